@@ -1,0 +1,26 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { Databases } from '../../db/orm.ts';
+import type { Outgoing } from '../../db/unit.ts';
+import type { ModelRegistry } from '../../ports/models.ts';
+import type { TemporalGateway } from '../../ports/temporal-gateway.ts';
+import type { ApiEnv } from '../env.ts';
+import type { Hub } from '../streams/hub.ts';
+
+/** Everything a request may use, built once by `api/server.ts` (or a test) and handed to `buildApp`. */
+export interface Deps {
+  readonly env: ApiEnv;
+  readonly db: Databases;
+  readonly redis: Redis;
+  readonly keys: KeyRing;
+  readonly hub: Hub;
+  readonly models: ModelRegistry;
+  readonly temporal: TemporalGateway;
+  readonly log: Logger;
+  readonly now: () => Date;
+  /** Publishes frames and notices and sends outbox rows after a commit. Never throws: what fails is re-sent by relay and reconciler. */
+  readonly dispatch: (outgoing: Outgoing) => Promise<void>;
+  /** True once SIGTERM has been received. */
+  readonly isDraining: () => boolean;
+}

@@ -1,0 +1,61 @@
+import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
+
+// A schema with `$id` is a component: nest it by value, the document builder lifts it to `$ref`.
+
+export type IdKind =
+  | 'Organization' | 'Workspace' | 'User' | 'Session' | 'ServiceKey' | 'Agent' | 'AgentRevision' | 'Persona' | 'Tool' | 'Toolkit' | 'Skill'
+  | 'Run' | 'Conversation' | 'Message' | 'ToolCall' | 'Approval' | 'Trigger' | 'Evaluation' | 'RepoBinding' | 'Attachment' | 'Deprecation' | 'Other';
+
+/** An id in a schema, marked with the kind of row it names; every id in every schema is written so. */
+export function idOf(kind: IdKind, description?: string) {
+  return Type.String({ format: 'uuid', 'x-id-of': kind, ...(description ? { description } : {}) });
+}
+
+/** A closed object; `$id` makes it a component of the document. */
+export function closed<const P extends Parameters<typeof Type.Object>[0]>(properties: P, options: { $id?: string; description?: string } = {}) {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
+/** Nullable form of a schema: a type array for scalars, arrays and inline objects, `oneOf` with null for components and enums. */
+export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
+  const bare: Record<string, unknown> = schema as unknown as Record<string, unknown>; // TypeBox schemas are plain JSON Schema objects
+  if (typeof bare['$id'] === 'string' || typeof bare['type'] !== 'string') return Type.Unsafe<Static<S> | null>({ oneOf: [schema, { type: 'null' }] });
+  if (Array.isArray(bare['enum'])) return Type.Unsafe<Static<S> | null>({ ...bare, type: [bare['type'], 'null'], enum: [...bare['enum'], null] });
+  return Type.Unsafe<Static<S> | null>({ ...bare, type: [bare['type'], 'null'] });
+}
+
+/** A closed set of strings. `extensible` marks a set of ours that may grow. */
+export function oneOf<const V extends readonly string[]>(values: V, options: { extensible?: boolean; description?: string; default?: V[number] } = {}) {
+  const { extensible, ...rest } = options;
+  return Type.Unsafe<V[number]>({ type: 'string', ...(extensible ? { 'x-extensible-enum': values, maxLength: 60 } : { enum: values }), ...rest });
+}
+
+/** Arrays are bounded; 200 unless a note says otherwise. */
+export function listOf<S extends TSchema>(items: S, options: { maxItems?: number; minItems?: number; uniqueItems?: boolean; description?: string; default?: Static<S>[] } = {}) {
+  return Type.Array(items, { maxItems: 200, ...options });
+}
+
+export const maxInteger = Number.MAX_SAFE_INTEGER;
+
+/** A bounded integer; bounds default to 0 and 2^53−1. */
+export function integer(options: { minimum?: number; maximum?: number; default?: number; description?: string } = {}) {
+  return Type.Integer({ minimum: 0, maximum: maxInteger, ...options });
+}
+
+/** A bounded string. */
+export function text(maxLength: number, options: { minLength?: number; pattern?: string; description?: string; default?: string; format?: string } = {}) {
+  return Type.String({ maxLength, ...options });
+}
+
+export const Slug = Type.String({ minLength: 1, maxLength: 120, pattern: '^[a-z0-9][a-z0-9._-]*$' });
+export const Name = Type.String({ minLength: 1, maxLength: 200 });
+export const Description = Type.String({ maxLength: 2_000 });
+export const Text = Type.String({ maxLength: 100_000 });
+export const Url = Type.String({ minLength: 1, maxLength: 2_048 });
+export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'email' });
+export const Q = Type.String({ minLength: 1, maxLength: 200 });
+export const Timestamp = Type.String({ format: 'date-time' });
+export const Decimal = Type.String({ maxLength: 40, format: 'decimal' });
+
+/** An open object of at most 64 KiB serialized, depth 32, 1,000 keys an object; the bounds are checked by our validator. */
+export const FreeObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, 'x-free-object': true });

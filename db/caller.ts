@@ -1,0 +1,51 @@
+import { type Role, type Scope } from '../workflows/contracts/access.ts';
+
+export type PrincipalKind = 'user' | 'service_key' | 'oauth_client' | 'ingress';
+
+/** Who holds the credential of a request, as whom, and what may be seen. Frozen; role and scope are the effective ones. */
+export interface Caller {
+  readonly kind: PrincipalKind | 'nobody';
+  /** User id, service key id or client row id; null for nobody. */
+  readonly principalId: string | null;
+  /** The user whose rows count as one's own: the acting user under delegation, null for keys and nobody. */
+  readonly userId: string | null;
+  readonly actingUserId: string | null;
+  readonly impersonationId: string | null;
+  readonly sessionId: string | null;
+  /** Effective role: the lower of home role (or key's and creator's) and acting user's. */
+  readonly role: Role;
+  /** Role of the credential's holder at the time, for audit. */
+  readonly ownRole: Role;
+  readonly scope: Scope;
+  readonly organizationId: string | null;
+  /** Home workspace of a workspace-scoped caller; else the workspace of a key or of X-View-Workspace, else null. */
+  readonly workspaceId: string | null;
+  /** Effective role by workspace id; `all` for organization-scoped callers and operators. */
+  readonly workspaces: ReadonlyMap<string, Role> | 'all';
+  /** Scopes of the credential; null means unrestricted (user sessions). */
+  readonly scopes: readonly string[] | null;
+  /** Narrowing by X-View-*; operators only. */
+  readonly view: { readonly organizationId: string; readonly workspaceId: string | null } | null;
+  /** 401 mfa_required for all but the enrolment operations while set. */
+  readonly isRestricted: boolean;
+  /** When the second factor (or password) was last verified; null for keys. */
+  readonly verifiedAt: Date | null;
+}
+
+/** The five session settings that the row-level policies read (`app.org`, `app.ws`, `app.ws_all`, `app.user`, `app.operator`). */
+export interface TenantSettings {
+  readonly organizationId: string | null;
+  readonly userId: string | null;
+  readonly workspaceIds: readonly string[];
+  readonly hasAllWorkspaces: boolean;
+  readonly isOperator: boolean;
+}
+
+/** Who did it, for `created_by`, audit rows and usage. */
+export interface Actor {
+  readonly kind: 'user' | 'service_key' | 'oauth_client' | 'operator' | 'agent_run' | 'ingress' | 'system';
+  readonly id: string | null;
+  readonly role: Role | null;
+  readonly actingUserId: string | null;
+  readonly impersonationId: string | null;
+}

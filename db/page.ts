@@ -1,0 +1,18 @@
+/** Which slice of a list is asked for. `after` is the position of the last row seen, each value as the database's own text. */
+export interface PageRequest {
+  readonly limit: number;
+  readonly offset: number | null;
+  readonly after: readonly string[] | null;
+}
+
+/** One page of rows. `next` is the position of the last row when more follow; `total` is exact in offset mode, else null. */
+export interface Page<Row> {
+  readonly items: Row[];
+  readonly next: readonly string[] | null;
+  readonly total: number | null;
+}
+
+/** Maps the rows of a page to views and keeps position and total. */
+export function mapPage<Row, View>(page: Page<Row>, toView: (row: Row) => View): Page<View> {
+  return { items: page.items.map(toView), next: page.next, total: page.total };
+}

@@ -1,0 +1,28 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Actor, TenantSettings } from './caller.ts';
+
+/** What one run's append gave: the numbers and the exact bytes, ready to be published after the commit. */
+export interface AppendedFrames {
+  readonly runId: string;
+  readonly firstSeq: number;
+  readonly frames: readonly string[];
+}
+
+/** What leaves the process once the transaction has committed. Filled inside, sent after. */
+export interface Outgoing {
+  readonly frames: AppendedFrames[];
+  readonly outboxIds: string[];
+  /** Runs whose activities should hear of a cancel at once (Redis notice). */
+  readonly cancelledRunIds: string[];
+  /** Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose open streams end at once. */
+  readonly revoked: string[];
+}
+
+/** One transaction in one tenant: its entity manager, whose rows it may see, who acts, and what leaves after commit. */
+export interface Unit {
+  readonly em: SqlEntityManager;
+  readonly tenant: TenantSettings;
+  readonly actor: Actor;
+  readonly correlationId: string;
+  readonly outgoing: Outgoing;
+}

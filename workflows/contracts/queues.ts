@@ -1,0 +1,12 @@
+/** Task queues: `runs` for whatever must not wait behind a batch, `bulk` for batches. */
+export const taskQueues = { runs: 'runs', bulk: 'bulk' } as const;
+export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
+
+/** Workflow ids. Those of one row refuse duplicates; those that recur allow them. */
+export const workflowIds = {
+  run: (runId: string) => `run:${runId}`,
+  maintenance: (name: string) => `maint:${name}`,
+} as const;
+
+/** Name of the signed header that carries the tenant from `temporal/start` to every activity. */
+export const tenantHeader = 'longhaul-tenant';
