@@ -1,12 +1,16 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
+import type { Identity } from '../../db/identity/identity.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
 import type { Outgoing } from '../../db/unit.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
+import type { Templates } from '../../ports/templates.ts';
 import type { TemporalGateway } from '../../ports/temporal-gateway.ts';
 import type { ApiEnv } from '../env.ts';
 import type { Hub } from '../streams/hub.ts';
+import type { Limits } from './rate-limit.ts';
 
 /** Everything a request may use, built once by `api/server.ts` (or a test) and handed to `buildApp`. */
 export interface Deps {
@@ -14,8 +18,12 @@ export interface Deps {
   readonly db: Databases;
   readonly redis: Redis;
   readonly keys: KeyRing;
+  readonly identity: Identity;
   readonly hub: Hub;
+  readonly limits: Limits;
   readonly models: ModelRegistry;
+  readonly schemas: TenantSchemas;
+  readonly templates: Templates;
   readonly temporal: TemporalGateway;
   readonly log: Logger;
   readonly now: () => Date;

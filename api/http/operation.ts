@@ -1,76 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logger } from 'pino';
 import type { Static, TObject, TSchema } from 'typebox';
-import type { Caller } from '../../db/caller.ts';
-import type { Page, PageRequest } from '../../db/page.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { Page } from '../../db/page.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
+import type { Ctx, IdentifyRequest, Reply } from './context.ts';
 import type { Deps } from './deps.ts';
+
+export { Reply, reply, type AuditNote, type Ctx, type IdentifyRequest, type ReplyOptions } from './context.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Access = Role | 'none' | 'ingress' | 'oauth-client' | 'registration-token';
 export type AuditAction = 'create' | 'update' | 'delete' | 'login' | 'logout' | 'submit' | 'approve' | 'purge' | 'impersonate' | 'none';
 
-/** What one mutation changed, for its audit entry; `mount` adds who, when and the action. */
-export interface AuditNote {
-  readonly resourceType: string;
-  readonly resourceId?: string | null;
-  readonly label?: string | null;
-  readonly organizationId?: string | null;
-  readonly workspaceId?: string | null;
-  readonly changes?: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown; readonly changed?: true }>>;
-}
-
-/** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant. */
-export interface Ctx extends Unit {
-  readonly caller: Caller;
-  readonly deps: Deps;
-  readonly log: Logger;
-  readonly operationId: string;
-  /** The floor of the operation, for rank rules in a granted workspace. */
-  readonly floor: Role | null;
-  readonly page: PageRequest;
-  /** Parsed If-Match: null when absent, `*`, or the listed tags without quotes and prefixes. */
-  readonly ifMatch: '*' | readonly string[] | null;
-  readonly isIfMatchRequired: boolean;
-  readonly address: string;
-  readonly userAgent: string | null;
-  /** Replaces the default audit note (resource type of the area, id of the view). */
-  audit(note: AuditNote): void;
-  /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
-  keep(write: (unit: Unit) => Promise<void>): Promise<void>;
-}
-
-/** A reply that differs from the operation's plain success. */
-export interface ReplyOptions<V> {
-  readonly status?: number;
-  /** Version of the row for the ETag; null sends none. */
-  readonly version?: string | number | null;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Runs after commit and dispatch, without transaction or connection, and gives the final reply. */
-  readonly afterCommit?: () => Promise<Reply<V>>;
-}
-
-export class Reply<V> {
-  readonly view: V;
-  readonly options: ReplyOptions<V>;
-
-  constructor(view: V, options: ReplyOptions<V> = {}) {
-    this.view = view;
-    this.options = options;
-  }
-}
-
-/** A view with status, version (ETag), headers or work after the commit. */
-export function reply<V>(view: V, options: ReplyOptions<V> = {}): Reply<V> {
-  return new Reply(view, options);
-}
-
 export interface CommonSpec {
   readonly summary: string;
   readonly description: string;
   readonly access: Access;
-  /** Path of a GET for the Location header of a 201 or 202, with the view's own id filled in. */
+  /** Path of a GET for the Location header of a 201 or 202, made from the view. */
   readonly location?: (view: never) => string;
   readonly visibility?: 'public' | 'operator';
   readonly status?: 'live' | 'specified';
@@ -81,6 +26,12 @@ export interface CommonSpec {
   readonly secretReply?: true;
   /** A scope of the credential, `{area}:read` or `{area}:write`; null needs none. Default by area and audit action. */
   readonly scope?: string | null;
+  /** Another credential than those of the platform admits too, as nobody (the scrape token of `/metrics`). */
+  readonly ownCredential?: (deps: Deps, request: FastifyRequest) => boolean;
+  /** `any`: public documents and OAuth endpoints, readable from every origin without credentials. */
+  readonly cors?: 'any';
+  /** Not counted by any rate limit (probes). */
+  readonly unlimited?: true;
   /** `none`: no transaction and no tenant query at all (documents, catalogues). */
   readonly transaction?: 'none';
   readonly bodyLimitBytes?: number;
@@ -89,19 +40,18 @@ export interface CommonSpec {
   readonly resourceType?: string;
   /** Success statuses; the first is the operation's own. Default 200, 201 for POST that creates, 204 without view. */
   readonly success?: readonly number[];
+  /** Request headers beside the shared ones, by their lower-case names; validated like parameters. */
   readonly headers?: TObject;
-  /** Gives the caller of an operation without a platform credential, by a `gate_*` function, before the transaction; may work outside it. */
+  /** Undeclared query keys are ignored instead of refused. */
+  readonly openQuery?: true;
+  /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
+  readonly notModified?: false;
+  /**
+   * Works after validation and before idempotency and transaction: looks a caller up by a `gate_*` function, verifies a password, counts limits
+   * that need a body value. An object with a `caller` replaces nobody; the whole value becomes `input.identified`.
+   */
   readonly identify?: (request: IdentifyRequest) => Promise<unknown>;
   readonly example?: { readonly body?: unknown; readonly view?: unknown };
-}
-
-export interface IdentifyRequest {
-  readonly deps: Deps;
-  readonly caller: Caller;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
-  readonly address: string;
 }
 
 export interface Shapes<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> {
@@ -170,6 +120,8 @@ export interface Operation extends CommonSpec {
   readonly paging: 'keyset' | 'offset' | 'none' | null;
   readonly order: string | null;
   readonly produces: string;
+  /** `refused` where HEAD is 405 although GET exists: event streams. */
+  readonly headReply: 'allowed' | 'refused';
   readonly handler: (ctx: never, input: never, http: never) => Promise<unknown>;
 }
 
@@ -226,6 +178,7 @@ type AnySpec = CommonSpec & Shapes<TObject, TObject, TSchema, TSchema> & {
   readonly paging?: 'keyset' | 'offset' | 'none';
   readonly order?: string;
   readonly produces?: string;
+  readonly headReply?: 'allowed' | 'refused';
 };
 
 function operation(kind: Operation['kind'], method: Method, path: string, spec: AnySpec, handler: Operation['handler']): Operation {
@@ -246,6 +199,7 @@ function operation(kind: Operation['kind'], method: Method, path: string, spec: 
     paging: spec.paging ?? null,
     order: spec.order ?? null,
     produces: spec.produces ?? 'application/json',
+    headReply: spec.headReply ?? 'allowed',
     handler,
   };
 }

@@ -1,11 +1,10 @@
 import type { ErrorCode } from './error-codes.ts';
 import type { FinishReason } from './runs.ts';
 
-/** Input of the workflow `agentRun`; `step` and `carried` are set by continue-as-new only. */
+/** Input of the workflow `agentRun`. `step` is set by continue-as-new only: the step to go on with (all else stands in rows). */
 export interface AgentRunInput {
   readonly runId: string;
   readonly step?: number;
-  readonly carried?: { readonly steps: number };
 }
 
 /** Activities of one run, by the names under which histories record them: never rename. */
@@ -65,5 +64,19 @@ export interface FinishRunResult {
 /** Signals only wake the workflow; what they announce stands in rows. */
 export const agentRunSignals = { inputAdded: 'inputAdded' } as const;
 
-/** Failure types that the run's activities throw and the workflow classifies, beside the 38 codes. */
-export const activityFailureTypes = { workerLost: 'worker_lost' } as const;
+/** Failure types that activities throw and the workflow classifies, beside the 38 codes. */
+export const activityFailureTypes = {
+  /** Three tries in a row left neither result nor error: the run costs its workers their lives. */
+  workerLost: 'worker_lost',
+  /** The worker stops; the next attempt goes on elsewhere and this one doesn't count. */
+  shutdown: 'worker_shutdown',
+  /** The activity found its run cancelling or ended. */
+  cancelled: 'run_cancelled',
+} as const;
+
+/** Second argument of such a failure, its only detail. */
+export interface ActivityFailureDetails {
+  readonly reason?: string;
+  /** Ends the run with this reason instead of `error`. */
+  readonly finishReason?: FinishReason;
+}

@@ -8,5 +8,12 @@ export const workflowIds = {
   maintenance: (name: string) => `maint:${name}`,
 } as const;
 
+const runWorkflowId = /^run:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+
+/** The run whose workflow has this id, null when it is another kind of workflow. */
+export function runIdOf(workflowId: string): string | null {
+  return runWorkflowId.exec(workflowId)?.[1] ?? null;
+}
+
 /** Name of the signed header that carries the tenant from `temporal/start` to every activity. */
 export const tenantHeader = 'longhaul-tenant';

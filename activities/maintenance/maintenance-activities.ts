@@ -1,0 +1,36 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { Logger } from 'pino';
+import { sweepIdempotency } from '../../db/http/idempotency-sweep.ts';
+import type { Databases } from '../../db/orm.ts';
+import { sweepOutbox } from '../../db/outbox.ts';
+import { sweep } from '../../db/scope.ts';
+import type { Reconciler } from '../../temporal/reconciler.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+
+const rowsAStatement = 5000;
+
+export interface MaintenanceDeps {
+  readonly db: Databases;
+  readonly log: Logger;
+  readonly reconciler: Reconciler;
+}
+
+/** Activities of the deployment itself. They run in no tenant, on the sweeper's pool, and may be repeated at any point. */
+export function createMaintenanceActivities({ db, log, reconciler }: MaintenanceDeps): MaintenanceActivities {
+  const sweepAll = async (what: string, deleteSome: (limit: number) => Promise<number>): Promise<number> => {
+    let deleted = 0;
+
+    for (let count = rowsAStatement; count === rowsAStatement; deleted += count) {
+      cancellationSignal().throwIfAborted();
+      count = await deleteSome(rowsAStatement);
+    }
+    if (deleted > 0) log.info({ deleted, what }, 'swept');
+    return deleted;
+  };
+
+  return {
+    reconcileRuns: () => reconciler.pass(cancellationSignal()),
+    sweepIdempotency: () => sweepAll('idempotency', (limit) => sweep(db, (em) => sweepIdempotency(em, limit))),
+    sweepOutbox: () => sweepAll('outbox', (limit) => sweep(db, (em) => sweepOutbox(em, limit))),
+  };
+}

@@ -1,0 +1,66 @@
+import { ModelError, type ModelErrorClass } from './errors.ts';
+import type { ProviderPart } from './providers.ts';
+import type { Relay } from './relay.ts';
+import { toModelError, type FaultContext } from './signals.ts';
+import type { ModelFinish, ModelStepRequest } from './step.ts';
+import { bucketUsage } from './usage.ts';
+
+export type StopReason = 'stop' | 'tool_calls' | 'max_output' | 'refused';
+
+export interface FinishedCall {
+  readonly request: ModelStepRequest;
+  readonly relay: Relay;
+  readonly requestId: string | null;
+}
+
+type FinishPart = Extract<ProviderPart, { type: 'finish' }>;
+
+/** The end of an answer. Throws when the provider's own end says that it is none: cut off, or withheld by a filter. */
+export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => FaultContext): ModelFinish {
+  const { request, relay } = call;
+  const usage = bucketUsage(part.usage, { reasoningInOutput: request.model.reasoningInOutput, prompt: request, outputText: relay.outputText });
+  const end = readEnd(part, relay);
+
+  if (end === 'StreamCut') throw toModelError({ kind: 'garbled' }, { ...contextOf(call), usage });
+  if (end === 'ContentRefused') {
+    throw new ModelError(end, { message: 'the model provider withheld the answer (content filter)', providerCode: part.finishReason.raw ?? null, providerRequestId: call.requestId, usage });
+  }
+
+  return {
+    type: 'finish',
+    stopReason: end,
+    usage,
+    providerRequestId: call.requestId ?? relay.responseId,
+    providerModel: relay.providerModel,
+    providerState: relay.state(request.model.id),
+  };
+}
+
+function readEnd({ finishReason }: FinishPart, relay: Relay): StopReason | Extract<ModelErrorClass, 'StreamCut' | 'ContentRefused'> {
+  switch (finishReason.unified) {
+    case 'stop':
+      return relay.hasCalls ? 'tool_calls' : 'stop';
+    case 'tool-calls':
+      return relay.hasCalls ? 'tool_calls' : 'StreamCut'; // calls were promised and none came
+    case 'length':
+      return 'max_output';
+    case 'content-filter':
+      return relay.hasRefusal || finishReason.raw === 'refusal' ? 'refused' : 'ContentRefused';
+    case 'other':
+      return unusualEnd(finishReason.raw ?? '', relay);
+    case 'error':
+    case 'interrupted':
+      return 'StreamCut';
+    default:
+      return finishReason.unified satisfies never;
+  }
+}
+
+/** Ends that OpenAI-compatible servers name in their own way. What isn't known to be an end is a cut. */
+function unusualEnd(raw: string, relay: Relay): StopReason | 'StreamCut' | 'ContentRefused' {
+  if (/^(stop|eos|eos_token|end_turn|stop_sequence|complete|completed|done)$/i.test(raw)) return relay.hasCalls ? 'tool_calls' : 'stop';
+  if (/^(length|max_tokens|max_output_tokens|model_length)$/i.test(raw)) return 'max_output';
+  if (/^(tool_use|tool_call|tool_calls)$/i.test(raw)) return relay.hasCalls ? 'tool_calls' : 'StreamCut';
+  if (/safety|content_filter|blocklist|prohibited/i.test(raw)) return 'ContentRefused';
+  return 'StreamCut';
+}

@@ -1,0 +1,61 @@
+const replacement = '\uFFFD';
+
+/** Text as PostgreSQL and JSON readers accept it: U+0000 and lone surrogates become U+FFFD. */
+export function cleanText(text: string): string {
+  const wellFormed = text.isWellFormed() ? text : text.toWellFormed();
+
+  return wellFormed.includes('\0') ? wellFormed.replaceAll('\0', replacement) : wellFormed;
+}
+
+/** The same for every string and key inside a JSON value. */
+export function cleanJson(value: unknown): unknown {
+  if (typeof value === 'string') return cleanText(value);
+  if (Array.isArray(value)) return value.map(cleanJson);
+  if (value === null || typeof value !== 'object') return value;
+
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [cleanText(key), cleanJson(inner)]));
+}
+
+/** The JSON object that a model wrote as arguments, cleaned; no text at all is `{}`, anything else null. */
+export function parseArguments(text: string): Record<string, unknown> | null {
+  if (text.trim() === '') return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [cleanText(key), cleanJson(inner)]));
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Cleans a text that arrives in pieces. A high surrogate at the end of a piece waits for its partner in the next one,
+ * so no delta ever holds half a pair.
+ */
+export interface TextCleaner {
+  /** The clean text that may leave now, possibly empty. */
+  push(piece: string): string;
+  /** What still waited when the block ended. */
+  end(): string;
+}
+
+export function createTextCleaner(): TextCleaner {
+  let waiting = '';
+
+  return {
+    push(piece) {
+      const text = waiting + piece;
+      waiting = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : '';
+      return cleanText(waiting === '' ? text : text.slice(0, -1));
+    },
+    end() {
+      const rest = waiting === '' ? '' : replacement;
+      waiting = '';
+      return rest;
+    },
+  };
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

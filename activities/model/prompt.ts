@@ -1,0 +1,185 @@
+import type { ModelAdapter, ReasoningLevel } from '../../ports/models.ts';
+import { pairCalls, type PairedMessage } from './pairing.ts';
+import type { ProviderAssistantPart, ProviderMessage, ProviderOptions, ProviderPrompt, ProviderToolOutput } from './providers.ts';
+
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
+
+/** A content block of a message row, as stored. Citations and reasoning summaries are for readers, not for the model. */
+export type PromptBlock =
+  | { readonly type: 'text' | 'refusal' | 'reasoning_summary'; readonly text: string }
+  | { readonly type: 'json'; readonly value: unknown }
+  | { readonly type: 'citation' };
+
+export interface PromptCall {
+  /** The provider's id of the call, as it was kept. */
+  readonly id: string;
+  readonly slug: string;
+  readonly args: Record<string, unknown>;
+}
+
+export interface PromptUser {
+  readonly role: 'user';
+  readonly content: readonly PromptBlock[];
+}
+
+export interface PromptAssistant {
+  readonly role: 'assistant';
+  readonly content: readonly PromptBlock[];
+  readonly toolCalls: readonly PromptCall[];
+  readonly providerState?: ProviderState | null;
+}
+
+export interface PromptToolResult {
+  readonly role: 'tool';
+  /** The provider's id of the call that this answers. */
+  readonly toolCallId: string;
+  readonly slug: string;
+  readonly status: 'succeeded' | 'failed' | 'denied' | 'timed_out' | 'cancelled';
+  readonly output: unknown;
+  readonly error?: { readonly code: string; readonly message: string } | null;
+}
+
+/** The history as the platform keeps it, oldest first. */
+export type PromptMessage = PromptUser | PromptAssistant | PromptToolResult;
+
+export interface PromptTool {
+  readonly slug: string;
+  readonly description: string;
+  /** What the model sees: presets of the author are gone from it. */
+  readonly inputSchema: Record<string, unknown>;
+  /** For `builtin/extractive`, which calls read tools only; never sent to a provider. */
+  readonly effect: 'read' | 'write';
+}
+
+export interface ModelSettings {
+  readonly temperature: number | null;
+  readonly topP: number | null;
+  readonly stop: readonly string[];
+  readonly seed: number | null;
+  readonly reasoning: ReasoningLevel;
+  readonly cache: 'auto' | 'off';
+  /** Keys as on the wire, of the registry's list for the model. */
+  readonly providerOptions: Record<string, unknown>;
+}
+
+export const defaultModelSettings: ModelSettings = {
+  temperature: null,
+  topP: null,
+  stop: [],
+  seed: null,
+  reasoning: 'provider-default',
+  cache: 'auto',
+  providerOptions: {},
+};
+
+/**
+ * What a provider wants back within a turn (signatures of thinking, encrypted reasoning), stored beside the message and
+ * opaque to everybody else. Only given to the model that made it; without it a prompt is still valid.
+ */
+export interface ProviderState {
+  readonly model: string;
+  readonly parts: readonly ProviderStatePart[];
+}
+
+export type ProviderStatePart =
+  | { readonly type: 'reasoning'; readonly text: string; readonly options: ProviderOptions | null }
+  | { readonly type: 'text'; readonly options: ProviderOptions | null }
+  | { readonly type: 'call'; readonly id: string; readonly options: ProviderOptions | null };
+
+export interface PromptSource {
+  readonly modelId: string;
+  readonly adapter: ModelAdapter;
+  readonly instructions: string;
+  readonly messages: readonly PromptMessage[];
+  readonly cache: 'auto' | 'off';
+}
+
+/** The provider's prompt: instructions, then the history. Equal input gives equal output, so a prefix stays cacheable. */
+export function toProviderPrompt(source: PromptSource): ProviderPrompt {
+  const paired = pairCalls(source.messages);
+  const turnStart = paired.findLastIndex((message) => message.role === 'user');
+  const history = paired.flatMap((message, at) => toProviderMessages(message, at > turnStart ? source.modelId : null));
+  const system: ProviderMessage[] = source.instructions.trim() === '' ? [] : [{ role: 'system', content: source.instructions }];
+  const prompt = [...system, ...history];
+
+  return source.adapter === 'anthropic' && source.cache === 'auto' ? withCacheMarks(prompt) : prompt;
+}
+
+/** Marks the ends of instructions, of the turn's question (stable over its steps) and of the history. */
+function withCacheMarks(prompt: ProviderPrompt): ProviderPrompt {
+  const ends = new Set([
+    prompt.findIndex((message) => message.role === 'system'),
+    prompt.findLastIndex((message) => message.role === 'user'),
+    prompt.length - 1,
+  ]);
+
+  return prompt.map((message, at) => (ends.has(at) ? { ...message, providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : message));
+}
+
+function toProviderMessages(message: PairedMessage, stateOf: string | null): ProviderMessage[] {
+  if (message.role === 'user') {
+    const text = textOf(message.content).join('\n\n');
+    return text === '' ? [] : [{ role: 'user', content: [{ type: 'text', text }] }];
+  }
+
+  const content = assistantParts(message, stateOf);
+  if (content.length === 0) return [];
+  if (message.toolCalls.length === 0) return [{ role: 'assistant', content }];
+
+  return [
+    { role: 'assistant', content },
+    {
+      role: 'tool',
+      content: message.results.map((result) => ({ type: 'tool-result', toolCallId: result.toolCallId, toolName: result.slug, output: toolOutput(result) })),
+    },
+  ];
+}
+
+/** Without a state: texts, then calls. With one of this model: its order, with what it wants back. */
+function assistantParts(message: Extract<PairedMessage, { role: 'assistant' }>, stateOf: string | null): ProviderAssistantPart[] {
+  const texts = textOf(message.content);
+  const calls = new Map(message.toolCalls.map((call) => [call.originalId, call]));
+  const parts: ProviderAssistantPart[] = [];
+  const state = message.providerState?.model === stateOf ? message.providerState : null;
+
+  for (const part of state?.parts ?? []) {
+    const options = part.options ? { providerOptions: part.options } : {};
+    if (part.type === 'reasoning') parts.push({ type: 'reasoning', text: part.text, ...options });
+    if (part.type === 'text') pushText(parts, texts.shift(), options);
+    if (part.type === 'call') {
+      const call = calls.get(part.id);
+      if (call) parts.push({ type: 'tool-call', toolCallId: call.id, toolName: call.slug, input: call.args, ...options });
+      calls.delete(part.id);
+    }
+  }
+
+  pushText(parts, texts.join('\n\n'), {});
+  for (const call of calls.values()) parts.push({ type: 'tool-call', toolCallId: call.id, toolName: call.slug, input: call.args });
+  return parts;
+}
+
+function pushText(parts: ProviderAssistantPart[], text: string | undefined, options: { providerOptions?: ProviderOptions }): void {
+  if (text !== undefined && text.trim() !== '') parts.push({ type: 'text', text, ...options });
+}
+
+function textOf(content: readonly PromptBlock[]): string[] {
+  return content.flatMap((block) => {
+    if (block.type === 'text' || block.type === 'refusal') return [block.text];
+    if (block.type === 'json') return [JSON.stringify(block.value)];
+    return [];
+  });
+}
+
+/** A failure is told in one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */
+function toolOutput(result: PromptToolResult): ProviderToolOutput {
+  if (result.status === 'succeeded') return typeof result.output === 'string' ? { type: 'text', value: result.output } : { type: 'json', value: plainJson(result.output) };
+
+  const told = { status: result.status, ...(result.error ? { error: { code: result.error.code, message: result.error.message } } : {}) };
+  const output = result.output === null || result.output === undefined || result.output === '' ? {} : { output: result.output };
+  return { type: 'error-text', value: JSON.stringify({ ...told, ...output }) };
+}
+
+/** A value that came out of a JSON column is one; undefined is told as null. */
+function plainJson(value: unknown) {
+  return (value ?? null) as Extract<ProviderToolOutput, { type: 'json' }>['value']; // see above
+}

@@ -1,0 +1,118 @@
+import type { ResolvedModel } from '../../ports/models.ts';
+import { ModelAborted, ModelError } from './errors.ts';
+import { streamExtractive } from './extractive.ts';
+import { decideFinish, type StopReason } from './finish.ts';
+import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt.ts';
+import { readProviderFault, type ProviderPart, type Providers } from './providers.ts';
+import { createRelay, type Relay } from './relay.ts';
+import { toModelError } from './signals.ts';
+import { estimateUsage, type TokenUsage } from './usage.ts';
+import { createWatch, type Watch } from './watch.ts';
+
+export interface ModelStepRequest {
+  readonly model: ResolvedModel;
+  readonly instructions: string;
+  readonly messages: readonly PromptMessage[];
+  readonly tools: readonly PromptTool[];
+  readonly settings: ModelSettings;
+  /** Null leaves it to the provider. */
+  readonly maxOutputTokens: number | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What a model step yields. `index` numbers the blocks of the message, of all types together; `pos` the calls.
+ * Deltas are never empty and hold no U+0000 and no half surrogate pair. `finish` comes last, and only on success.
+ */
+export type ModelEvent =
+  | { readonly type: 'text' | 'refusal'; readonly index: number; readonly delta: string }
+  | { readonly type: 'reasoning'; readonly index: number; readonly delta: string; readonly kind: 'summary' | 'full' }
+  | { readonly type: 'citation'; readonly index: number; readonly title: string | null; readonly quote: string | null; readonly url: string | null }
+  | { readonly type: 'tool_started'; readonly pos: number; readonly providerCallId: string; readonly slug: string }
+  | { readonly type: 'tool_args'; readonly pos: number; readonly delta: string }
+  | { readonly type: 'tool_call'; readonly pos: number; readonly providerCallId: string; readonly slug: string; readonly argsText: string; readonly args: Record<string, unknown> | null }
+  | ModelFinish;
+
+export interface ModelFinish {
+  readonly type: 'finish';
+  /** With `max_output` and `refused` no call of this step may be executed. */
+  readonly stopReason: StopReason;
+  readonly usage: TokenUsage;
+  readonly providerRequestId: string | null;
+  readonly providerModel: string | null;
+  readonly providerState: ProviderState | null;
+}
+
+/**
+ * One call of a model, once: trying again is the activity's business. Throws ModelError by the table of signals, and
+ * ModelAborted when the caller's signal fires. Leaving the loop ends the request.
+ */
+export async function* streamModelStep(deps: { readonly providers: Providers }, request: ModelStepRequest): AsyncGenerator<ModelEvent, void, void> {
+  if (request.model.adapter === 'builtin') {
+    yield* streamExtractive(request, { paceMs: deps.providers.paceMs });
+    return;
+  }
+
+  const watch = createWatch(request.signal, request.model);
+  const relay = createRelay(request.model.adapter);
+  const call: ProviderCall = { request, relay, watch, requestId: null };
+  try {
+    const stream = await watch.waitFor(deps.providers.open(request, watch.signal));
+    call.requestId = stream.requestId;
+    yield* relayed(call, stream.parts.getReader());
+  } catch (error) {
+    throw asStepError(error, call);
+  } finally {
+    watch.close();
+  }
+}
+
+interface ProviderCall {
+  readonly request: ModelStepRequest;
+  readonly relay: Relay;
+  readonly watch: Watch;
+  requestId: string | null;
+}
+
+async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<ProviderPart>): AsyncGenerator<ModelEvent, void, void> {
+  const { relay, watch } = call;
+  const events: ModelEvent[] = [];
+
+  for (;;) {
+    const { done, value: part } = await watch.waitFor(reader.read());
+    if (done) throw toModelError({ kind: 'garbled' }, faultContext(call));
+    if (part.type === 'error') throw toModelError(readProviderFault(part.error), faultContext(call));
+
+    const isProgress = part.type === 'finish' || relay.take(part, events);
+    if (part.type === 'finish') {
+      relay.end(events);
+      events.push(decideFinish(part, call, faultContext));
+    }
+    yield* events;
+    events.length = 0;
+    if (part.type === 'finish') return;
+    if (isProgress) watch.progress();
+  }
+}
+
+/** Whatever ended the call, as one of the two errors of a step. */
+function asStepError(error: unknown, call: ProviderCall): Error {
+  const { stopped } = call.watch;
+  if (!stopped) return error instanceof ModelError ? error : toModelError(readProviderFault(error), faultContext(call));
+
+  const usage = estimateUsage(call.request, call.relay.outputText);
+  if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);
+  return new ModelError(stopped.reason.class, { message: stopped.reason.message, providerRequestId: call.requestId, usage });
+}
+
+function faultContext(call: ProviderCall) {
+  const { request, relay } = call;
+
+  return {
+    hasBegun: relay.hasBegun,
+    requestId: call.requestId,
+    usage: relay.hasBegun ? estimateUsage(request, relay.outputText) : null,
+    prompt: () => `${request.instructions}\n${JSON.stringify(request.messages)}`,
+    apiKey: request.model.connection.apiKey(),
+  };
+}

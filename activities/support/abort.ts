@@ -1,0 +1,86 @@
+import { Context } from '@temporalio/activity';
+import type { CancelBus } from '../../db/streams/cancel-bus.ts';
+import { runCancelled, workerShutdown } from './failures.ts';
+
+/**
+ * Why an activity should stop: its run is cancelled, its worker stops, Temporal has given this attempt up, a later
+ * attempt of the same step or call has begun, or the caller's own limit passed.
+ */
+export type AbortCause = 'cancelled' | 'shutdown' | 'timeout' | 'fenced';
+
+export interface ActivityAbort {
+  /** For every outgoing call. Its reason is the failure to throw. */
+  readonly signal: AbortSignal;
+  /** What came first; null while nothing did. */
+  cause(): AbortCause | null;
+  /** Stops it from within, for a limit of the activity's own. */
+  abort(cause: AbortCause, reason?: unknown): void;
+  /** Stops listening; to be called when the activity ends. */
+  close(): void;
+}
+
+export interface AbortSources {
+  readonly runId: string;
+  readonly cancelBus: CancelBus;
+  /** Signal of the activity's frame writer: aborted with 'fenced', 'ended', 'cancelled' or a Failure. */
+  readonly writer?: AbortSignal;
+}
+
+/** One signal out of all the ways in which an activity hears that it should stop; the fastest wins. */
+export function openAbort({ runId, cancelBus, writer }: AbortSources): ActivityAbort {
+  const context = Context.current();
+  const controller = new AbortController();
+  const closing = new AbortController();
+  let first: AbortCause | null = null;
+  const abort = (cause: AbortCause, reason?: unknown): void => {
+    if (first !== null) return;
+    first = cause;
+    controller.abort(reason ?? reasonOf(cause));
+  };
+  const listen = (signal: AbortSignal, onAbort: () => void): void => {
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true, signal: closing.signal });
+  };
+
+  listen(context.cancellationSignal, () => abort(causeOfCancellation(context)));
+  if (writer) listen(writer, () => abort(causeOfWriter(writer), writer.reason instanceof Error ? writer.reason : undefined));
+  const stopListening = cancelBus.onCancelled((cancelled) => {
+    if (cancelled === runId) abort('cancelled');
+  });
+
+  return {
+    signal: controller.signal,
+    cause: () => first,
+    abort,
+    close: () => {
+      closing.abort();
+      stopListening();
+    },
+  };
+}
+
+function causeOfCancellation({ cancellationDetails }: Context): AbortCause {
+  if (cancellationDetails?.workerShutdown) return 'shutdown';
+  if (cancellationDetails?.timedOut) return 'timeout';
+  return 'cancelled';
+}
+
+function causeOfWriter({ reason }: AbortSignal): AbortCause {
+  if (reason === 'fenced') return 'fenced';
+  return reason instanceof Error ? 'timeout' : 'cancelled';
+}
+
+function reasonOf(cause: AbortCause): unknown {
+  switch (cause) {
+    case 'cancelled':
+      return runCancelled();
+    case 'shutdown':
+      return workerShutdown();
+    case 'timeout':
+    case 'fenced':
+      // Nobody waits for this attempt any more; what it throws is not read.
+      return new DOMException(`attempt ${cause}`, 'AbortError');
+    default:
+      return cause satisfies never;
+  }
+}

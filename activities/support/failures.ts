@@ -1,0 +1,52 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { activityFailureTypes, type ActivityFailureDetails } from '../../workflows/contracts/agent-run.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { errorCodes } from '../../workflows/contracts/error-codes.ts';
+import type { FinishReason } from '../../workflows/contracts/runs.ts';
+
+/**
+ * The failure as Temporal and the workflow read it: type is the code, the message is for users, `retryable` decides
+ * whether it is tried again, Retry-After when. Without cause or stack of ours: histories hold no internals.
+ * Anything unknown becomes a retryable internal error with a generic text.
+ */
+export function toApplicationFailure(error: unknown): ApplicationFailure {
+  if (error instanceof ApplicationFailure) return error;
+  if (!(error instanceof Failure)) return ApplicationFailure.retryable(errorCodes.internal_error.title, 'internal_error');
+  return translate(error, !error.retryable);
+}
+
+/** A failure that no further try may follow, whatever its code says; `finishReason` ends the run with that reason instead of `error`. */
+export function giveUp(failure: Failure, finishReason?: FinishReason): ApplicationFailure {
+  return translate(failure, true, finishReason);
+}
+
+/** Three tries left neither result nor error: the run ends, so that it costs no further worker. */
+export function workerLost(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('The work was interrupted three times.', activityFailureTypes.workerLost);
+}
+
+/** The run is cancelling or has ended; the workflow ends it as its row says. */
+export function runCancelled(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('The run was cancelled.', activityFailureTypes.cancelled);
+}
+
+/** This worker stops; the next attempt goes on. */
+export function workerShutdown(): ApplicationFailure {
+  return ApplicationFailure.retryable('The worker is stopping.', activityFailureTypes.shutdown);
+}
+
+function translate(failure: Failure, nonRetryable: boolean, finishReason?: FinishReason): ApplicationFailure {
+  const { reason } = failure.context;
+  const details: ActivityFailureDetails = {
+    ...(typeof reason === 'string' ? { reason } : {}),
+    ...(finishReason ? { finishReason } : failure.code === 'budget_exceeded' ? { finishReason: 'budget_exceeded' } : {}),
+  };
+
+  return ApplicationFailure.create({
+    message: failure.detail,
+    type: failure.code,
+    nonRetryable,
+    details: [details],
+    ...(failure.retryAfterS === null ? {} : { nextRetryDelay: failure.retryAfterS * 1000 }),
+  });
+}

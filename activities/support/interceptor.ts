@@ -1,0 +1,66 @@
+import type { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, type Payload } from '@temporalio/common';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { tenantHeader } from '../../workflows/contracts/queues.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { toApplicationFailure, workerShutdown } from './failures.ts';
+import { keepBeating } from './heartbeat.ts';
+import { asTenant, type ActivityTenant } from './tenant.ts';
+
+export interface ActivityGuards {
+  /** Checks the signature of the tenant header; throws when it is none of ours. */
+  readonly verify: (header: Payload) => ActivityTenant;
+  /** Activities that act on no single tenant and therefore run without a header, in no tenant. */
+  readonly systemActivities: ReadonlySet<string>;
+  readonly log: Logger;
+}
+
+/** What stands around every activity: its tenant is proved, it beats, and what it throws is said in Temporal's words. */
+export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFactory {
+  return (context) => ({
+    inbound: {
+      execute: async (input, next) => {
+        const tenant = provenTenant(guards, context, input.headers[tenantHeader]);
+        const stopBeating = keepBeating(context);
+
+        try {
+          return await asTenant(tenant, () => next(input));
+        } catch (error) {
+          throw inTemporalsWords(guards, context, error);
+        } finally {
+          stopBeating();
+        }
+      },
+    },
+  });
+}
+
+function provenTenant({ verify, systemActivities, log }: ActivityGuards, context: Context, header: Payload | undefined): ActivityTenant | null {
+  const { activityType } = context.info;
+
+  if (!header && systemActivities.has(activityType)) return null;
+  try {
+    if (!header) throw new Error('the tenant header is missing');
+    return verify(header);
+  } catch (err) {
+    log.error({ err, activity: activityType, workflow_id: context.info.workflowExecution?.workflowId }, 'activity refused');
+    throw ApplicationFailure.nonRetryable('The work was not signed by this deployment.', 'internal_error');
+  }
+}
+
+function inTemporalsWords({ log }: ActivityGuards, context: Context, error: unknown): unknown {
+  const { activityType: activity, attempt, workflowExecution } = context.info;
+
+  if (context.cancellationSignal.aborted && (error instanceof CancelledFailure || isAbortError(error))) {
+    return context.cancellationDetails?.workerShutdown ? workerShutdown() : new CancelledFailure('Activity cancelled');
+  }
+  if (!(error instanceof Failure) && !(error instanceof ApplicationFailure)) {
+    log.error({ err: error, activity, attempt, workflow_id: workflowExecution?.workflowId }, 'activity failed');
+  }
+  return toApplicationFailure(error);
+}
+
+function isAbortError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError';
+}

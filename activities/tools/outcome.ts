@@ -1,0 +1,47 @@
+import type { EgressPolicy } from '../../ports/egress.ts';
+import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts';
+
+/** A tool as the run pinned it: what an execution needs to know of it. */
+export interface ExecutableTool {
+  readonly kind: ToolKind;
+  readonly slug: string;
+  readonly config: Readonly<Record<string, unknown>>;
+}
+
+/** One call to execute. `args` fit the tool's input schema; presets are merged in already. */
+export interface ToolExecution {
+  readonly tool: ExecutableTool;
+  readonly toolCallId: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly run: { readonly id: string; readonly workspaceId: string };
+  /** Roots for templates beside `args`: agent, workspace, subject, now, vars, run. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  readonly policy: EgressPolicy;
+  /** Repeats carry the call's id as Idempotency-Key where the tool has a header for it. */
+  readonly timeoutMs: number;
+  /** Aborted when the run is cancelled or the worker stops; then `executeTool` throws its reason. */
+  readonly signal: AbortSignal;
+  readonly readOutput: (callId: string, offset: number, limit: number) => Promise<{ text: string; totalChars: number } | null>;
+}
+
+export interface ToolError {
+  readonly code: ToolResultCode;
+  readonly message: string;
+  readonly retryable: boolean;
+  readonly reason: string | null;
+}
+
+/** What came back, before it is cut for the model. A tool's failure is a result for the model, never the run's. */
+export type ToolOutcome =
+  | { readonly status: 'succeeded'; readonly type: 'text'; readonly text: string; readonly cached?: boolean }
+  | { readonly status: 'succeeded'; readonly type: 'json'; readonly value: unknown; readonly cached?: boolean }
+  | { readonly status: 'failed' | 'timed_out'; readonly error: ToolError };
+
+/** An error for the model: one of the result codes and a text of at most 1,000 characters. */
+export function toolError(code: ToolResultCode, message: string, retryable: boolean, reason: string | null = null): ToolError {
+  return { code, message: message.slice(0, 1_000), retryable, reason };
+}
+
+export function failed(code: ToolResultCode, message: string, retryable: boolean, reason: string | null = null): ToolOutcome {
+  return { status: 'failed', error: toolError(code, message, retryable, reason) };
+}

@@ -1,0 +1,73 @@
+import { isUtf8 } from 'node:buffer';
+import { failed, type ToolOutcome } from './outcome.ts';
+
+/** What of a result goes into the call's row and to the model: cut between code points, with the size of the whole. */
+export interface CappedOutput {
+  readonly output: unknown;
+  readonly type: 'text' | 'json';
+  readonly totalChars: number;
+  readonly truncated: boolean;
+  /** The whole as text (at most 2 MiB) when it was cut, for `result_read`. */
+  readonly rest: string | null;
+}
+
+const limitRestBytes = 2 * 1024 * 1024;
+
+/** Cuts a succeeded outcome at `maxChars`. JSON that is over it becomes the text of its beginning. */
+export function capOutput(outcome: Extract<ToolOutcome, { status: 'succeeded' }>, maxChars: number): CappedOutput {
+  const text = cleanText(outcome.type === 'text' ? outcome.text : JSON.stringify(outcome.value));
+  if (text.length <= maxChars) {
+    const output: unknown = outcome.type === 'text' ? text : JSON.parse(text);
+    return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };
+  }
+  return { output: cutText(text, maxChars), type: 'text', totalChars: text.length, truncated: true, rest: cutBytes(text, limitRestBytes) };
+}
+
+/** The body of an answer as JSON or text; anything else is a failed result. */
+export function bodyOutcome(answer: { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer; readonly isTruncated: boolean }): ToolOutcome {
+  const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  if (answer.body.length === 0) return { status: 'succeeded', type: 'text', text: '' };
+  if (!isTextual(mediaType) || !isUtf8Prefix(answer.body, answer.isTruncated)) {
+    return failed('upstream_status', `the body is neither text nor JSON (${mediaType || 'no media type'})`, false, 'unsupported_media_type');
+  }
+  const text = answer.body.toString('utf8');
+  if (!answer.isTruncated && (mediaType === 'application/json' || mediaType.endsWith('+json'))) {
+    try {
+      const value: unknown = JSON.parse(text);
+      return { status: 'succeeded', type: 'json', value };
+    } catch {
+      return { status: 'succeeded', type: 'text', text };
+    }
+  }
+  return { status: 'succeeded', type: 'text', text };
+}
+
+/** U+0000 and lone surrogates become U+FFFD, so that every store and frame takes the text. */
+export function cleanText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+/** At most `maxChars` UTF-16 units, never half a surrogate pair. */
+export function cutText(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const last = text.charCodeAt(maxChars - 1);
+  const isSplit = last >= 0xd800 && last <= 0xdbff;
+  return text.slice(0, isSplit ? maxChars - 1 : maxChars);
+}
+
+function cutBytes(text: string, limitBytes: number): string {
+  if (Buffer.byteLength(text) <= limitBytes) return text;
+  const cut = Buffer.from(text).subarray(0, limitBytes).toString('utf8');
+  return cut.endsWith('\uFFFD') ? cut.slice(0, -1) : cut;
+}
+
+function isTextual(mediaType: string): boolean {
+  if (mediaType === '' || mediaType.startsWith('text/') || mediaType.endsWith('+json') || mediaType.endsWith('+xml')) return true;
+  return ['application/json', 'application/xml', 'application/javascript', 'application/x-ndjson', 'application/yaml', 'application/x-www-form-urlencoded'].includes(mediaType);
+}
+
+/** A body that was cut may end within a code point. */
+function isUtf8Prefix(body: Buffer, isTruncated: boolean): boolean {
+  if (isUtf8(body)) return true;
+  return isTruncated && [1, 2, 3].some((cut) => isUtf8(body.subarray(0, body.length - cut)));
+}

@@ -1,0 +1,123 @@
+import robotsParser from 'robots-parser';
+import Type from 'typebox';
+import { Value } from 'typebox/value';
+import { createBoundedThread, type BoundedThread } from '../../ports/bounded-thread.ts';
+import { checkUrlForm, type Egress, type EgressPolicy, type EgressResponse } from '../../ports/egress.ts';
+import type { Templates } from '../../ports/templates.ts';
+import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
+
+/** Config of a tool of kind `web_fetch` as the API stored it. */
+const WebFetchConfig = Type.Object({
+  allow_domains: Type.Optional(Type.Array(Type.String())),
+  deny_domains: Type.Optional(Type.Array(Type.String())),
+  max_bytes: Type.Optional(Type.Integer()),
+  format: Type.Optional(Type.String()),
+  robots: Type.Optional(Type.Boolean()),
+  cache_s: Type.Optional(Type.Integer()),
+});
+
+export type WebFormat = 'markdown' | 'text' | 'raw';
+
+export interface WebTextJob {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  readonly url: string;
+  readonly format: WebFormat;
+}
+
+/** Text of a page and its title; null when the body is no kind of text. */
+export type WebText = { readonly title: string | null; readonly text: string } | null;
+
+interface CachedPage {
+  readonly page: { readonly title: string | null; readonly text: string; readonly url: string };
+  readonly until: number;
+}
+
+/** What one process keeps for `web_fetch`: the thread that reads pages, and a small cache per workspace. */
+export interface WebPages {
+  readonly thread: BoundedThread<WebTextJob, WebText>;
+  readonly cache: Map<string, CachedPage>;
+  close(): Promise<void>;
+}
+
+/** What executors of outgoing tools share in one process. */
+export interface ExecutorParts {
+  readonly egress: Egress;
+  readonly templates: Templates;
+  readonly pages: WebPages;
+}
+
+// The package is CommonJS and its types declare a default export: at run time the import is the function itself.
+const parseRobots = robotsParser as unknown as typeof robotsParser.default;
+const cachedPages = 200;
+const robotsLimitBytes = 500 * 1024;
+const robotsAgent = 'longhaul';
+const redirects = 3;
+
+export function createWebPages(): WebPages {
+  const thread = createBoundedThread<WebTextJob, WebText>(new URL('./web-text-worker.ts', import.meta.url), { limitMs: 15_000, heapMb: 256 });
+  return { thread, cache: new Map(), close: () => thread.close() };
+}
+
+/** Reads one page: a guarded GET, HTML and PDF turned into text, from `offset` on. */
+export async function executeWebFetch({ egress, pages }: ExecutorParts, execution: ToolExecution): Promise<ToolOutcome> {
+  const config = Value.Parse(WebFetchConfig, execution.tool.config);
+  const { url, offset } = execution.args;
+  if (typeof url !== 'string' || !URL.canParse(url)) return failed('invalid_arguments', 'url must be an absolute URL', false);
+  const asked = checkUrlForm(url, execution.policy); // before the cache: an exception that was withdrawn counts at once
+  asked.hash = '';
+  if (!isAllowedDomain(asked.hostname, config.allow_domains ?? [], config.deny_domains ?? [])) {
+    return failed('egress_refused', 'the tool does not allow this domain', false, 'domain');
+  }
+  const format = config.format === 'raw' || config.format === 'text' ? config.format : 'markdown';
+  const cacheKey = `${execution.run.workspaceId} ${format} ${asked.href}`;
+  const cached = pages.cache.get(cacheKey);
+  const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
+  if (cached && cached.until > Date.now()) return pageOutcome(cached.page, start, true);
+
+  if ((config.robots ?? true) && !(await isAllowedByRobots(egress, asked, execution))) return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
+  const answer = await fetchPage(egress, asked.href, { policy: execution.policy, signal: execution.signal, limitBytes: config.max_bytes ?? 2 * 1024 * 1024 });
+  if (answer.status < 200 || answer.status > 299) {
+    return failed('upstream_status', `the server answered ${answer.status}`, answer.status === 429 || answer.status >= 500, String(answer.status));
+  }
+  if (!isAllowedDomain(new URL(answer.url).hostname, config.allow_domains ?? [], config.deny_domains ?? [])) {
+    return failed('egress_refused', 'the page redirects to a domain that the tool does not allow', false, 'domain');
+  }
+  const read = await pages.thread.ask({ body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format });
+  if (read === null) return failed('upstream_status', 'the page is neither text nor PDF', false, 'unsupported_media_type');
+
+  const page = { ...read, url: answer.url };
+  remember(pages.cache, cacheKey, { page, until: Date.now() + (config.cache_s ?? 300) * 1_000 });
+  return pageOutcome(page, start, false);
+}
+
+function pageOutcome(page: CachedPage['page'], start: number, cached: boolean): ToolOutcome {
+  const head = `${page.title === null ? '' : `Title: ${page.title}\n`}URL: ${page.url}\n\n`;
+  return { status: 'succeeded', type: 'text', text: head + page.text.slice(start), cached };
+}
+
+function fetchPage(egress: Egress, url: string, options: { policy: EgressPolicy; signal: AbortSignal; limitBytes: number }): Promise<EgressResponse> {
+  const headers = { accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/pdf;q=0.8, */*;q=0.1' };
+  return egress.fetch({ method: 'GET', url, headers, redirects, ...options });
+}
+
+/** RFC 9309: a robots.txt that is absent (4xx) allows all, one that can't be had (5xx, no answer) allows nothing. */
+async function isAllowedByRobots(egress: Egress, page: URL, execution: ToolExecution): Promise<boolean> {
+  const url = new URL('/robots.txt', page).href;
+  const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, limitBytes: robotsLimitBytes });
+  if (answer.status >= 500) return false;
+  if (answer.status < 200 || answer.status > 299) return true;
+  return parseRobots(url, answer.body.toString('utf8')).isAllowed(page.href, robotsAgent) ?? true;
+}
+
+function isAllowedDomain(hostname: string, allow: readonly string[], deny: readonly string[]): boolean {
+  const isWithin = (domain: string) => hostname === domain.toLowerCase() || hostname.endsWith(`.${domain.toLowerCase()}`);
+  if (deny.some(isWithin)) return false;
+  return allow.length === 0 || allow.some(isWithin);
+}
+
+function remember(cache: Map<string, CachedPage>, key: string, entry: CachedPage): void {
+  cache.delete(key);
+  if (cache.size >= cachedPages) cache.delete(cache.keys().next().value ?? '');
+  cache.set(key, entry);
+}

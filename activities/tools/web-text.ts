@@ -1,0 +1,52 @@
+import { isUtf8 } from 'node:buffer';
+import { Readability } from '@mozilla/readability';
+import { parseHTML } from 'linkedom';
+import TurndownService from 'turndown';
+import { extractText, getDocumentProxy } from 'unpdf';
+import type { WebText, WebTextJob } from './web-fetch.ts';
+
+/** Turns the bytes of a page into text: HTML by its main content, PDF page by page, text as it is. Runs in a thread of its own. */
+export async function readWebText(job: WebTextJob): Promise<WebText> {
+  const bytes = Buffer.from(job.body);
+  const mediaType = job.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (mediaType === 'application/pdf' || bytes.subarray(0, 5).toString('latin1') === '%PDF-') return pdfText(job.body);
+
+  const text = decode(bytes, job.contentType);
+  if (text === null) return null;
+  const isHtml = mediaType.includes('html') || (mediaType === '' && /^\s*<(?:!doctype html|html)/i.test(text));
+  if (!isHtml || job.format === 'raw') return { title: null, text };
+  return htmlText(text, job);
+}
+
+async function pdfText(body: Uint8Array): Promise<WebText> {
+  const document = await getDocumentProxy(new Uint8Array(body));
+  const { text } = await extractText(document, { mergePages: true });
+  return { title: null, text };
+}
+
+function htmlText(html: string, job: WebTextJob): WebText {
+  const { document } = parseHTML(html);
+  const title: string | null = document.querySelector('title')?.textContent?.trim() || null;
+  const whole = document.querySelector('body')?.innerHTML ?? html;
+  const wholeText = document.querySelector('body')?.textContent ?? '';
+  const article = new Readability(document, { charThreshold: 200 }).parse(); // rewrites the document, so the whole was taken before
+  if (job.format === 'text') return { title: article?.title || title, text: (article?.textContent ?? wholeText).replaceAll(/\n{3,}/g, '\n\n').trim() };
+
+  const turndown = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
+  turndown.remove(['script', 'style', 'noscript', 'iframe']);
+  const { document: inner } = parseHTML(`<!doctype html><html><body>${article?.content ?? whole}</body></html>`);
+  return { title: article?.title || title, text: turndown.turndown(inner.querySelector('body')).trim() };
+}
+
+function decode(bytes: Buffer, contentType: string): string | null {
+  const charset = /charset=["']?([\w-]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? 'utf-8';
+  if (charset === 'utf-8' || charset === 'utf8') {
+    if (!isUtf8(bytes) && bytes.includes(0)) return null;
+    return bytes.toString('utf8');
+  }
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,14 @@
+import type { RevisionChecks } from '../../db/agents/validate-revision.ts';
+import { missingCapabilities, type ModelRegistry } from '../../ports/models.ts';
+import type { Templates } from '../../ports/templates.ts';
+
+/** What the validation of revisions asks of the deployment. */
+export function revisionChecks(parts: { readonly models: ModelRegistry; readonly templates: Templates }): RevisionChecks {
+  return {
+    model(name, needs) {
+      const model = parts.models.resolve(name);
+      return model ? { lacks: missingCapabilities(model, needs), optionKeys: model.providerOptionKeys } : null;
+    },
+    template: (text) => parts.templates.check(text),
+  };
+}

@@ -1,0 +1,127 @@
+import Type from 'typebox';
+import { documentSchemaVersion, reasoningEfforts, toolApprovals, type RevisionDocument as StoredDocument, type RevisionDraft } from '../../db/agents/revision-document.ts';
+import type { AgentRevisionRow } from '../../db/agents/revisions.ts';
+import { iso } from '../../db/sql.ts';
+import { scopes } from '../../workflows/contracts/access.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+
+const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) => Type.Optional({ ...schema, default: value });
+
+export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
+
+const RevisionVariable = closed(
+  {
+    name: text(64, { minLength: 1, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'Name under which the template reads it as vars.name' }),
+    required: defaulted(Type.Boolean({ description: 'A run without a value for it is refused' }), false),
+    default: defaulted(nullable(text(4_000)), null),
+    description: defaulted(nullable(text(1_024)), null),
+  },
+  { $id: 'RevisionVariable', description: 'A value that the instructions read; a run gives it as a field of its JSON input' },
+);
+
+const ModelSettings = closed(
+  {
+    temperature: defaulted(nullable(Type.Number({ minimum: 0, maximum: 2 })), null),
+    top_p: defaulted(nullable(Type.Number({ minimum: 0, maximum: 1 })), null),
+    max_output_tokens: defaulted(nullable(integer({ minimum: 1, maximum: 200_000 })), null),
+    stop: defaulted(listOf(text(100, { minLength: 1 }), { maxItems: 4 }), []),
+    seed: defaulted(nullable(integer({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 })), null),
+    reasoning: defaulted(oneOf(reasoningEfforts), 'provider-default'),
+    cache: defaulted(oneOf(['auto', 'off']), 'auto'),
+    provider_options: defaulted(FreeObject, {}),
+  },
+  { $id: 'ModelSettings', description: 'How the model is called; null leaves it to the provider' },
+);
+
+const ToolBinding = closed(
+  {
+    id: Type.Optional(idOf('Tool', 'The tool; id or slug is demanded')),
+    slug: Type.Optional(text(64, { minLength: 1, pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'The nearest tool of this slug: workspace, then organization, then platform' })),
+    scope: Type.Optional(nullable(oneOf(scopes, { description: 'Narrows the look-up by slug to one scope' }))),
+    approval: defaulted(oneOf(toolApprovals, { description: 'When a person is asked: default leaves it to the tool, never asks nobody' }), 'default'),
+    max_calls: defaulted(nullable(integer({ minimum: 1, maximum: 1_000, description: 'Calls a run may make' })), null),
+    timeout_s: defaulted(nullable(integer({ minimum: 1, maximum: 600, description: 'Lowers the timeout of the tool' })), null),
+    preset: defaulted(FreeObject, {}),
+    description: defaulted(nullable(text(1_024, { description: 'Shown to the model instead of the tool’s own' })), null),
+  },
+  { $id: 'ToolBinding', description: 'A tool that the agent may call; preset arguments are fixed by the author and hidden from the model' },
+);
+
+const RevisionLimits = closed(
+  {
+    max_steps: defaulted(integer({ minimum: 1, maximum: 500 }), 50),
+    max_duration_s: defaulted(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' }), 3_600),
+    max_output_tokens: defaulted(nullable(integer({ minimum: 1, maximum: 200_000, description: 'Of each model call' })), null),
+    max_tool_calls: defaulted(integer({ minimum: 1, maximum: 2_000 }), 200),
+  },
+  { $id: 'RevisionLimits', description: 'Upper bounds of each run; a run may only lower them' },
+);
+
+export const RevisionDocument = closed(
+  {
+    schema_version: defaulted(integer({ minimum: 1, maximum: documentSchemaVersion }), documentSchemaVersion),
+    model: defaulted(nullable(ModelName), null),
+    fallback_models: defaulted(listOf(ModelName, { maxItems: 3, description: 'Tried in order when the model stays unavailable' }), []),
+    instructions: defaulted(text(65_536, { description: 'Liquid template of the system prompt' }), ''),
+    variables: defaulted(listOf(RevisionVariable, { maxItems: 50 }), []),
+    model_settings: defaulted(ModelSettings, {}),
+    tools: defaulted(listOf(ToolBinding, { maxItems: 128 }), []),
+    limits: defaulted(RevisionLimits, {}),
+    metadata: defaulted(FreeObject, {}),
+  },
+  { $id: 'RevisionDocument', description: 'What an agent is: model, instructions, tools and limits. Immutable once stored' },
+);
+
+export const RevisionActor = closed(
+  { kind: oneOf(['user', 'service_key', 'agent', 'system']), id: nullable(idOf('Other')) },
+  { $id: 'Actor', description: 'Who did it' },
+);
+
+export const AgentRevisionView = closed(
+  {
+    id: idOf('AgentRevision'),
+    agent_id: idOf('Agent'),
+    number: integer({ minimum: 1 }),
+    is_active: Type.Boolean(),
+    document: Type.Optional(RevisionDocument),
+    document_hash: text(64, { description: 'SHA-256 of the canonical JSON of the document' }),
+    note: nullable(text(500)),
+    created_by: RevisionActor,
+    created_at: Timestamp,
+  },
+  { $id: 'AgentRevisionView', description: 'One immutable version of an agent; lists leave the document out' },
+);
+
+export const AgentRevisionCreate = closed(
+  {
+    document: RevisionDocument,
+    note: Type.Optional(nullable(text(500))),
+    base_revision_id: Type.Optional(nullable(idOf('AgentRevision', 'The revision this one was made from; refused when it is no longer the newest'))),
+  },
+  { $id: 'AgentRevisionCreate' },
+);
+
+/** The wire form of a revision; without its document when the row was read for a list. */
+export function toAgentRevisionView(row: AgentRevisionRow) {
+  return {
+    id: row.id,
+    agent_id: row.agent_id,
+    number: row.number,
+    is_active: row.is_active,
+    ...(row.document ? { document: toDocumentView(row.document) } : {}),
+    document_hash: row.document_hash,
+    note: row.note,
+    created_by: { kind: row.created_by.kind, id: row.created_by.id },
+    created_at: iso(row.created_at),
+  };
+}
+
+// The stored document is the wire form; its arrays are readonly in code only.
+function toDocumentView(document: StoredDocument): Type.Static<typeof RevisionDocument> {
+  return document as Type.Static<typeof RevisionDocument>;
+}
+
+/** What the validated body says, as the rules of db/agents take it. */
+export function toRevisionDraft(document: Type.Static<typeof RevisionDocument>): RevisionDraft {
+  return document;
+}

@@ -1,0 +1,101 @@
+import { Agent } from '../../db/agents/agent.entity.ts';
+import { readAgent } from '../../db/agents/agents.ts';
+import { insertRevision, listRevisionRows, readRevision, setActiveRevision } from '../../db/agents/revisions.ts';
+import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
+import { mapPage } from '../../db/page.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { get, list, post, reply } from '../http/operation.ts';
+import { AgentParams, AgentRevisionParams, AgentView, toAgentDetailView } from './agent.schema.ts';
+import { revisionChecks } from './revision-checks.ts';
+import { AgentRevisionCreate, AgentRevisionView, toAgentRevisionView, toRevisionDraft } from './revision.schema.ts';
+
+export const revisionOperations = {
+  listAgentRevisions: list(
+    '/agents/{agent_id}/revisions',
+    {
+      summary: 'List the revisions of an agent',
+      description: 'All revisions, newest first, without their documents.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      params: AgentParams,
+      view: AgentRevisionView,
+    },
+    async (ctx, { params }) => {
+      const agent = await readAgent(ctx, params.agent_id);
+      return mapPage(await listRevisionRows(ctx, agent.id, ctx.page), toAgentRevisionView);
+    },
+  ),
+
+  createAgentRevision: post(
+    '/agents/{agent_id}/revisions',
+    {
+      summary: 'Add a revision to an agent',
+      description: 'Stores an immutable revision with the next number. It is checked whole but never activated; runs go on with the active one.',
+      access: 'member',
+      audit: 'create',
+      idempotent: true,
+      resourceType: 'agent_revision',
+      location: (view: { readonly agent_id: string; readonly id: string }) => `/agents/${view.agent_id}/revisions/${view.id}`,
+      params: AgentParams,
+      body: AgentRevisionCreate,
+      view: AgentRevisionView,
+    },
+    async (ctx, { params, body }) => {
+      const agent = await seeForChange(ctx, Agent, params.agent_id);
+      const { document, problems } = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.document) }, revisionChecks(ctx.deps));
+      refuseInvalid(problems, '/document');
+      const { id } = await insertRevision(ctx, { agent, document, note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null });
+      return toAgentRevisionView(await readRevision(ctx, agent.id, id));
+    },
+  ),
+
+  getAgentRevision: get(
+    '/agents/{agent_id}/revisions/{revision_id}',
+    {
+      summary: 'Read a revision',
+      description: 'One revision of an agent with its whole document.',
+      access: 'viewer',
+      mcp: true,
+      params: AgentRevisionParams,
+      view: AgentRevisionView,
+    },
+    async (ctx, { params }) => {
+      const agent = await readAgent(ctx, params.agent_id);
+      return toAgentRevisionView(await readRevision(ctx, agent.id, params.revision_id));
+    },
+  ),
+
+  activateAgentRevision: post(
+    '/agents/{agent_id}/revisions/{revision_id}/activate',
+    {
+      summary: 'Activate a revision',
+      description: 'New runs use the revision from now on; runs in flight keep theirs. Demands the ETag of the agent in If-Match, so that two activations never overwrite each other unseen.',
+      access: 'admin',
+      audit: 'update',
+      etag: true,
+      ifMatch: 'required',
+      success: [200],
+      params: AgentRevisionParams,
+      view: AgentView,
+    },
+    async (ctx, { params }) => {
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
+      const revision = await readRevision(ctx, agent.id, params.revision_id);
+      const { problems } = await validateRevision(ctx, { home: agent, draft: revision.document }, revisionChecks(ctx.deps));
+      refuseNotActivatable(problems);
+      const from = agent.activeRevisionId;
+      await setActiveRevision(ctx, agent.id, revision.id);
+      ctx.audit({
+        resourceType: 'agent',
+        resourceId: agent.id,
+        label: agent.slug,
+        organizationId: agent.organizationId,
+        workspaceId: agent.workspaceId,
+        changes: from === revision.id ? {} : { active_revision_id: { from, to: revision.id } },
+      });
+      const row = await readAgent(ctx, agent.id);
+      return reply(toAgentDetailView(row), { version: row.row_version });
+    },
+  ),
+};

@@ -1,0 +1,70 @@
+import Type, { type Static } from 'typebox';
+import type { Caller } from '../../db/caller.ts';
+import type { Holder, Me } from '../../db/identity/me.ts';
+import { iso } from '../../db/sql.ts';
+import { roles, scopes } from '../../workflows/contracts/access.ts';
+import { closed, Email, idOf, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { SessionView, toSessionView } from '../http/session-view.ts';
+import { toUserView, UserView } from '../http/user-view.ts';
+
+/** Minutes for which a verified factor or password counts as fresh. */
+const freshMinutes = 10;
+
+const principalKinds = ['user', 'service_key', 'oauth_client'] as const;
+
+export const MeView = closed(
+  {
+    principal_kind: oneOf(principalKinds),
+    user: nullable(UserView),
+    service_key_id: nullable(idOf('ServiceKey')),
+    client_id: nullable(text(1_024)),
+    role: oneOf(roles, { description: 'The effective role' }),
+    scope: oneOf(scopes),
+    organization_id: nullable(idOf('Organization')),
+    workspace_id: nullable(idOf('Workspace')),
+    workspace_ids: listOf(idOf('Workspace'), { maxItems: 1_000, description: 'Workspaces that the caller sees' }),
+    acting_user: nullable(UserView),
+    view: nullable(closed({ organization_id: nullable(idOf('Organization')), workspace_id: nullable(idOf('Workspace')) })),
+    session: nullable(SessionView),
+    scopes: nullable(listOf(text(60), { maxItems: 40, description: 'Of a key or token; null is unrestricted' })),
+    mfa: nullable(closed({ enrolled: Type.Boolean(), required: Type.Boolean(), fresh_until: nullable(Timestamp) })),
+    impersonation_id: nullable(idOf('Other')),
+    locale: nullable(text(35)),
+    pending_email: nullable(Email),
+  },
+  { $id: 'MeView', description: 'Who calls, as whom, and what they may see' },
+);
+
+export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Date }): Static<typeof MeView> {
+  const { holder } = me;
+
+  return {
+    principal_kind: caller.kind === 'service_key' ? 'service_key' : 'user',
+    user: holder && toUserView(holder.user),
+    service_key_id: caller.kind === 'service_key' ? caller.principalId : null,
+    client_id: null,
+    role: caller.role,
+    scope: caller.scope,
+    organization_id: caller.organizationId,
+    workspace_id: caller.workspaceId,
+    workspace_ids: [...me.workspaceIds],
+    acting_user: me.actingUser && toUserView(me.actingUser),
+    view: caller.view && { organization_id: caller.view.organizationId, workspace_id: caller.view.workspaceId },
+    session: holder && toSessionView(holder.session, caller.sessionId),
+    scopes: caller.scopes && [...caller.scopes],
+    mfa: holder && toMfaView(holder, now),
+    impersonation_id: caller.impersonationId,
+    locale: holder?.locale ?? null,
+    pending_email: holder?.pendingEmail ?? null,
+  };
+}
+
+function toMfaView(holder: Holder, now: Date) {
+  const freshUntil = new Date(new Date(holder.session.verified_at).getTime() + freshMinutes * 60_000);
+
+  return {
+    enrolled: holder.user.mfa_enabled,
+    required: holder.isFactorRequired,
+    fresh_until: freshUntil > now ? iso(freshUntil) : null,
+  };
+}

@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import Type from 'typebox';
+import { EnvironmentError, parseEnvironment } from '../ports/environment.ts';
+import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
+
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const httpOrigin = '^https?://[^/?#@\\s]+$';
+
+const ApiVariables = Type.Object({
+  PUBLIC_URL: Type.String({ pattern: httpOrigin, maxLength: 255 }),
+  HOST: Type.String({ default: '127.0.0.1' }),
+  PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
+  LOG_LEVEL: Type.Enum([...logLevels], { default: 'info' }),
+  DATABASE_APP_URL: Type.String({ pattern: '^postgres(ql)?://' }),
+  DATABASE_SWEEPER_URL: Type.String({ pattern: '^postgres(ql)?://' }),
+  DATABASE_POOL_MAX: Type.Integer({ default: 10, minimum: 1, maximum: 200 }),
+  REDIS_URL: Type.String({ pattern: '^rediss?://' }),
+  REDIS_PREFIX: Type.String({ default: 'lh:', maxLength: 60 }),
+  TEMPORAL_ADDRESS: Type.String({ pattern: '^[^\\s/]+:\\d+$' }),
+  TEMPORAL_NAMESPACE: Type.String({ default: 'longhaul', maxLength: 200 }),
+  METRICS_TOKEN: Type.Optional(Type.String({ minLength: 16, maxLength: 256 })),
+  TRUSTED_PROXIES: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), { default: [], maxItems: 100 }),
+  CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), { default: [], maxItems: 100 }),
+  RATE_LIMITS: Type.Array(Type.String({ pattern: '^[a-z_]+=(off|[1-9]\\d{0,8}/[1-9]\\d{0,5})$' }), { default: [], maxItems: 40 }),
+  DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
+  BUILD_COMMIT: Type.Optional(Type.String({ maxLength: 64 })),
+  BUILD_TIME: Type.Optional(Type.String({ format: 'date-time' })),
+});
+
+/** What the API process was told, parsed once. */
+export interface ApiEnv {
+  /** Origin under which clients reach the deployment; never taken from the Host header. */
+  readonly publicUrl: string;
+  readonly host: string;
+  readonly port: number;
+  readonly logLevel: (typeof logLevels)[number];
+  readonly databaseAppUrl: string;
+  readonly databaseSweeperUrl: string;
+  readonly databasePoolMax: number;
+  readonly redisUrl: string;
+  readonly redisPrefix: string;
+  readonly temporalAddress: string;
+  readonly temporalNamespace: string;
+  readonly metricsToken: string | null;
+  readonly trustedProxies: readonly string[];
+  readonly corsOrigins: readonly string[];
+  /** Deviations from the default quotas; null switches a policy off. */
+  readonly quotas: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
+  /** How long the listener stays open after SIGTERM, so that probes see 503 first. */
+  readonly drainSeconds: number;
+  readonly build: { readonly version: string; readonly commit: string | null; readonly builtAt: string | null };
+}
+
+/** Parses the variables of the API; throws one EnvironmentError that names every bad one. */
+export function parseApiEnv(source: Readonly<Record<string, string | undefined>>): ApiEnv {
+  const values = parseEnvironment(ApiVariables, source);
+
+  return Object.freeze({
+    publicUrl: values.PUBLIC_URL,
+    host: values.HOST,
+    port: values.PORT,
+    logLevel: values.LOG_LEVEL,
+    databaseAppUrl: values.DATABASE_APP_URL,
+    databaseSweeperUrl: values.DATABASE_SWEEPER_URL,
+    databasePoolMax: values.DATABASE_POOL_MAX,
+    redisUrl: values.REDIS_URL,
+    redisPrefix: values.REDIS_PREFIX,
+    temporalAddress: values.TEMPORAL_ADDRESS,
+    temporalNamespace: values.TEMPORAL_NAMESPACE,
+    metricsToken: values.METRICS_TOKEN ?? null,
+    trustedProxies: values.TRUSTED_PROXIES,
+    corsOrigins: values.CORS_ORIGINS,
+    quotas: parseQuotas(values.RATE_LIMITS),
+    drainSeconds: values.DRAIN_SECONDS,
+    build: { version: packageVersion(), commit: values.BUILD_COMMIT ?? null, builtAt: toTimestamp(values.BUILD_TIME) },
+  });
+}
+
+/** The environment of this process, for the parsers that read their own part of it. */
+export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}
+
+function parseQuotas(entries: readonly string[]): ApiEnv['quotas'] {
+  const quotas: Partial<Record<LimitPolicy, Quota | null>> = {};
+
+  for (const entry of entries) {
+    const [name = '', rule = ''] = entry.split('=');
+    const policy = limitPolicies.find((candidate) => candidate === name);
+    if (!policy) throw new EnvironmentError(new Map([['RATE_LIMITS', `names no policy "${name}"`]]));
+
+    if (rule === 'off') {
+      if (policy.startsWith('login_')) throw new EnvironmentError(new Map([['RATE_LIMITS', 'login policies can\'t be switched off']]));
+      quotas[policy] = null;
+      continue;
+    }
+    const [quota, windowS] = rule.split('/').map(Number);
+    quotas[policy] = { quota: quota ?? 1, windowS: windowS ?? 1 };
+  }
+  return Object.freeze(quotas);
+}
+
+function packageVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return typeof manifest === 'object' && manifest !== null && 'version' in manifest ? String(manifest.version) : '0.0.0';
+}
+
+function toTimestamp(value: string | undefined): string | null {
+  return value === undefined ? null : new Date(value).toISOString();
+}

@@ -1,0 +1,39 @@
+import type { Actor, Caller } from '../../db/caller.ts';
+import type { AuditNote } from './context.ts';
+import type { RegisteredOperation } from './operation.ts';
+
+/** Who acts, as rows and audit entries name it. */
+export function actorOf(caller: Caller): Actor {
+  const kind = caller.kind === 'nobody' ? 'system' : caller.kind === 'user' && caller.ownRole === 'operator' ? 'operator' : caller.kind;
+  return {
+    kind,
+    id: caller.principalId,
+    role: caller.kind === 'nobody' ? null : caller.ownRole,
+    actingUserId: caller.actingUserId,
+    impersonationId: caller.impersonationId,
+  };
+}
+
+/** The note of a mutation whose handler wrote none: the view's own id and place, else the last id of the path. */
+export function defaultNote(operation: RegisteredOperation, view: unknown, params: Readonly<Record<string, unknown>>): AuditNote {
+  const textAt = (name: string) => {
+    const value: unknown = typeof view === 'object' && view !== null ? Reflect.get(view, name) : null;
+    return typeof value === 'string' ? value : null;
+  };
+  const lastParam = Object.values(params).at(-1);
+  return {
+    resourceType: operation.resourceType ?? resourceTypeOf(operation),
+    resourceId: textAt('id') ?? (typeof lastParam === 'string' ? lastParam : null),
+    label: textAt('name') ?? textAt('slug'),
+    organizationId: textAt('organization_id'),
+    workspaceId: textAt('workspace_id'),
+  };
+}
+
+/** `AgentRevisionView` → `agent_revision`; without a view the last noun of the path. */
+function resourceTypeOf(operation: RegisteredOperation): string {
+  const id: unknown = operation.view ? Reflect.get(operation.view, '$id') : null;
+  if (typeof id === 'string') return id.replace(/View$/, '').replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+  const nouns = operation.path.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'));
+  return (nouns.at(-1) ?? operation.area).replaceAll('-', '_').replace(/s$/, '');
+}

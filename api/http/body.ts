@@ -1,0 +1,98 @@
+import type { FastifyRequest } from 'fastify';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import type { RegisteredOperation } from './operation.ts';
+import { findForbiddenText } from './text-scan.ts';
+
+const defaultLimitBytes = 1_048_576;
+const anonymousLimitBytes = 65_536;
+const jsonDepth = 64;
+const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
+// A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
+const needsWalk = /\\u|__proto__|"constructor"/;
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Most bytes that a body of this operation may have. */
+export function bodyLimitOf(operation: RegisteredOperation): number {
+  if (operation.bodyLimitBytes !== undefined) return operation.bodyLimitBytes;
+  return operation.access === 'none' || operation.area === 'Oauth' ? anonymousLimitBytes : defaultLimitBytes;
+}
+
+export function takesBody(operation: RegisteredOperation): boolean {
+  return operation.method === 'POST' || operation.method === 'PUT' || operation.method === 'PATCH';
+}
+
+/** 413 and 415 from the headers alone, before the credential is looked at. */
+export function judgeBody(operation: RegisteredOperation, request: FastifyRequest): void {
+  if (!takesBody(operation)) return;
+  const { headers } = request;
+  const length = Number(headers['content-length'] ?? 0);
+  if (length > bodyLimitOf(operation)) throw fail('payload_too_large', { context: { limit_bytes: bodyLimitOf(operation) } });
+  if (length === 0 && headers['transfer-encoding'] === undefined) return;
+
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw unsupported('Encoded request bodies are not accepted.');
+  if (!jsonType.test(headers['content-type'] ?? '')) throw unsupported('The body must be application/json in UTF-8.');
+}
+
+/** The value of a JSON body; undefined when there is none. Throws `malformed_request`, or `validation_failed` for depth and text. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return undefined;
+  const text = decode(bytes);
+  if (text.trim() === '') return undefined;
+  if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
+
+  const value = parseText(text);
+  if (needsWalk.test(text)) refuseForbidden(value);
+  return value;
+}
+
+export function unsupported(detail: string): Error {
+  return fail('unsupported_media_type', { detail, headers: { 'accept-post': 'application/json' } });
+}
+
+function decode(bytes: Buffer): string {
+  try {
+    return strictUtf8.decode(bytes);
+  } catch (cause) {
+    throw fail('malformed_request', { detail: 'The body is not valid UTF-8.', cause });
+  }
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw fail('malformed_request', { detail: 'The body is not valid JSON.', cause });
+  }
+}
+
+function refuseForbidden(value: unknown): void {
+  const found = findForbiddenText(value);
+  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body holds a key that is not allowed.' });
+  if (found.pointers.length === 0) return;
+
+  const errors = found.pointers.map((pointer): Violation => ({ in: 'body', pointer, name: null, rule: 'invalid_text', message: 'holds U+0000 or half a surrogate pair' }));
+  throw fail('validation_failed', { errors });
+}
+
+/** Deepest nesting of a JSON text, by its brackets outside strings. */
+function depthOf(text: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at);
+    else if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, (depth += 1));
+    else if (code === 0x5d || code === 0x7d) depth -= 1;
+  }
+  return deepest;
+}
+
+function endOfString(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x5c) at += 1;
+    else if (code === 0x22) return at;
+  }
+  return text.length;
+}

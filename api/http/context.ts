@@ -1,0 +1,80 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Logger } from 'pino';
+import type { Caller } from '../../db/caller.ts';
+import type { PageRequest } from '../../db/page.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { Role } from '../../workflows/contracts/access.ts';
+import type { Deps } from './deps.ts';
+
+/** What one mutation changed, for its audit entry; `mount` adds who, when and the action. */
+export interface AuditNote {
+  readonly resourceType: string;
+  readonly resourceId?: string | null;
+  readonly label?: string | null;
+  readonly organizationId?: string | null;
+  readonly workspaceId?: string | null;
+  readonly changes?: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown; readonly changed?: true }>>;
+}
+
+/** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant. */
+export interface Ctx extends Unit {
+  readonly caller: Caller;
+  readonly deps: Deps;
+  readonly log: Logger;
+  readonly operationId: string;
+  /** The floor of the operation, for rank rules in a granted workspace. */
+  readonly floor: Role | null;
+  readonly page: PageRequest;
+  /** Parsed If-Match: null when absent, `*`, or the listed tags without quotes and prefixes. */
+  readonly ifMatch: '*' | readonly string[] | null;
+  readonly isIfMatchRequired: boolean;
+  /** Full address of the client, behind trusted proxies. */
+  readonly address: string;
+  readonly userAgent: string | null;
+  /** Replaces the default audit note (resource type of the area, id of the view). */
+  audit(note: AuditNote): void;
+  /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
+  keep(write: (unit: Unit) => Promise<void>): Promise<void>;
+}
+
+/** A reply that differs from the operation's plain success. */
+export interface ReplyOptions<V> {
+  readonly status?: number;
+  /** Version of the row for the ETag; null sends none. */
+  readonly version?: string | number | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Runs after commit and dispatch, without transaction or connection, and gives the final reply. */
+  readonly afterCommit?: () => Promise<Reply<V>>;
+}
+
+export class Reply<V> {
+  readonly view: V;
+  readonly options: ReplyOptions<V>;
+
+  constructor(view: V, options: ReplyOptions<V> = {}) {
+    this.view = view;
+    this.options = options;
+  }
+}
+
+/** A view with status, version (ETag), headers or work after the commit. */
+export function reply<V>(view: V, options: ReplyOptions<V> = {}): Reply<V> {
+  return new Reply(view, options);
+}
+
+/** What `identify` may look at, before the transaction: everything is valid already. */
+export interface IdentifyRequest {
+  readonly deps: Deps;
+  readonly caller: Caller;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly headers: IncomingHttpHeaders;
+  /** Full address of the client, for rows. */
+  readonly address: string;
+  /** The address as a limit key: IPv6 by /64. */
+  readonly limitAddress: string;
+  readonly userAgent: string | null;
+  readonly correlationId: string;
+  readonly log: Logger;
+}

@@ -1,0 +1,91 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { toFailure as toDatabaseFailure } from '../../db/faults.ts';
+import { errorCodes } from '../../workflows/contracts/error-codes.ts';
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import { unsupported } from './body.ts';
+import type { ErrorEnvelopeView } from './error.schema.ts';
+import { finishHeaders } from './headers.ts';
+import { scopeOf } from './scopes.ts';
+import { sortViolations } from './violations.ts';
+
+const problemType = 'application/problem+json; charset=utf-8';
+const retryAfterUnavailableS = 5;
+
+/** The body of a failing reply, of an `error` frame and of an upgrade that is refused. */
+export function toEnvelope(failure: Failure, options: { publicUrl: string; correlationId: string }): ErrorEnvelopeView {
+  const { status, retryable, title } = errorCodes[failure.code];
+  return {
+    type: `${options.publicUrl}/error-codes#${failure.code}`,
+    title,
+    status,
+    detail: failure.detail.slice(0, 500),
+    instance: `urn:uuid:${options.correlationId}`,
+    code: failure.code,
+    retryable,
+    retry_after_s: retryAfterOf(failure),
+    correlation_id: options.correlationId,
+    errors: sortViolations(failure.errors),
+    context: failure.context,
+  };
+}
+
+/** What a thrown value means on the wire; whatever is unknown is `internal_error` with a generic text. */
+export function toFailure(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  const database = toDatabaseFailure(error);
+  if (database) return database;
+  return isFastifyError(error) ? fromFastify(error) : fail('internal_error', { cause: error });
+}
+
+/** Answers with the envelope; the reply's headers are complete afterwards. */
+export function sendFailure(publicUrl: string, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
+  const failure = toFailure(error);
+  const retryAfterS = retryAfterOf(failure);
+  logFailure(request, failure);
+
+  reply.code(failure.status).headers(failure.headers);
+  if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS));
+  const challenge = challengeOf(publicUrl, request, failure);
+  if (challenge && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', challenge);
+  reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', problemType).header('cache-control', 'no-store');
+
+  finishHeaders(request, reply);
+  reply.send(JSON.stringify(toEnvelope(failure, { publicUrl, correlationId: request.id })));
+}
+
+function retryAfterOf(failure: Failure): number | null {
+  if (failure.retryAfterS !== null) return Math.min(86_400, Math.max(1, Math.ceil(failure.retryAfterS)));
+  if (failure.code === 'service_unavailable') return retryAfterUnavailableS;
+  return failure.code === 'idempotency_in_progress' || failure.code === 'rate_limited' ? 1 : null;
+}
+
+/** RFC 6750 §3: on every 401, and on 403 for a scope. */
+function challengeOf(publicUrl: string, request: FastifyRequest, failure: Failure): string | null {
+  if (failure.status !== 401 && failure.code !== 'scope_insufficient') return null;
+  const operation = request.state?.operation;
+  const scope = operation ? scopeOf(operation) : null;
+  const hasCredential = request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined;
+  const error = failure.code === 'scope_insufficient' ? 'insufficient_scope' : hasCredential ? 'invalid_token' : null;
+
+  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`];
+  if (scope) parts.push(`scope="${scope}"`);
+  if (error) parts.push(`error="${error}"`);
+  return `Bearer ${parts.join(', ')}`;
+}
+
+function fromFastify(error: FastifyError): Failure {
+  if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return fail('payload_too_large', { cause: error });
+  if (error.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') return toFailure(unsupported('The content type is not accepted.'));
+  if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return fail('not_found', { cause: error });
+  return (error.statusCode ?? 500) < 500 ? fail('malformed_request', { cause: error }) : fail('internal_error', { cause: error });
+}
+
+function isFastifyError(error: unknown): error is FastifyError {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
+}
+
+function logFailure(request: FastifyRequest, failure: Failure): void {
+  const facts = { code: failure.code, status: failure.status };
+  if (failure.code === 'internal_error') request.log.error({ ...facts, err: failure.cause ?? failure }, 'request failed on a bug');
+  else if (failure.status >= 500) request.log.warn({ ...facts, err: failure.cause ?? failure }, 'request failed');
+}

@@ -1,0 +1,52 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { RegisteredOperation } from './operation.ts';
+
+const exposed = [
+  'X-Correlation-Id', 'X-Request-Duration-Ms', 'ETag', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Idempotency-Replayed',
+  'Deprecation', 'Sunset', 'Link', 'WWW-Authenticate', 'X-Impersonation-Id',
+].join(', ');
+const requestHeaders = [
+  'Authorization', 'X-Api-Key', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'Last-Event-ID', 'X-Acting-User',
+  'X-View-Organization', 'X-View-Workspace',
+].join(', ');
+
+/** Headers that every reply carries, from whatever stage it comes. */
+export function commonHeaders(request: FastifyRequest): Record<string, string> {
+  return {
+    'x-correlation-id': request.id,
+    'x-request-duration-ms': durationMs(request.state?.startedAt),
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    ...request.state?.headers,
+  };
+}
+
+/** Adds the common headers to a reply of Fastify; `no-store` unless the reply says otherwise. */
+export function finishHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(commonHeaders(request));
+  if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+}
+
+/** The head of a reply that its handler writes itself after `reply.hijack()`. */
+export function rawHeaders(request: FastifyRequest, own: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...commonHeaders(request), 'cache-control': 'no-store', ...own };
+}
+
+/** CORS headers for a reply to this origin: public operations for everyone without credentials, the rest for listed origins only. */
+export function corsHeaders(operation: RegisteredOperation | null, origin: string | undefined, allowed: readonly string[]): Record<string, string> {
+  if (operation?.cors === 'any') return { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
+  if (allowed.length === 0) return {};
+  if (origin === undefined || !allowed.includes(origin)) return { vary: 'Origin' };
+  return { 'vary': 'Origin', 'access-control-allow-origin': origin, 'access-control-expose-headers': exposed };
+}
+
+/** What a preflight gets beside `corsHeaders`. */
+export function preflightHeaders(methods: string): Record<string, string> {
+  return { 'access-control-allow-methods': methods, 'access-control-allow-headers': requestHeaders, 'access-control-max-age': '600' };
+}
+
+/** Milliseconds since the request's head was read, at most three digits after the point. */
+function durationMs(startedAt: number | undefined): string {
+  if (startedAt === undefined) return '0';
+  return String(Math.round((performance.now() - startedAt) * 1_000) / 1_000);
+}

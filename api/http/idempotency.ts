@@ -1,0 +1,144 @@
+import type { Caller } from '../../db/caller.ts';
+import {
+  releaseKey, removeExpiredKey, reserveKey, settleStandIn, storeReply, takeOverLease, type IdempotencyRow, type IdempotencyScope, type StoredReply,
+} from '../../db/http/idempotency.ts';
+import { openSealed, seal } from '../../db/tenancy/envelope.ts';
+import { tenantOf, transact, type UnitOptions } from '../../db/transaction.ts';
+import type { Unit } from '../../db/unit.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import type { Deps } from './deps.ts';
+import { toEnvelope } from './error-envelope.ts';
+import { fingerprintOf } from './idempotency-key.ts';
+import type { RegisteredOperation } from './operation.ts';
+import type { ParsedInput } from './parse-input.ts';
+import type { Rendered } from './render.ts';
+
+/** A key that this request holds: it alone may execute, and store what it answered. */
+export interface Reservation {
+  readonly id: string;
+  readonly lease: string;
+  readonly isSecret: boolean;
+}
+
+export type Claim = { readonly kind: 'mine'; readonly reservation: Reservation } | { readonly kind: 'replay'; readonly reply: Rendered };
+
+interface Claiming {
+  readonly deps: Deps;
+  readonly operation: RegisteredOperation;
+  readonly caller: Caller;
+  readonly options: UnitOptions;
+}
+
+const storedRefusals = new Set([402, 404, 409, 410, 412, 423]);
+const keptHeaders = ['content-type', 'location', 'etag'];
+const refusalType = 'application/problem+json; charset=utf-8';
+const mostTries = 5;
+
+/** Reserves the request's key in a transaction of its own, or finds the reply to repeat; a rival that is still at it is 409. */
+export async function claimKey(claiming: Claiming, input: ParsedInput, key: string): Promise<Claim | null> {
+  const scope = scopeOfKey(claiming, key);
+  if (!scope) return null;
+  const fingerprint = fingerprintOf(claiming.deps.keys.idempotencyKey.secret, input);
+
+  for (let tries = 0; tries < mostTries; tries += 1) {
+    const { value } = await transact(claiming.deps.db, claiming.options, (unit) => attempt(claiming, unit, scope, fingerprint));
+    if (value) return value;
+  }
+  throw fail('idempotency_in_progress', { retryAfterS: 1 });
+}
+
+/** Stores a success in the handler's own transaction; 409 when the lease went to another meanwhile, so that all of it rolls back. */
+export async function storeSuccess(unit: Unit, reservation: Reservation, reply: Rendered, isFinal: boolean): Promise<void> {
+  const isStored = await storeReply(unit.em, reservation.id, reservation.lease, await toStored(unit, reservation, reply), isFinal);
+  if (!isStored) throw fail('idempotency_in_progress', { retryAfterS: 1 });
+}
+
+/** Stores a refusal that a repeat must get too, or gives the key free. Never throws: the request already has its answer. */
+export async function settleRefusal(claiming: Claiming, reservation: Reservation, failure: Failure): Promise<void> {
+  const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
+  await quietly(claiming, async (unit) => {
+    if (!isStored) return releaseKey(unit.em, reservation.id, reservation.lease);
+    const envelope = toEnvelope(failure, { publicUrl: claiming.deps.env.publicUrl, correlationId: claiming.options.correlationId });
+    const reply: Rendered = { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
+    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(unit, reservation, reply), true);
+  });
+}
+
+/** Replaces the stored 202 by the final reply, or makes it final when there is none. */
+export async function settleFinal(claiming: Claiming, reservation: Reservation, reply: Rendered | null): Promise<void> {
+  await quietly(claiming, async (unit) => {
+    if (!reply) return settleStandIn(unit.em, reservation.id, reservation.lease);
+    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(unit, reservation, reply), true);
+  });
+}
+
+/** One look at the row; null asks for another. */
+async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, fingerprint: Buffer): Promise<Claim | null> {
+  const found = await reserveKey(unit.em, scope, fingerprint);
+  if (!found) return null;
+  if (found.isMine && found.leaseUntil) return mine(claiming, found, found.leaseUntil);
+  if (found.isExpired) {
+    await removeExpiredKey(unit.em, found.id);
+    return null;
+  }
+  if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
+  if (found.state === 'done') return { kind: 'replay', reply: await toReply(unit, found) };
+  if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
+  // The holder died after its commit: what it stored stands.
+  if (found.status !== null) return { kind: 'replay', reply: await toReply(unit, found) };
+
+  const lease = await takeOverLease(unit.em, found.id, found.leaseUntil);
+  return lease ? mine(claiming, found, lease) : null;
+}
+
+function mine({ operation }: Claiming, row: IdempotencyRow, lease: string): Claim {
+  return { kind: 'mine', reservation: { id: row.id, lease, isSecret: operation.secretReply === true } };
+}
+
+/** Null for a caller without an identity of its own, which can't own a key. */
+function scopeOfKey({ operation, caller, options }: Claiming, key: string): IdempotencyScope | null {
+  if (caller.kind === 'nobody' || caller.principalId === null) return null;
+  return {
+    organizationId: options.tenant.organizationId,
+    workspaceId: caller.view?.workspaceId ?? caller.workspaceId,
+    principalKind: caller.kind,
+    principalId: caller.principalId,
+    actingUserId: caller.actingUserId,
+    method: operation.method,
+    route: operation.path,
+    key,
+  };
+}
+
+async function toStored(unit: Unit, reservation: Reservation, reply: Rendered): Promise<StoredReply> {
+  const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => keptHeaders.includes(name)));
+  const body = Buffer.from(reply.body ?? '');
+  if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null };
+
+  const sealed = await seal(unit, aadOf(reservation.id), body);
+  return { status: reply.status, headers, body: sealed.envelope, bodyKeyId: sealed.keyId };
+}
+
+async function toReply(unit: Unit, row: IdempotencyRow): Promise<Rendered> {
+  const stored = row.body ?? Buffer.alloc(0);
+  const body = row.bodyKeyId === null ? stored : await openSealed(unit, aadOf(row.id), stored);
+  const status = row.status ?? 200;
+  return { status, headers: { ...row.headers, 'idempotency-replayed': 'true' }, body: status === 204 ? null : body.toString() };
+}
+
+function aadOf(id: string): string {
+  return `idempotency_keys:${id}`;
+}
+
+async function quietly(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {
+  try {
+    await transact(claiming.deps.db, claiming.options, work);
+  } catch (error) {
+    claiming.deps.log.warn({ err: error, correlation_id: claiming.options.correlationId }, 'idempotency row not settled');
+  }
+}
+
+/** The settings under which a caller's keys are read and written: those of its transaction. */
+export function claimingFor(deps: Deps, operation: RegisteredOperation, caller: Caller, options: Omit<UnitOptions, 'tenant'>): Claiming {
+  return { deps, operation, caller, options: { ...options, tenant: tenantOf(caller) } };
+}

@@ -1,0 +1,107 @@
+import type { FastifyRequest } from 'fastify';
+import type { TObject, TSchema } from 'typebox';
+import { fail, type Violation } from '../../workflows/contracts/failure.ts';
+import { parseJson, takesBody } from './body.ts';
+import { parseIfMatch } from './etag.ts';
+import { parseIdempotencyKey } from './idempotency-key.ts';
+import type { RegisteredOperation } from './operation.ts';
+import { querySchemaOf } from './page.ts';
+import { convert, parseQuery } from './query.ts';
+import { closed } from './schema.ts';
+import { isForbiddenText } from './text-scan.ts';
+import { validatorFor, type Validator } from './validator.ts';
+
+/** A request that keeps every rule of its operation. */
+export interface ParsedInput {
+  readonly params: Record<string, unknown>;
+  readonly query: Record<string, unknown>;
+  readonly body: unknown;
+  readonly ifMatch: '*' | readonly string[] | null;
+  readonly idempotencyKey: string | null;
+}
+
+export type InputParser = (request: FastifyRequest) => ParsedInput;
+
+const exhaustiveBytes = 65_536;
+
+/** Makes the parser of one operation; its validators compile on first use. */
+export function inputParser(operation: RegisteredOperation): InputParser {
+  const query = querySchemaOf(operation);
+  const checkQuery = validatorFor(query, 'query');
+  const checkParams = operation.params ? validatorFor(operation.params, 'path') : null;
+  const checkHeaders = operation.headers ? validatorFor(operation.headers, 'header') : null;
+  const body: TSchema = operation.body ?? closed({});
+  const checkBody = takesBody(operation) ? validatorFor(body, 'body') : null;
+
+  return (request) => {
+    const given = parseQuery(rawQuery(request), query, { isOpen: operation.openQuery === true });
+    const params = { ...asRecord(request.params) };
+    const violations = [
+      ...(checkParams ? checkTexts('path', params, checkParams) : []),
+      ...given.violations,
+      ...missedBy(given.violations, checkQuery.check(given.values, true)),
+      ...rangeViolations(given.values),
+      ...(checkHeaders && operation.headers ? checkHeaders.check(headerValues(request, operation.headers), true) : []),
+    ];
+    const parsed = checkBody ? parseBody(request, checkBody) : { value: undefined, violations: [] };
+
+    if (violations.length > 0 || parsed.violations.length > 0) throw fail('validation_failed', { errors: [...violations, ...parsed.violations] });
+    return {
+      params,
+      query: given.values,
+      body: parsed.value,
+      ifMatch: operation.ifMatch ? parseIfMatch(request.headers['if-match']) : null,
+      idempotencyKey: operation.idempotent ? parseIdempotencyKey(request.headers['idempotency-key']) : null,
+    };
+  };
+}
+
+function parseBody(request: FastifyRequest, validator: Validator): { value: unknown; violations: readonly Violation[] } {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const given = parseJson(bytes);
+  // Nothing counts as an empty object; where a field is required, the whole body is what is missing.
+  if (given === undefined && validator.check({}, false).length > 0) {
+    return { value: undefined, violations: [{ in: 'body', pointer: '', name: null, rule: 'required', message: 'is required' }] };
+  }
+  const value = given ?? (given === null ? null : {});
+  return { value, violations: validator.check(value, bytes.length <= exhaustiveBytes) };
+}
+
+function checkTexts(source: 'path', params: Record<string, unknown>, validator: Validator): readonly Violation[] {
+  const bad = Object.entries(params).filter(([, text]) => typeof text === 'string' && isForbiddenText(text));
+  if (bad.length === 0) return validator.check(params, true);
+  return bad.map(([name]): Violation => ({ in: source, pointer: null, name, rule: 'invalid_text', message: 'holds U+0000 or half a surrogate pair' }));
+}
+
+/** A parameter that could not be read is missing for the schema too; one fault is told once. */
+function missedBy(known: readonly Violation[], found: readonly Violation[]): Violation[] {
+  const names = new Set(known.map((violation) => violation.name));
+  return found.filter((violation) => !names.has(violation.name));
+}
+
+function rangeViolations({ from, to }: Readonly<Record<string, unknown>>): Violation[] {
+  if (typeof from !== 'string' || typeof to !== 'string' || Date.parse(from) <= Date.parse(to)) return [];
+  return Number.isNaN(Date.parse(from)) || Number.isNaN(Date.parse(to)) ? [] : [{ in: 'query', pointer: null, name: 'from', rule: 'range', message: 'must not be later than to' }];
+}
+
+function headerValues(request: FastifyRequest, schema: TObject): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const given = request.headers[name];
+    // A TypeBox schema is a plain JSON Schema object.
+    if (given !== undefined) values[name] = convert(String(given), (property as { type?: string }).type);
+  }
+  return values;
+}
+
+function rawQuery(request: FastifyRequest): string {
+  const url = request.raw.url ?? '';
+  const start = url.indexOf('?');
+  if (start < 0) return '';
+  const end = url.indexOf('#', start);
+  return url.slice(start + 1, end < 0 ? undefined : end);
+}
+
+function asRecord(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}

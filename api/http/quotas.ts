@@ -1,0 +1,29 @@
+/** Names of the rate-limit policies, as they stand in RateLimit headers and in `context.violated_policies`. */
+export const limitPolicies = [
+  'principal', 'workspace', 'anonymous', 'login_pair', 'login_account', 'login_ip', 'mfa', 'mail_account', 'mail_ip', 'refresh',
+  'oauth_token', 'oauth_register', 'ingress',
+] as const;
+export type LimitPolicy = (typeof limitPolicies)[number];
+
+/** So many in so many seconds. */
+export interface Quota {
+  readonly quota: number;
+  readonly windowS: number;
+}
+
+/** The quotas of a deployment that configures none. `ingress` is a floor under each endpoint's own `rate_limit_per_minute`. */
+export const defaultQuotas: Readonly<Record<LimitPolicy, Quota>> = {
+  principal: { quota: 1_200, windowS: 60 },
+  workspace: { quota: 6_000, windowS: 60 },
+  anonymous: { quota: 300, windowS: 60 },
+  login_pair: { quota: 5, windowS: 60 },
+  login_account: { quota: 100, windowS: 3_600 },
+  login_ip: { quota: 30, windowS: 60 },
+  mfa: { quota: 10, windowS: 300 },
+  mail_account: { quota: 3, windowS: 3_600 },
+  mail_ip: { quota: 20, windowS: 3_600 },
+  refresh: { quota: 60, windowS: 60 },
+  oauth_token: { quota: 300, windowS: 60 },
+  oauth_register: { quota: 10, windowS: 3_600 },
+  ingress: { quota: 60, windowS: 60 },
+};

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyRequest } from 'fastify';
+import { v7 } from 'uuid';
+import type { Caller } from '../../db/caller.ts';
+import { limitAddressOf, type TrustedProxies } from './client-address.ts';
+import type { RegisteredOperation } from './operation.ts';
+
+/** What the steps of `mount` hand on about one request. */
+export interface RequestState {
+  readonly startedAt: number;
+  readonly address: string;
+  readonly limitAddress: string;
+  operation: RegisteredOperation | null;
+  caller: Caller | null;
+  /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
+  readonly headers: Record<string, string>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState | null;
+  }
+}
+
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** The correlation id: a trusted peer's own if it is a uuid, else a new one. */
+export function correlationId(proxies: TrustedProxies, request: IncomingMessage): string {
+  const given = request.headers['x-correlation-id'];
+  return typeof given === 'string' && uuidPattern.test(given) && proxies.isTrustedPeer(request) ? given.toLowerCase() : v7();
+}
+
+export function openState(request: FastifyRequest, proxies: TrustedProxies): RequestState {
+  const address = proxies.addressOf(request.raw);
+  const state: RequestState = { startedAt: performance.now(), address, limitAddress: limitAddressOf(address), operation: null, caller: null, headers: {} };
+  request.state = state;
+  return state;
+}
+
+/** The state that the first hook opened. */
+export function stateOf(request: FastifyRequest): RequestState {
+  if (!request.state) throw new Error('request has no state yet');
+  return request.state;
+}
+
+/** Full address of the client, behind trusted proxies. */
+export function clientAddress(request: FastifyRequest): string {
+  return stateOf(request).address;
+}

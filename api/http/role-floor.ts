@@ -1,0 +1,56 @@
+import { rankOf } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../../db/caller.ts';
+import type { RegisteredOperation } from './operation.ts';
+import { isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
+
+/** What a session may do while its organization demands a second factor that the user doesn't have yet. */
+const openToRestricted: ReadonlySet<string> = new Set(['getMe', 'logout']);
+
+/** 401 `mfa_required` for a restricted session, on all but the operations that lead out of the restriction. */
+export function refuseRestricted(operation: RegisteredOperation, caller: Caller): void {
+  if (!caller.isRestricted || openToRestricted.has(operation.operationId)) return;
+  throw fail('mfa_required', { reason: 'enrolment_required', detail: 'the organization demands a second factor: enrol one first' });
+}
+
+/** The step 403: role floor, then credential kind and scopes, then delegation. `publicUrl` stands in the challenge of a missing scope. */
+export function checkFloor(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {
+  const floor = operation.access;
+
+  if (floor === 'none' || floor === 'ingress' || floor === 'oauth-client' || floor === 'registration-token') return;
+  if (rankOf(caller.role) < rankOf(floor)) {
+    throw fail('role_insufficient', { detail: `this operation needs the role ${floor}`, context: { required_role: floor } });
+  }
+  checkScopes(operation, caller, publicUrl);
+  if (operation.notDelegable && caller.actingUserId !== null) {
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'this operation can\'t be done as another user' });
+  }
+}
+
+/** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed. */
+export function challengeOf(publicUrl: string, operation: RegisteredOperation | null, error: 'invalid_token' | 'insufficient_scope' | null): string {
+  const scope = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
+  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`];
+
+  if (scope !== null) parts.push(`scope="${scope}"`);
+  if (error !== null) parts.push(`error="${error}"`);
+  return `Bearer ${parts.join(', ')}`;
+}
+
+function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {
+  // A user's session is unrestricted; keys and tokens carry scopes.
+  if (caller.scopes === null) return;
+  const headers = { 'www-authenticate': challengeOf(publicUrl, operation, 'insufficient_scope') };
+
+  if (isSessionOnly(operation)) {
+    throw fail('scope_insufficient', { reason: 'user_session_required', detail: 'this operation needs the session of a user', headers });
+  }
+  const needed = scopeOf(operation);
+
+  if (needed === null || holdsScope(caller.scopes, needed)) return;
+  throw fail('scope_insufficient', { detail: `the credential lacks the scope ${needed}`, context: { required_scopes: [needed] }, headers });
+}
+
+function holdsScope(held: readonly string[], needed: string): boolean {
+  return held.includes(needed) || held.includes('*') || (needed.endsWith(':read') && held.includes('*:read'));
+}

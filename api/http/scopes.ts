@@ -1,0 +1,49 @@
+import type { RegisteredOperation } from './operation.ts';
+
+/** First part of a scope by area; an area that is not here needs none. */
+const scopeAreas: Readonly<Record<string, string>> = {
+  'Runs': 'runs',
+  'Agents': 'agents',
+  'Skills': 'skills',
+  'Tools': 'tools',
+  'Knowledge': 'knowledge',
+  'Knowledge maintenance': 'knowledge',
+  'Triggers': 'triggers',
+  'Events': 'triggers',
+  'Channels': 'channels',
+  'Organizations & workspaces': 'organizations',
+  'Billing': 'billing',
+  'Alerts': 'alerts',
+  'Attachments': 'attachments',
+  'Code review': 'reviews',
+  'Evaluations': 'evaluations',
+  'Feedback': 'feedback',
+  'Mcp': 'mcp',
+};
+
+export type CredentialKind = 'session' | 'service_key' | 'oauth_token';
+
+/** The scope that a service key or OAuth token must carry; null when none does. Write means that the operation has an audit action. */
+export function scopeOf(operation: RegisteredOperation): string | null {
+  if (operation.scope !== undefined) return operation.scope;
+  const area = scopeAreas[operation.area];
+
+  if (!area || !isRoleAccess(operation) || isSessionOnly(operation)) return null;
+  return `${area}:${operation.audit === 'none' ? 'read' : 'write'}`;
+}
+
+/** Keys and OAuth tokens are refused: what is flagged so, and everything for operators. */
+export function isSessionOnly(operation: RegisteredOperation): boolean {
+  return operation.sessionOnly === true || operation.access === 'operator';
+}
+
+/** Platform credentials that an operation takes; none where it has a mechanism of its own. */
+export function credentialsOf(operation: RegisteredOperation): readonly CredentialKind[] {
+  if (!isRoleAccess(operation)) return [];
+  return isSessionOnly(operation) ? ['session'] : ['session', 'service_key', 'oauth_token'];
+}
+
+/** Whether the floor is a role, so that a platform credential is demanded. */
+export function isRoleAccess(operation: RegisteredOperation): boolean {
+  return operation.access !== 'none' && operation.access !== 'ingress' && operation.access !== 'oauth-client' && operation.access !== 'registration-token';
+}

@@ -1,0 +1,46 @@
+import Type from 'typebox';
+import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp, Url } from '../http/schema.ts';
+import { AttachmentRef } from './run.schema.ts';
+
+const BlockText = text(4 * 1024 * 1024);
+
+/** Text, refusal, summary, JSON, citation or attachment; told apart by `type`. */
+const ContentBlock = Type.Unsafe<ContentBlockView>({
+  $id: 'ContentBlock',
+  description: 'One part of a message',
+  oneOf: [
+    closed({ type: oneOf(['text', 'reasoning_summary', 'refusal']), text: BlockText }),
+    closed({ type: oneOf(['json']), value: Type.Unsafe<unknown>({ description: 'Any JSON value' }) }),
+    closed({ type: oneOf(['citation']), item_id: nullable(idOf('Other')), title: text(1_000), quote: text(10_000), url: nullable(Url) }),
+    closed({ type: oneOf(['attachment']), ...AttachmentRef.properties }),
+  ],
+});
+
+export type ContentBlockView = { readonly type: string } & Readonly<Record<string, unknown>>;
+
+export const MessageView = closed(
+  {
+    id: idOf('Message'),
+    run_id: idOf('Run'),
+    turn: integer({ description: 'Turn of the conversation; 0 while the run waits in line' }),
+    pos: integer({ description: 'Place within the run' }),
+    step: nullable(integer()),
+    role: oneOf(['user', 'assistant', 'tool', 'system']),
+    origin: oneOf(['user', 'model', 'system', 'injected']),
+    content: listOf(ContentBlock, { maxItems: 1_000 }),
+    tool_call_ids: listOf(idOf('ToolCall'), { maxItems: 1_000 }),
+    tool_call_id: nullable(idOf('ToolCall')),
+    model: nullable(text(200)),
+    stop_reason: nullable(oneOf(['stop', 'tool_calls', 'max_output', 'refused', 'cancelled', 'error'])),
+    state: oneOf(['pending', 'committed', 'discarded']),
+    created_at: Timestamp,
+  },
+  { $id: 'MessageView', description: 'One message of a conversation, whole' },
+);
+
+export const MessageFilters = closed({
+  scope: Type.Optional(oneOf(['run', 'conversation'], { default: 'run', description: 'conversation: everything up to and with this run' })),
+  include_discarded: Type.Optional(Type.Boolean({ default: false })),
+  message_id: Type.Optional(idOf('Message')),
+});
+

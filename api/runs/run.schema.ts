@@ -1,0 +1,177 @@
+import Type from 'typebox';
+import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
+import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
+import { closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
+
+export const RunParams = closed({ run_id: idOf('Run') });
+
+const InputText = text(262_144, { minLength: 1 });
+const SessionKey = text(400, { minLength: 1, description: 'Runs of one key share a conversation' });
+const admissions = ['started', 'queued', 'delayed', 'steered'] as const;
+
+const RunInput = closed(
+  { text: Type.Optional(InputText), json: Type.Optional(FreeObject) },
+  { $id: 'RunInput', description: 'What the agent is asked; text or json is demanded' },
+);
+
+const SubjectInput = closed(
+  { kind: oneOf(['user', 'guest']), id: text(200, { minLength: 1 }) },
+  { $id: 'SubjectInput', description: 'For whom the agent works' },
+);
+
+const RunLimitsInput = closed(
+  {
+    max_steps: Type.Optional(integer({ minimum: 1, maximum: 500 })),
+    max_duration_s: Type.Optional(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' })),
+    max_output_tokens: Type.Optional(nullable(integer({ minimum: 1, maximum: 200_000 }))),
+  },
+  { $id: 'RunLimitsInput', description: 'Bounds of this run; they only lower those of the revision' },
+);
+
+export const RunCreate = closed(
+  {
+    workspace_id: Type.Optional(idOf('Workspace')),
+    agent_id: Type.Optional(idOf('Agent', 'The agent; exactly one of agent_id and agent_slug')),
+    agent_slug: Type.Optional(Slug),
+    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; default the active one'))),
+    input: RunInput,
+    session_key: Type.Optional(nullable(SessionKey)),
+    subject: Type.Optional(nullable(SubjectInput)),
+    on_busy: Type.Optional(oneOf(['enqueue', 'reject'], { default: 'enqueue', description: 'When the conversation has an active run: wait in line, or refuse' })),
+    mode: Type.Optional(oneOf(['async', 'wait'], { default: 'async' })),
+    wait_timeout_s: Type.Optional(integer({ minimum: 1, maximum: 60, default: 60 })),
+    limits: Type.Optional(RunLimitsInput),
+    metadata: Type.Optional(FreeObject),
+  },
+  { $id: 'RunCreate' },
+);
+
+export const RunCancel = closed(
+  {
+    policy: Type.Optional(oneOf(['interrupt', 'rollback'], { default: 'interrupt', description: 'interrupt keeps what was said, rollback discards the turn with its input' })),
+    reason: Type.Optional(nullable(text(500, { minLength: 1 }))),
+  },
+  { $id: 'RunCancel' },
+);
+
+export const WaitQuery = closed({ timeout_s: Type.Optional(integer({ minimum: 0, maximum: 60, default: 30 })) });
+
+export const RunFilters = closed({
+  agent_id: Type.Optional(idOf('Agent')),
+  status: Type.Optional(oneOf(runStatuses)),
+  waiting_on: Type.Optional(oneOf(waitingOn)),
+  session_key: Type.Optional(SessionKey),
+  subject_id: Type.Optional(text(200, { minLength: 1 })),
+  trigger_id: Type.Optional(idOf('Trigger')),
+  parent_run_id: Type.Optional(idOf('Run')),
+  evaluation_run_id: Type.Optional(idOf('Evaluation')),
+  binding_id: Type.Optional(idOf('RepoBinding')),
+  from: Type.Optional(Timestamp),
+  to: Type.Optional(Timestamp),
+});
+
+const Subject = closed({ kind: oneOf(['user', 'guest']), id: text(200) }, { $id: 'Subject', description: 'For whom the agent works' });
+
+const RunCreator = closed(
+  { kind: oneOf(['user', 'service_key', 'system']), id: nullable(idOf('Other')), acting_user_id: nullable(idOf('User')) },
+  { $id: 'RunCreator', description: 'Who started the run, and as whom' },
+);
+
+export const AttachmentRef = closed(
+  { attachment_id: idOf('Attachment'), media_type: text(255), name: text(255), bytes: integer() },
+  { $id: 'AttachmentRef' },
+);
+
+const RunInputView = closed(
+  { text: Type.Optional(InputText), json: Type.Optional(FreeObject), attachments: listOf(AttachmentRef, { maxItems: 20 }), truncated: Type.Boolean() },
+  { $id: 'RunInputView', description: 'The input; lists cut texts at 500 characters' },
+);
+
+const RunOutput = closed(
+  { text: nullable(text(1_000_000)), json: nullable(FreeObject), attachments: listOf(AttachmentRef, { maxItems: 20 }), truncated: Type.Boolean() },
+  { $id: 'RunOutput', description: 'The final answer; lists cut texts at 500 characters' },
+);
+
+const Tokens = closed(
+  { input: integer(), output: integer(), cached_read: integer(), cached_write: integer(), reasoning: integer() },
+  { $id: 'Tokens', description: 'Disjoint buckets' },
+);
+
+export const UsageTotals = closed(
+  { model_calls: integer(), tokens: Tokens, cost_amount: Decimal, currency: text(3, { minLength: 3 }), estimated: Type.Boolean() },
+  { $id: 'UsageTotals', description: 'What was used and what it cost' },
+);
+
+const RunUsage = closed({ own: UsageTotals, subtree: UsageTotals }, { $id: 'RunUsage', description: 'Of the run alone, and with its descendants' });
+
+const RunLimits = closed(
+  {
+    max_steps: integer({ minimum: 1, maximum: 500 }),
+    max_duration_s: integer({ minimum: 10, maximum: 604_800 }),
+    max_output_tokens: nullable(integer({ minimum: 1, maximum: 200_000 })),
+    max_cost: nullable(Decimal),
+    max_children: integer({ minimum: 0, maximum: 50 }),
+    max_depth: integer({ minimum: 0, maximum: 5 }),
+    approval_ttl_s: integer({ minimum: 30, maximum: 2_592_000 }),
+    on_expiry: oneOf(['deny', 'fail']),
+    on_budget: oneOf(['fail', 'wait']),
+  },
+  { $id: 'RunLimits', description: 'Bounds of the run, capped by its revision' },
+);
+
+const RunError = closed(
+  { code: oneOf(errorCodeNames), message: text(1_000), retryable: Type.Boolean(), reason: nullable(text(120)) },
+  { $id: 'RunError' },
+);
+
+const RunWarning = closed({ code: text(60), message: text(1_000) }, { $id: 'RunWarning' });
+
+export const RunView = closed(
+  {
+    id: idOf('Run'),
+    organization_id: idOf('Organization'),
+    workspace_id: idOf('Workspace'),
+    agent_id: idOf('Agent'),
+    agent_revision_id: idOf('AgentRevision'),
+    root_run_id: idOf('Run'),
+    parent_run_id: nullable(idOf('Run')),
+    parent_tool_call_id: nullable(idOf('ToolCall')),
+    retry_of_run_id: nullable(idOf('Run')),
+    forked_at_message_id: nullable(idOf('Message')),
+    trigger_id: nullable(idOf('Trigger')),
+    evaluation_run_id: nullable(idOf('Evaluation')),
+    binding_id: nullable(idOf('RepoBinding')),
+    agent_slug: Slug,
+    persona_slug: nullable(Slug),
+    session_key: nullable(text(400)),
+    source: oneOf(runSources),
+    subject: nullable(Subject),
+    created_by: RunCreator,
+    status: oneOf(runStatuses),
+    waiting_on: nullable(oneOf(waitingOn)),
+    waiting_until: nullable(Timestamp),
+    finish_reason: nullable(oneOf(finishReasons)),
+    queue_position: nullable(integer({ minimum: 1, description: '1 = next; null when active' })),
+    input: RunInputView,
+    output: nullable(RunOutput),
+    error: nullable(RunError),
+    warnings: listOf(RunWarning, { maxItems: 20 }),
+    limits: RunLimits,
+    usage: RunUsage,
+    steps: integer(),
+    depth: integer(),
+    last_seq: integer({ description: 'Number of the last frame of its stream' }),
+    pending_approvals: integer({ description: 'With those of descendants' }),
+    on_busy: oneOf(['enqueue', 'reject', 'interrupt', 'rollback', 'steer']),
+    cancel_policy: nullable(oneOf(['interrupt', 'rollback'])),
+    metadata: FreeObject,
+    start_after: nullable(Timestamp),
+    started_at: nullable(Timestamp),
+    finished_at: nullable(Timestamp),
+    cancel_requested_at: nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+    admission: Type.Optional(oneOf(admissions, { description: 'Only in the reply to a start' })),
+  },
+  { $id: 'RunView', description: 'One turn of a conversation with an agent' },
+);

@@ -1,0 +1,58 @@
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
+import { SetupError } from '../setup-error.ts';
+import type { State } from '../state.ts';
+
+/**
+ * Below the range from which Linux and macOS take the ports of outgoing connections: while a service is away for a second, no
+ * client may be given its port (on one machine a client can even connect to itself there).
+ */
+const lowestPort = 20_000;
+const highestPort = 32_000;
+
+/**
+ * The port on 127.0.0.1 for `name`: the configured one, else the one used last if it is free, else a free one, which is saved.
+ * @throws SetupError when the configured one is no port or is taken.
+ */
+export async function choosePort(state: State, name: string, configured: string | undefined): Promise<number> {
+  if (configured !== undefined && configured !== '') return configuredPort(name, configured);
+
+  const saved = savedPorts(state);
+  const last = saved[name];
+  if (last !== undefined && (await isPortFree(last))) return last;
+
+  const port = await freePort(new Set(Object.values(saved)));
+  state.write('ports.json', { ...savedPorts(state), [name]: port });
+  return port;
+}
+
+/** True when something could listen on 127.0.0.1 at that port now. */
+export function isPortFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host: '127.0.0.1', exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+async function configuredPort(name: string, configured: string): Promise<number> {
+  const port = Number(configured);
+
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SetupError(`The port of ${name} must be 1 to 65535, not "${configured}".`);
+  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} that is set for ${name} is in use.`);
+  return port;
+}
+
+async function freePort(taken: ReadonlySet<number>): Promise<number> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
+    const port = randomInt(lowestPort, highestPort);
+    if (!taken.has(port) && (await isPortFree(port))) return port;
+  }
+  throw new SetupError(`No free port between ${lowestPort} and ${highestPort} on 127.0.0.1.`);
+}
+
+function savedPorts(state: State): Record<string, number> {
+  const saved = state.read('ports.json');
+  if (typeof saved !== 'object' || saved === null) return {};
+  return Object.fromEntries(Object.entries(saved).filter((entry): entry is [string, number] => Number.isInteger(entry[1])));
+}

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Child, type ChildCommand, lastLines, startChild, stopChild } from './child.ts';
+import { SetupError } from '../setup-error.ts';
+
+/** How a program is run. Nothing here changes between two starts: same port, same data. */
+export interface Recipe {
+  readonly name: string;
+  readonly command: ChildCommand;
+  /** Asked again and again after a start, until it resolves to true. A SetupError gives up, any other error means not yet. */
+  readonly isReady: () => Promise<boolean>;
+  readonly readyTimeoutMs: number;
+  readonly stopSignal: NodeJS.Signals;
+  /** How long it gets to end by itself before it is killed. */
+  readonly graceMs: number;
+  /** Runs before each start, with nothing of it alive. */
+  readonly beforeStart?: () => Promise<void>;
+}
+
+/** A child process that can be started again. */
+export interface Restartable {
+  readonly name: string;
+  readonly child: Child | null;
+  /** Resolves when it is ready; does nothing while it runs. Rejects with the end of its log when it dies or is not ready in time. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+  /** Called when it ends without having been told to. */
+  onDeath(listener: (how: string) => void): void;
+}
+
+/** `onChange` is told of each child that appears and, with null, of its end. */
+export function createRestartable(recipe: Recipe, onChange: (name: string, child: Child | null) => void): Restartable {
+  const listeners: ((how: string) => void)[] = [];
+  let child: Child | null = null;
+  let starting: Promise<void> | null = null;
+  let isWanted = false;
+
+  const launch = async () => {
+    await recipe.beforeStart?.();
+    if (!isWanted) throw new SetupError(`${recipe.name} was told to stop before it started`);
+    const started = startChild(recipe.command);
+    child = started;
+    onChange(recipe.name, started);
+    const isUp = watch(started);
+    await untilReady(recipe, started);
+    isUp();
+  };
+
+  /** A death before it was ever ready is told by `start`, a later one to the listeners. */
+  const watch = (started: Child) => {
+    let hasBeenReady = false;
+    void started.ended.then((how) => {
+      child = null;
+      onChange(recipe.name, null);
+      if (isWanted && hasBeenReady) for (const listener of listeners) listener(how);
+    });
+    return () => (hasBeenReady = true);
+  };
+
+  return {
+    name: recipe.name,
+    get child() {
+      return child;
+    },
+    async start() {
+      isWanted = true;
+      if (child !== null && starting === null) return;
+      starting ??= launch().finally(() => (starting = null));
+      await starting;
+    },
+    async stop() {
+      isWanted = false;
+      if (child !== null) await stopChild(child, { signal: recipe.stopSignal, graceMs: recipe.graceMs });
+      await starting?.catch(() => {});
+    },
+    onDeath: (listener) => listeners.push(listener),
+  };
+}
+
+async function untilReady(recipe: Recipe, child: Child): Promise<void> {
+  const deadline = Date.now() + recipe.readyTimeoutMs;
+
+  while (child.isAlive() && Date.now() < deadline) {
+    if (await asked(recipe)) return;
+    await Promise.race([child.ended, sleep(25)]);
+  }
+
+  const how = child.isAlive() ? `was not ready after ${recipe.readyTimeoutMs / 1000} s` : `ended (${await child.ended})`;
+  await stopChild(child, { signal: recipe.stopSignal, graceMs: recipe.graceMs });
+  throw new SetupError(`${recipe.name} ${how}. Its log ${recipe.command.logFile} ends:\n${lastLines(recipe.command.logFile)}`);
+}
+
+async function asked(recipe: Recipe): Promise<boolean> {
+  try {
+    return await recipe.isReady();
+  } catch (error) {
+    if (error instanceof SetupError) throw error;
+    return false;
+  }
+}

@@ -1,0 +1,62 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { State } from '../state.ts';
+import { type Child, identityOf, sendSignal } from './child.ts';
+
+export interface RosterEntry {
+  readonly name: string;
+  readonly pid: number;
+}
+
+/** Who is alive now. Kept in `processes.json`, which other people's scripts read, from the first start to the last stop. */
+export interface Roster {
+  readonly entries: readonly RosterEntry[];
+  set(name: string, child: Child | null): void;
+}
+
+export function createRoster(state: State): Roster {
+  const alive = new Map<string, RosterEntry & { identity: string | null }>();
+
+  const save = () => {
+    state.write('children.json', [...alive.values()]);
+    state.write('processes.json', entries());
+  };
+  const entries = () => [...alive.values()].map(({ name, pid }) => ({ name, pid }));
+  save();
+
+  return {
+    get entries() {
+      return entries();
+    },
+    set(name, child) {
+      if (child === null) alive.delete(name);
+      else alive.set(name, { name, pid: child.pid, identity: identityOf(child.pid) });
+      save();
+    },
+  };
+}
+
+/**
+ * Ends the children of an earlier launcher that was killed. Those that the kernel has told already get 5 s to write what they
+ * have; nothing may still hold a data folder or a port when this returns. Never touches a process that only took over a number.
+ */
+export async function endLeftovers(state: State): Promise<void> {
+  const leftovers = recordedChildren(state.read('children.json'));
+  const living = () => leftovers.filter(({ pid, identity }) => identity === identityOf(pid));
+
+  for (const { name, pid } of living()) sendSignal(pid, name === 'postgres' ? 'SIGINT' : 'SIGTERM');
+
+  const deadline = Date.now() + 5000;
+  while (living().length > 0 && Date.now() < deadline) await sleep(50);
+
+  for (const { pid } of living()) sendSignal(pid, 'SIGKILL');
+  while (living().length > 0) await sleep(20);
+}
+
+function recordedChildren(value: unknown): { name: string; pid: number; identity: string }[] {
+  if (!Array.isArray(value)) return [];
+
+  return value.filter(
+    (entry): entry is { name: string; pid: number; identity: string } =>
+      typeof entry === 'object' && entry !== null && typeof entry.name === 'string' && Number.isInteger(entry.pid) && entry.pid > 1 && typeof entry.identity === 'string',
+  );
+}

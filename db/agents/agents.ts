@@ -1,0 +1,84 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Scope } from '../../workflows/contracts/access.ts';
+import { fetchPage } from '../page-query.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { visibleTo, type Viewer } from '../scope.ts';
+import { row } from '../sql.ts';
+import type { avatarPresets } from './agent.entity.ts';
+import type { AgentRevisionRow } from './revisions.ts';
+
+/** An agent as it is read; the last two only on detail. */
+export interface AgentRow {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly organization_id: string | null;
+  readonly workspace_id: string | null;
+  readonly slug: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly avatar_preset: (typeof avatarPresets)[number] | null;
+  readonly image_url: string | null;
+  readonly is_active: boolean;
+  readonly attributes: Record<string, unknown>;
+  readonly active_revision_id: string | null;
+  readonly created_by_user_id: string | null;
+  readonly row_version: number;
+  readonly created_at: Date | string;
+  readonly updated_at: Date | string;
+  readonly active_revision: AgentRevisionRow | null;
+  readonly revision_count: number | null;
+}
+
+export interface AgentFilters {
+  readonly q?: string;
+  readonly scope?: Scope;
+  readonly is_active?: boolean;
+}
+
+const columns = `a.id, a.scope, a.organization_id, a.workspace_id, a.slug, a.name, a.description, a.avatar_preset, a.image_url, a.is_active, a.attributes,
+  a.active_revision_id, a.created_by_user_id, a.row_version, a.created_at, a.updated_at`;
+
+const activeRevision = `(select jsonb_build_object('id', v.id, 'agent_id', v.agent_id, 'number', v.number, 'is_active', true, 'document', v.document,
+    'document_hash', v.document_hash, 'note', v.note, 'created_by', v.created_by, 'created_at', v.created_at)
+  from agent_revisions v where v.id = a.active_revision_id) as active_revision`;
+
+/** One agent that the caller sees, with its active revision and the count of its revisions. Throws 404. */
+export async function readAgent(ctx: Viewer, agentId: string): Promise<AgentRow> {
+  const visible = visibleTo(ctx, 'a', 'scoped');
+  const found = await row<AgentRow>(
+    ctx.em,
+    `select ${columns}, ${activeRevision}, (select count(*)::int from agent_revisions n where n.agent_id = a.id) as revision_count
+       from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
+    [agentId, ...visible.params],
+  );
+  if (!found) throw fail('not_found');
+  return found;
+}
+
+/** Agents that the caller sees, newest first. */
+export function listAgentRows(ctx: Viewer, filters: AgentFilters, page: PageRequest): Promise<Page<AgentRow>> {
+  const visible = visibleTo(ctx, 'a', 'scoped');
+  const where = ['a.deleted_at is null', visible.sql];
+  const params: unknown[] = [...visible.params];
+  if (filters.q !== undefined) {
+    // strpos and not like: % and _ are letters.
+    where.push("strpos(lower(concat_ws(E'\\n', a.slug, a.name, a.description)), lower(?)) > 0");
+    params.push(filters.q);
+  }
+  if (filters.scope !== undefined) {
+    where.push('a.scope = ?');
+    params.push(filters.scope);
+  }
+  if (filters.is_active !== undefined) {
+    where.push('a.is_active = ?');
+    params.push(filters.is_active);
+  }
+  return fetchPage<AgentRow>(ctx.em, {
+    select: columns,
+    from: 'agents a',
+    where: where.join(' and '),
+    params,
+    order: [{ column: 'a.id', type: 'uuid', descending: true }],
+    page,
+  });
+}

@@ -1,0 +1,98 @@
+import { Decimal } from 'decimal.js';
+import { newId } from '../ids.ts';
+import { money } from './money.ts';
+import type { TokenCounts, UsageTotals } from '../runs/usage-totals.ts';
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+export type PriceBucket = 'input' | 'cached_read' | 'cached_write' | 'output' | 'reasoning' | 'call';
+
+/** A price in force, pinned when the call starts. `price` is per million tokens, or per call. */
+export interface PinnedPrice {
+  readonly id: string;
+  readonly bucket: PriceBucket;
+  readonly price: string;
+}
+
+/** Whose call it is, for the ledger. */
+export interface UsageSource {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly agentRevisionId: string;
+  readonly userId: string | null;
+  readonly serviceKeyId: string | null;
+  readonly step: number;
+  readonly attempt: number;
+}
+
+export interface ModelUsage {
+  readonly model: string;
+  readonly provider: string;
+  readonly providerRequestId: string | null;
+  readonly isFree: boolean;
+  readonly tokens: TokenCounts;
+  readonly estimated: boolean;
+  readonly currency: string;
+  readonly reservedAt: Date;
+  readonly prices: readonly PinnedPrice[];
+}
+
+const tier = 'standard';
+
+/** `<source_kind>:<source_id>:<step>:<attempt>:<call>`: one key per call that may have reached a provider. */
+export function callKey(sourceKind: 'run', sourceId: string, step: number, attempt: number, call = 0): string {
+  return `${sourceKind}:${sourceId}:${step}:${attempt}:${call}`;
+}
+
+/** The prices of a model in force now, one a bucket. */
+export function pricesInForce(unit: Unit, model: string, currency: string): Promise<PinnedPrice[]> {
+  return rows<PinnedPrice>(
+    unit.em,
+    `select distinct on (bucket) id, bucket, price::text as price from model_prices
+      where model = ? and tier = ? and currency = ? and effective_from <= clock_timestamp() order by bucket, effective_from desc`,
+    [model, tier, currency],
+  );
+}
+
+/**
+ * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned. Gives the call's own totals,
+ * or null when the call has been settled before.
+ */
+export async function settleModelCall(unit: Unit, source: UsageSource, usage: ModelUsage): Promise<UsageTotals | null> {
+  const cost = costOf(usage);
+  const isUnpriced = !usage.isFree && usage.prices.length === 0;
+  const inserted = await rows(
+    unit.em,
+    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
+       service_key_id, step, attempt, kind, model, provider, tier, provider_request_id, input_tokens, cached_read_tokens, cached_write_tokens, output_tokens,
+       reasoning_tokens, units, cost, currency, estimated, unpriced, price_ids, reserved_at, correlation_id)
+     values (?, ?, ?, now(), now(), ?, 'run', ?, ?, ?, ?, ?, ?, ?, ?, 'llm', ?, ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, ?, ?::uuid[], ?, ?)
+     on conflict (call_key, kind) do nothing returning id`,
+    [
+      newId(), source.organizationId, source.workspaceId, callKey('run', source.runId, source.step, source.attempt), source.runId, source.runId, source.agentId,
+      source.agentRevisionId, source.userId, source.serviceKeyId, source.step, source.attempt, usage.model, usage.provider, tier, usage.providerRequestId,
+      usage.tokens.input, usage.tokens.cached_read, usage.tokens.cached_write, usage.tokens.output, usage.tokens.reasoning, cost, usage.currency,
+      usage.estimated, isUnpriced, usage.prices.map((price) => price.id), usage.reservedAt, unit.correlationId,
+    ],
+  );
+  if (inserted.length === 0) return null;
+  return { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated };
+}
+
+/** Sum over the buckets of count × price, rounded up to 9 decimals; reasoning is priced as output unless it has its own price. */
+function costOf(usage: ModelUsage): string {
+  const priceOf = (bucket: PriceBucket) => usage.prices.find((price) => price.bucket === bucket)?.price ?? null;
+  const output = priceOf('output');
+  const parts: [number, string | null][] = [
+    [usage.tokens.input, priceOf('input')],
+    [usage.tokens.cached_read, priceOf('cached_read') ?? priceOf('input')],
+    [usage.tokens.cached_write, priceOf('cached_write') ?? priceOf('input')],
+    [usage.tokens.output, output],
+    [usage.tokens.reasoning, priceOf('reasoning') ?? output],
+  ];
+  let cost = new Decimal(priceOf('call') ?? 0);
+  for (const [count, price] of parts) if (price !== null) cost = cost.plus(new Decimal(price).times(count).dividedBy(1_000_000));
+  return cost.toDecimalPlaces(9, Decimal.ROUND_UP).toFixed(9);
+}

@@ -1,0 +1,45 @@
+import { Agent } from './agents/agent.entity.ts';
+import { AgentRef } from './agents/agent-ref.entity.ts';
+import { AgentRevision } from './agents/agent-revision.entity.ts';
+import { AuditEntry } from './audit/audit-entry.entity.ts';
+import { ModelPrice } from './billing/model-price.entity.ts';
+import { UsageEntry } from './billing/usage-entry.entity.ts';
+import { IdempotencyKey } from './http/idempotency-key.entity.ts';
+import { SystemMark } from './http/system-mark.entity.ts';
+import { LoginFailure } from './identity/login-failure.entity.ts';
+import { RefreshToken } from './identity/refresh-token.entity.ts';
+import { ServiceKey } from './identity/service-key.entity.ts';
+import { Session } from './identity/session.entity.ts';
+import { SigningKey } from './identity/signing-key.entity.ts';
+import { StreamToken } from './identity/stream-token.entity.ts';
+import { TotpFactor } from './identity/totp-factor.entity.ts';
+import { UserCredential } from './identity/user-credential.entity.ts';
+import { OutboxEntry } from './outbox.entity.ts';
+import { Conversation } from './runs/conversation.entity.ts';
+import { Message } from './runs/message.entity.ts';
+import { Run } from './runs/run.entity.ts';
+import { RunStep } from './runs/run-step.entity.ts';
+import { ToolCall } from './runs/tool-call.entity.ts';
+import { RunFrameChunk } from './streams/run-frame-chunk.entity.ts';
+import { RunStream } from './streams/run-stream.entity.ts';
+import { RunStreamScope } from './streams/run-stream-scope.entity.ts';
+import { DataKey } from './tenancy/data-key.entity.ts';
+import { Organization } from './tenancy/organization.entity.ts';
+import { OrganizationSettings } from './tenancy/organization-settings.entity.ts';
+import { User } from './tenancy/user.entity.ts';
+import { Workspace } from './tenancy/workspace.entity.ts';
+import { WorkspaceGrant } from './tenancy/workspace-grant.entity.ts';
+import { Tool } from './tools/tool.entity.ts';
+import { ToolOutput } from './tools/tool-output.entity.ts';
+import { ToolVersion } from './tools/tool-version.entity.ts';
+
+/** Every table of the application, parents first. */
+export const entities = [
+  Organization, OrganizationSettings, Workspace, User, WorkspaceGrant, DataKey,
+  UserCredential, TotpFactor, Session, RefreshToken, ServiceKey, LoginFailure, SigningKey,
+  AuditEntry, OutboxEntry, IdempotencyKey, SystemMark,
+  Agent, AgentRevision, AgentRef, Tool, ToolVersion,
+  Conversation, Run, Message, RunStep, ToolCall, ToolOutput, StreamToken,
+  RunStream, RunStreamScope, RunFrameChunk,
+  UsageEntry, ModelPrice,
+] as const;

@@ -1,0 +1,76 @@
+import { OptimisticLockError } from '@mikro-orm/core';
+import { fail, Failure } from '../workflows/contracts/failure.ts';
+
+/** Unique constraints whose violation a caller can cause and understand, with the field that is taken. Any other is a bug. */
+const takenFields: Readonly<Record<string, string | undefined>> = {
+  organizations_slug_key: 'slug',
+  workspaces_slug_key: 'slug',
+  users_email_key: 'email',
+  agents_slug_workspace_key: 'slug',
+  agents_slug_organization_key: 'slug',
+  agents_slug_platform_key: 'slug',
+  tools_slug_workspace_key: 'slug',
+  tools_slug_organization_key: 'slug',
+  tools_slug_platform_key: 'slug',
+  model_prices_effective_key: 'effective_from',
+};
+
+const uniqueViolation = '23505';
+const foreignKeyViolation = '23503';
+const retriedStates = new Set(['40001', '40P01']);
+const unavailableStates = new Set(['57014', '55P03', '25P03', '57P01', '57P02', '57P03', '53300', '53400']);
+const socketCalls = new Set(['connect', 'read', 'write', 'getaddrinfo']);
+const lostConnection = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;
+
+/**
+ * What a fault of the database means to a caller (design 01 §5.2), or null when it is a bug of ours: `internal_error`.
+ * A Failure is given back as it is.
+ */
+export function toFailure(error: unknown): Failure | null {
+  if (error instanceof Failure) return error;
+  if (error instanceof OptimisticLockError) return fail('precondition_failed', { cause: error });
+
+  const { code, constraint, detail } = faultOf(error);
+  if (code === uniqueViolation) {
+    const field = takenFields[constraint];
+    return field === undefined ? null : fail('already_exists', { context: { field }, cause: error });
+  }
+  if (code === foreignKeyViolation) return foreignKeyFailure(error, detail);
+  if (isRetried(error) || isUnavailable(error)) return fail('service_unavailable', { retryAfterS: 1, cause: error });
+  return null;
+}
+
+/** Deadlock or serialization failure: the transaction is run again. */
+export function isRetried(error: unknown): boolean {
+  return retriedStates.has(faultOf(error).code);
+}
+
+/** A write that a policy refused: always a bug, counted in `rls_violations_total`. */
+export function isPolicyViolation(error: unknown): boolean {
+  const { code, message } = faultOf(error);
+  return code === '42501' && message.includes('row-level security');
+}
+
+function foreignKeyFailure(error: unknown, detail: string): Failure {
+  // The server says "is still referenced" on delete, "is not present" on write; the detail itself holds ids and goes nowhere.
+  if (/still referenced/.test(detail)) return fail('state_conflict', { reason: 'still_referenced', cause: error });
+  return fail('validation_failed', {
+    detail: 'A referenced row does not exist.',
+    errors: [{ in: 'body', pointer: null, name: null, rule: 'reference', message: 'refers to a row that does not exist' }],
+    cause: error,
+  });
+}
+
+function isUnavailable(error: unknown): boolean {
+  const { code, syscall, message } = faultOf(error);
+  return unavailableStates.has(code) || code.startsWith('08') || socketCalls.has(syscall) || lostConnection.test(message);
+}
+
+function faultOf(error: unknown): { code: string; constraint: string; detail: string; syscall: string; message: string } {
+  if (!(error instanceof Error)) return { code: '', constraint: '', detail: '', syscall: '', message: '' };
+  const text = (name: string) => {
+    const value: unknown = Reflect.get(error, name);
+    return typeof value === 'string' ? value : '';
+  };
+  return { code: text('code'), constraint: text('constraint'), detail: text('detail'), syscall: text('syscall'), message: error.message };
+}

@@ -1,0 +1,114 @@
+import type { Role, Scope } from '../workflows/contracts/access.ts';
+import { fail, invalid } from '../workflows/contracts/failure.ts';
+import type { Caller } from './caller.ts';
+import { isUnbounded, refuseRank } from './scope.ts';
+import { rows } from './sql.ts';
+import { visibleWorkspaces } from './transaction.ts';
+import type { Unit } from './unit.ts';
+
+/** Where a new row of a scoped table lives. */
+export interface Home {
+  readonly scope: Scope;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+}
+
+/** Where a new row of a workspace table lives. */
+export interface WorkspaceHome {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+interface Creating extends Unit {
+  readonly caller: Caller;
+  readonly floor: Role | null;
+}
+
+interface FoundWorkspace {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly is_active: boolean;
+  readonly status: string;
+}
+
+/**
+ * Home of a new scoped row. A scope that is left out is the caller's own, or workspace when a workspace is named; a wider one is 403
+ * `scope_too_wide`. 423 in a frozen organization or workspace.
+ */
+export async function homeOfNewRow(ctx: Creating, asked: { scope?: Scope | null; workspace_id?: string | null }): Promise<Home> {
+  const own = ownScope(ctx.caller);
+  const scope = asked.scope ?? (asked.workspace_id ? 'workspace' : own);
+
+  if (widthOf(scope) > widthOf(own)) throw fail('role_insufficient', { reason: 'scope_too_wide' });
+  if (scope !== 'workspace' && asked.workspace_id) throw invalid('/workspace_id', 'range', `a row of scope ${scope} has no workspace`);
+
+  if (scope === 'platform') return { scope, organizationId: null, workspaceId: null };
+  if (scope === 'workspace') return { scope, ...(await workspaceOfNewRow(ctx, asked.workspace_id)) };
+  return { scope, organizationId: await openOrganization(ctx), workspaceId: null };
+}
+
+/**
+ * Workspace of a new row: the one asked for, else the caller's, else the one of X-View-Workspace, else the organization's only active
+ * one, else 422 `workspace_required`. One that the caller doesn't see is 422 `reference`.
+ */
+export async function workspaceOfNewRow(ctx: Creating, workspaceId?: string | null): Promise<WorkspaceHome> {
+  const { caller } = ctx;
+  const wanted = workspaceId ?? caller.view?.workspaceId ?? caller.workspaceId;
+  const found = wanted ? await namedWorkspace(ctx, wanted) : await onlyWorkspace(ctx);
+
+  refuseRank(caller, found.id, ctx.floor);
+  if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
+  if (!found.is_active) throw fail('resource_frozen', { reason: 'workspace_archived' });
+  return { organizationId: found.organization_id, workspaceId: found.id };
+}
+
+async function namedWorkspace(ctx: Creating, id: string): Promise<FoundWorkspace> {
+  const { caller } = ctx;
+  const visible = visibleWorkspaces(caller);
+  const isOwn = visible === null || visible.includes(id);
+  const found = isOwn ? (await findWorkspaces(ctx, 'w.id = ?', [id]))[0] : undefined;
+  const organizationId = caller.view?.organizationId ?? caller.organizationId;
+
+  if (!found || !(isUnbounded(caller) || found.organization_id === organizationId)) {
+    throw invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
+  }
+  return found;
+}
+
+async function onlyWorkspace(ctx: Creating): Promise<FoundWorkspace> {
+  const { caller } = ctx;
+  const organizationId = caller.view?.organizationId ?? caller.organizationId;
+  const active = organizationId ? await findWorkspaces(ctx, 'w.organization_id = ? and w.is_active', [organizationId]) : [];
+  const [only, second] = active;
+
+  if (!only || second) throw invalid('/workspace_id', 'workspace_required', 'name the workspace of the new row');
+  return only;
+}
+
+async function findWorkspaces(ctx: Creating, condition: string, params: unknown[]): Promise<FoundWorkspace[]> {
+  return rows<FoundWorkspace>(
+    ctx.em,
+    `select w.id, w.organization_id, w.is_active, o.status from workspaces w join organizations o on o.id = w.organization_id where ${condition} limit 2`,
+    params,
+  );
+}
+
+async function openOrganization(ctx: Creating): Promise<string> {
+  const id = ctx.caller.view?.organizationId ?? ctx.caller.organizationId;
+  if (!id) throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization');
+
+  const [found] = await rows<{ status: string }>(ctx.em, 'select status from organizations where id = ?', [id]);
+  if (!found) throw fail('not_found');
+  if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
+  return id;
+}
+
+// X-View-* makes an operator a caller of that organization or workspace.
+function ownScope(caller: Caller): Scope {
+  if (caller.view === null) return caller.scope;
+  return caller.view.workspaceId ? 'workspace' : 'organization';
+}
+
+function widthOf(scope: Scope): number {
+  return { workspace: 0, organization: 1, platform: 2 }[scope];
+}

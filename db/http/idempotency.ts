@@ -1,0 +1,125 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { newId } from '../ids.ts';
+import { row } from '../sql.ts';
+
+/** Whose key it is and on which request: one row each. */
+export interface IdempotencyScope {
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly principalKind: string;
+  readonly principalId: string;
+  readonly actingUserId: string | null;
+  readonly method: string;
+  readonly route: string;
+  readonly key: string;
+}
+
+/** The row as a request finds it. `leaseUntil` is the database's own text, since it is compared for equality. */
+export interface IdempotencyRow {
+  readonly id: string;
+  readonly isMine: boolean;
+  readonly isLeaseOver: boolean;
+  readonly isExpired: boolean;
+  readonly fingerprint: Buffer;
+  readonly state: 'running' | 'done';
+  readonly leaseUntil: string | null;
+  readonly status: number | null;
+  readonly headers: Record<string, string> | null;
+  readonly body: Buffer | null;
+  readonly bodyKeyId: string | null;
+}
+
+export interface StoredReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly bodyKeyId: string | null;
+}
+
+const leaseSeconds = 90;
+const keepHours = 24;
+const columns = `id, fingerprint, state, lease_until::text as "leaseUntil", status, headers, body, body_key_id as "bodyKeyId",
+  coalesce(lease_until < clock_timestamp(), false) as "isLeaseOver", expires_at <= clock_timestamp() as "isExpired"`;
+const matches = `organization_id is not distinct from ?::uuid and workspace_id is not distinct from ?::uuid and principal_kind = ?
+  and principal_id = ? and acting_user_id is not distinct from ?::uuid and method = ? and route = ? and key = ?`;
+
+/**
+ * Inserts the row or reads the one that stands there, in one statement. Null when a rival's row was committed after the statement's
+ * snapshot: ask again.
+ */
+export function reserveKey(em: SqlEntityManager, scope: IdempotencyScope, fingerprint: Buffer): Promise<IdempotencyRow | null> {
+  const place = [scope.organizationId, scope.workspaceId, scope.principalKind, scope.principalId, scope.actingUserId, scope.method, scope.route, scope.key];
+  return row<IdempotencyRow>(
+    em,
+    `with mine as (
+       insert into idempotency_keys (id, organization_id, workspace_id, principal_kind, principal_id, acting_user_id, method, route, key,
+         fingerprint, state, lease_until, created_at, expires_at)
+       values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running', clock_timestamp() + interval '${leaseSeconds} seconds', now(), now() + interval '${keepHours} hours')
+       on conflict do nothing
+       returning ${columns}
+     )
+     select *, true as "isMine" from mine
+     union all
+     select ${columns}, false as "isMine" from idempotency_keys where ${matches}`,
+    [newId(), ...place, fingerprint, ...place],
+  );
+}
+
+/** Takes a lease that is over; the new lease, or null when a rival was faster. */
+export async function takeOverLease(em: SqlEntityManager, id: string, oldLease: string): Promise<string | null> {
+  const taken = await row<{ lease: string }>(
+    em,
+    `update idempotency_keys set lease_until = clock_timestamp() + interval '${leaseSeconds} seconds'
+     where id = ? and state = 'running' and lease_until = ?::timestamptz
+     returning lease_until::text as lease`,
+    [id, oldLease],
+  );
+  return taken?.lease ?? null;
+}
+
+/** Stores a reply under one's own lease; false when the lease has gone to another. Not final: the lease stays, the stored reply is a stand-in. */
+export async function storeReply(em: SqlEntityManager, id: string, lease: string, stored: StoredReply, isFinal: boolean): Promise<boolean> {
+  const changed = await row<{ id: string }>(
+    em,
+    `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?
+       ${isFinal ? ", state = 'done', lease_until = null" : ''}
+     where id = ? and state = 'running' and lease_until = ?::timestamptz
+     returning id`,
+    [stored.status, JSON.stringify(stored.headers), stored.body, stored.bodyKeyId, id, lease],
+  );
+  return changed !== null;
+}
+
+/** Makes the stand-in final: what was to follow it failed, but its effect stands. */
+export async function settleStandIn(em: SqlEntityManager, id: string, lease: string): Promise<void> {
+  await row(
+    em,
+    `update idempotency_keys set state = 'done', lease_until = null
+     where id = ? and state = 'running' and lease_until = ?::timestamptz and status is not null
+     returning id`,
+    [id, lease],
+  );
+}
+
+/** Gives a key free whose request left nothing to repeat. */
+export async function releaseKey(em: SqlEntityManager, id: string, lease: string): Promise<void> {
+  await row(em, `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz returning id`, [id, lease]);
+}
+
+/** Removes a row past its end that the sweep has not reached yet. */
+export async function removeExpiredKey(em: SqlEntityManager, id: string): Promise<void> {
+  await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
+}
+
+/** Deletes rows past their end, at most `limit`; the number deleted. For the sweeper. */
+export async function sweepIdempotencyKeys(em: SqlEntityManager, limit: number): Promise<number> {
+  const swept = await row<{ count: number }>(
+    em,
+    `with gone as (
+       delete from idempotency_keys where id in (select id from idempotency_keys where expires_at <= now() limit ?) returning 1
+     )
+     select count(*)::int as count from gone`,
+    [limit],
+  );
+  return swept?.count ?? 0;
+}

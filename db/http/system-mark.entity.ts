@@ -1,0 +1,19 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { timeColumn } from '../columns.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'SystemMark',
+  tableName: 'system_marks',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('system_marks', 'platform'),
+  properties: {
+    name: p.text().primary(),
+    at: timeColumn(),
+    detail: p.json<Record<string, unknown>>().default('{}'),
+  },
+});
+
+/** When the last backup, audit seal and retention sweep were. */
+export class SystemMark extends schema.class {}
+schema.setClass(SystemMark);

@@ -1,0 +1,162 @@
+/**
+ * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
+ * They belong to `longhaul_gate` and only `longhaul_app` may execute them; the migration runs `gatesSql` and grants `gateGrants`.
+ */
+export const gateFunctions = [
+  'gate_session(uuid, uuid, uuid, uuid, uuid)',
+  'gate_service_key(bytea[], uuid)',
+  'gate_login(text)',
+  'gate_refresh(bytea)',
+  'gate_stream_token(bytea, uuid)',
+  'gate_holder(uuid, uuid)',
+] as const;
+
+/** What `longhaul_gate` may do where; it needs a policy for exactly these commands. */
+export const gateGrants: Readonly<Record<string, readonly ('select' | 'insert' | 'update' | 'delete')[]>> = {
+  users: ['select'],
+  user_credentials: ['select'],
+  organizations: ['select'],
+  organization_settings: ['select'],
+  workspaces: ['select'],
+  workspace_grants: ['select'],
+  sessions: ['select'],
+  refresh_tokens: ['select'],
+  totp_factors: ['select'],
+  service_keys: ['select'],
+  stream_tokens: ['select', 'update'],
+};
+
+// A user with what rank and visibility follow from; `isActive` is false as well when the organization has been purged.
+function personOf(userId: string): string {
+  return `(
+    select jsonb_build_object(
+      'id', u.id, 'role', u.role, 'scope', u.scope, 'organizationId', u.organization_id, 'workspaceId', u.workspace_id,
+      'isActive', u.is_active and u.deleted_at is null and o.purged_at is null,
+      'isFactorRequired', coalesce(st.require_mfa, false),
+      'hasFactor', exists (select from totp_factors f where f.user_id = u.id and f.confirmed_at is not null),
+      'grants', coalesce((select jsonb_object_agg(g.workspace_id, g.role) from workspace_grants g where g.user_id = u.id), '{}'))
+    from users u
+    left join organizations o on o.id = u.organization_id
+    left join organization_settings st on st.organization_id = u.organization_id
+    where u.id = ${userId})`;
+}
+
+// A session with its state by the database's clock.
+const sessionJson = `jsonb_build_object(
+  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
+  'isRevoked', s.revoked_at is not null, 'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
+
+const keyJson = `jsonb_build_object(
+  'id', k.id, 'organizationId', k.organization_id, 'workspaceId', k.workspace_id, 'scope', k.scope, 'role', k.role, 'scopes', to_jsonb(k.scopes),
+  'lastUsedAt', k.last_used_at, 'isDead', k.revoked_at is not null or coalesce(k.expires_at <= now(), false))`;
+
+function gate(signature: string, body: string, volatility: 'stable' | 'volatile' = 'stable'): string {
+  return `create or replace function ${signature} returns jsonb language sql ${volatility} security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;
+}
+
+export const gatesSql: readonly string[] = [
+  gate(
+    'gate_session(p_session uuid, p_user uuid, p_acting uuid, p_view_organization uuid, p_view_workspace uuid)',
+    `
+  select jsonb_build_object(
+    'session', ${sessionJson},
+    'person', ${personOf('s.user_id')},
+    'acting', ${personOf('p_acting')},
+    'viewOrganization', (select o.id from organizations o where o.id = p_view_organization and o.purged_at is null),
+    'viewWorkspace', (
+      select jsonb_build_object('id', w.id, 'organizationId', w.organization_id)
+      from workspaces w join organizations o on o.id = w.organization_id
+      where w.id = p_view_workspace and o.purged_at is null))
+  from sessions s
+  where s.id = p_session and s.user_id = p_user
+`,
+  ),
+  // One plaintext has one MAC under each pepper, so at most one row fits.
+  gate(
+    'gate_service_key(p_hashes bytea[], p_acting uuid)',
+    `
+  select jsonb_build_object('key', ${keyJson}, 'creator', ${personOf('k.created_by_user_id')}, 'acting', ${personOf('p_acting')})
+  from service_keys k
+  where k.key_hash = any (p_hashes)
+  limit 1
+`,
+  ),
+  gate(
+    'gate_login(p_email text)',
+    `
+  select jsonb_build_object(
+    'person', ${personOf('u.id')},
+    'passwordHash', c.password_hash,
+    'idleDays', st.session_idle_days,
+    'absoluteDays', st.session_absolute_days)
+  from users u
+  left join user_credentials c on c.user_id = u.id
+  left join organization_settings st on st.organization_id = u.organization_id
+  where u.email = p_email and u.deleted_at is null
+`,
+  ),
+  gate(
+    'gate_refresh(p_hash bytea)',
+    `
+  select jsonb_build_object('session', ${sessionJson}, 'person', ${personOf('s.user_id')}, 'idleDays', st.session_idle_days)
+  from refresh_tokens t
+  join sessions s on s.id = t.session_id
+  left join organization_settings st on st.organization_id = s.organization_id
+  where t.token_hash = p_hash
+`,
+  ),
+  // What `/auth/me` shows of whoever holds the credential: out of the tenant's sight for an operator who acts as somebody's user.
+  gate(
+    'gate_holder(p_user uuid, p_session uuid)',
+    `
+  select jsonb_build_object(
+    'user', jsonb_build_object(
+      'id', u.id, 'email', u.email, 'full_name', u.full_name, 'role', u.role, 'scope', u.scope, 'organization_id', u.organization_id,
+      'workspace_id', u.workspace_id, 'is_active', u.is_active, 'mfa_enabled', f.user_id is not null, 'last_login_at', u.last_login_at,
+      'created_at', u.created_at, 'updated_at', u.updated_at),
+    'session', jsonb_build_object(
+      'id', s.id, 'kind', s.kind, 'client_id', s.client_id, 'client_name', s.client_name, 'device_label', s.device_label,
+      'user_agent', s.user_agent, 'ip_truncated', s.ip_truncated, 'mfa_level', s.mfa_level, 'verified_at', s.verified_at,
+      'created_at', s.created_at, 'last_seen_at', s.last_seen_at, 'expires_at', s.expires_at, 'revoked_at', s.revoked_at),
+    'version', u.version,
+    'locale', u.locale,
+    'pendingEmail', c.pending_email,
+    'isFactorRequired', coalesce(st.require_mfa, false))
+  from users u
+  join sessions s on s.id = p_session and s.user_id = u.id
+  left join user_credentials c on c.user_id = u.id
+  left join totp_factors f on f.user_id = u.id and f.confirmed_at is not null
+  left join organization_settings st on st.organization_id = u.organization_id
+  where u.id = p_user
+`,
+  ),
+  streamTokenGate(),
+];
+
+// Uses the token up: one of two simultaneous callers gets `ok`. A token shown for another run stays as it was. The verdict on a loser
+// is a statement of its own, so that it sees what the winner has committed meanwhile.
+function streamTokenGate(): string {
+  return `create or replace function gate_stream_token(p_hash bytea, p_run uuid) returns jsonb language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
+declare
+  t stream_tokens;
+  was_used boolean;
+begin
+  update stream_tokens set used_at = now()
+  where token_hash = p_hash and run_id = p_run and used_at is null and expires_at > now()
+  returning * into t;
+  if not found then
+    select used_at is not null into was_used from stream_tokens where token_hash = p_hash and run_id = p_run;
+    return jsonb_build_object('result', case when was_used then 'used' else 'invalid' end);
+  end if;
+  return jsonb_build_object(
+    'result', 'ok',
+    'organizationId', t.organization_id,
+    'workspaceId', t.workspace_id,
+    'session', (select ${sessionJson} from sessions s where s.id = t.session_id),
+    'person', case when t.principal_kind = 'user' then ${personOf('t.principal_id')} end,
+    'key', (select ${keyJson} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),
+    'creator', (select ${personOf('k.created_by_user_id')} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),
+    'acting', ${personOf('t.acting_user_id')});
+end
+$gate$`;
+}

@@ -1,0 +1,97 @@
+import { CompiledQuery } from 'kysely';
+import { toFailure } from '../faults.ts';
+import type { Databases } from '../orm.ts';
+import type { FoundKey, FoundSession, Person } from './people.ts';
+
+// The only look-ups that run before a tenant is known. Each is one statement outside a transaction, and nothing of it is cached.
+
+export interface SessionAnswer {
+  readonly session: FoundSession;
+  readonly person: Person;
+  readonly acting: Person | null;
+  /** Id of the organization that X-View-Organization names, when it exists. */
+  readonly viewOrganization: string | null;
+  readonly viewWorkspace: { readonly id: string; readonly organizationId: string } | null;
+}
+
+/** A session with all that decides about a request; null when there is none of that user. */
+export async function findSession(
+  db: Databases,
+  ask: { sessionId: string; userId: string; actingUserId: string | null; viewOrganizationId: string | null; viewWorkspaceId: string | null },
+): Promise<SessionAnswer | null> {
+  return askGate(db, 'gate_session($1, $2, $3, $4, $5)', [
+    ask.sessionId,
+    ask.userId,
+    ask.actingUserId,
+    ask.viewOrganizationId,
+    ask.viewWorkspaceId,
+  ]);
+}
+
+export interface ServiceKeyAnswer {
+  readonly key: FoundKey;
+  readonly creator: Person | null;
+  readonly acting: Person | null;
+}
+
+/** The service key stored under one of the hashes. */
+export async function findServiceKey(db: Databases, hashes: readonly Buffer[], actingUserId: string | null): Promise<ServiceKeyAnswer | null> {
+  return askGate(db, 'gate_service_key($1, $2)', [hashes, actingUserId]);
+}
+
+export interface LoginAnswer {
+  readonly person: Person;
+  readonly passwordHash: string | null;
+  /** Null for operators, whose organization has no settings. */
+  readonly idleDays: number | null;
+  readonly absoluteDays: number | null;
+}
+
+/** The user behind a normalized address, active or not. */
+export async function findLogin(db: Databases, email: string): Promise<LoginAnswer | null> {
+  return askGate(db, 'gate_login($1)', [email]);
+}
+
+export interface RefreshAnswer {
+  readonly session: FoundSession;
+  readonly person: Person;
+  readonly idleDays: number | null;
+}
+
+/** The session of a refresh token, whatever the state of either. */
+export async function findRefresh(db: Databases, hash: Buffer): Promise<RefreshAnswer | null> {
+  return askGate(db, 'gate_refresh($1)', [hash]);
+}
+
+export type StreamTokenAnswer =
+  | { readonly result: 'used' | 'invalid' }
+  | {
+      readonly result: 'ok';
+      readonly organizationId: string;
+      readonly workspaceId: string;
+      readonly session: FoundSession | null;
+      readonly person: Person | null;
+      readonly key: FoundKey | null;
+      readonly creator: Person | null;
+      readonly acting: Person | null;
+    };
+
+/** Uses a stream token up and gives whose it was. */
+export async function takeStreamToken(db: Databases, hash: Buffer, runId: string): Promise<StreamTokenAnswer> {
+  const answer = await askGate<StreamTokenAnswer>(db, 'gate_stream_token($1, $2)', [hash, runId]);
+
+  return answer ?? { result: 'invalid' };
+}
+
+async function askGate<Answer>(db: Databases, call: string, params: readonly unknown[]): Promise<Answer | null> {
+  const sql = `select ${call} as answer`;
+
+  db.app.config.get('onQuery')(sql, params);
+  try {
+    const result = await db.app.em.getConnection().getClient().executeQuery<{ answer: Answer | null }>(CompiledQuery.raw(sql, [...params]));
+
+    return result.rows[0]?.answer ?? null;
+  } catch (error) {
+    throw toFailure(error) ?? error;
+  }
+}

@@ -1,0 +1,83 @@
+import type { Caller } from '../caller.ts';
+import { row } from '../sql.ts';
+import { userColumns, type UserRow } from '../tenancy/users.ts';
+import type { Unit } from '../unit.ts';
+
+/** A session as views show one. */
+export interface SessionRow {
+  readonly id: string;
+  readonly kind: 'login' | 'oauth';
+  readonly client_id: string | null;
+  readonly client_name: string | null;
+  readonly device_label: string | null;
+  readonly user_agent: string;
+  readonly ip_truncated: string;
+  readonly mfa_level: 'none' | 'totp' | 'recovery_code';
+  readonly verified_at: Date | string;
+  readonly created_at: Date | string;
+  readonly last_seen_at: Date | string;
+  readonly expires_at: Date | string;
+  readonly revoked_at: Date | string | null;
+}
+
+/** The user who holds the session of a request; seen also where the tenant doesn't show them. */
+export interface Holder {
+  readonly user: UserRow;
+  readonly session: SessionRow;
+  readonly version: number;
+  readonly locale: string | null;
+  readonly pendingEmail: string | null;
+  readonly isFactorRequired: boolean;
+}
+
+/** Whoever the credential belongs to, as whom they act, and the workspaces they see. */
+export interface Me {
+  readonly holder: Holder | null;
+  readonly actingUser: UserRow | null;
+  readonly workspaceIds: readonly string[];
+  /** Of the user, else of the key. */
+  readonly version: number;
+}
+
+const shownWorkspacesMax = 1_000;
+
+/** What `/auth/me` shows beside the caller itself: two statements at most. */
+export async function readMe(unit: Unit, caller: Caller): Promise<Me> {
+  const holder = caller.sessionId === null ? null : await readHolder(unit, caller.principalId, caller.sessionId);
+  const needsMore = caller.kind === 'service_key' || caller.actingUserId !== null || caller.workspaces === 'all';
+  const more = needsMore ? await readSurroundings(unit, caller) : null;
+
+  return {
+    holder,
+    actingUser: more?.acting ?? null,
+    workspaceIds: caller.workspaces === 'all' ? (more?.workspaceIds ?? []) : [...caller.workspaces.keys()].toSorted(),
+    version: holder?.version ?? more?.keyVersion ?? 1,
+  };
+}
+
+async function readHolder(unit: Unit, userId: string | null, sessionId: string): Promise<Holder | null> {
+  const found = await row<{ holder: Holder | null }>(unit.em, 'select gate_holder(?::uuid, ?::uuid) as holder', [userId, sessionId]);
+
+  return found?.holder ?? null;
+}
+
+async function readSurroundings(
+  unit: Unit,
+  caller: Caller,
+): Promise<{ workspaceIds: readonly string[]; keyVersion: number | null; acting: UserRow | null } | null> {
+  const found = await row<UserRow & { workspace_ids: string[]; key_version: number | null }>(
+    unit.em,
+    `select to_jsonb(array(select w.id from workspaces w where w.organization_id = ?::uuid order by w.id limit ${shownWorkspacesMax})) as workspace_ids,
+      (select k.version from service_keys k where k.id = ?::uuid) as key_version,
+      acting.*
+    from (select 1) as one
+    left join (select ${userColumns('u')} from users u where u.id = ?::uuid) as acting on true`,
+    [
+      caller.workspaces === 'all' ? caller.organizationId : null,
+      caller.kind === 'service_key' ? caller.principalId : null,
+      caller.actingUserId,
+    ],
+  );
+
+  return found && { workspaceIds: found.workspace_ids, keyVersion: found.key_version, acting: caller.actingUserId === null ? null : found };
+}

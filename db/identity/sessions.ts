@@ -1,0 +1,153 @@
+import { newId } from '../ids.ts';
+import { change, row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { newOpaqueToken, tokenHash } from './opaque-tokens.ts';
+import type { Person } from './people.ts';
+
+/** Days without refresh and days in all after which a session ends; the organization's settings may say otherwise. */
+export const defaultLifetime = { idleDays: 14, absoluteDays: 90 } as const;
+
+/** Seconds inside which a second use of a refresh token is a lost race and no theft. */
+const raceSeconds = 10;
+
+export interface SessionDevice {
+  readonly label: string | null;
+  readonly userAgent: string;
+  readonly networkAddress: string;
+}
+
+/** The first or next refresh token of a session; the token stands in no row. */
+export interface IssuedRefresh {
+  readonly sessionId: string;
+  readonly refreshToken: string;
+  readonly refreshExpiresAt: Date | string;
+}
+
+/**
+ * Opens the session of a login with its first refresh token and notes the login on the user: one statement.
+ * Null when the password that was verified is not the stored one any more, or the user has been deactivated meanwhile: the lock makes
+ * a concurrent reset either come before or see the new session.
+ */
+export async function openSession(
+  unit: Unit,
+  {
+    person,
+    passwordHash,
+    device,
+    lifetime,
+  }: { person: Person; passwordHash: string; device: SessionDevice; lifetime: { idleDays: number; absoluteDays: number } },
+): Promise<IssuedRefresh | null> {
+  const sessionId = newId();
+  const refreshToken = newOpaqueToken('refresh');
+  const issued = await row<{ expires_at: Date | string }>(
+    unit.em,
+    `with standing as (
+      select u.id, u.organization_id, u.workspace_id from user_credentials c join users u on u.id = c.user_id
+      where c.user_id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
+      for no key update of c),
+    opened as (
+      insert into sessions (id, user_id, organization_id, workspace_id, kind, device_label, user_agent, ip_truncated, mfa_level,
+        verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
+      select ?::uuid, id, organization_id, workspace_id, 'login', ?::text, ?::text, ?::text, 'none', now(), now(), now(),
+        now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
+      from standing
+      returning id, user_id, organization_id, idle_expires_at),
+    seen as (update users set last_login_at = now() where id = (select user_id from opened))
+    insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, created_at, expires_at)
+    select ?::uuid, id, user_id, organization_id, ?::bytea, now(), idle_expires_at from opened
+    returning expires_at`,
+    [
+      person.id,
+      passwordHash,
+      sessionId,
+      device.label,
+      device.userAgent,
+      device.networkAddress,
+      lifetime.idleDays,
+      lifetime.absoluteDays,
+      lifetime.absoluteDays,
+      newId(),
+      tokenHash(refreshToken),
+    ],
+  );
+
+  return issued && { sessionId, refreshToken, refreshExpiresAt: issued.expires_at };
+}
+
+/**
+ * Uses a refresh token up and issues its successor, by the database's clock: of any number at once one wins. The successor is shown to
+ * nobody else. Null for a loser, on whom `judgeRefresh` decides in the same transaction.
+ */
+export async function rotateRefresh(unit: Unit, { hash, idleDays }: { hash: Buffer; idleDays: number }): Promise<IssuedRefresh | null> {
+  const refreshToken = newOpaqueToken('refresh');
+  const issued = await row<{ session_id: string; expires_at: Date | string }>(
+    unit.em,
+    `with used as (
+      update refresh_tokens t set used_at = now()
+      from sessions s
+      where t.token_hash = ? and t.used_at is null and t.expires_at > now()
+        and s.id = t.session_id and s.kind = 'login' and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()
+      returning t.id, t.session_id, t.user_id, t.organization_id),
+    touched as (
+      update sessions s set last_seen_at = now(), idle_expires_at = least(now() + make_interval(days => ?::int), s.expires_at)
+      from used where s.id = used.session_id and s.revoked_at is null
+      returning s.id, s.idle_expires_at)
+    insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, parent_id, created_at, expires_at)
+    select ?::uuid, used.session_id, used.user_id, used.organization_id, ?::bytea, used.id, now(), touched.idle_expires_at
+    from used join touched on touched.id = used.session_id
+    returning session_id, expires_at`,
+    [hash, idleDays, newId(), tokenHash(refreshToken)],
+  );
+
+  return issued && { sessionId: issued.session_id, refreshToken, refreshExpiresAt: issued.expires_at };
+}
+
+/** Why a refresh token did not win: its session is gone, it ran out, it lost a race, or it was used before. */
+export type RefreshVerdict = 'session_revoked' | 'credential_invalid' | 'refresh_superseded' | 'refresh_reuse_detected';
+
+/** The verdict on a loser, from the rows and the clock of the same transaction. */
+export async function judgeRefresh(unit: Unit, hash: Buffer): Promise<RefreshVerdict> {
+  const found = await row<{ is_revoked: boolean; is_over: boolean; was_used: boolean; is_race: boolean | null }>(
+    unit.em,
+    `select s.revoked_at is not null as is_revoked, least(s.idle_expires_at, s.expires_at) <= now() as is_over,
+      t.used_at is not null as was_used, clock_timestamp() - t.used_at <= make_interval(secs => ?) as is_race
+    from refresh_tokens t join sessions s on s.id = t.session_id
+    where t.token_hash = ? and s.kind = 'login'`,
+    [raceSeconds, hash],
+  );
+
+  if (!found) return 'credential_invalid';
+  if (found.is_revoked) return 'session_revoked';
+  if (found.is_over || !found.was_used) return 'credential_invalid';
+  return found.is_race ? 'refresh_superseded' : 'refresh_reuse_detected';
+}
+
+/** Ends a session with its access tokens, refresh tokens, unused stream tokens and open sockets. False when it was dead already. */
+export async function revokeSession(unit: Unit, { sessionId, reason }: { sessionId: string; reason: 'logout' | 'refresh_reuse' }): Promise<boolean> {
+  const revoked = await change(
+    unit.em,
+    'update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and revoked_at is null',
+    [reason, sessionId],
+  );
+
+  unit.outgoing.revoked.push(`session:${sessionId}`);
+  return revoked > 0;
+}
+
+/** Notes a refused sign-in; it never enters the audit log. */
+export async function recordLoginFailure(
+  unit: Unit,
+  failure: { accountHash: Buffer; person: Person | null; networkAddress: string; reason: 'unknown_account' | 'wrong_password' | 'inactive' },
+): Promise<void> {
+  await change(
+    unit.em,
+    'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',
+    [newId(), failure.accountHash, failure.person?.id ?? null, failure.person?.organizationId ?? null, failure.networkAddress, failure.reason],
+  );
+}
+
+/** Stores a password hash made with today's parameters in place of an older one that still stands. */
+export async function replaceOutdatedHash(unit: Unit, { userId, from, to }: { userId: string; from: string; to: string }): Promise<void> {
+  await change(unit.em, 'update user_credentials set password_hash = ? where user_id = ?::uuid and password_hash = ?', [to, userId, from]);
+}
+

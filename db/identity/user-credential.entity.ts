@@ -1,0 +1,24 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'UserCredential',
+  tableName: 'user_credentials',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('user_credentials', 'person'),
+  properties: {
+    userId: uuidColumn().primary(),
+    organizationId: uuidColumn().strictNullable(),
+    passwordHash: p.text().strictNullable(),
+    passwordChangedAt: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
+    emailVerifiedAt: timeColumn().strictNullable(),
+    pendingEmail: p.text().strictNullable(),
+    createdAt: createdAtColumn(),
+    updatedAt: updatedAtColumn(),
+  },
+});
+
+/** What a user signs in with. */
+export class UserCredential extends schema.class {}
+schema.setClass(UserCredential);

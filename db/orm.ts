@@ -1,0 +1,90 @@
+import { MikroORM } from '@mikro-orm/postgresql';
+import type { Logger } from 'pino';
+import { migrationNames } from './migrations/index.ts';
+import { ormOptions } from './mikro-orm.config.ts';
+import { createDialect } from './pg-dialect.ts';
+import { databaseRoles, type DatabaseRole } from './roles.ts';
+
+export interface DatabaseSettings {
+  readonly appUrl: string;
+  readonly sweeperUrl: string;
+  readonly poolMax: number;
+  readonly sweeperPoolMax?: number;
+  readonly applicationName: string;
+  /** Null (the default): no limit. The API sets 10 s. */
+  readonly statementTimeoutMs?: number | null;
+  readonly log: Logger;
+  /** Sees the text of every statement of both pools. */
+  readonly onQuery?: (sql: string) => void;
+}
+
+/** The two pools of a process: one in the caller's tenant, one for the allow-listed jobs across tenants. */
+export interface Databases {
+  readonly app: MikroORM;
+  readonly sweeper: MikroORM;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens both pools. Refuses a role that could pass the policies: a superuser, one that may bypass them, owns a table, or is a
+ * member of another of the four roles.
+ */
+export async function connectDatabases(settings: DatabaseSettings): Promise<Databases> {
+  const app = await connect(settings, settings.appUrl, settings.poolMax);
+  const sweeper = await connect(settings, settings.sweeperUrl, settings.sweeperPoolMax ?? 4);
+  const close = async () => {
+    await Promise.all([app.close(true), sweeper.close(true)]);
+  };
+
+  try {
+    await refuseUnsafeRole(app, 'longhaul_app');
+    await refuseUnsafeRole(sweeper, 'longhaul_sweeper');
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { app, sweeper, close };
+}
+
+/** Names of migrations in the code that the database has not seen; empty means that the process fits it. */
+export async function pendingMigrations(db: Databases): Promise<string[]> {
+  const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations');
+  const names = new Set(applied.map((migration) => migration.name));
+  return migrationNames.filter((name) => !names.has(name));
+}
+
+async function connect(settings: DatabaseSettings, url: string, max: number): Promise<MikroORM> {
+  const dialect = createDialect({
+    url,
+    max,
+    applicationName: settings.applicationName,
+    statementTimeoutMs: settings.statementTimeoutMs ?? null,
+    onError: (error) => settings.log.warn({ err: error }, 'database connection lost'),
+  });
+  return MikroORM.init(ormOptions({ url, dialect, log: settings.log, onQuery: settings.onQuery }));
+}
+
+async function refuseUnsafeRole(orm: MikroORM, role: DatabaseRole): Promise<void> {
+  const others = databaseRoles.filter((name) => name !== role);
+  const [found]: { name: string; is_super: boolean; bypasses: boolean; owns: boolean; is_ours: boolean; member_of: string[] }[] = await orm.em
+    .getConnection()
+    .execute(
+      `select r.rolname as name, r.rolsuper as is_super, r.rolbypassrls as bypasses,
+         exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relowner = r.oid and n.nspname = 'public') as owns,
+         pg_has_role(r.oid, ?, 'MEMBER') as is_ours,
+         coalesce((select json_agg(o.rolname) from pg_roles o where o.rolname in (?) and pg_has_role(r.oid, o.oid, 'MEMBER')), '[]') as member_of
+       from pg_roles r where r.rolname = session_user`,
+      [role, others],
+    );
+  if (!found) throw new Error('The role of the database connection is unknown');
+
+  const faults = [
+    found.is_super && 'is a superuser',
+    found.bypasses && 'may bypass row-level security',
+    found.owns && 'owns tables',
+    !found.is_ours && `is not ${role} or a member of it`,
+    // A superuser counts as a member of everything.
+    !found.is_super && found.member_of.length > 0 && `is a member of ${found.member_of.join(', ')}`,
+  ].filter((fault) => fault !== false);
+  if (faults.length > 0) throw new Error(`Database role ${found.name} can't be used: it ${faults.join(', ')}`);
+}

@@ -1,0 +1,36 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
+import { createdAtColumn, idColumn, timeColumn, uuidColumn } from './columns.ts';
+import { index, uniqueIndex } from './indexes.ts';
+import { tenantPolicies } from './tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'OutboxEntry',
+  tableName: 'outbox',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('outbox', 'open'),
+  indexes: [
+    uniqueIndex('outbox', 'dedupe', '(kind, dedupe_key)'),
+    index('outbox', 'due', '(not_before) where sent_at is null'),
+    index('outbox', 'sent', '(sent_at) where sent_at is not null'),
+  ],
+  properties: {
+    id: idColumn(),
+    organizationId: uuidColumn().strictNullable(),
+    workspaceId: uuidColumn().strictNullable(),
+    kind: p.text(),
+    dedupeKey: p.text(),
+    /** Workflow id, or whatever the kind addresses. */
+    target: p.text(),
+    payload: p.json<OutboxMessage>(),
+    notBefore: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
+    attempts: p.integer().default(0),
+    lastError: p.text().strictNullable(),
+    sentAt: timeColumn().strictNullable(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** What leaves the process after the commit; sent by the committing process, else by the relay. */
+export class OutboxEntry extends schema.class {}
+schema.setClass(OutboxEntry);

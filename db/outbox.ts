@@ -1,0 +1,107 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
+import { newId } from './ids.ts';
+import { change, iso, rows } from './sql.ts';
+import type { Unit } from './unit.ts';
+
+/** An unsent message as the sender gets it. */
+export interface OutboxRow {
+  readonly id: string;
+  readonly kind: OutboxMessage['kind'];
+  readonly message: OutboxMessage;
+  readonly attempts: number;
+  readonly organizationId: string | null;
+  readonly createdAt: Date;
+}
+
+export interface OutboxOptions {
+  /** One row a kind and key, for ever (or until it is swept): a second one changes nothing. */
+  readonly dedupeKey: string;
+  /** Not sent before; it then waits for the relay. */
+  readonly notBefore?: Date;
+}
+
+interface StoredRow {
+  readonly id: string;
+  readonly payload: OutboxMessage;
+  readonly attempts: number;
+  readonly organization_id: string | null;
+  readonly created_at: string;
+}
+
+const returned = 'id, payload, attempts, organization_id, created_at';
+
+/**
+ * Writes what leaves the process after the commit and notes it in `unit.outgoing`. Gives the id, or null when the key was written before.
+ */
+export async function addOutbox(unit: Unit, message: OutboxMessage, { dedupeKey, notBefore }: OutboxOptions): Promise<string | null> {
+  const id = newId();
+  const [organizationId, workspaceId] = homeOf(unit, message);
+  const written = await change(
+    unit.em,
+    `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
+     values (?, ?, ?, ?, ?, ?, ?::jsonb, coalesce(?::timestamptz, now())) on conflict do nothing`,
+    [id, organizationId, workspaceId, message.kind, dedupeKey, message.workflowId, JSON.stringify(message), notBefore ?? null],
+  );
+  if (written === 0) return null;
+
+  if (!notBefore || notBefore.getTime() <= Date.now()) unit.outgoing.outboxIds.push(id);
+  return id;
+}
+
+/** The rows among `ids` that are still unsent, in the order of making. */
+export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): Promise<OutboxRow[]> {
+  if (ids.length === 0) return [];
+  const found = await rows<StoredRow>(em, `select ${returned} from outbox where id = any(?::uuid[]) and sent_at is null order by id`, [ids]);
+  return found.map(toOutboxRow);
+}
+
+/**
+ * Takes unsent rows that are due and older than `olderThanMs`, oldest first, and leases them: each is due again after 0.5 s × 2 per
+ * attempt, at most 5 s, unless it is marked sent. Rows that another relay is taking are passed over. Sweeper's pool.
+ */
+export async function takeDueOutbox(em: SqlEntityManager, { limit, olderThanMs }: { limit: number; olderThanMs: number }): Promise<OutboxRow[]> {
+  const taken = await rows<StoredRow>(
+    em,
+    `update outbox set attempts = attempts + 1,
+       not_before = now() + least(interval '0.5 seconds' * (2 ^ least(attempts, 10)), interval '5 seconds')
+     where id in (
+       select id from outbox
+       where sent_at is null and not_before <= now() and created_at <= now() - make_interval(secs => ?::float8 / 1000)
+       order by not_before limit ? for update skip locked)
+     returning ${returned}`,
+    [olderThanMs, limit],
+  );
+  return taken.map(toOutboxRow).toSorted((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+export async function markOutboxSent(em: SqlEntityManager, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await change(em, 'update outbox set sent_at = now(), last_error = null where id = any(?::uuid[]) and sent_at is null', [ids]);
+}
+
+export async function markOutboxFailed(em: SqlEntityManager, id: string, error: string): Promise<void> {
+  await change(em, 'update outbox set last_error = ? where id = ?', [error.slice(0, 500), id]);
+}
+
+/** Deletes at most `limit` rows that were sent more than 24 hours ago; gives how many. */
+export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<number> {
+  return change(em, "delete from outbox where id in (select id from outbox where sent_at < now() - interval '24 hours' limit ?)", [limit]);
+}
+
+// A start belongs to the tenant of its workflow; the others to the transaction's.
+function homeOf(unit: Unit, message: OutboxMessage): [string | null, string | null] {
+  if (message.kind === 'workflow.start') return [message.organizationId, message.workspaceId];
+  const { organizationId, workspaceIds, hasAllWorkspaces } = unit.tenant;
+  return [organizationId, organizationId && !hasAllWorkspaces && workspaceIds.length === 1 ? (workspaceIds[0] ?? null) : null];
+}
+
+function toOutboxRow(stored: StoredRow): OutboxRow {
+  return {
+    id: stored.id,
+    kind: stored.payload.kind,
+    message: stored.payload,
+    attempts: stored.attempts,
+    organizationId: stored.organization_id,
+    createdAt: new Date(iso(stored.created_at)),
+  };
+}

@@ -1,0 +1,19 @@
+/** The four database roles (design 03 §5.3). None is a superuser or may bypass policies. */
+export const databaseRoles = ['longhaul_owner', 'longhaul_app', 'longhaul_sweeper', 'longhaul_gate'] as const;
+export type DatabaseRole = (typeof databaseRoles)[number];
+
+/** Those that log in: the gate's functions run as it, nobody connects as it. */
+export const loginRoles = ['longhaul_owner', 'longhaul_app', 'longhaul_sweeper'] as const satisfies readonly DatabaseRole[];
+export type LoginRole = (typeof loginRoles)[number];
+
+/** What longhaul_app may not do on a table beside what policies refuse; every other table is select, insert, update, delete. */
+export const appGrants: Readonly<Record<string, string | undefined>> = {
+  usage_entries: 'select, insert',
+  audit_entries: 'select, insert',
+  agent_revisions: 'select, insert',
+  tool_versions: 'select, insert',
+  data_keys: 'select, insert',
+  run_streams: 'select, insert, delete, update (cancel_requested, updated_at)',
+  run_stream_scopes: 'select, delete',
+  run_frame_chunks: 'select, delete',
+};

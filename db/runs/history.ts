@@ -1,0 +1,41 @@
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import type { ContentBlock } from '../streams/frame-parts.schema.ts';
+
+export interface HistoryCall {
+  readonly tool_call_id: string;
+  readonly provider_call_id: string;
+  readonly slug: string;
+  readonly args: Record<string, unknown>;
+}
+
+/** One message of the prompt: a committed one of an earlier turn, or a pending one of the run itself. */
+export interface HistoryMessage {
+  readonly id: string;
+  readonly role: 'user' | 'assistant' | 'tool' | 'system';
+  readonly content: readonly ContentBlock[];
+  readonly provider_state: unknown;
+  /** The calls an assistant message asks for, in the model's order. */
+  readonly calls: readonly HistoryCall[];
+  /** The call a tool message answers; null else. */
+  readonly answers: (HistoryCall & { readonly state: string; readonly error: { readonly code: string; readonly message: string } | null }) | null;
+}
+
+const historyTurns = 20;
+
+/** What the model has to read, oldest first: the last 20 turns of the conversation and the run's own messages. */
+export function readHistory(unit: Unit, run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null }): Promise<HistoryMessage[]> {
+  return rows<HistoryMessage>(
+    unit.em,
+    `select m.id, m.role, m.content, m.provider_state,
+            coalesce((select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args) order by c.pos)
+                        from tool_calls c where c.message_id = m.id), '[]'::jsonb) as calls,
+            (select jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args, 'state', c.state, 'error', c.error)
+               from tool_calls c where c.id = m.tool_call_id) as answers
+       from messages m
+      where m.conversation_id = ?
+        and ((m.state = 'committed' and m.turn < ? and m.turn >= ?) or (m.run_id = ? and m.state = 'pending'))
+      order by m.turn, m.pos`,
+    [run.conversation_id, run.turn_no ?? 0, (run.turn_no ?? 0) - historyTurns, run.id],
+  );
+}

@@ -1,0 +1,112 @@
+import type { RetryCause } from '../streams/frame.schema.ts';
+import type { RetryNote } from '../streams/append.ts';
+import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { pricesInForce, type PinnedPrice } from '../billing/usage.ts';
+import type { RevisionDocument } from '../agents/revision-document.ts';
+import { newId } from '../ids.ts';
+import { row, rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { readHistory, type HistoryMessage } from './history.ts';
+import { readRunTools, type RunTool } from './manifest-tools.ts';
+import type { Manifest } from './manifest.ts';
+import { readPlannedCalls, type StoredCall } from './planned-calls.ts';
+import { lockRunWithDocument, type RunState } from './run-state.ts';
+import type { StepFault, StepRetry } from './run-types.ts';
+import type { StopReason } from './run-frames.ts';
+
+export interface OpenedStep {
+  readonly kind: 'open';
+  readonly run: RunState & { readonly manifest: Manifest };
+  readonly document: RevisionDocument;
+  /** The row's count of tries, this one included; fences what an older try still writes. */
+  readonly attempt: number;
+  readonly retries: readonly StepRetry[];
+  readonly history: readonly HistoryMessage[];
+  readonly tools: readonly RunTool[];
+}
+
+/** What claiming a model step finds: nothing to do any more, a result that an earlier try has stored, or the claim. */
+export type StepClaim =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'stored'; readonly stopReason: StopReason; readonly calls: readonly StoredCall[] }
+  | OpenedStep;
+
+/** Claims the try of a model step: raises the attempt in its row and reads all that the call needs. */
+export async function openModelStep(unit: Unit, { runId, step }: { runId: string; step: number }): Promise<StepClaim> {
+  const run = await lockRunWithDocument(unit, runId);
+  if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
+
+  const stored = await readStoredStep(unit, run.id, step);
+  if (stored) return stored;
+  const claimed = await claimStep(unit, run, step);
+  const { document, manifest, ...state } = run;
+  return {
+    kind: 'open',
+    run: { ...state, manifest },
+    document,
+    attempt: claimed.attempt,
+    retries: claimed.retries,
+    history: await readHistory(unit, run),
+    tools: await readRunTools(unit, manifest),
+  };
+}
+
+/** The model's prices in force as the call starts. */
+export function pinPrices(unit: Unit, model: string, currency: string): Promise<PinnedPrice[]> {
+  return pricesInForce(unit, model, currency);
+}
+
+/** Why the try speaks anew, for the announcement before its first frames; null for a first try. */
+export function retryNoteOf(retries: readonly StepRetry[]): RetryNote | null {
+  const last = retries.at(-1);
+  return last ? { cause: last.cause, errorCode: last.error_code, delayMs: last.delay_ms } : null;
+}
+
+export interface FailedTry {
+  readonly runId: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly cause: RetryCause;
+  readonly fault: StepFault;
+  readonly delayMs: number;
+}
+
+/** Records why a try failed, so that the next one can say it and tries are counted by cause. False: a later try has the step. */
+export async function recordFailedTry(unit: Unit, failed: FailedTry): Promise<boolean> {
+  const retry = { attempt: failed.attempt, cause: failed.cause, error_code: failed.fault.code, at: new Date().toISOString(), delay_ms: failed.delayMs };
+  const updated = await rows(
+    unit.em,
+    `update run_steps set status = 'failed', error = ?::jsonb, retries = retries || ?::jsonb, finished_at = clock_timestamp(),
+            duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
+      where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
+    [JSON.stringify(failed.fault), JSON.stringify([retry]), failed.runId, failed.step, failed.attempt],
+  );
+  return updated.length === 1;
+}
+
+async function readStoredStep(unit: Unit, runId: string, step: number): Promise<StepClaim | null> {
+  const message = await row<{ id: string; stop_reason: StopReason }>(
+    unit.em,
+    `select id, stop_reason from messages where run_id = ? and step = ? and role = 'assistant' and stop_reason is not null`,
+    [runId, step],
+  );
+  if (!message) return null;
+  return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(unit, message.id) };
+}
+
+async function claimStep(unit: Unit, run: RunState, step: number): Promise<{ attempt: number; retries: StepRetry[] }> {
+  const lost = `jsonb_build_object('attempt', s.attempt, 'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0,
+                  'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
+  const [claimed] = await rows<{ attempt: number; retries: StepRetry[] }>(
+    unit.em,
+    `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
+     values (?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now())
+     on conflict (run_id, step, tool_call_id) do update
+       set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
+           retries = case when jsonb_array_length(s.retries) < s.attempt then s.retries || jsonb_build_array(${lost}) else s.retries end
+     returning attempt, retries`,
+    [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model'],
+  );
+  if (!claimed) throw new Error('the claim of a step gave no row');
+  return claimed;
+}

@@ -1,0 +1,65 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
+import { fetchPage } from '../page-query.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { visibleTo, type Viewer } from '../scope.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts';
+
+/** A run in the tenant of the unit; null when it is not there. */
+export function readRunRow(unit: Pick<Unit, 'em'>, runId: string): Promise<RunRow | null> {
+  return row<RunRow>(unit.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null`, [runId]);
+}
+
+/** A run that the caller may see. Throws 404. */
+export async function seeRun(ctx: Viewer, runId: string): Promise<RunRow> {
+  const visible = visibleTo(ctx, 'r');
+  const found = await row<RunRow>(ctx.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${visible.sql}`, [runId, ...visible.params]);
+  if (!found) throw fail('not_found');
+  return found;
+}
+
+export interface RunFilters {
+  readonly agent_id?: string;
+  readonly status?: RunStatus;
+  readonly waiting_on?: WaitingOn;
+  readonly session_key?: string;
+  readonly subject_id?: string;
+  readonly trigger_id?: string;
+  readonly parent_run_id?: string;
+  readonly evaluation_run_id?: string;
+  readonly binding_id?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+const equalFilters = ['agent_id', 'status', 'waiting_on', 'session_key', 'subject_id', 'trigger_id', 'parent_run_id', 'evaluation_run_id', 'binding_id'] as const;
+
+/** Runs that the caller may see, newest first, texts cut. Ids of other tenants match nothing. */
+export function listRunRows(ctx: Viewer, filters: RunFilters, page: PageRequest): Promise<Page<RunRow>> {
+  const visible = visibleTo(ctx, 'r');
+  const where = ['r.deleted_at is null', visible.sql];
+  const params: unknown[] = [...visible.params];
+  for (const name of equalFilters) {
+    if (filters[name] === undefined) continue;
+    where.push(`r.${name} = ?`);
+    params.push(filters[name]);
+  }
+  if (filters.from !== undefined) {
+    where.push('r.created_at >= ?::timestamptz');
+    params.push(filters.from);
+  }
+  if (filters.to !== undefined) {
+    where.push('r.created_at < ?::timestamptz');
+    params.push(filters.to);
+  }
+  return fetchPage<RunRow>(ctx.em, {
+    select: runListColumns,
+    from: runFrom,
+    where: where.join(' and '),
+    params,
+    order: [{ column: 'r.id', type: 'uuid', descending: true }],
+    page,
+  });
+}

@@ -1,0 +1,106 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
+import { bigintColumn, createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import { index, tenantIndexes } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+import { subjectKinds } from './conversation.entity.ts';
+import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
+
+export const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
+export const cancelPolicies = ['interrupt', 'rollback'] as const;
+export const creatorKinds = ['user', 'service_key', 'system'] as const;
+
+const under = (column: string) => index('runs', column.replace(/_id$/, ''), `(${column}, id desc) where ${column} is not null`);
+
+const schema = defineEntity({
+  name: 'Run',
+  tableName: 'runs',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('runs', 'tenant'),
+  indexes: [
+    ...tenantIndexes('runs'),
+    index('runs', 'workspace', '(workspace_id, id desc)'),
+    index('runs', 'agent', '(agent_id, id desc)'),
+    index('runs', 'conversation', '(conversation_id, id desc)'),
+    under('trigger_id'),
+    under('evaluation_run_id'),
+    under('binding_id'),
+    under('parent_run_id'),
+    index('runs', 'root', '(root_run_id)'),
+    index('runs', 'live', "(workspace_id, status) where status in ('queued', 'running', 'waiting', 'cancelling')"),
+    index('runs', 'line', "(conversation_id, queue_no) where status = 'queued'"),
+  ],
+  uniques: [{ name: 'runs_tenant_key', properties: ['id', 'organizationId'] }],
+  checks: [
+    { name: 'runs_finished_at', expression: "(status in ('succeeded', 'failed', 'cancelled')) = (finished_at is not null)" },
+    { name: 'runs_waiting_on', expression: "(status = 'waiting') = (waiting_on is not null)" },
+    { name: 'runs_waiting_until', expression: "(status = 'waiting') = (waiting_until is not null)" },
+    { name: 'runs_stop_is_success', expression: "(status = 'succeeded') = (finish_reason is not distinct from 'stop')" },
+  ],
+  properties: {
+    id: idColumn(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    agentId: uuidColumn(),
+    agentRevisionId: uuidColumn(),
+    conversationId: uuidColumn(),
+    rootRunId: uuidColumn(),
+    parentRunId: uuidColumn().strictNullable(),
+    parentToolCallId: uuidColumn().strictNullable(),
+    retryOfRunId: uuidColumn().strictNullable(),
+    forkedAtMessageId: uuidColumn().strictNullable(),
+    triggerId: uuidColumn().strictNullable(),
+    evaluationRunId: uuidColumn().strictNullable(),
+    bindingId: uuidColumn().strictNullable(),
+    rootEventId: uuidColumn().strictNullable(),
+    eventDepth: p.integer().default(0),
+    agentSlug: p.text(),
+    personaSlug: p.text().strictNullable(),
+    sessionKey: p.text().strictNullable(),
+    source: p.enum(runSources),
+    subjectKind: p.enum(subjectKinds).strictNullable(),
+    subjectId: p.text().strictNullable(),
+    createdByKind: p.enum(creatorKinds),
+    createdById: uuidColumn().strictNullable(),
+    createdByActingUserId: uuidColumn().strictNullable(),
+    status: p.enum(runStatuses).default('queued'),
+    waitingOn: p.enum(waitingOn).strictNullable(),
+    waitingUntil: timeColumn().strictNullable(),
+    finishReason: p.enum(finishReasons).strictNullable(),
+    turnNo: p.integer().strictNullable(),
+    queueNo: p.integer().strictNullable(),
+    input: p.json<Record<string, unknown>>(),
+    output: p.json<Record<string, unknown>>().strictNullable(),
+    error: p.json<RunFault>().strictNullable(),
+    warnings: p.json<{ code: string; message: string }[]>().default('[]'),
+    limits: p.json<RunLimits>(),
+    usageOwn: p.json<UsageTotals>(),
+    usageSubtree: p.json<UsageTotals>(),
+    steps: p.integer().default(0),
+    depth: p.integer().default(0),
+    pendingApprovals: p.integer().default(0),
+    onBusy: p.enum(onBusyKinds).default('enqueue'),
+    cancelPolicy: p.enum(cancelPolicies).strictNullable(),
+    metadata: p.json<Record<string, unknown>>().default('{}'),
+    /** What beginRun pinned: versions of all that the run uses, and its limits. */
+    manifest: p.json<Record<string, unknown>>().strictNullable(),
+    /** Content from outside the tenant reached this run or an ancestor. */
+    untrusted: p.boolean().default(false),
+    maxEffect: p.enum(['read', 'write'] as const).default('write'),
+    activeMs: bigintColumn().default(0),
+    hardDeadlineAt: timeColumn().strictNullable(),
+    reconciledAt: timeColumn().strictNullable(),
+    activatedAt: timeColumn().strictNullable(),
+    startAfter: timeColumn().strictNullable(),
+    startedAt: timeColumn().strictNullable(),
+    cancelRequestedAt: timeColumn().strictNullable(),
+    finishedAt: timeColumn().strictNullable(),
+    deletedAt: timeColumn().strictNullable(),
+    createdAt: createdAtColumn(),
+    updatedAt: updatedAtColumn(),
+  },
+});
+
+/** One turn of a conversation. Its status column is the truth; Temporal only decides what happens next. */
+export class Run extends schema.class {}
+schema.setClass(Run);

@@ -1,0 +1,206 @@
+import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { settleModelCall, type ModelUsage, type UsageSource } from '../billing/usage.ts';
+import { row, rows } from '../sql.ts';
+import type { ContentBlock } from '../streams/frame-parts.schema.ts';
+import type { FrameDraft } from '../streams/frame.schema.ts';
+import type { Unit } from '../unit.ts';
+import { insertToolMessages, type ToolMessage } from './tool-messages.ts';
+import { messageFrame, toolCallFrame, toolResultFrame, type CallIdentity, type StopReason } from './run-frames.ts';
+import { lockRun, type RunState } from './run-state.ts';
+import type { StepFault, UsageTotals } from './run-types.ts';
+import { addUsage } from './usage-totals.ts';
+
+/** A call that the model asked for, checked: `refusal` is its result when it can't be executed at all. */
+export interface CheckedCall extends CallIdentity {
+  readonly pos: number;
+  readonly providerCallId: string;
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly timeoutS: number;
+  readonly responseMaxChars: number;
+  readonly isIdempotent: boolean;
+  readonly args: Record<string, unknown>;
+  readonly argsHash: string;
+  readonly refusal: StepFault | null;
+}
+
+export interface ModelStepResult {
+  readonly runId: string;
+  readonly step: number;
+  readonly attempt: number;
+  readonly messageId: string;
+  readonly model: string;
+  readonly stopReason: StopReason;
+  readonly content: ContentBlock[];
+  readonly providerState: unknown;
+  readonly calls: readonly CheckedCall[];
+  readonly firstTokenAt: Date | null;
+  readonly usage: ModelUsage;
+}
+
+/**
+ * Stores a whole model step: message, calls, usage, step row; `append` writes its frames in the same transaction. `fenced` when a later
+ * try has taken the step, `ended` when the run is cancelling or over: nothing is stored then.
+ */
+export async function storeModelStep(unit: Unit, result: ModelStepResult, append: (frames: FrameDraft[]) => Promise<unknown>): Promise<'stored' | 'fenced' | 'ended'> {
+  const run = await lockRun(unit, result.runId);
+  if (!run || isTerminal(run.status) || run.status === 'cancelling') return 'ended';
+  if (!(await closeStep(unit, result))) return 'fenced';
+
+  const pos = await nextPosition(unit, run.id);
+  await insertAssistantMessage(unit, run, result, pos);
+  await insertCalls(unit, run, result);
+  const refused = result.calls.filter((call) => call.refusal !== null);
+  await insertToolMessages(unit, run, refused.map((call) => refusalMessage(call, result, pos)));
+  const totals = await settle(unit, run, result);
+  await append(framesOf(run, result, totals));
+  return 'stored';
+}
+
+/** Adds a settled call to the run's own totals and its subtree's. */
+export async function settleStepUsage(unit: Unit, run: RunState, step: number, attempt: number, usage: ModelUsage): Promise<UsageTotals | null> {
+  const call = await settleModelCall(unit, sourceOf(run, step, attempt), usage);
+  if (call === null) return null;
+  await rows(unit.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
+    JSON.stringify(addUsage(run.usage_own, call)),
+    JSON.stringify(addUsage(run.usage_subtree, call)),
+    run.id,
+  ]);
+  return call;
+}
+
+async function settle(unit: Unit, run: RunState, result: ModelStepResult): Promise<{ call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null> {
+  const call = await settleStepUsage(unit, run, result.step, result.attempt, result.usage);
+  if (call === null) return null;
+  await rows(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [JSON.stringify(call), run.id, result.step]);
+  return { call, own: addUsage(run.usage_own, call), subtree: addUsage(run.usage_subtree, call) };
+}
+
+async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> {
+  const preview = result.content.map((block) => ('text' in block && block.type === 'text' ? block.text : '')).join('').slice(0, 2_000).toWellFormed();
+  const closed = await rows(
+    unit.em,
+    `update run_steps set status = 'succeeded', name = ?, message_id = ?, output_preview = ?, first_token_at = ?::timestamptz, finished_at = clock_timestamp(),
+            duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
+      where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
+    [result.model, result.messageId, preview, result.firstTokenAt?.toISOString() ?? null, result.runId, result.step, result.attempt],
+  );
+  if (closed.length === 0) return false;
+  await rows(unit.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [result.step, result.runId]);
+  return true;
+}
+
+async function nextPosition(unit: Unit, runId: string): Promise<number> {
+  const found = await row<{ pos: number }>(unit.em, 'select coalesce(max(pos) + 1, 0)::int as pos from messages where run_id = ?', [runId]);
+  return found?.pos ?? 0;
+}
+
+async function insertAssistantMessage(unit: Unit, run: RunState, result: ModelStepResult, pos: number): Promise<void> {
+  await rows(
+    unit.em,
+    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason,
+       state, attempt, provider_state, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, 'assistant', 'model', ?::jsonb, ?::uuid[], ?, ?, 'pending', ?, ?::jsonb, now())`,
+    [
+      result.messageId, run.organization_id, run.workspace_id, run.conversation_id, run.id, run.turn_no ?? 0, pos, result.step, JSON.stringify(result.content),
+      result.calls.map((call) => call.toolCallId), result.model, result.stopReason, result.attempt,
+      result.providerState === null ? null : JSON.stringify(result.providerState),
+    ],
+  );
+}
+
+async function insertCalls(unit: Unit, run: RunState, result: ModelStepResult): Promise<void> {
+  if (result.calls.length === 0) return;
+  const calls = result.calls.map((call) => ({
+    id: call.toolCallId,
+    pos: call.pos,
+    provider_call_id: call.providerCallId,
+    tool_id: call.toolId,
+    slug: call.slug,
+    kind: call.kind,
+    effect: call.effect,
+    concurrency: call.concurrency,
+    is_idempotent: call.isIdempotent,
+    timeout_s: call.timeoutS,
+    response_max_chars: call.responseMaxChars,
+    args: call.args,
+    args_hash: call.argsHash,
+    state: call.refusal === null ? 'ready' : 'failed',
+    error: call.refusal,
+  }));
+  await rows(
+    unit.em,
+    `insert into tool_calls (id, organization_id, workspace_id, run_id, step, message_id, pos, provider_call_id, tool_id, slug, kind, effect, concurrency, is_idempotent,
+       timeout_s, response_max_chars, args, args_hash, state, error, critical, client_owned, attempt, truncated, finished_at, created_at)
+     select c.id, ?, ?, ?, ?, ?, c.pos, c.provider_call_id, c.tool_id, c.slug, c.kind, c.effect, c.concurrency, c.is_idempotent,
+            c.timeout_s, c.response_max_chars, c.args, c.args_hash, c.state, nullif(c.error, 'null'::jsonb), false, false, 0, false,
+            case when c.state = 'failed' then clock_timestamp() end, now()
+       from jsonb_to_recordset(?::jsonb) as c(id uuid, pos int, provider_call_id text, tool_id uuid, slug text, kind text, effect text, concurrency text,
+            is_idempotent boolean, timeout_s int, response_max_chars int, args jsonb, args_hash text, state text, error jsonb)`,
+    [run.organization_id, run.workspace_id, run.id, result.step, result.messageId, JSON.stringify(calls)],
+  );
+}
+
+function refusalMessage(call: CheckedCall, result: ModelStepResult, assistantPos: number): ToolMessage {
+  return {
+    toolCallId: call.toolCallId,
+    step: result.step,
+    pos: assistantPos + 1 + call.pos,
+    content: [{ type: 'text', text: call.refusal?.message ?? '' }],
+  };
+}
+
+function framesOf(run: RunState, result: ModelStepResult, totals: { call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null): FrameDraft[] {
+  const frames: FrameDraft[] = [
+    messageFrame({
+      messageId: result.messageId,
+      role: 'assistant',
+      step: result.step,
+      model: result.model,
+      stopReason: result.stopReason,
+      content: result.content,
+      toolCallIds: result.calls.map((call) => call.toolCallId),
+      origin: 'model',
+    }),
+  ];
+  if (totals !== null) frames.push(usageFrame(result, totals));
+  for (const call of result.calls) {
+    frames.push(toolCallFrame(call, { phase: 'ready', args: call.args, args_hash: call.argsHash }));
+    if (call.refusal === null) continue;
+    frames.push(
+      toolResultFrame(run, call.toolCallId, {
+        status: 'failed', output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, error: call.refusal, durationMs: null,
+      }),
+    );
+  }
+  return frames;
+}
+
+function usageFrame(result: ModelStepResult, totals: { call: UsageTotals; own: UsageTotals; subtree: UsageTotals }): FrameDraft {
+  return {
+    type: 'usage',
+    data: {
+      step: result.step,
+      model: result.model,
+      provider: result.usage.provider,
+      tokens: totals.call.tokens,
+      cost: { amount: totals.call.cost_amount, currency: totals.call.currency, estimated: totals.call.estimated },
+      own_total: totals.own,
+      subtree_total: totals.subtree,
+      budget: null,
+    },
+  };
+}
+
+function sourceOf(run: RunState, step: number, attempt: number): UsageSource {
+  return {
+    organizationId: run.organization_id,
+    workspaceId: run.workspace_id,
+    runId: run.id,
+    agentId: run.agent_id,
+    agentRevisionId: run.agent_revision_id,
+    userId: run.created_by_acting_user_id ?? (run.created_by_kind === 'user' ? run.created_by_id : null),
+    serviceKeyId: run.created_by_kind === 'service_key' ? run.created_by_id : null,
+    step,
+    attempt,
+  };
+}

@@ -1,0 +1,186 @@
+import { type EntityClass, type FilterQuery, LockMode } from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Role, rankOf } from '../workflows/contracts/access.ts';
+import { fail } from '../workflows/contracts/failure.ts';
+import type { Caller } from './caller.ts';
+import { row } from './sql.ts';
+import { visibleWorkspaces } from './transaction.ts';
+import type { Unit } from './unit.ts';
+
+export { homeOfNewRow, workspaceOfNewRow } from './home.ts';
+export {
+  beginUnit, emptyOutgoing, nobodyTenant, type OpenUnit, organizationTenant, sweep, systemActor, tenantOf, transact, type UnitOptions, workspaceTenant,
+} from './transaction.ts';
+
+/** A transaction with the caller who asks. */
+export interface Scoped extends Unit {
+  readonly caller: Caller;
+}
+
+/** What decides whether a row may be changed: the operation's floor and the request's If-Match. */
+export interface Changing extends Scoped {
+  readonly floor: Role | null;
+  readonly ifMatch: '*' | readonly string[] | null;
+  readonly isIfMatchRequired: boolean;
+}
+
+export interface ChangeOptions {
+  /** Name of the property that feeds the ETag; default the entity's version property. Null: the entity has none. */
+  readonly versionProperty?: string | null;
+  /** True for the operations that a suspended organization or archived workspace still admits. */
+  readonly openWhenFrozen?: boolean;
+}
+
+export interface Predicate {
+  readonly sql: string;
+  readonly params: unknown[];
+}
+
+/** A row of a table with tenant columns, as far as the checks read it. */
+interface TenantRow {
+  readonly scope?: unknown;
+  readonly organizationId?: string | null;
+  readonly workspaceId?: string | null;
+}
+
+/**
+ * Which rows of a scoped, child or tenant table the caller may see (design 03 §5.2), as a condition for `where`; the same rule as the
+ * policies, so that indexes are used. `alias` is the table's alias in the statement. Deleted rows are the query's own business.
+ */
+export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias?: string): Predicate {
+  const { caller } = ctx;
+  if (isUnbounded(caller)) return { sql: 'true', params: [] };
+
+  const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(ctx.em, entity);
+  const at = alias ? `${alias}.` : '';
+  const workspaceIds = visibleWorkspaces(caller);
+  const sql = [`${at}organization_id = ?`];
+  const params: unknown[] = [organizationOf(caller)];
+  if (workspaceIds !== null) {
+    sql.push(hasOptionalWorkspace ? `(${at}workspace_id is null or ${at}workspace_id = any(?::uuid[]))` : `${at}workspace_id = any(?::uuid[])`);
+    params.push(workspaceIds);
+  }
+
+  const own = sql.join(' and ');
+  if (isScoped) return { sql: `((${at}scope = 'platform' and ${at}is_active) or (${own}))`, params };
+  if (hasPlatformRows) return { sql: `(${at}organization_id is null or (${own}))`, params };
+  return { sql: `(${own})`, params };
+}
+
+/** Loads a row that the caller sees; anything else is the same 404. */
+export async function see<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string): Promise<E> {
+  return (await find(ctx, entity, id, null)) ?? notFound();
+}
+
+/**
+ * Loads and locks a row that is about to change. In this order: 404 when it isn't visible, 403 when it may not be changed, 412 or 428
+ * by If-Match, 423 when its organization or workspace is frozen.
+ */
+export async function seeForChange<E extends object>(ctx: Changing, entity: EntityClass<E>, id: string, options: ChangeOptions = {}): Promise<E> {
+  const found = (await find(ctx, entity, id, LockMode.PESSIMISTIC_WRITE)) ?? notFound();
+
+  refuseForbidden(ctx, found);
+  const versionProperty = options.versionProperty === undefined ? ctx.em.getMetadata(entity).versionProperty : options.versionProperty;
+  if (versionProperty) checkIfMatch(ctx, Reflect.get(found, versionProperty));
+  if (!options.openWhenFrozen) await refuseFrozen(ctx.em, found);
+  return found;
+}
+
+/** Compares If-Match with the row's version: 412 with the current ETag, 428 where the header is demanded and missing. */
+export function checkIfMatch(ctx: Pick<Changing, 'ifMatch' | 'isIfMatchRequired'>, version: unknown): void {
+  if (ctx.ifMatch === null) {
+    if (ctx.isIfMatchRequired) throw fail('precondition_required');
+    return;
+  }
+  if (ctx.ifMatch !== '*' && !ctx.ifMatch.includes(String(version))) {
+    throw fail('precondition_failed', { context: { etag: `"${String(version)}"` } });
+  }
+}
+
+/** Refuses writes inside a suspended or deleting organization or an archived workspace (423). One query; none for platform rows. */
+export async function refuseFrozen(em: SqlEntityManager, home: TenantRow): Promise<void> {
+  if (!home.organizationId) return;
+  const state = await row<{ status: string; is_active: boolean | null }>(
+    em,
+    'select o.status, w.is_active from organizations o left join workspaces w on w.id = ?::uuid where o.id = ?',
+    [home.workspaceId ?? null, home.organizationId],
+  );
+  if (state && state.status !== 'active') throw fail('resource_frozen', { reason: `organization_${state.status}` });
+  if (home.workspaceId && state?.is_active === false) throw fail('resource_frozen', { reason: 'workspace_archived' });
+}
+
+/** Deletes exactly one row. A policy would let a foreign delete pass in silence, with nothing changed. */
+export async function removeOne<E extends { id: string }>(em: SqlEntityManager, entity: EntityClass<E>, id: string): Promise<void> {
+  // The primary key of every entity given here is `id`; the generic filter type can't see that.
+  const removed = await em.nativeDelete(entity, { id } as FilterQuery<E>);
+  if (removed !== 1) throw new Error(`Deleting one row of ${entity.name} changed ${removed}`);
+}
+
+/** An operator without X-View-* sees every row. */
+export function isUnbounded(caller: Caller): boolean {
+  return caller.scope === 'platform' && caller.view === null;
+}
+
+function organizationOf(caller: Caller): string | null {
+  return caller.view?.organizationId ?? caller.organizationId;
+}
+
+function notFound(): never {
+  // Absent and foreign are one answer, so that an id is never confirmed.
+  throw fail('not_found');
+}
+
+async function find<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string, lockMode: LockMode | null): Promise<E | null> {
+  const { isDeletable } = shapeOf(ctx.em, entity);
+  const where = { id, ...(isDeletable ? { deletedAt: null } : {}), ...visibleFilter(ctx, entity) };
+  // Built from the entity's metadata: the property names are checked there, not by the compiler.
+  return ctx.em.findOne(entity, where as FilterQuery<E>, lockMode === null ? {} : { lockMode, refresh: true });
+}
+
+function visibleFilter<E extends object>(ctx: Scoped, entity: EntityClass<E>): object {
+  if (isUnbounded(ctx.caller)) return {};
+  const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(ctx.em, entity);
+  const workspaceIds = visibleWorkspaces(ctx.caller);
+  const workspace = workspaceIds === null ? {} : { workspaceId: { $in: hasOptionalWorkspace ? [null, ...workspaceIds] : workspaceIds } };
+  const own = { organizationId: organizationOf(ctx.caller), ...workspace };
+
+  if (isScoped) return { $or: [{ scope: 'platform', isActive: true }, own] };
+  if (hasPlatformRows) return { $or: [{ organizationId: null }, own] };
+  return own;
+}
+
+function refuseForbidden(ctx: Changing, found: object): void {
+  const { caller, floor } = ctx;
+  const { scope, organizationId, workspaceId }: TenantRow = found;
+  if (isUnbounded(caller)) return;
+
+  const isPlatformRow = scope === 'platform' || organizationId === null;
+  if (isPlatformRow) throw fail('resource_forbidden');
+  if (workspaceId) return refuseRank(caller, workspaceId, floor);
+  if (visibleWorkspaces(caller) !== null) throw fail('resource_forbidden');
+}
+
+/** 403 when the caller's role in that workspace is below the operation's floor. */
+export function refuseRank(caller: Caller, workspaceId: string, floor: Role | null): void {
+  const role = caller.workspaces === 'all' ? caller.role : (caller.workspaces.get(workspaceId) ?? caller.role);
+  if (floor !== null && rankOf(role) < rankOf(floor)) throw fail('role_insufficient');
+}
+
+interface Shape {
+  readonly isScoped: boolean;
+  /** Child of scoped: rows without an organization belong to everybody. */
+  readonly hasPlatformRows: boolean;
+  readonly hasOptionalWorkspace: boolean;
+  readonly isDeletable: boolean;
+}
+
+function shapeOf<E extends object>(em: SqlEntityManager, entity: EntityClass<E>): Shape {
+  const properties: Record<string, { nullable?: boolean } | undefined> = em.getMetadata(entity).properties;
+  if (!properties['organizationId']) throw new Error(`${entity.name} has no tenant columns`);
+  return {
+    isScoped: properties['scope'] !== undefined && properties['isActive'] !== undefined && properties['organizationId'].nullable === true,
+    hasPlatformRows: properties['organizationId'].nullable === true,
+    hasOptionalWorkspace: properties['workspaceId']?.nullable === true,
+    isDeletable: properties['deletedAt'] !== undefined,
+  };
+}

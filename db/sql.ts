@@ -1,0 +1,64 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { CompiledQuery } from 'kysely';
+
+/** What a statement gave: its rows, and how many it wrote. */
+export interface Outcome<T> {
+  readonly rows: T[];
+  readonly affected: number;
+}
+
+/**
+ * Runs one statement in the transaction of `em` and gives its rows. Each `?` is a bound parameter: an array binds as a PostgreSQL array,
+ * JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question mark is written `\?`. Times come back as the database's
+ * text (see `iso`), int8 as number, numeric as string. Only named functions of `db/<area>` call this.
+ */
+export async function rows<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<T[]> {
+  return (await run<T>(em, sql, params)).rows;
+}
+
+/** The first row, or null. */
+export async function row<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<T | null> {
+  return (await run<T>(em, sql, params)).rows[0] ?? null;
+}
+
+/** Runs a statement and gives the number of rows it wrote. */
+export async function change(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<number> {
+  return (await run(em, sql, params)).affected;
+}
+
+/** A time as it goes to the wire: UTC with three digits. Takes what `rows` and entities give. */
+export function iso(value: Date | string): string;
+export function iso(value: Date | string | null): string | null;
+export function iso(value: Date | string | null): string | null {
+  if (value === null) return null;
+  return (typeof value === 'string' ? new Date(value) : value).toISOString();
+}
+
+/** Like `rows`, with the number of rows written. */
+export async function run<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<Outcome<T>> {
+  // Unflushed entities would be invisible to the statement.
+  await em.flush();
+  const transaction = em.getTransactionContext();
+  if (!transaction) throw new Error('A statement outside a transaction would have no tenant');
+
+  const numbered = numberPlaceholders(sql);
+  em.config.get('onQuery')(numbered, params);
+  const result = await transaction.executeQuery(CompiledQuery.raw(numbered, [...params]));
+
+  // The rows have the shape that the statement selects; only its author can know it.
+  return { rows: result.rows as T[], affected: Number(result.numAffectedRows ?? 0) };
+}
+
+const numberedStatements = new Map<string, string>();
+
+// Statements are constants, but lists with optional filters have many shapes: the memory is bounded.
+function numberPlaceholders(sql: string): string {
+  const known = numberedStatements.get(sql);
+  if (known !== undefined) return known;
+
+  let count = 0;
+  const numbered = sql.replaceAll(/\\\?|\?/g, (mark) => (mark === '?' ? `$${++count}` : '?'));
+  if (numberedStatements.size >= 2_000) numberedStatements.clear();
+  numberedStatements.set(sql, numbered);
+  return numbered;
+}

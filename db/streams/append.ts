@@ -1,0 +1,207 @@
+import type { AppendedFrames, Unit } from '../unit.ts';
+import { rows } from '../sql.ts';
+import { noDiscarded, stillRunning } from './append-frames.sql.ts';
+import { frameText, isAdvisory, numbered, numberedCopy, type RunIdentity } from './frame-text.ts';
+import type { FrameDraft, RetryCause } from './frame.schema.ts';
+
+/** Why a new attempt speaks, for the announcement that is put before its first batch. */
+export interface RetryNote {
+  readonly cause: RetryCause;
+  readonly errorCode: string | null;
+  readonly delayMs: number;
+}
+
+/**
+ * Frames of one run, written as one step. Scope: `s<step>` for a model call, `c:<tool_call_id>` for a tool call, null for a state change
+ * (which its row guards). Attempt is the row's count; batch counts 1, 2, 3 … within the attempt.
+ */
+export interface FrameBatch {
+  readonly run: RunIdentity;
+  readonly scope: string | null;
+  readonly attempt: number;
+  readonly batch: number;
+  readonly frames: readonly FrameDraft[];
+  /** Messages that begin or are whole with it, and whether it ends the stream; taken from the frames when absent. */
+  readonly opens?: readonly string[];
+  readonly completes?: readonly string[];
+  readonly ends?: boolean;
+  readonly retry?: RetryNote | null;
+}
+
+/** `ended` and `fenced` write nothing; `repeat` was written before and has the numbers of then (null when later batches followed). */
+export interface AppendAnswer {
+  readonly result: 'ok' | 'ended' | 'fenced' | 'repeat';
+  readonly firstSeq: number | null;
+  readonly lastSeq: number | null;
+  readonly isCancelRequested: boolean;
+}
+
+/** A batch with its texts made: what `append_frames` takes, repeated byte for byte when an append is tried again. */
+export interface SealedBatch {
+  readonly run: RunIdentity;
+  readonly texts: readonly string[];
+  readonly advisory: readonly boolean[];
+  readonly payload: string;
+}
+
+/** What `append_frames` gives for one batch. */
+export interface RawAnswer {
+  readonly result: AppendAnswer['result'];
+  readonly first?: number | null;
+  readonly last?: number | null;
+  readonly cancel: boolean;
+  readonly front?: string | null;
+  readonly copy_first?: number | null;
+}
+
+/** A batch of a state change: no scope, guarded by the row that the transaction has locked. */
+export function stateBatch(run: RunIdentity, frames: readonly FrameDraft[]): FrameBatch {
+  return { run, scope: null, attempt: 1, batch: 0, frames };
+}
+
+/** Opens the stream of a new run; its first frame is the run.status `queued` that the same transaction appends. */
+export async function createStream(unit: Unit, run: RunIdentity): Promise<void> {
+  await rows(
+    unit.em,
+    `insert into run_streams (run_id, organization_id, workspace_id, root_run_id, head_seq, ended, cancel_requested, updated_at)
+     values (?, ?, ?, ?, 0, false, false, now())`,
+    [run.runId, run.organizationId, run.workspaceId, run.rootRunId],
+  );
+}
+
+export interface StreamState {
+  readonly headSeq: number;
+  readonly isEnded: boolean;
+  readonly isCancelRequested: boolean;
+}
+
+/**
+ * Locks the streams of runs and of their roots by ascending id, the order of every append. A transaction that must know a number before it
+ * appends (`run.finished` names its own) or that appends to several runs calls this first.
+ */
+export async function lockStreams(unit: Unit, runIds: readonly string[]): Promise<Map<string, StreamState>> {
+  const locked = await rows<{ run_id: string; head_seq: number; ended: boolean; cancel_requested: boolean }>(
+    unit.em,
+    `select run_id, head_seq, ended, cancel_requested from run_streams
+     where run_id in (select root_run_id from run_streams where run_id = any (?::uuid[]) union all select unnest(?::uuid[]))
+     order by run_id for no key update`,
+    [[...runIds], [...runIds]],
+  );
+  return new Map(locked.map((row) => [row.run_id, { headSeq: row.head_seq, isEnded: row.ended, isCancelRequested: row.cancel_requested }]));
+}
+
+/** Marks runs as to be cancelled, so that the next append of any activity hears of it, and has their activities told after the commit. */
+export async function requestStreamCancel(unit: Unit, runIds: readonly string[]): Promise<void> {
+  await lockStreams(unit, runIds);
+  await rows(unit.em, 'update run_streams set cancel_requested = true where run_id = any (?::uuid[]) and not ended', [[...runIds]]);
+  unit.outgoing.cancelledRunIds.push(...runIds);
+}
+
+/**
+ * Appends frames as part of a transaction: one statement for all batches; what was written is published after the commit. The lock order is
+ * conversation, runs, run_streams: nothing else may be locked afterwards.
+ */
+export async function appendFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
+  if (batches.length === 0) return [];
+
+  const at = new Date();
+  const sealed = batches.map((batch) => sealBatch(batch, at));
+  const [row] = await rows<{ answers: RawAnswer[] }>(unit.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf(sealed)]);
+  const answers = row?.answers ?? [];
+
+  unit.outgoing.frames.push(...appendedFrames(sealed, answers));
+  return answers.map(toAnswer);
+}
+
+/** Makes the texts of a batch. */
+export function sealBatch(batch: FrameBatch, at: Date): SealedBatch {
+  const { run, frames } = batch;
+  const texts = frames.map((draft) => frameText(run, draft, batch.attempt, at));
+  const advisory = frames.map(isAdvisory);
+  const needsAnnouncement = batch.attempt > 1 && batch.scope?.startsWith('s');
+  const payload = JSON.stringify({
+    run: run.runId,
+    workspace: run.workspaceId,
+    scope: batch.scope,
+    attempt: batch.attempt,
+    batch: batch.batch,
+    texts,
+    advisory,
+    opens: batch.opens ?? opensOf(frames),
+    completes: batch.completes ?? completesOf(frames),
+    ends: batch.ends ?? frames.some((draft) => draft.type === 'run.finished'),
+    front: needsAnnouncement ? announcement(batch, at) : null,
+  });
+  return { run, texts, advisory, payload };
+}
+
+/** The argument of `append_frames` for these batches. */
+export function payloadOf(sealed: readonly SealedBatch[]): string {
+  return `[${sealed.map((batch) => batch.payload).join(',')}]`;
+}
+
+/** What was written, whole and numbered, by run: own streams and the copies on roots. */
+export function appendedFrames(sealed: readonly SealedBatch[], answers: readonly RawAnswer[]): AppendedFrames[] {
+  const written: AppendedFrames[] = [];
+  answers.forEach((answer, index) => {
+    const batch = sealed[index];
+    if (batch === undefined || answer.first === undefined || answer.first === null) return;
+    if (answer.result !== 'ok' && !isWholeRepeat(answer, batch)) return;
+
+    const texts = answer.front ? [answer.front, ...batch.texts] : batch.texts;
+    const advisory = answer.front ? [false, ...batch.advisory] : batch.advisory;
+    const first = answer.first;
+    if (texts.length > 0) written.push({ runId: batch.run.runId, firstSeq: first, frames: texts.map((text, n) => numbered(first + n, text)) });
+    if (answer.copy_first) written.push({ runId: batch.run.rootRunId, firstSeq: answer.copy_first, frames: copiesOf(texts, advisory, first, answer.copy_first) });
+  });
+  return written;
+}
+
+export function toAnswer(answer: RawAnswer): AppendAnswer {
+  return { result: answer.result, firstSeq: answer.first ?? null, lastSeq: answer.last ?? null, isCancelRequested: answer.cancel };
+}
+
+// An append whose answer was lost: it may not have been published. With an announcement in front readers find it in the archive.
+function isWholeRepeat(answer: RawAnswer, batch: SealedBatch): boolean {
+  return answer.result === 'repeat' && answer.last === (answer.first ?? 0) + batch.texts.length - 1;
+}
+
+function copiesOf(texts: readonly string[], advisory: readonly boolean[], first: number, copyFirst: number): string[] {
+  const copies: string[] = [];
+  texts.forEach((text, n) => {
+    if (!advisory[n]) copies.push(numberedCopy(copyFirst + copies.length, first + n, text));
+  });
+  return copies;
+}
+
+/** run.status of a new attempt. The function fills in the messages that the lost attempt left open, and `cancelling` where that came first. */
+function announcement(batch: FrameBatch, at: Date): string {
+  const retry = batch.retry ?? { cause: 'worker_lost', errorCode: null, delayMs: 0 };
+  const draft: FrameDraft = {
+    type: 'run.status',
+    data: {
+      status: 'running',
+      previous: 'running',
+      waiting_on: null,
+      waiting_until: null,
+      queue_position: null,
+      reason: null,
+      attempt: batch.attempt,
+      retry: { cause: retry.cause, error_code: retry.errorCode, delay_ms: retry.delayMs },
+      discarded_message_ids: [],
+    },
+  };
+  const text = frameText(batch.run, draft, batch.attempt, at);
+  if (!text.includes(noDiscarded) || !text.includes(stillRunning)) throw new Error('the announcement lost its places');
+  return text;
+}
+
+function opensOf(frames: readonly FrameDraft[]): string[] {
+  const ids = new Set<string>();
+  for (const draft of frames) if (draft.type === 'message.delta' || draft.type === 'reasoning.delta') ids.add(draft.data.message_id);
+  return [...ids];
+}
+
+function completesOf(frames: readonly FrameDraft[]): string[] {
+  return frames.flatMap((draft) => (draft.type === 'message.completed' ? [draft.data.message_id] : []));
+}

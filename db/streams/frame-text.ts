@@ -1,0 +1,150 @@
+import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import type { ContentBlock } from './frame-parts.schema.ts';
+import type { Frame, FrameDraft } from './frame.schema.ts';
+
+/** The run a frame speaks of. `path` holds agent slugs, root first. */
+export interface RunIdentity {
+  readonly runId: string;
+  readonly rootRunId: string;
+  readonly parentRunId: string | null;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly path: readonly string[];
+}
+
+/** No frame's text is longer, in bytes; longer texts in it are cut and `ref` names the GET that has the rest. */
+export const frameLimitBytes = 256 * 1024;
+
+const head = `{"v":${streamProtocol},"seq":`;
+
+/**
+ * The text of a frame without its number: what follows `{"v":2,"seq":n,`. `append_frames` puts the number before it, so the archive,
+ * Redis and every reader hold the same bytes.
+ */
+export function frameText(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date): string {
+  const text = textOf(run, draft, attempt, at);
+  if (text.length * 3 <= frameLimitBytes || Buffer.byteLength(text) <= frameLimitBytes) return text;
+
+  return textOf(run, cutDraft(run, draft, Buffer.byteLength(text)), attempt, at);
+}
+
+/** A whole frame's text, as `append_frames` makes it. */
+export function numbered(seq: number, text: string): string {
+  return `${head}${seq},${text}`;
+}
+
+/** The text of a descendant's frame on its root's stream. */
+export function numberedCopy(seq: number, originSeq: number, text: string): string {
+  return `${head}${seq},"origin_seq":${originSeq},${text}`;
+}
+
+/** The number in a whole frame's text. */
+export function seqOf(text: string): number {
+  return Number.parseInt(text.slice(head.length, head.length + 16), 10);
+}
+
+/** The type in a whole frame's text when the frame is the stream's own; null for a copy of a descendant's frame. */
+export function ownTypeOf(text: string): string | null {
+  const start = text.indexOf(',', head.length) + 1;
+  if (!text.startsWith('"type":"', start)) return null;
+  return text.slice(start + 8, text.indexOf('"', start + 8));
+}
+
+/** The type in a whole frame's text, copies included. */
+export function typeOf(text: string): string {
+  const start = text.indexOf('"type":"', head.length) + 8;
+  return text.slice(start, text.indexOf('"', start));
+}
+
+/** Parses a whole frame's text. */
+export function parseFrame(text: string): Frame {
+  return JSON.parse(text) as Frame; // written by frameText, so the shape is the schema's
+}
+
+/** Advisory frames are repeated whole by a later one: they have no copy on the root and go at compaction. */
+export function isAdvisory(draft: FrameDraft): boolean {
+  if (draft.type === 'message.delta' || draft.type === 'reasoning.delta') return true;
+  return draft.type === 'tool.call' && (draft.data.phase === 'started' || draft.data.phase === 'args_delta' || draft.data.phase === 'progress');
+}
+
+function textOf(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date): string {
+  const envelope = {
+    type: draft.type,
+    ts: at.toISOString(),
+    run_id: run.runId,
+    root_run_id: run.rootRunId,
+    parent_run_id: run.parentRunId,
+    path: run.path,
+    attempt,
+    data: draft.data,
+  };
+  return JSON.stringify(envelope).slice(1);
+}
+
+function cutDraft(run: RunIdentity, draft: FrameDraft, bytes: number): FrameDraft {
+  const excess = bytes - frameLimitBytes + 1_024;
+
+  if (draft.type === 'message.completed') {
+    const ref = `/runs/${run.runId}/messages?message_id=${draft.data.message_id}`;
+    return { type: draft.type, data: { ...draft.data, content: cutBlocks(draft.data.content, excess), truncated: true, ref } };
+  }
+  if (draft.type === 'tool.result') {
+    const ref = `/runs/${run.runId}/steps?tool_call_id=${draft.data.tool_call_id}`;
+    const output = typeof draft.data.output === 'string' ? cutText(draft.data.output, excess) : null;
+    return { type: draft.type, data: { ...draft.data, output, truncated: true, ref } };
+  }
+  if (draft.type === 'run.finished' && draft.data.output) {
+    const { text, json } = draft.data.output;
+    const isJsonTooLong = json !== null && Buffer.byteLength(JSON.stringify(json)) >= excess;
+    const output = isJsonTooLong ? { ...draft.data.output, json: null } : { ...draft.data.output, text: text === null ? null : cutText(text, excess) };
+    return { type: draft.type, data: { ...draft.data, output: { ...output, truncated: true } } };
+  }
+  return draft;
+}
+
+/** Cuts the longest texts first until `excess` bytes are gone; a JSON block that alone is too long becomes null. */
+function cutBlocks(blocks: readonly ContentBlock[], excess: number): ContentBlock[] {
+  const result = [...blocks];
+  let left = excess;
+  while (left > 0) {
+    const index = longestOf(result);
+    const block = result[index];
+    if (!block) break;
+    const before = sizeOf(block);
+    result[index] = cutBlock(block, left);
+    const gained = before - sizeOf(result[index] ?? block);
+    if (gained <= 0) break;
+    left -= gained;
+  }
+  return result;
+}
+
+function cutBlock(block: ContentBlock, excess: number): ContentBlock {
+  if ('text' in block) return { ...block, text: cutText(block.text, excess) };
+  if (block.type === 'json') return { ...block, value: null };
+  return block;
+}
+
+function longestOf(blocks: readonly ContentBlock[]): number {
+  let longest = 0;
+  for (let index = 1; index < blocks.length; index++) if (sizeOf(blocks[index]) > sizeOf(blocks[longest])) longest = index;
+  return longest;
+}
+
+function sizeOf(block: ContentBlock | undefined): number {
+  return block === undefined ? 0 : Buffer.byteLength(JSON.stringify(block));
+}
+
+/** Drops at least `excess` bytes (as JSON) from the end, never half a surrogate pair. */
+function cutText(text: string, excess: number): string {
+  const target = Buffer.byteLength(JSON.stringify(text)) - excess;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (Buffer.byteLength(JSON.stringify(text.slice(0, middle))) <= target) low = middle;
+    else high = middle - 1;
+  }
+  const last = text.charCodeAt(low - 1);
+  return text.slice(0, last >= 0xd800 && last <= 0xdbff ? low - 1 : low);
+}

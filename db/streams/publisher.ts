@@ -1,0 +1,68 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import type { AppendedFrames } from '../unit.ts';
+import { streamKeys } from './keys.ts';
+import { publishLua } from './publish.lua.ts';
+
+/**
+ * Spreads what the archive holds already. Nothing waits for it and nothing fails with it: a publish that is refused, late or lost is
+ * dropped, and readers see the hole and read the archive.
+ */
+export interface Publisher {
+  /** One Redis command per run. */
+  publish(appended: readonly AppendedFrames[]): void;
+  /** Tells the activities of these runs of a cancel. */
+  notifyCancelled(runIds: readonly string[]): void;
+  /** Tells every API process to check these principals' open streams now (`user:<id>`, `session:<id>`, `service_key:<id>`). */
+  notifyRevoked(principals: readonly string[]): void;
+}
+
+export interface PublisherDeps {
+  /** A connection of role `commands`. */
+  readonly redis: Redis;
+  readonly prefix: string;
+  readonly log: Logger;
+}
+
+/** Bytes handed to a Redis that does not answer; above it publishes are dropped at once. */
+const limitUnansweredBytes = 16 * 1024 * 1024;
+const warnEveryMs = 10_000;
+
+type PublishCommand = (key: string, firstSeq: number, ...frames: readonly string[]) => Promise<number>;
+
+export function createPublisher({ redis, prefix, log }: PublisherDeps): Publisher {
+  const keys = streamKeys(prefix);
+  redis.defineCommand('publishFrames', { numberOfKeys: 1, lua: publishLua });
+  const publishFrames = (redis as unknown as { publishFrames: PublishCommand }).publishFrames.bind(redis); // defineCommand adds it at run time
+  let unansweredBytes = 0;
+  let warnedAt = 0;
+
+  function send(bytes: number, command: () => Promise<unknown>): void {
+    if (redis.status !== 'ready' || unansweredBytes + bytes > limitUnansweredBytes) return;
+    unansweredBytes += bytes;
+    command()
+      .catch(warn)
+      .finally(() => (unansweredBytes -= bytes));
+  }
+
+  function warn(error: unknown): void {
+    if (Date.now() - warnedAt < warnEveryMs) return;
+    warnedAt = Date.now();
+    log.warn({ err: error }, 'publish dropped');
+  }
+
+  return {
+    publish(appended) {
+      for (const { runId, firstSeq, frames } of appended) {
+        const bytes = frames.reduce((sum, frame) => sum + frame.length, 0);
+        send(bytes, () => publishFrames(keys.run(runId), firstSeq, ...frames));
+      }
+    },
+    notifyCancelled(runIds) {
+      for (const runId of runIds) send(64, () => redis.publish(keys.cancelChannel, runId));
+    },
+    notifyRevoked(principals) {
+      if (principals.length > 0) send(64 * principals.length, () => redis.publish(keys.revokedChannel, principals.join(' ')));
+    },
+  };
+}

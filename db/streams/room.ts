@@ -1,0 +1,53 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { FrameWriter } from './frame-writer.ts';
+
+/** Bounds what waits for PostgreSQL, by run and by process: above it the provider is read no further. */
+export interface Room {
+  account(writer: FrameWriter, bytes: number): void;
+  /** Null while there is room; else resolves when there is, and rejects after 30 s. */
+  wait(writer: FrameWriter): Promise<void> | null;
+}
+
+const limitRunBytes = 1024 * 1024;
+const limitProcessBytes = 64 * 1024 * 1024;
+const limitWaitMs = 30_000;
+
+export function createRoom(): Room {
+  const bytesByWriter = new Map<FrameWriter, number>();
+  const bytesByRun = new Map<string, number>();
+  let total = 0;
+  let waiting: { readonly writer: FrameWriter; readonly go: () => void }[] = [];
+
+  function hasRoom(writer: FrameWriter): boolean {
+    return total <= limitProcessBytes && (bytesByRun.get(writer.identity.run.runId) ?? 0) <= limitRunBytes;
+  }
+
+  return {
+    account(writer, bytes) {
+      const runId = writer.identity.run.runId;
+      const change = bytes - (bytesByWriter.get(writer) ?? 0);
+      if (bytes > 0) bytesByWriter.set(writer, bytes);
+      else bytesByWriter.delete(writer);
+      const ofRun = (bytesByRun.get(runId) ?? 0) + change;
+      if (ofRun > 0) bytesByRun.set(runId, ofRun);
+      else bytesByRun.delete(runId);
+      total += change;
+
+      if (change >= 0 || waiting.length === 0) return;
+      const free = waiting.filter((entry) => hasRoom(entry.writer));
+      waiting = waiting.filter((entry) => !free.includes(entry));
+      for (const entry of free) entry.go();
+    },
+    wait(writer) {
+      if (hasRoom(writer)) return null;
+      return new Promise((resolve, reject) => {
+        const entry = { writer, go: () => (clearTimeout(timer), resolve()) };
+        const timer = setTimeout(() => {
+          waiting = waiting.filter((other) => other !== entry);
+          reject(fail('service_unavailable', { detail: 'Frames could not be written for 30 s.' }));
+        }, limitWaitMs);
+        waiting.push(entry);
+      });
+    },
+  };
+}

@@ -1,0 +1,24 @@
+import { defineEntity } from '@mikro-orm/core';
+import { bigintColumn, createdAtColumn, textArrayColumn, uuidColumn } from '../columns.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'RunFrameChunk',
+  tableName: 'run_frame_chunks',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('run_frame_chunks', 'tenant'),
+  properties: {
+    runId: uuidColumn().primary(),
+    firstSeq: bigintColumn().primary(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    lastSeq: bigintColumn(),
+    /** The exact bytes sent, one element a frame. */
+    frames: textArrayColumn(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** Frames as they were produced; only `append_frames` writes them. */
+export class RunFrameChunk extends schema.class {}
+schema.setClass(RunFrameChunk);

@@ -1,0 +1,24 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { bigintColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'RunStream',
+  tableName: 'run_streams',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('run_streams', 'tenant'),
+  properties: {
+    runId: uuidColumn().primary(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    rootRunId: uuidColumn(),
+    headSeq: bigintColumn().default(0),
+    ended: p.boolean().default(false),
+    cancelRequested: p.boolean().default(false),
+    updatedAt: updatedAtColumn(),
+  },
+});
+
+/** Head of a run's frames: its row lock orders the writers. */
+export class RunStream extends schema.class {}
+schema.setClass(RunStream);

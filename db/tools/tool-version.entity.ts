@@ -1,0 +1,25 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, idColumn, uuidColumn } from '../columns.ts';
+import { uniqueIndex } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'ToolVersion',
+  tableName: 'tool_versions',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('tool_versions', 'child'),
+  indexes: [uniqueIndex('tool_versions', 'version', '(tool_id, version)')],
+  properties: {
+    id: idColumn(),
+    toolId: uuidColumn(),
+    organizationId: uuidColumn().strictNullable(),
+    workspaceId: uuidColumn().strictNullable(),
+    version: p.integer(),
+    descriptor: p.json<Record<string, unknown>>(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** A tool as it stood at one version; runs pin it. */
+export class ToolVersion extends schema.class {}
+schema.setClass(ToolVersion);

@@ -1,0 +1,171 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Actor, Caller, TenantSettings } from './caller.ts';
+import { isRetried, toFailure } from './faults.ts';
+import type { Databases } from './orm.ts';
+import { run } from './sql.ts';
+import type { Outgoing, Unit } from './unit.ts';
+
+export interface UnitOptions {
+  readonly tenant: TenantSettings;
+  readonly actor: Actor;
+  readonly correlationId: string;
+}
+
+/** An open transaction. `commit` and `renew` give what has to be dispatched now; after a failed `commit` it is rolled back already. */
+export interface OpenUnit {
+  readonly unit: Unit;
+  commit(): Promise<Outgoing>;
+  rollback(): Promise<void>;
+  /** Commits and begins anew, in the same tenant and on the same connection: a second one could exhaust the pool. */
+  renew(): Promise<Outgoing>;
+}
+
+const maxTries = 3;
+
+/** Nobody: sees nothing, may write rows of kind open and audit entries without an organization. */
+export const nobodyTenant: TenantSettings = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: false };
+
+/** What the platform itself does: schedules, sweeps, the CLI. */
+export const systemActor: Actor = { kind: 'system', id: null, role: null, actingUserId: null, impersonationId: null };
+
+/** One workspace: what an activity of a run may see. */
+export function workspaceTenant(organizationId: string, workspaceId: string): TenantSettings {
+  return { organizationId, userId: null, workspaceIds: [workspaceId], hasAllWorkspaces: false, isOperator: false };
+}
+
+/** One whole organization: what a job of it may see. */
+export function organizationTenant(organizationId: string): TenantSettings {
+  return { organizationId, userId: null, workspaceIds: [], hasAllWorkspaces: true, isOperator: false };
+}
+
+/** A caller's tenant. An operator narrowed by X-View-* is a caller of that organization or workspace. */
+export function tenantOf(caller: Caller): TenantSettings {
+  const workspaceIds = visibleWorkspaces(caller);
+
+  return {
+    organizationId: caller.view?.organizationId ?? caller.organizationId,
+    userId: caller.userId,
+    workspaceIds: workspaceIds ?? [],
+    hasAllWorkspaces: workspaceIds === null,
+    isOperator: caller.scope === 'platform' && caller.role === 'operator' && caller.view === null,
+  };
+}
+
+/** The workspaces a caller sees in its organization; null means all of them. */
+export function visibleWorkspaces(caller: Caller): string[] | null {
+  if (caller.view?.workspaceId) return [caller.view.workspaceId];
+  return caller.workspaces === 'all' ? null : [...caller.workspaces.keys()];
+}
+
+/** Opens a transaction in a tenant, on a fork of its own; the five settings follow `begin` in one statement. */
+export async function beginUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): Promise<OpenUnit> {
+  const em: SqlEntityManager = db.app.em.fork({ session: { variables: settingsOf(tenant) } });
+  const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
+  await translated(() => em.begin());
+
+  return {
+    unit,
+    commit: async () => {
+      try {
+        await em.commit();
+      } catch (error) {
+        await rollBack(em);
+        throw toFailure(error) ?? error;
+      }
+      return taken(unit.outgoing);
+    },
+    rollback: () => rollBack(em),
+    renew: async () => {
+      await translated(async () => {
+        await run(em, 'commit and chain');
+        const settings = Object.entries(settingsOf(tenant));
+        await run(em, `select ${settings.map(() => 'set_config(?, ?, true)').join(', ')}`, settings.flat());
+      });
+      return taken(unit.outgoing);
+    },
+  };
+}
+
+/**
+ * Runs `work` in one transaction of a tenant and commits it. A deadlock or serialization failure runs it again, at most twice, from
+ * the start: `work` must not act outside. Faults of the database become Failures. What is outgoing is given back, not sent.
+ */
+export async function transact<R>(db: Databases, options: UnitOptions, work: (unit: Unit) => Promise<R>): Promise<{ value: R; outgoing: Outgoing }> {
+  return retried(async () => {
+    const open = await beginUnit(db, options);
+    const value = await orRollBack(open.unit.em, () => work(open.unit));
+    return { value, outgoing: await open.commit() };
+  });
+}
+
+/** One transaction across tenants on the sweeper's pool: for the allow-listed jobs only. Retried like `transact`. */
+export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Promise<R>): Promise<R> {
+  return retried(async () => {
+    const em: SqlEntityManager = db.sweeper.em.fork();
+    await em.begin();
+    return orRollBack(em, async () => {
+      const value = await work(em);
+      await em.commit();
+      return value;
+    });
+  });
+}
+
+export function emptyOutgoing(): Outgoing {
+  return { frames: [], outboxIds: [], cancelledRunIds: [], revoked: [] };
+}
+
+async function retried<R>(attempt: () => Promise<R>): Promise<R> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      // A commit's own fault arrives translated, its cause tells what it was.
+      const cause = error instanceof Error && isRetried(error.cause) ? error.cause : error;
+      if (!isRetried(cause) || tries === maxTries) throw toFailure(error) ?? error;
+    }
+  }
+}
+
+async function translated<R>(work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toFailure(error) ?? error;
+  }
+}
+
+async function orRollBack<R>(em: SqlEntityManager, work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    await rollBack(em);
+    throw error;
+  }
+}
+
+// The fault that led here matters, not that the connection could not even roll back: the server does it by itself.
+async function rollBack(em: SqlEntityManager): Promise<void> {
+  if (!em.isInTransaction()) return;
+  await em.rollback().catch(() => undefined);
+}
+
+function settingsOf(tenant: TenantSettings): Record<string, string> {
+  if (tenant.workspaceIds.length > 1_000) throw new Error('A caller sees at most 1,000 workspaces');
+  return {
+    'app.org': tenant.organizationId ?? 'none',
+    'app.user': tenant.userId ?? 'none',
+    'app.ws': `{${tenant.workspaceIds.join(',')}}`,
+    'app.ws_all': tenant.hasAllWorkspaces ? 'on' : 'off',
+    'app.operator': tenant.isOperator ? 'on' : 'off',
+  };
+}
+
+function taken(outgoing: Outgoing): Outgoing {
+  return {
+    frames: outgoing.frames.splice(0),
+    outboxIds: outgoing.outboxIds.splice(0),
+    cancelledRunIds: outgoing.cancelledRunIds.splice(0),
+    revoked: outgoing.revoked.splice(0),
+  };
+}

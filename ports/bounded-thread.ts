@@ -1,0 +1,100 @@
+import { Worker } from 'node:worker_threads';
+
+/** A worker thread that answers one job at a time; one that outlives its time is killed and replaced. */
+export interface BoundedThread<Job, Result> {
+  /** Throws ThreadLimit when the time is over or the thread dies, ThreadProblem when the job itself is refused. */
+  ask(job: Job): Promise<Result>;
+  close(): Promise<void>;
+}
+
+/** The job took too long or brought its thread down. */
+export class ThreadLimit extends Error {
+  override readonly name = 'ThreadLimit';
+}
+
+/** The thread refused the job; the message is its own. */
+export class ThreadProblem extends Error {
+  override readonly name = 'ThreadProblem';
+}
+
+/** What a thread's script posts: `ready` once loaded, then one answer a job. */
+export type ThreadAnswer<Result> = { readonly id: number; readonly result: Result } | { readonly id: number; readonly problem: string };
+
+interface Running<Result> {
+  readonly id: number;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: Error) => void;
+}
+
+interface Thread {
+  readonly worker: Worker;
+  /** Loading takes longer than a job may: the clock starts when the thread is ready. */
+  readonly ready: Promise<void>;
+}
+
+/** `script` is loaded with an empty environment; `heapMb` bounds its memory. */
+export function createBoundedThread<Job, Result>(script: URL, limits: { readonly limitMs: number; readonly heapMb: number }): BoundedThread<Job, Result> {
+  let thread: Thread | null = null;
+  let running: Running<Result> | null = null;
+  let nextId = 1;
+  let tail: Promise<unknown> = Promise.resolve();
+
+  function settle(answer: ThreadAnswer<Result>): void {
+    if (running === null || running.id !== answer.id) return;
+    if ('result' in answer) running.resolve(answer.result);
+    else running.reject(new ThreadProblem(answer.problem));
+  }
+
+  function currentThread(): Thread {
+    if (thread) return thread;
+    const worker = new Worker(script, { env: {}, execArgv: ['--disable-warning=ExperimentalWarning'], resourceLimits: { maxOldGenerationSizeMb: limits.heapMb } });
+    worker.unref();
+    const ready = Promise.withResolvers<void>();
+    worker.on('message', (answer: ThreadAnswer<Result> | 'ready') => (answer === 'ready' ? ready.resolve() : settle(answer)));
+    const lost = (message: string) => {
+      if (thread?.worker === worker) thread = null;
+      ready.reject(new ThreadLimit(message));
+      running?.reject(new ThreadLimit(message));
+    };
+    worker.on('error', (error) => lost(error.message.slice(0, 200)));
+    worker.on('exit', () => lost('the thread ended'));
+    ready.promise.catch(() => undefined);
+    thread = { worker, ready: ready.promise };
+    return thread;
+  }
+
+  async function askNow(job: Job): Promise<Result> {
+    const target = currentThread();
+    target.worker.ref();
+    await target.ready;
+    const id = nextId++;
+    const answer = Promise.withResolvers<Result>();
+    running = { id, resolve: answer.resolve, reject: answer.reject };
+    const timer = setTimeout(() => {
+      if (thread === target) thread = null;
+      answer.reject(new ThreadLimit(`took more than ${limits.limitMs} ms`));
+      void target.worker.terminate();
+    }, limits.limitMs);
+    target.worker.postMessage({ id, job });
+    try {
+      return await answer.promise;
+    } finally {
+      clearTimeout(timer);
+      running = null;
+      target.worker.unref();
+    }
+  }
+
+  return {
+    ask(job) {
+      const asked = tail.then(() => askNow(job));
+      tail = asked.catch(() => undefined);
+      return asked;
+    },
+    async close() {
+      const last = thread;
+      thread = null;
+      await last?.worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import { Agent, buildConnector, request, type Dispatcher } from 'undici';
+
+/** An address that an operator has opened for one organization; `port` null means the scheme's own. */
+export interface EgressException {
+  readonly host: string;
+  readonly port: number | null;
+  readonly allow_http: boolean;
+}
+
+export interface EgressPolicy {
+  /** Deployment-wide `EGRESS_ALLOW_HTTP`. */
+  readonly allowHttp: boolean;
+  /** The organization's `egress_allowlist`. */
+  readonly exceptions: readonly EgressException[];
+}
+
+/** A URL or address that the guard does not let out. The message names no address. */
+export class EgressRefused extends Error {
+  override readonly name = 'EgressRefused';
+}
+
+/** The target could not be reached or did not answer as HTTP; the message names no address. */
+export class EgressUnreachable extends Error {
+  override readonly name = 'EgressUnreachable';
+}
+
+export interface EgressRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string | Buffer;
+  readonly policy: EgressPolicy;
+  /** Redirects to follow, each through the guard; 0–3. */
+  readonly redirects: number;
+  /** Bytes of the body to read; the rest is left and `isTruncated` set. */
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+}
+
+export interface EgressResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where the redirects ended. */
+  readonly url: string;
+  readonly body: Buffer;
+  readonly isTruncated: boolean;
+}
+
+/** The one client for everything that tenants can aim. */
+export interface Egress {
+  /** Throws EgressRefused, EgressUnreachable, or the signal's reason. */
+  fetch(request: EgressRequest): Promise<EgressResponse>;
+  close(): Promise<void>;
+}
+
+const connectTimeoutMs = 5_000;
+const headersTimeoutMs = 10_000;
+
+/** `resolve` is replaced in tests by a resolver that flips; else the system's. */
+export function createEgress(options: { readonly resolve?: typeof dnsLookup } = {}): Egress {
+  const resolve = options.resolve ?? dnsLookup;
+  // Two pools: a connection that one organization's exception opened must never serve another organization.
+  const guarded = new Agent({ connect: guardedConnector(resolve), headersTimeout: headersTimeoutMs, bodyTimeout: 0 });
+  const excepted = new Agent({ connect: { timeout: connectTimeoutMs }, headersTimeout: headersTimeoutMs, bodyTimeout: 0 });
+
+  return {
+    async fetch(asked) {
+      let url = checkUrlForm(asked.url, asked.policy);
+      let { method, headers, body } = asked;
+      for (let left = asked.redirects; ; left -= 1) {
+        const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
+        const answer = await send(url, { method, headers, body, dispatcher, signal: asked.signal });
+        const location = redirectOf(answer);
+        if (location === null || left <= 0) return { ...(await readBody(answer, asked.limitBytes)), url: url.href };
+
+        answer.body.on('error', () => undefined).destroy();
+        const next = checkUrlForm(new URL(location, url).href, asked.policy);
+        if (answer.statusCode === 303 || (answer.statusCode <= 302 && method === 'POST')) {
+          method = 'GET';
+          body = undefined;
+        }
+        if (next.origin !== url.origin) headers = ownHeadersDropped(headers);
+        url = next;
+      }
+    },
+    async close() {
+      await Promise.all([guarded.destroy(), excepted.destroy()]);
+    },
+  };
+}
+
+/** Checks scheme, port and form before anything is resolved. Throws EgressRefused. */
+export function checkUrlForm(text: string, policy: EgressPolicy): URL {
+  if (!URL.canParse(text)) throw new EgressRefused('is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new EgressRefused('the scheme must be https');
+  if (url.username !== '' || url.password !== '') throw new EgressRefused('must hold no user and no password');
+  if (isExcepted(url, policy)) return url;
+
+  if (url.protocol === 'http:' && !policy.allowHttp) throw new EgressRefused('the scheme must be https');
+  if (url.port !== '') throw new EgressRefused('only the standard port of the scheme is allowed');
+  const literal = literalAddress(url.hostname);
+  if (literal !== null && !isPublic(literal)) throw new EgressRefused('the address is not public');
+  return url;
+}
+
+function isExcepted(url: URL, policy: EgressPolicy): boolean {
+  const standard = url.protocol === 'https:' ? 443 : 80;
+  const port = url.port === '' ? standard : Number(url.port);
+  return policy.exceptions.some(
+    (exception) =>
+      exception.host.toLowerCase() === url.hostname && (exception.port ?? standard) === port && (url.protocol === 'https:' || exception.allow_http),
+  );
+}
+
+function guardedConnector(resolve: typeof dnsLookup): buildConnector.connector {
+  const connect = buildConnector({ timeout: connectTimeoutMs, lookup: publicLookup(resolve) });
+  return (target, callback) => {
+    // A literal never reaches the lookup, so it is judged here as well.
+    const literal = literalAddress(target.hostname);
+    if (literal !== null && !isPublic(literal)) return callback(new EgressRefused('the address is not public'), null);
+    return connect(target, callback);
+  };
+}
+
+/** Resolves once and hands only checked addresses to the socket: what was checked is what is connected to. */
+function publicLookup(resolve: typeof dnsLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => {
+      if (error) return callback(error, '', 0);
+      const allowed = found.filter(({ address }) => isPublic(address));
+      const first = allowed[0];
+      if (!first || allowed.length < found.length) return callback(new EgressRefused('the address is not public'), '', 0);
+      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function literalAddress(hostname: string): string | null {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return ipaddr.isValid(bare) ? bare : null;
+}
+
+function isPublic(address: string): boolean {
+  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';
+}
+
+async function send(
+  url: URL,
+  options: { method: string; headers: Readonly<Record<string, string>>; body?: string | Buffer | undefined; dispatcher: Dispatcher; signal: AbortSignal },
+): Promise<Dispatcher.ResponseData> {
+  try {
+    return await request(url, {
+      method: options.method as Dispatcher.HttpMethod, // undici sends any token; ours come from a closed set
+      headers: { 'user-agent': 'longhaul', ...options.headers },
+      body: options.body ?? null,
+      dispatcher: options.dispatcher,
+      signal: options.signal,
+    });
+  } catch (error) {
+    throw toEgressError(error, options.signal);
+  }
+}
+
+async function readBody(answer: Dispatcher.ResponseData, limitBytes: number): Promise<Omit<EgressResponse, 'url'>> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const part of answer.body) {
+      const bytes = Buffer.from(part);
+      parts.push(bytes);
+      size += bytes.length;
+      if (size > limitBytes) break; // leaving the loop destroys the stream and its socket
+    }
+  } catch (error) {
+    throw toEgressError(error, null);
+  }
+  return {
+    status: answer.statusCode,
+    headers: flatHeaders(answer.headers),
+    body: Buffer.concat(parts).subarray(0, limitBytes),
+    isTruncated: size > limitBytes,
+  };
+}
+
+function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
+  if (signal?.aborted) return signal.reason ?? error;
+  if (error instanceof Error && error.name === 'AbortError') return error;
+  for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
+  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
+  return new EgressUnreachable(`the target did not answer (${code})`);
+}
+
+function redirectOf(answer: Dispatcher.ResponseData): string | null {
+  if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return null;
+  const location = flatHeaders(answer.headers)['location'];
+  return location ?? null;
+}
+
+function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  return flat;
+}
+
+/** On another origin only what describes the answer wanted goes along: no credential and no header of the author's. */
+function ownHeadersDropped(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => ['accept', 'accept-language'].includes(name.toLowerCase())));
+}

@@ -1,0 +1,190 @@
+import Type, { type Static } from 'typebox';
+import { Compile } from 'typebox/compile';
+
+export const modelAdapters = ['openai', 'anthropic', 'openai_compatible', 'builtin'] as const;
+export type ModelAdapter = (typeof modelAdapters)[number];
+
+export interface ModelCapabilities {
+  readonly tools: boolean;
+  readonly parallelTools: boolean;
+  /** How the model is made to answer in JSON: by itself, by a forced tool, or by being asked. */
+  readonly json: 'native' | 'tool' | 'prompt';
+  readonly reasoning: boolean;
+  readonly image: boolean;
+  readonly pdf: boolean;
+  readonly audio: boolean;
+}
+
+export interface ModelFacts {
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number | null;
+  readonly capabilities: ModelCapabilities;
+  readonly firstTokenS: number;
+  readonly idleS: number;
+  readonly reasoningInOutput: boolean;
+  readonly isFree: boolean;
+}
+
+export interface ProviderEntry {
+  readonly id: string;
+  readonly adapter: ModelAdapter;
+  readonly baseUrl: string | null;
+  /** The variable that holds the key; null when none is needed. */
+  readonly keyEnv: string | null;
+  readonly defaultModel: string | null;
+  readonly providerOptionKeys: readonly string[];
+  readonly modelDefaults: ModelFacts;
+}
+
+export interface ModelEntry {
+  readonly id: string;
+  readonly provider: string;
+  readonly name: string;
+  readonly aliases: readonly string[];
+  readonly overrides: Partial<ModelFacts>;
+}
+
+export interface RegistryFile {
+  readonly providers: readonly ProviderEntry[];
+  readonly models: readonly ModelEntry[];
+}
+
+const Id = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,39}$' });
+const Name = Type.String({ minLength: 1, maxLength: 80 });
+const Seconds = Type.Number({ exclusiveMinimum: 0, maximum: 1_740 }); // all of a call is bounded by 29 minutes
+
+const Facts = {
+  context_window: Type.Integer({ minimum: 1, maximum: 100_000_000 }),
+  max_output_tokens: Type.Optional(Type.Union([Type.Integer({ minimum: 1, maximum: 10_000_000 }), Type.Null()])),
+  capabilities: Type.Object(
+    {
+      tools: Type.Boolean(),
+      parallel_tools: Type.Boolean(),
+      json: Type.Union([Type.Literal('native'), Type.Literal('tool'), Type.Literal('prompt')]),
+      reasoning: Type.Boolean(),
+      image: Type.Boolean(),
+      pdf: Type.Boolean(),
+      audio: Type.Boolean(),
+    },
+    { additionalProperties: false },
+  ),
+  first_token_s: Seconds,
+  idle_s: Seconds,
+  reasoning_in_output: Type.Optional(Type.Boolean()),
+  free: Type.Optional(Type.Boolean()),
+};
+const Defaults = Type.Object(Facts, { additionalProperties: false });
+
+const Provider = Type.Object(
+  {
+    id: Id,
+    adapter: Type.Union(modelAdapters.map((adapter) => Type.Literal(adapter))),
+    base_url: Type.Optional(Type.String({ pattern: '^https?://', maxLength: 2_000 })),
+    key_env: Type.Optional(Type.String({ pattern: '^[A-Z][A-Z0-9_]*$', maxLength: 100 })),
+    default_model: Type.Optional(Name),
+    provider_options: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: 60 }), { maxItems: 50 })),
+    model_defaults: Defaults,
+  },
+  { additionalProperties: false },
+);
+
+const Model = Type.Object(
+  {
+    id: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
+    provider: Id,
+    name: Name,
+    aliases: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 120 }), { maxItems: 20 })),
+    ...Type.Partial(Defaults).properties,
+  },
+  { additionalProperties: false },
+);
+
+const File = Type.Object({ providers: Type.Array(Provider, { minItems: 1 }), models: Type.Array(Model, { minItems: 1 }) }, { additionalProperties: false });
+const validator = Compile(File);
+
+/** Reads and checks a registry file. Throws an Error that names every entry at fault, holding no content of the file. */
+export function readModelRegistryFile(read: () => string): RegistryFile {
+  const value = parse(read);
+  if (!validator.Check(value)) {
+    const faults = validator.Errors(value).map((error) => `${error.instancePath || '/'} ${error.message}`);
+    throw new Error(`LONGHAUL_MODEL_REGISTRY: ${[...new Set(faults)].slice(0, 20).join('; ')}`);
+  }
+
+  const file = { providers: value.providers.map(toProvider), models: value.models.map(toModel) };
+  const faults = crossFaults(file);
+  if (faults.length > 0) throw new Error(`LONGHAUL_MODEL_REGISTRY: ${faults.join('; ')}`);
+  return file;
+}
+
+function parse(read: () => string): unknown {
+  try {
+    return JSON.parse(read());
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'not JSON';
+    throw new Error(`LONGHAUL_MODEL_REGISTRY: cannot read the registry file (${code})`);
+  }
+}
+
+/** What a schema can't say: references, and names that would be ambiguous. */
+function crossFaults(file: RegistryFile): string[] {
+  const providers = new Set(file.providers.map((provider) => provider.id));
+  const names = file.models.flatMap((model) => [model.id, ...model.aliases]);
+  const needUrl = file.providers.filter((provider) => provider.adapter !== 'builtin' && provider.baseUrl === null);
+
+  return [
+    ...(providers.size < file.providers.length ? ['two providers share an id'] : []),
+    ...file.models.filter((model) => !providers.has(model.provider)).map((model) => `model ${model.id}: unknown provider ${model.provider}`),
+    ...names.filter((name, at) => names.indexOf(name) !== at).map((name) => `two models are called ${name}`),
+    ...needUrl.map((provider) => `provider ${provider.id}: base_url is missing`),
+  ];
+}
+
+function toProvider(provider: Static<typeof Provider>): ProviderEntry {
+  return {
+    id: provider.id,
+    adapter: provider.adapter,
+    baseUrl: provider.base_url ?? null,
+    keyEnv: provider.key_env ?? null,
+    defaultModel: provider.default_model ?? null,
+    providerOptionKeys: provider.provider_options ?? [],
+    modelDefaults: {
+      contextWindow: provider.model_defaults.context_window,
+      maxOutputTokens: provider.model_defaults.max_output_tokens ?? null,
+      capabilities: toCapabilities(provider.model_defaults.capabilities),
+      firstTokenS: provider.model_defaults.first_token_s,
+      idleS: provider.model_defaults.idle_s,
+      reasoningInOutput: provider.model_defaults.reasoning_in_output ?? true,
+      isFree: provider.model_defaults.free ?? false,
+    },
+  };
+}
+
+function toModel(model: Static<typeof Model>): ModelEntry {
+  return {
+    id: model.id ?? `${model.provider}/${model.name}`,
+    provider: model.provider,
+    name: model.name,
+    aliases: model.aliases ?? [],
+    overrides: {
+      ...(model.context_window === undefined ? {} : { contextWindow: model.context_window }),
+      ...(model.max_output_tokens === undefined ? {} : { maxOutputTokens: model.max_output_tokens }),
+      ...(model.capabilities === undefined ? {} : { capabilities: toCapabilities(model.capabilities) }),
+      ...(model.first_token_s === undefined ? {} : { firstTokenS: model.first_token_s }),
+      ...(model.idle_s === undefined ? {} : { idleS: model.idle_s }),
+      ...(model.reasoning_in_output === undefined ? {} : { reasoningInOutput: model.reasoning_in_output }),
+      ...(model.free === undefined ? {} : { isFree: model.free }),
+    },
+  };
+}
+
+function toCapabilities(capabilities: Static<typeof Facts.capabilities>): ModelCapabilities {
+  return {
+    tools: capabilities.tools,
+    parallelTools: capabilities.parallel_tools,
+    json: capabilities.json,
+    reasoning: capabilities.reasoning,
+    image: capabilities.image,
+    pdf: capabilities.pdf,
+    audio: capabilities.audio,
+  };
+}

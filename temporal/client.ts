@@ -1,0 +1,57 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { Client, isGrpcServiceError, ServiceError, type Connection, type WorkflowClientInterceptor } from '@temporalio/client';
+import type { Payload } from '@temporalio/common';
+import type { KeyList } from '../db/identity/key-ring.ts';
+import { tenantHeader } from '../workflows/contracts/queues.ts';
+import { openConnection, type TemporalAddress } from './connection.ts';
+
+/** One process's way to Temporal. */
+export interface Temporal {
+  readonly connection: Connection;
+  readonly client: Client;
+  readonly namespace: string;
+  readonly headerKeys: KeyList;
+  /** Starts made inside `work` carry the signed header. */
+  withHeader<R>(header: Payload, work: () => Promise<R>): Promise<R>;
+  close(): Promise<void>;
+}
+
+export interface TemporalOptions extends TemporalAddress {
+  /** Shown in histories as who asked. */
+  readonly identity: string;
+  readonly headerKeys: KeyList;
+}
+
+/** Makes the client at once, also while Temporal is away. */
+export function connectTemporal(options: TemporalOptions): Temporal {
+  const { namespace, identity, headerKeys } = options;
+  const connection = openConnection(options);
+  const header = new AsyncLocalStorage<Payload>();
+  const addHeader: WorkflowClientInterceptor = {
+    start: (input, next) => {
+      const payload = header.getStore();
+
+      return next(payload ? { ...input, headers: { ...input.headers, [tenantHeader]: payload } } : input);
+    },
+  };
+  const client = new Client({ connection, namespace, identity, interceptors: { workflow: [addHeader] } });
+
+  return {
+    connection,
+    client,
+    namespace,
+    headerKeys,
+    withHeader: (payload, work) => header.run(payload, work),
+    close: () => connection.close(),
+  };
+}
+
+// gRPC status codes of a server that is down, late or too busy, whatever it was asked.
+const awayCodes: readonly number[] = [4, 8, 14];
+
+/** Whether an error of a call means that Temporal can't be reached now, as opposed to refusing this call. */
+export function isTemporalAway(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+
+  return isGrpcServiceError(cause) && awayCodes.includes(cause.code);
+}

@@ -1,0 +1,71 @@
+import type { Logger } from 'pino';
+import type { Databases } from '../db/orm.ts';
+import { loadOutbox, markOutboxFailed, markOutboxSent, type OutboxRow } from '../db/outbox.ts';
+import { markRunDue } from '../db/runs/reconcile.ts';
+import { sweep } from '../db/scope.ts';
+import type { Publisher } from '../db/streams/publisher.ts';
+import type { Outgoing } from '../db/unit.ts';
+import { runIdOf } from '../workflows/contracts/queues.ts';
+import { isTemporalAway, type Temporal } from './client.ts';
+import { sendMessage } from './messages.ts';
+
+export interface DispatchDeps {
+  readonly temporal: Temporal;
+  readonly publisher: Publisher;
+  readonly db: Databases;
+  readonly log: Logger;
+}
+
+/**
+ * Sends after the commit what a transaction has left to say: frames and notices to Redis, outbox rows to Temporal.
+ * Never throws: readers find unpublished frames in the archive, unsent rows are taken by the relays within seconds.
+ */
+export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
+  const { publisher, log } = deps;
+
+  return async ({ frames, cancelledRunIds, revoked, outboxIds }) => {
+    publisher.publish(frames);
+    publisher.notifyCancelled(cancelledRunIds);
+    publisher.notifyRevoked(revoked);
+    if (outboxIds.length === 0) return;
+
+    try {
+      await sendRows(deps, outboxIds);
+    } catch (err) {
+      log.warn({ err }, 'outbox rows left to the relay');
+    }
+  };
+}
+
+async function sendRows(deps: DispatchDeps, ids: readonly string[]): Promise<void> {
+  const unsent = await sweep(deps.db, (em) => loadOutbox(em, ids));
+
+  for (const row of unsent) await sendRow(deps, row);
+}
+
+/** `refused` and `away` leave the row for its next try; `away` means that the next rows would fare no better. */
+export type RowResult = 'settled' | 'refused' | 'away';
+
+/** Sends one row and settles it. No workflow to cancel or to wake settles it too: then the run itself is due for the reconciler. */
+export async function sendRow({ temporal, db, log }: Omit<DispatchDeps, 'publisher'>, row: OutboxRow): Promise<RowResult> {
+  try {
+    const result = await sendMessage(temporal, row.message);
+    const runId = result === 'missing' ? runIdOf(row.message.workflowId) : null;
+
+    await sweep(db, async (em) => {
+      await markOutboxSent(em, [row.id]);
+      if (runId) await markRunDue(em, runId);
+    });
+    return 'settled';
+  } catch (err) {
+    log.warn({ err, outbox_id: row.id, kind: row.kind, attempts: row.attempts }, 'outbox row not sent');
+    await sweep(db, (em) => markOutboxFailed(em, row.id, reasonOf(err))).catch(() => undefined);
+    return isTemporalAway(err) ? 'away' : 'refused';
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+
+  return text.slice(0, 500);
+}

@@ -1,0 +1,46 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { defaultPayloadConverter, type Payload } from '@temporalio/common';
+import type { KeyList, NamedKey } from '../db/identity/key-ring.ts';
+
+/** Whose work a workflow is. Set by `temporal/start`, signed, and checked before each activity runs. */
+export interface TenantHeader {
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+  readonly correlationId: string;
+}
+
+const version = 'v1';
+
+/** The header under the newest key: `v1.<key id>.<claims>.<HMAC-SHA-256>`, claims and MAC in base64url. */
+export function signTenantHeader(keys: KeyList, tenant: TenantHeader): Payload {
+  const [key] = keys;
+  const claims = Buffer.from(JSON.stringify([tenant.organizationId, tenant.workspaceId, tenant.correlationId])).toString('base64url');
+  const signed = `${version}.${key.id}.${claims}`;
+
+  return defaultPayloadConverter.toPayload(`${signed}.${macOf(key, signed)}`);
+}
+
+/** The tenant of a header made by one of our keys; throws on anything else. */
+export function verifyTenantHeader(keys: KeyList, payload: Payload): TenantHeader {
+  const text = defaultPayloadConverter.fromPayload<unknown>(payload);
+  const parts = typeof text === 'string' ? text.split('.') : [];
+  const [madeBy, keyId, claims, mac] = parts;
+  const key = keys.find((candidate) => candidate.id === keyId);
+
+  if (parts.length !== 4 || madeBy !== version || !key || !claims || !mac) throw new Error('the tenant header is malformed or made by an unknown key');
+  if (!isSame(mac, macOf(key, `${madeBy}.${keyId}.${claims}`))) throw new Error('the signature of the tenant header is wrong');
+  // The MAC vouches for the shape: only signTenantHeader makes it.
+  const [organizationId, workspaceId, correlationId] = JSON.parse(Buffer.from(claims, 'base64url').toString()) as [string, string | null, string];
+
+  return { organizationId, workspaceId, correlationId };
+}
+
+function macOf(key: NamedKey, text: string): string {
+  return createHmac('sha256', key.secret).update(text).digest('base64url');
+}
+
+function isSame(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)];
+
+  return a.length === b.length && timingSafeEqual(a, b);
+}

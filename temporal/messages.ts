@@ -1,0 +1,36 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
+import type { Temporal } from './client.ts';
+import { startWorkflow } from './start.ts';
+
+/** One message may take this long before it is left to the relay. */
+const sendTimeoutMs = 3000;
+
+/** `missing`: there is no open workflow of that id to cancel or to wake. */
+export type SendResult = 'sent' | 'missing';
+
+/** Sends what an outbox row asks for. Sending twice has the effect of once. Rejects when Temporal did not take it in time. */
+export async function sendMessage(temporal: Temporal, message: OutboxMessage): Promise<SendResult> {
+  try {
+    await temporal.connection.withDeadline(Date.now() + sendTimeoutMs, () => send(temporal, message));
+
+    return 'sent';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'missing';
+    throw error;
+  }
+}
+
+async function send(temporal: Temporal, message: OutboxMessage): Promise<void> {
+  switch (message.kind) {
+    case 'workflow.start':
+      return startWorkflow(temporal, message);
+    case 'workflow.cancel':
+      await temporal.client.workflow.getHandle(message.workflowId).cancel();
+      return;
+    case 'workflow.signal':
+      return temporal.client.workflow.getHandle(message.workflowId).signal(message.signal);
+    default:
+      message satisfies never;
+  }
+}

@@ -1,0 +1,80 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Databases } from '../db/orm.ts';
+import { takeDueOutbox } from '../db/outbox.ts';
+import { sweep } from '../db/scope.ts';
+import type { Temporal } from './client.ts';
+import { sendRow } from './dispatch.ts';
+
+const batchSize = 100;
+const sendsAtOnce = 10;
+/** Younger rows are still the business of the process that committed them. */
+const olderThanMs = 2000;
+const idleMs = 1000;
+const mostPauseMs = 5000;
+
+export interface RelayDeps {
+  readonly temporal: Temporal;
+  readonly db: Databases;
+  readonly log: Logger;
+}
+
+/** Sends outbox rows that their own process did not: it died, or Temporal was away. Any number of relays may run. */
+export interface Relay {
+  /** Takes and sends one batch; gives how many rows it took. */
+  pass(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** Starts the loop at once. */
+export function startRelay(deps: RelayDeps): Relay {
+  const stopping = new AbortController();
+  const loop = keepSending(deps, stopping.signal);
+
+  return {
+    pass: () => sendDue(deps),
+    stop: async () => {
+      stopping.abort();
+      await loop;
+    },
+  };
+}
+
+async function keepSending(deps: RelayDeps, signal: AbortSignal): Promise<void> {
+  let failures = 0;
+
+  while (!signal.aborted) {
+    let taken = 0;
+
+    try {
+      taken = await sendDue(deps);
+      failures = 0;
+    } catch (err) {
+      failures++;
+      deps.log.warn({ err, failures }, 'outbox relay paused');
+    }
+    if (taken < batchSize) await pause(failures > 0 ? Math.min(500 * 2 ** failures, mostPauseMs) : idleMs, signal);
+  }
+}
+
+/**
+ * Taking a row is a lease: its next try is set in the same statement (0.5 s, doubling to 5 s), so no transaction stays
+ * open while Temporal is asked, and rows of a relay that dies come back by themselves.
+ */
+async function sendDue(deps: RelayDeps): Promise<number> {
+  const due = await sweep(deps.db, (em) => takeDueOutbox(em, { limit: batchSize, olderThanMs }));
+  const queue = [...due];
+  let isAway = false;
+  const lane = async (): Promise<void> => {
+    for (let row = queue.shift(); row && !isAway; row = queue.shift()) {
+      if ((await sendRow(deps, row)) === 'away') isAway = true;
+    }
+  };
+
+  await Promise.all(Array.from({ length: Math.min(sendsAtOnce, due.length) }, lane));
+  return isAway ? 0 : due.length;
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal }).catch(() => undefined);
+}

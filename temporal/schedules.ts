@@ -1,0 +1,49 @@
+import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleOptions, type ScheduleOptionsAction } from '@temporalio/client';
+import { taskQueues, workflowIds, type TaskQueue } from '../workflows/contracts/queues.ts';
+import type { Temporal } from './client.ts';
+
+/** A maintenance workflow and when it is due. A tick that finds the last one still at work is skipped. */
+interface Maintenance {
+  readonly name: string;
+  readonly workflowType: string;
+  readonly taskQueue: TaskQueue;
+  readonly everyS: number;
+}
+
+/** Every schedule of the deployment itself. A new sweep is one line here and one workflow. */
+const schedules: readonly Maintenance[] = [
+  { name: 'reconcile', workflowType: 'reconcile', taskQueue: taskQueues.runs, everyS: 20 },
+  { name: 'http-sweep', workflowType: 'httpSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
+];
+
+export const scheduleIds: readonly string[] = schedules.map((schedule) => workflowIds.maintenance(schedule.name));
+
+/** Makes the schedules or brings them to what this release wants; one that an operator paused stays paused. Idempotent. */
+export async function ensureSchedules(temporal: Temporal): Promise<void> {
+  for (const schedule of schedules) await ensureSchedule(temporal, schedule);
+}
+
+async function ensureSchedule({ client }: Temporal, schedule: Maintenance): Promise<void> {
+  const options = optionsOf(schedule);
+
+  try {
+    await client.schedule.create(options);
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    const { spec, action, policies } = options;
+
+    await client.schedule.getHandle(options.scheduleId).update(({ state }) => ({ spec, action, policies, state }));
+  }
+}
+
+function optionsOf(schedule: Maintenance): ScheduleOptions<ScheduleOptionsAction> {
+  const id = workflowIds.maintenance(schedule.name);
+
+  return {
+    scheduleId: id,
+    spec: { intervals: [{ every: schedule.everyS * 1000 }] },
+    action: { type: 'startWorkflow', workflowType: schedule.workflowType, workflowId: id, taskQueue: schedule.taskQueue, args: [] },
+    // What an outage skipped is not made up for: each tick works on what it finds.
+    policies: { overlap: ScheduleOverlapPolicy.SKIP, catchupWindow: Math.max(10_000, schedule.everyS * 1000) },
+  };
+}

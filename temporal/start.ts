@@ -1,0 +1,33 @@
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
+import type { Temporal } from './client.ts';
+import { signTenantHeader } from './header.ts';
+import { searchAttributePairs } from './search-attributes.ts';
+
+export type StartMessage = Extract<OutboxMessage, { kind: 'workflow.start' }>;
+
+/**
+ * Starts a workflow for a tenant. A running one with this id, and a closed one where ids are used once, count as
+ * success: whoever asked twice wanted one. No retry, no execution timeout: the rows know how a run ends.
+ */
+export async function startWorkflow(temporal: Temporal, message: StartMessage): Promise<void> {
+  const { organizationId, workspaceId, correlationId } = message;
+  const header = signTenantHeader(temporal.headerKeys, { organizationId, workspaceId, correlationId });
+
+  try {
+    await temporal.withHeader(header, () =>
+      temporal.client.workflow.start(message.workflowType, {
+        workflowId: message.workflowId,
+        taskQueue: message.taskQueue,
+        args: [...message.args],
+        workflowIdReusePolicy: message.reuse === 'reject_duplicate' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
+        workflowIdConflictPolicy: 'USE_EXISTING',
+        priority: { priorityKey: message.priority, fairnessKey: workspaceId ?? organizationId },
+        memo: { correlation_id: correlationId },
+        typedSearchAttributes: searchAttributePairs({ OrganizationId: organizationId, WorkspaceId: workspaceId, ...message.searchAttributes }),
+      }),
+    );
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}

@@ -1,0 +1,40 @@
+import { ActivityCancellationType, proxyActivities, type RetryPolicy } from '@temporalio/workflow';
+import type { AgentRunActivities, PlannedCall } from '../contracts/agent-run.ts';
+
+/** Activities that only change rows: short, repeatable by row state, tried until the database is back. */
+const stateRetry: RetryPolicy = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
+
+export const { beginRun, settleTool } = proxyActivities<Pick<AgentRunActivities, 'beginRun' | 'settleTool'>>({
+  startToCloseTimeout: '10 seconds',
+  scheduleToCloseTimeout: '10 minutes',
+  retry: stateRetry,
+});
+
+export const { finishRun } = proxyActivities<Pick<AgentRunActivities, 'finishRun'>>({
+  startToCloseTimeout: '10 seconds',
+  scheduleToCloseTimeout: '30 minutes',
+  retry: stateRetry,
+});
+
+/**
+ * Temporal's own count is only an upper bound: tries are judged from the row, which also counts those of earlier
+ * activities for the same step or call and leaves out shutdowns.
+ */
+const mostTries = 20;
+
+export const { callModel } = proxyActivities<Pick<AgentRunActivities, 'callModel'>>({
+  startToCloseTimeout: '30 minutes',
+  heartbeatTimeout: '10 seconds',
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds', maximumAttempts: mostTries },
+});
+
+/** `runTool` bounded by the call's own timeout; a write that is not idempotent is attempted once, whatever happens. */
+export function toolActivity(call: PlannedCall): AgentRunActivities['runTool'] {
+  return proxyActivities<Pick<AgentRunActivities, 'runTool'>>({
+    startToCloseTimeout: (call.timeoutS + 10) * 1000,
+    heartbeatTimeout: '10 seconds',
+    cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: call.isRepeatable ? mostTries : 1 },
+  }).runTool;
+}

@@ -1,0 +1,68 @@
+import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
+import { activityFailureTypes, type ActivityFailureDetails, type FinishRunInput } from '../contracts/agent-run.ts';
+import { errorCodes, type ErrorCode } from '../contracts/error-codes.ts';
+
+/** How a run ends: what `finishRun` is told beside the run. */
+export type Ending = Omit<FinishRunInput, 'runId'>;
+
+/** The run's time is over. */
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed';
+}
+
+/** The ending that an error of the loop means. Anything unknown is an internal error with a generic text. */
+export function endingOf(error: unknown): Ending {
+  if (error instanceof DeadlinePassed) return { reason: 'timeout' };
+  if (isRunCancellation(error)) return { reason: 'cancelled' };
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+
+  if (cause instanceof TimeoutFailure) return endingOfTimeout(cause);
+  if (cause instanceof ApplicationFailure) return endingOfFailure(cause);
+  return failed('internal_error');
+}
+
+/** Whether an error says that the run was cancelled: by the workflow's cancellation or by the row an activity read. */
+export function isRunCancellation(error: unknown): boolean {
+  return isCancellation(error) || isFailureOfType(error, activityFailureTypes.cancelled);
+}
+
+/** Whether an activity failed for good with a failure of this type. */
+export function isFailureOfType(error: unknown, type: string): boolean {
+  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === type;
+}
+
+function endingOfTimeout(timeout: TimeoutFailure): Ending {
+  switch (timeout.timeoutType) {
+    case 'HEARTBEAT':
+      return failed('internal_error', undefined, activityFailureTypes.workerLost);
+    case 'START_TO_CLOSE':
+      return failed('upstream_timeout');
+    default:
+      return failed('service_unavailable');
+  }
+}
+
+function endingOfFailure(failure: ApplicationFailure): Ending {
+  const { reason, finishReason } = detailsOf(failure);
+
+  if (failure.type === activityFailureTypes.workerLost) return failed('internal_error', undefined, activityFailureTypes.workerLost);
+  if (!isErrorCode(failure.type)) return failed('internal_error');
+  const ending = failed(failure.type, failure.message, reason);
+
+  return finishReason ? { ...ending, reason: finishReason } : ending;
+}
+
+function detailsOf(failure: ApplicationFailure): ActivityFailureDetails {
+  const [details] = failure.details ?? [];
+
+  // Only our own activities make these failures, always with this shape or without details.
+  return typeof details === 'object' && details !== null ? (details as ActivityFailureDetails) : {};
+}
+
+function failed(code: ErrorCode, message?: string, reason?: string): Ending {
+  return { reason: 'error', error: { code, message: (message || errorCodes[code].title).slice(0, 1000), ...(reason ? { reason } : {}) } };
+}
+
+function isErrorCode(type: string | null | undefined): type is ErrorCode {
+  return typeof type === 'string' && Object.hasOwn(errorCodes, type);
+}
