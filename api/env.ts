@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Type from 'typebox';
 import { EnvironmentError, parseEnvironment } from '../ports/environment.ts';
+import type { TemporalAddress } from '../temporal/connection.ts';
 import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -18,11 +19,15 @@ const ApiVariables = Type.Object({
   REDIS_PREFIX: Type.String({ default: 'lh:', maxLength: 60 }),
   TEMPORAL_ADDRESS: Type.String({ pattern: '^[^\\s/]+:\\d+$' }),
   TEMPORAL_NAMESPACE: Type.String({ default: 'longhaul', maxLength: 200 }),
+  TEMPORAL_TLS: Type.Boolean({ default: false }),
+  TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 16, maxLength: 256 })),
   TRUSTED_PROXIES: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), { default: [], maxItems: 100 }),
   CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), { default: [], maxItems: 100 }),
   RATE_LIMITS: Type.Array(Type.String({ pattern: '^[a-z_]+=(off|[1-9]\\d{0,8}/[1-9]\\d{0,5})$' }), { default: [], maxItems: 40 }),
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
+  BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
+  EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   BUILD_COMMIT: Type.Optional(Type.String({ maxLength: 64 })),
   BUILD_TIME: Type.Optional(Type.String({ format: 'date-time' })),
 });
@@ -39,8 +44,7 @@ export interface ApiEnv {
   readonly databasePoolMax: number;
   readonly redisUrl: string;
   readonly redisPrefix: string;
-  readonly temporalAddress: string;
-  readonly temporalNamespace: string;
+  readonly temporal: TemporalAddress;
   readonly metricsToken: string | null;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
@@ -48,6 +52,9 @@ export interface ApiEnv {
   readonly quotas: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
   /** How long the listener stays open after SIGTERM, so that probes see 503 first. */
   readonly drainSeconds: number;
+  readonly billingCurrency: string;
+  /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
+  readonly allowHttp: boolean;
   readonly build: { readonly version: string; readonly commit: string | null; readonly builtAt: string | null };
 }
 
@@ -65,13 +72,14 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     databasePoolMax: values.DATABASE_POOL_MAX,
     redisUrl: values.REDIS_URL,
     redisPrefix: values.REDIS_PREFIX,
-    temporalAddress: values.TEMPORAL_ADDRESS,
-    temporalNamespace: values.TEMPORAL_NAMESPACE,
+    temporal: { address: values.TEMPORAL_ADDRESS, namespace: values.TEMPORAL_NAMESPACE, isTls: values.TEMPORAL_TLS, apiKey: values.TEMPORAL_API_KEY ?? null },
     metricsToken: values.METRICS_TOKEN ?? null,
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS,
     quotas: parseQuotas(values.RATE_LIMITS),
     drainSeconds: values.DRAIN_SECONDS,
+    billingCurrency: values.BILLING_CURRENCY,
+    allowHttp: values.EGRESS_ALLOW_HTTP,
     build: { version: packageVersion(), commit: values.BUILD_COMMIT ?? null, builtAt: toTimestamp(values.BUILD_TIME) },
   });
 }

@@ -51,7 +51,8 @@ export async function superviseProcesses({ services, processes, log }: Supervise
 
   for (const restartable of all) keepAlive(restartable, { signal: ending.signal, log });
   try {
-    await Promise.all(own.map(({ restartable }) => restartable.start()));
+    // The services run already, unless one died just now.
+    await Promise.all(all.map((restartable) => restartable.start()));
   } catch (error) {
     const wasToldToStop = ending.signal.aborted;
     await ending.stop();
@@ -87,7 +88,8 @@ function createEnding({ own, all, services, log }: EndingParts) {
   stopped.promise.catch(() => {});
   let stopping: Promise<void> | null = null;
 
-  const stopGroup = (isFirst: boolean) => Promise.all(own.filter(({ stopsFirst = false }) => stopsFirst === isFirst).map(({ restartable }) => restartable.stop()));
+  const stopGroup = (isFirst: boolean) =>
+    Promise.all(own.filter(({ stopsFirst = false }) => stopsFirst === isFirst).map(({ restartable }) => restartable.stop()));
   const stopAll = async () => {
     abort.abort();
     await stopGroup(true);
@@ -101,7 +103,11 @@ function createEnding({ own, all, services, log }: EndingParts) {
     }
     return stopping;
   };
-  const forgetSignals = onSignals({ stop: () => void stop().catch(() => {}), kill: () => killAll(all), log });
+  const forgetSignals = onSignals({
+    stop: () => void stop().catch(() => {}),
+    kill: () => killAll(all),
+    log,
+  });
 
   return { signal: abort.signal, stop, stopped: stopped.promise };
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { SetupError } from './setup-error.ts';
+import { hasCode, SetupError } from './setup-error.ts';
 
 /** The state folder of one deployment on one machine (`.longhaul/`): data, saved ports, secrets. One process holds it at a time. */
 export interface State {
@@ -50,6 +50,8 @@ export function openState(stateDir: string): State {
 
 /** True when a live process holds the folder's lock. */
 export function isStateBusy(stateDir: string): boolean {
+  if (!existsSync(join(resolve(stateDir), 'lock'))) return false;
+
   try {
     takeLock(resolve(stateDir)).close();
     return false;
@@ -105,7 +107,7 @@ function takeLock(dir: string): DatabaseSync {
 
 function isLocked(error: unknown): boolean {
   const sqliteBusy = 5;
-  return error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
+  return typeof error === 'object' && error !== null && 'errcode' in error && error.errcode === sqliteBusy;
 }
 
 function ownerOf(dir: string): number | null {
@@ -119,7 +121,8 @@ function refuseForeignFolder(dir: string): void {
   const { uid, mode } = statSync(dir);
   const me = process.geteuid?.();
 
-  if (me !== undefined && uid !== me) throw new SetupError(`${dir} belongs to user id ${uid}, this process runs as ${me}. Run it as that user, or choose another state folder.`);
+  if (me !== undefined && uid !== me)
+    throw new SetupError(`${dir} belongs to user id ${uid}, this process runs as ${me}. Run it as that user, or choose another state folder.`);
   if ((mode & 0o077) !== 0) chmodSync(dir, 0o700);
 }
 
@@ -140,7 +143,7 @@ function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'));
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+    if (hasCode(error, 'ENOENT')) return null;
     throw error;
   }
 }

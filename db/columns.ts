@@ -23,6 +23,8 @@ export const versionColumn = () => p.integer().version().default(1);
 export const bigintColumn = () => p.bigint('number');
 export const textArrayColumn = () => p.type(new TextArrayType()).$type<string[]>().columnType('text[]');
 export const uuidArrayColumn = () => p.type(new TextArrayType()).$type<string[]>().columnType('uuid[]');
+/** jsonb that starts with a value of its own; MikroORM would take a default as text and share it between rows. */
+export const jsonColumn = <T>(fresh: () => T) => p.json<T>().onCreate(fresh).defaultRaw(`'${JSON.stringify(fresh())}'`);
 export const currencyColumn = () => p.character().length(3);
 /** A decimal as string, never a float. */
 export const decimalColumn = (precision: number, scale: number) => p.decimal('string').precision(precision).scale(scale);

@@ -1,9 +1,8 @@
 import type { Role, Scope } from '../workflows/contracts/access.ts';
 import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
-import { isUnbounded, refuseRank } from './scope.ts';
+import { isUnbounded, organizationOf, refuseRank, scopeOf, workspacesOf } from './reach.ts';
 import { rows } from './sql.ts';
-import { visibleWorkspaces } from './transaction.ts';
 import type { Unit } from './unit.ts';
 
 /** Where a new row of a scoped table lives. */
@@ -31,43 +30,56 @@ interface FoundWorkspace {
   readonly status: string;
 }
 
+export interface HomeOptions {
+  /** True for the operations that a suspended organization or archived workspace still admits. */
+  readonly openWhenFrozen?: boolean;
+}
+
 /**
  * Home of a new scoped row. A scope that is left out is the caller's own, or workspace when a workspace is named; a wider one is 403
  * `scope_too_wide`. 423 in a frozen organization or workspace.
  */
-export async function homeOfNewRow(ctx: Creating, asked: { scope?: Scope | null; workspace_id?: string | null }): Promise<Home> {
-  const own = ownScope(ctx.caller);
+export async function homeOfNewRow(
+  ctx: Creating,
+  asked: { scope?: Scope | null; workspace_id?: string | null },
+  options: HomeOptions = {},
+): Promise<Home> {
+  const own = scopeOf(ctx.caller);
   const scope = asked.scope ?? (asked.workspace_id ? 'workspace' : own);
 
   if (widthOf(scope) > widthOf(own)) throw fail('role_insufficient', { reason: 'scope_too_wide' });
   if (scope !== 'workspace' && asked.workspace_id) throw invalid('/workspace_id', 'range', `a row of scope ${scope} has no workspace`);
 
   if (scope === 'platform') return { scope, organizationId: null, workspaceId: null };
-  if (scope === 'workspace') return { scope, ...(await workspaceOfNewRow(ctx, asked.workspace_id)) };
-  return { scope, organizationId: await openOrganization(ctx), workspaceId: null };
+  if (scope === 'workspace') return { scope, ...(await workspaceOfNewRow(ctx, asked.workspace_id, options)) };
+  return { scope, organizationId: await organizationOfNewRow(ctx, options), workspaceId: null };
 }
 
 /**
  * Workspace of a new row: the one asked for, else the caller's, else the one of X-View-Workspace, else the organization's only active
  * one, else 422 `workspace_required`. One that the caller doesn't see is 422 `reference`.
  */
-export async function workspaceOfNewRow(ctx: Creating, workspaceId?: string | null): Promise<WorkspaceHome> {
+export async function workspaceOfNewRow(ctx: Creating, workspaceId?: string | null, options: HomeOptions = {}): Promise<WorkspaceHome> {
   const { caller } = ctx;
   const wanted = workspaceId ?? caller.view?.workspaceId ?? caller.workspaceId;
   const found = wanted ? await namedWorkspace(ctx, wanted) : await onlyWorkspace(ctx);
 
   refuseRank(caller, found.id, ctx.floor);
+  if (!options.openWhenFrozen) refuseFrozenHome(found);
+  return { organizationId: found.organization_id, workspaceId: found.id };
+}
+
+function refuseFrozenHome(found: FoundWorkspace): void {
   if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
   if (!found.is_active) throw fail('resource_frozen', { reason: 'workspace_archived' });
-  return { organizationId: found.organization_id, workspaceId: found.id };
 }
 
 async function namedWorkspace(ctx: Creating, id: string): Promise<FoundWorkspace> {
   const { caller } = ctx;
-  const visible = visibleWorkspaces(caller);
+  const visible = workspacesOf(caller);
   const isOwn = visible === null || visible.includes(id);
   const found = isOwn ? (await findWorkspaces(ctx, 'w.id = ?', [id]))[0] : undefined;
-  const organizationId = caller.view?.organizationId ?? caller.organizationId;
+  const organizationId = organizationOf(caller);
 
   if (!found || !(isUnbounded(caller) || found.organization_id === organizationId)) {
     throw invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
@@ -77,7 +89,7 @@ async function namedWorkspace(ctx: Creating, id: string): Promise<FoundWorkspace
 
 async function onlyWorkspace(ctx: Creating): Promise<FoundWorkspace> {
   const { caller } = ctx;
-  const organizationId = caller.view?.organizationId ?? caller.organizationId;
+  const organizationId = organizationOf(caller);
   const active = organizationId ? await findWorkspaces(ctx, 'w.organization_id = ? and w.is_active', [organizationId]) : [];
   const [only, second] = active;
 
@@ -93,20 +105,14 @@ async function findWorkspaces(ctx: Creating, condition: string, params: unknown[
   );
 }
 
-async function openOrganization(ctx: Creating): Promise<string> {
-  const id = ctx.caller.view?.organizationId ?? ctx.caller.organizationId;
+async function organizationOfNewRow(ctx: Creating, options: HomeOptions): Promise<string> {
+  const id = organizationOf(ctx.caller);
   if (!id) throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization');
 
   const [found] = await rows<{ status: string }>(ctx.em, 'select status from organizations where id = ?', [id]);
   if (!found) throw fail('not_found');
-  if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
+  if (found.status !== 'active' && !options.openWhenFrozen) throw fail('resource_frozen', { reason: `organization_${found.status}` });
   return id;
-}
-
-// X-View-* makes an operator a caller of that organization or workspace.
-function ownScope(caller: Caller): Scope {
-  if (caller.view === null) return caller.scope;
-  return caller.view.workspaceId ? 'workspace' : 'organization';
 }
 
 function widthOf(scope: Scope): number {

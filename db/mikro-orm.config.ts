@@ -1,3 +1,4 @@
+import type { EntityMetadata } from '@mikro-orm/core';
 import { defineConfig, type Options } from '@mikro-orm/postgresql';
 import type { Dialect } from 'kysely';
 import type { Logger } from 'pino';
@@ -20,10 +21,18 @@ export function ormOptions({ url, dialect, log, onQuery }: OrmSettings): Options
     sessionContext: 'transaction',
     // The comparator would drop the functions it doesn't know, and foreign keys stand in tenant-keys.ts.
     schemaGenerator: { ignoreRoutines: true, createForeignKeyConstraints: false },
+    discovery: { onMetadata: (meta) => startNullsAsNull(meta) },
     logger: (message) => log.debug(message),
     onQuery: (sql: string) => {
       onQuery?.(sql);
       return sql;
     },
   });
+}
+
+// A nullable property left out of `em.create` would stay undefined until the row is read again, against its type.
+function startNullsAsNull(meta: EntityMetadata): void {
+  for (const property of meta.props) {
+    if (property.nullable) property.onCreate ??= () => null;
+  }
 }

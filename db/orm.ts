@@ -72,7 +72,7 @@ async function refuseUnsafeRole(orm: MikroORM, role: DatabaseRole): Promise<void
       `select r.rolname as name, r.rolsuper as is_super, r.rolbypassrls as bypasses,
          exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relowner = r.oid and n.nspname = 'public') as owns,
          pg_has_role(r.oid, ?, 'MEMBER') as is_ours,
-         coalesce((select json_agg(o.rolname) from pg_roles o where o.rolname in (?) and pg_has_role(r.oid, o.oid, 'MEMBER')), '[]') as member_of
+         coalesce((select json_agg(o.rolname order by o.rolname) from pg_roles o where o.rolname in (?) and pg_has_role(r.oid, o.oid, 'MEMBER')), '[]') as member_of
        from pg_roles r where r.rolname = session_user`,
       [role, others],
     );

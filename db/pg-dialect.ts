@@ -1,4 +1,4 @@
-import { type DatabaseConnection, type Driver, type IsolationLevel, PostgresDialect, PostgresDriver } from 'kysely';
+import { CompiledQuery, type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type QueryResult, type TransactionSettings } from 'kysely';
 import pg from 'pg';
 import { parse as parseArray } from 'postgres-array';
 
@@ -51,18 +51,46 @@ class PoolDialect extends PostgresDialect {
   }
 }
 
+/** How MikroORM's statement with the session settings begins; it holds no bound parameters and its result is not read. */
+const settingsStatement = 'select set_config(';
+
 /**
- * Kysely's controlled transactions keep their connection for ever when `begin` or `rollback` fails, that is, whenever PostgreSQL
- * restarts under them. Here the failing call gives it back, and the pool drops it since it is dead. A failed `commit` keeps it: our
- * transactions always roll back after one.
+ * Kysely's driver with two changes. `begin` travels with the statement that follows it when that one sets the session: every
+ * transaction saves a round trip. And a connection whose `begin` or `rollback` fails, that is, whenever PostgreSQL restarts under it,
+ * goes back to the pool, which drops it since it is dead: Kysely would keep it for ever. A failed `commit` keeps it: our transactions
+ * always roll back after one.
  */
 class PoolDriver extends PostgresDriver {
-  override async beginTransaction(connection: DatabaseConnection, settings: { isolationLevel?: IsolationLevel }): Promise<void> {
-    await super.beginTransaction(connection, settings).catch((error: unknown) => this.#giveBack(connection, error));
+  readonly #known = new WeakSet<DatabaseConnection>();
+  readonly #pendingBegin = new WeakSet<DatabaseConnection>();
+
+  override async acquireConnection(): Promise<DatabaseConnection> {
+    const connection = await super.acquireConnection();
+    if (!this.#known.has(connection)) this.#beginWithSettings(connection);
+    this.#pendingBegin.delete(connection);
+    return connection;
+  }
+
+  override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
+    if (settings.isolationLevel || settings.accessMode) {
+      await super.beginTransaction(connection, settings).catch((error: unknown) => this.#giveBack(connection, error));
+    } else this.#pendingBegin.add(connection);
   }
 
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch((error: unknown) => this.#giveBack(connection, error));
+  }
+
+  #beginWithSettings(connection: DatabaseConnection): void {
+    this.#known.add(connection);
+    const execute = connection.executeQuery.bind(connection);
+    connection.executeQuery = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
+      if (!this.#pendingBegin.delete(connection)) return execute<R>(query);
+      if (query.sql.startsWith(settingsStatement) && query.parameters.length === 0) return execute<R>({ ...query, sql: `begin; ${query.sql}` });
+
+      await execute(CompiledQuery.raw('begin'));
+      return execute<R>(query);
+    };
   }
 
   async #giveBack(connection: DatabaseConnection, error: unknown): Promise<never> {

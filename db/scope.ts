@@ -1,10 +1,10 @@
 import { type EntityClass, type FilterQuery, LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type Role, rankOf } from '../workflows/contracts/access.ts';
+import type { Role } from '../workflows/contracts/access.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
+import { isUnbounded, organizationOf, refuseRank, workspacesOf } from './reach.ts';
 import { row } from './sql.ts';
-import { visibleWorkspaces } from './transaction.ts';
 import type { Unit } from './unit.ts';
 
 export { homeOfNewRow, workspaceOfNewRow } from './home.ts';
@@ -53,7 +53,7 @@ export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>,
 
   const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(ctx.em, entity);
   const at = alias ? `${alias}.` : '';
-  const workspaceIds = visibleWorkspaces(caller);
+  const workspaceIds = workspacesOf(caller);
   const sql = [`${at}organization_id = ?`];
   const params: unknown[] = [organizationOf(caller)];
   if (workspaceIds !== null) {
@@ -77,7 +77,7 @@ export async function see<E extends object>(ctx: Scoped, entity: EntityClass<E>,
  * by If-Match, 423 when its organization or workspace is frozen.
  */
 export async function seeForChange<E extends object>(ctx: Changing, entity: EntityClass<E>, id: string, options: ChangeOptions = {}): Promise<E> {
-  const found = (await find(ctx, entity, id, LockMode.PESSIMISTIC_WRITE)) ?? notFound();
+  const found = (await find(ctx, entity, id, LockMode.PESSIMISTIC_WRITE)) ?? (await refuseUnlocked(ctx, entity, id));
 
   refuseForbidden(ctx, found);
   const versionProperty = options.versionProperty === undefined ? ctx.em.getMetadata(entity).versionProperty : options.versionProperty;
@@ -116,15 +116,6 @@ export async function removeOne<E extends { id: string }>(em: SqlEntityManager, 
   if (removed !== 1) throw new Error(`Deleting one row of ${entity.name} changed ${removed}`);
 }
 
-/** An operator without X-View-* sees every row. */
-export function isUnbounded(caller: Caller): boolean {
-  return caller.scope === 'platform' && caller.view === null;
-}
-
-function organizationOf(caller: Caller): string | null {
-  return caller.view?.organizationId ?? caller.organizationId;
-}
-
 function notFound(): never {
   // Absent and foreign are one answer, so that an id is never confirmed.
   throw fail('not_found');
@@ -134,15 +125,22 @@ async function find<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: s
   const { isDeletable } = shapeOf(ctx.em, entity);
   const where = { id, ...(isDeletable ? { deletedAt: null } : {}), ...visibleFilter(ctx, entity) };
   // Built from the entity's metadata: the property names are checked there, not by the compiler.
-  return ctx.em.findOne(entity, where as FilterQuery<E>, lockMode === null ? {} : { lockMode, refresh: true });
+  return ctx.em.findOne(entity, where as FilterQuery<NoInfer<E>>, lockMode === null ? {} : { lockMode, refresh: true });
+}
+
+// A locking read is filtered by the policy for updates too: a row that can be read alone is visible and forbidden, not absent.
+async function refuseUnlocked<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string): Promise<never> {
+  if (await find(ctx, entity, id, null)) throw fail('resource_forbidden');
+  return notFound();
 }
 
 function visibleFilter<E extends object>(ctx: Scoped, entity: EntityClass<E>): object {
   if (isUnbounded(ctx.caller)) return {};
   const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(ctx.em, entity);
-  const workspaceIds = visibleWorkspaces(ctx.caller);
-  const workspace = workspaceIds === null ? {} : { workspaceId: { $in: hasOptionalWorkspace ? [null, ...workspaceIds] : workspaceIds } };
-  const own = { organizationId: organizationOf(ctx.caller), ...workspace };
+  const workspaceIds = workspacesOf(ctx.caller);
+  const inWorkspaces = { workspaceId: { $in: workspaceIds ?? [] } };
+  const inReach = hasOptionalWorkspace ? { $or: [{ workspaceId: null }, inWorkspaces] } : inWorkspaces;
+  const own = { organizationId: organizationOf(ctx.caller), ...(workspaceIds === null ? {} : inReach) };
 
   if (isScoped) return { $or: [{ scope: 'platform', isActive: true }, own] };
   if (hasPlatformRows) return { $or: [{ organizationId: null }, own] };
@@ -157,13 +155,7 @@ function refuseForbidden(ctx: Changing, found: object): void {
   const isPlatformRow = scope === 'platform' || organizationId === null;
   if (isPlatformRow) throw fail('resource_forbidden');
   if (workspaceId) return refuseRank(caller, workspaceId, floor);
-  if (visibleWorkspaces(caller) !== null) throw fail('resource_forbidden');
-}
-
-/** 403 when the caller's role in that workspace is below the operation's floor. */
-export function refuseRank(caller: Caller, workspaceId: string, floor: Role | null): void {
-  const role = caller.workspaces === 'all' ? caller.role : (caller.workspaces.get(workspaceId) ?? caller.role);
-  if (floor !== null && rankOf(role) < rankOf(floor)) throw fail('role_insufficient');
+  if (workspacesOf(caller) !== null) throw fail('resource_forbidden');
 }
 
 interface Shape {

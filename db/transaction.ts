@@ -2,6 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
 import type { Databases } from './orm.ts';
+import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
 import { run } from './sql.ts';
 import type { Outgoing, Unit } from './unit.ts';
 
@@ -40,21 +41,15 @@ export function organizationTenant(organizationId: string): TenantSettings {
 
 /** A caller's tenant. An operator narrowed by X-View-* is a caller of that organization or workspace. */
 export function tenantOf(caller: Caller): TenantSettings {
-  const workspaceIds = visibleWorkspaces(caller);
+  const workspaceIds = workspacesOf(caller);
 
   return {
-    organizationId: caller.view?.organizationId ?? caller.organizationId,
+    organizationId: organizationOf(caller),
     userId: caller.userId,
     workspaceIds: workspaceIds ?? [],
     hasAllWorkspaces: workspaceIds === null,
-    isOperator: caller.scope === 'platform' && caller.role === 'operator' && caller.view === null,
+    isOperator: isUnbounded(caller),
   };
-}
-
-/** The workspaces a caller sees in its organization; null means all of them. */
-export function visibleWorkspaces(caller: Caller): string[] | null {
-  if (caller.view?.workspaceId) return [caller.view.workspaceId];
-  return caller.workspaces === 'all' ? null : [...caller.workspaces.keys()];
 }
 
 /** Opens a transaction in a tenant, on a fork of its own; the five settings follow `begin` in one statement. */

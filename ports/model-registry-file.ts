@@ -120,7 +120,7 @@ function parse(read: () => string): unknown {
   try {
     return JSON.parse(read());
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'not JSON';
+    const code = error !== null && typeof error === 'object' && 'code' in error ? String(error.code) : 'not JSON';
     throw new Error(`LONGHAUL_MODEL_REGISTRY: cannot read the registry file (${code})`);
   }
 }

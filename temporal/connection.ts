@@ -17,6 +17,9 @@ export function openConnection({ address, apiKey, isTls }: TemporalAddress): Con
     address,
     ...(apiKey ? { apiKey } : {}),
     ...(isTls || apiKey ? { tls: true } : {}),
+    // No retries beneath us: outbox, reconciler and schedules try again by themselves, a call that fails fast is theirs sooner,
+    // and the SDK's own retry throws out of a timer when the connection is closed meanwhile.
+    interceptors: [],
     channelArgs: {
       'grpc.initial_reconnect_backoff_ms': 200,
       'grpc.min_reconnect_backoff_ms': 200,

@@ -134,9 +134,9 @@ async function activateLines(deps: ReconcilerDeps, counts: Counts): Promise<void
 async function activateLine({ db, dispatch }: ReconcilerDeps, conversation: FreeConversation): Promise<boolean> {
   const tenant = workspaceTenant(conversation.organizationId, conversation.workspaceId);
   const { value, outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
-    const { activeRunId } = await lockConversation(unit, conversation.id);
+    const locked = await lockConversation(unit, conversation.id);
 
-    return activeRunId ? null : activateNext(unit, conversation.id);
+    return locked && !locked.active_run_id ? activateNext(unit, conversation.id) : null;
   });
 
   await dispatch(outgoing);

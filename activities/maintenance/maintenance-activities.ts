@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { sweepIdempotency } from '../../db/http/idempotency-sweep.ts';
+import { sweepIdempotencyKeys } from '../../db/http/idempotency.ts';
 import type { Databases } from '../../db/orm.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/scope.ts';
@@ -30,7 +30,7 @@ export function createMaintenanceActivities({ db, log, reconciler }: Maintenance
 
   return {
     reconcileRuns: () => reconciler.pass(cancellationSignal()),
-    sweepIdempotency: () => sweepAll('idempotency', (limit) => sweep(db, (em) => sweepIdempotency(em, limit))),
+    sweepIdempotency: () => sweepAll('idempotency', (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit))),
     sweepOutbox: () => sweepAll('outbox', (limit) => sweep(db, (em) => sweepOutbox(em, limit))),
   };
 }

@@ -21,7 +21,7 @@ export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, 
   const usage = bucketUsage(part.usage, { reasoningInOutput: request.model.reasoningInOutput, prompt: request, outputText: relay.outputText });
   const end = readEnd(part, relay);
 
-  if (end === 'StreamCut') throw toModelError({ kind: 'garbled' }, { ...contextOf(call), usage });
+  if (end === 'StreamCut') throw toModelError({ kind: 'garbled' }, { ...contextOf(call), usage: relay.hasBegun ? usage : null });
   if (end === 'ContentRefused') {
     throw new ModelError(end, { message: 'the model provider withheld the answer (content filter)', providerCode: part.finishReason.raw ?? null, providerRequestId: call.requestId, usage });
   }

@@ -139,9 +139,8 @@ export function readProviderFault(error: unknown): ProviderFault {
   if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error)) return { kind: 'refused_request' };
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error)) return { kind: 'garbled' };
 
-  const fields = errorFields(error);
-  if (fields) return { kind: 'told', ...fields };
-  return { kind: 'garbled' };
+  const fields = error instanceof Error ? null : errorFields(error); // an Error is the adapter's own: it could not read the answer
+  return fields ? { kind: 'told', ...fields } : { kind: 'garbled' };
 }
 
 function apiFault(error: APICallError): ProviderFault {
@@ -150,7 +149,7 @@ function apiFault(error: APICallError): ProviderFault {
   if (error.statusCode < 400) return { kind: 'garbled' };
 
   const headers = error.responseHeaders ?? {};
-  const fields = errorFields(error.data ?? parsed(error.responseBody));
+  const fields = errorFields(parsed(error.responseBody)) ?? errorFields(error.data);
   return { kind: 'http', status: error.statusCode, headers, requestId: requestIdOf(headers), code: fields?.code ?? null, message: fields?.message ?? '' };
 }
 
@@ -172,8 +171,8 @@ function errorFields(value: unknown): ErrorFields | null {
 }
 
 function networkCode(cause: unknown): string | null {
-  for (let at = cause; at instanceof Error; at = at.cause) {
-    if ('code' in at && typeof at.code === 'string') return at.code;
+  for (let at = record(cause), depth = 0; at && depth < 5; at = record(at['cause']), depth++) {
+    if (typeof at['code'] === 'string') return at['code'];
   }
 
   return null;

@@ -32,7 +32,7 @@ function withoutEchoes(message: string, prompt: string): string {
     if (at < copied || !flat.includes(message.slice(at, at + windowSize))) continue;
     const start = Math.max(copied, at - stride);
     const end = endOfEcho(message, flat, at);
-    result += `${message.slice(copied, start)}[…]`;
+    result += start === copied && copied > 0 ? '' : `${message.slice(copied, start)}[…]`;
     copied = end;
   }
 

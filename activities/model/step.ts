@@ -1,13 +1,13 @@
 import type { ResolvedModel } from '../../ports/models.ts';
 import { ModelAborted, ModelError } from './errors.ts';
-import { streamExtractive } from './extractive.ts';
+import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt.ts';
 import { readProviderFault, type ProviderPart, type Providers } from './providers.ts';
-import { createRelay, type Relay } from './relay.ts';
+import { Relay } from './relay.ts';
 import { toModelError } from './signals.ts';
 import { estimateUsage, type TokenUsage } from './usage.ts';
-import { createWatch, type Watch } from './watch.ts';
+import { Watch } from './watch.ts';
 
 export interface ModelStepRequest {
   readonly model: ResolvedModel;
@@ -53,8 +53,8 @@ export async function* streamModelStep(deps: { readonly providers: Providers }, 
     return;
   }
 
-  const watch = createWatch(request.signal, request.model);
-  const relay = createRelay(request.model.adapter);
+  const watch = new Watch(request.signal, request.model);
+  const relay = new Relay(request.model.adapter);
   const call: ProviderCall = { request, relay, watch, requestId: null };
   try {
     const stream = await watch.waitFor(deps.providers.open(request, watch.signal));

@@ -1,78 +1,80 @@
 import { ModelError } from './errors.ts';
 
-/** Ends a call that stays silent for too long, or that its caller gives up. */
-export interface Watch {
-  /** Aborted when the call must end; its reason says why. */
-  readonly signal: AbortSignal;
-  /** Why the call was ended from here: a ModelError, or the reason of the caller's signal. */
-  readonly stopped: { readonly reason: unknown } | null;
-  /** Waits for the provider; only this time counts as its silence. Rejects as soon as the call is stopped. */
-  waitFor<T>(answer: Promise<T>): Promise<T>;
-  /** Something came: from now on the gap between parts counts. */
-  progress(): void;
-  /** Ends the request if it is still open, and the timers. */
-  close(): void;
-}
-
 export interface Patience {
   readonly firstTokenS: number;
   readonly idleS: number;
 }
 
-export function createWatch(callerSignal: AbortSignal, patience: Patience): Watch {
-  const controller = new AbortController();
-  let stopped: { reason: unknown } | null = null;
-  let isWaiting = false;
-  let hasBegun = false;
-  let rejectWaiting: (error: Error) => void = () => undefined;
+/** Ends a call that stays silent for too long, or that its caller gives up. Lives as long as the call. */
+export class Watch {
+  /** Why the call was ended from here: a ModelError, or the reason of the caller's signal. */
+  stopped: { readonly reason: unknown } | null = null;
+  readonly #controller = new AbortController();
+  readonly #callerSignal: AbortSignal;
+  readonly #patience: Patience;
+  #timer: NodeJS.Timeout;
+  #isWaiting = false;
+  #hasBegun = false;
+  #interrupt: (error: Error) => void = () => undefined;
 
-  function stop(reason: unknown): void {
-    if (stopped) return;
-    stopped = { reason };
-    rejectWaiting(new Error('stopped'));
-    controller.abort(new DOMException('the call was ended', 'AbortError'));
+  constructor(callerSignal: AbortSignal, patience: Patience) {
+    this.#callerSignal = callerSignal;
+    this.#patience = patience;
+    this.#timer = setTimeout(this.#onSilence, patience.firstTokenS * 1_000);
+    callerSignal.addEventListener('abort', this.#onAbort, { once: true });
+    if (callerSignal.aborted) this.#onAbort();
   }
 
-  const onAbort = () => stop(callerSignal.reason);
-  const onSilence = () => {
-    if (!isWaiting) return; // the consumer takes its time, not the provider
-    const message = hasBegun ? `the model sent nothing for ${patience.idleS} s` : `the model did not begin to answer within ${patience.firstTokenS} s`;
-    stop(new ModelError('StreamIdle', { message }));
-  };
-  let timer = setTimeout(onSilence, patience.firstTokenS * 1_000);
-  callerSignal.addEventListener('abort', onAbort, { once: true });
-  if (callerSignal.aborted) onAbort();
+  /** Aborted when the call must end. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
 
-  return {
-    signal: controller.signal,
-    get stopped() {
-      return stopped;
-    },
-    async waitFor(answer) {
-      isWaiting = true;
-      try {
-        return await new Promise((resolve, reject) => {
-          rejectWaiting = reject;
-          if (stopped) reject(new Error('stopped'));
-          answer.then(resolve, reject);
-        });
-      } finally {
-        isWaiting = false;
-      }
-    },
-    progress() {
-      if (hasBegun) {
-        timer.refresh();
-        return;
-      }
-      hasBegun = true;
-      clearTimeout(timer);
-      timer = setTimeout(onSilence, patience.idleS * 1_000);
-    },
-    close() {
-      clearTimeout(timer);
-      callerSignal.removeEventListener('abort', onAbort);
-      controller.abort(new DOMException('the call has ended', 'AbortError'));
-    },
+  /** Waits for the provider; only this time counts as its silence. Rejects as soon as the call is stopped. */
+  async waitFor<T>(answer: Promise<T>): Promise<T> {
+    this.#isWaiting = true;
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        this.#interrupt = reject;
+        if (this.stopped) reject(new Error('stopped'));
+        answer.then(resolve, reject);
+      });
+    } finally {
+      this.#isWaiting = false;
+    }
+  }
+
+  /** Something came: from now on the gap between parts counts. */
+  progress(): void {
+    if (this.#hasBegun) {
+      this.#timer.refresh();
+      return;
+    }
+
+    this.#hasBegun = true;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(this.#onSilence, this.#patience.idleS * 1_000);
+  }
+
+  /** Ends the request if it is still open, and the timers. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#callerSignal.removeEventListener('abort', this.#onAbort);
+    this.#controller.abort(new DOMException('the call has ended', 'AbortError'));
+  }
+
+  readonly #onAbort = () => this.#stop(this.#callerSignal.reason);
+
+  readonly #onSilence = () => {
+    if (!this.#isWaiting) return; // the consumer takes its time, not the provider
+    const { firstTokenS, idleS } = this.#patience;
+    this.#stop(new ModelError('StreamIdle', { message: this.#hasBegun ? `the model sent nothing for ${idleS} s` : `the model did not begin to answer within ${firstTokenS} s` }));
   };
+
+  #stop(reason: unknown): void {
+    if (this.stopped) return;
+    this.stopped = { reason };
+    this.#interrupt(new Error('stopped'));
+    this.#controller.abort(new DOMException('the call was ended', 'AbortError'));
+  }
 }

@@ -22,12 +22,12 @@ export interface ActivityAbort {
 export interface AbortSources {
   readonly runId: string;
   readonly cancelBus: CancelBus;
-  /** Signal of the activity's frame writer: aborted with 'fenced', 'ended', 'cancelled' or a Failure. */
-  readonly writer?: AbortSignal;
+  /** Further signals, above all that of the activity's frame writer: aborted with 'fenced', 'ended', 'cancelled' or a Failure. */
+  readonly signals?: readonly AbortSignal[];
 }
 
 /** One signal out of all the ways in which an activity hears that it should stop; the fastest wins. */
-export function openAbort({ runId, cancelBus, writer }: AbortSources): ActivityAbort {
+export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): ActivityAbort {
   const context = Context.current();
   const controller = new AbortController();
   const closing = new AbortController();
@@ -43,7 +43,7 @@ export function openAbort({ runId, cancelBus, writer }: AbortSources): ActivityA
   };
 
   listen(context.cancellationSignal, () => abort(causeOfCancellation(context)));
-  if (writer) listen(writer, () => abort(causeOfWriter(writer), writer.reason instanceof Error ? writer.reason : undefined));
+  for (const signal of signals) listen(signal, () => abort(causeOfSignal(signal), signal.reason instanceof Error ? signal.reason : undefined));
   const stopListening = cancelBus.onCancelled((cancelled) => {
     if (cancelled === runId) abort('cancelled');
   });
@@ -65,7 +65,7 @@ function causeOfCancellation({ cancellationDetails }: Context): AbortCause {
   return 'cancelled';
 }
 
-function causeOfWriter({ reason }: AbortSignal): AbortCause {
+function causeOfSignal({ reason }: AbortSignal): AbortCause {
   if (reason === 'fenced') return 'fenced';
   return reason instanceof Error ? 'timeout' : 'cancelled';
 }

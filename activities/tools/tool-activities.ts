@@ -1,7 +1,7 @@
 import { cancelledEnd } from '../../db/runs/finish-run.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
 import { appendResult, claimCall, endCall, isOpen, isRepeatable, lockCall, readWholeOutput, type CallEnd, type CallState } from '../../db/runs/tool-calls.ts';
-import { readEgressPolicy } from '../../db/tenancy/egress-policy.ts';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { AgentRunActivities, RunToolInput, SettleToolInput } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
@@ -35,7 +35,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
   const claimed = await claim(deps, input);
   if (claimed === null) return;
 
-  const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId, signals: [] });
+  const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId });
   const outcome = await execute(deps, executor, claimed, abort.signal)
     .catch((error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
@@ -56,7 +56,7 @@ function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise
     if (call.attempt >= mostTries) throw workerLost();
 
     const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
-    const policy = await readEgressPolicy(unit, deps.env.allowHttp);
+    const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
     const attempt = await claimCall(unit, call);
     return { call, attempt, tool: tools.find((tool) => tool.toolId === call.tool_id) ?? null, policy };
   });

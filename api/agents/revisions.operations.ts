@@ -1,5 +1,5 @@
 import { Agent } from '../../db/agents/agent.entity.ts';
-import { readAgent } from '../../db/agents/agents.ts';
+import { readAgent, requireAgent } from '../../db/agents/agents.ts';
 import { insertRevision, listRevisionRows, readRevision, setActiveRevision } from '../../db/agents/revisions.ts';
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
@@ -22,8 +22,8 @@ export const revisionOperations = {
       view: AgentRevisionView,
     },
     async (ctx, { params }) => {
-      const agent = await readAgent(ctx, params.agent_id);
-      return mapPage(await listRevisionRows(ctx, agent.id, ctx.page), toAgentRevisionView);
+      await requireAgent(ctx, params.agent_id);
+      return mapPage(await listRevisionRows(ctx, params.agent_id, ctx.page), toAgentRevisionView);
     },
   ),
 
@@ -37,6 +37,7 @@ export const revisionOperations = {
       idempotent: true,
       resourceType: 'agent_revision',
       location: (view: { readonly agent_id: string; readonly id: string }) => `/agents/${view.agent_id}/revisions/${view.id}`,
+      example: { body: { document: { instructions: 'Answer in one sentence.', tools: [{ slug: 'web_fetch', max_calls: 5 }], limits: { max_steps: 10 } }, note: 'shorter answers' } },
       params: AgentParams,
       body: AgentRevisionCreate,
       view: AgentRevisionView,
@@ -46,6 +47,7 @@ export const revisionOperations = {
       const { document, problems } = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.document) }, revisionChecks(ctx.deps));
       refuseInvalid(problems, '/document');
       const { id } = await insertRevision(ctx, { agent, document, note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null });
+      ctx.audit({ resourceType: 'agent_revision', resourceId: id, label: agent.slug, organizationId: agent.organizationId, workspaceId: agent.workspaceId });
       return toAgentRevisionView(await readRevision(ctx, agent.id, id));
     },
   ),
@@ -60,10 +62,7 @@ export const revisionOperations = {
       params: AgentRevisionParams,
       view: AgentRevisionView,
     },
-    async (ctx, { params }) => {
-      const agent = await readAgent(ctx, params.agent_id);
-      return toAgentRevisionView(await readRevision(ctx, agent.id, params.revision_id));
-    },
+    async (ctx, { params }) => toAgentRevisionView(await readRevision(ctx, params.agent_id, params.revision_id)),
   ),
 
   activateAgentRevision: post(

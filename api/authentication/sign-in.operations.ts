@@ -64,11 +64,11 @@ export const signInOperations = {
       success: [204],
     },
     async (ctx) => {
-      const { sessionId } = ctx.caller;
+      const { sessionId, workspaceId } = ctx.caller;
 
       if (sessionId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
       await revokeSession(ctx, { sessionId, reason: 'logout' });
-      ctx.audit({ resourceType: 'session', resourceId: sessionId });
+      ctx.audit({ resourceType: 'session', resourceId: sessionId, workspaceId });
     },
   ),
 };

@@ -4,7 +4,7 @@ import type { Caller } from '../../db/caller.ts';
 import type { PageRequest } from '../../db/page.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
-import type { Deps } from './deps.ts';
+import type { AppDeps } from './deps.ts';
 
 /** What one mutation changed, for its audit entry; `mount` adds who, when and the action. */
 export interface AuditNote {
@@ -19,7 +19,7 @@ export interface AuditNote {
 /** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant. */
 export interface Ctx extends Unit {
   readonly caller: Caller;
-  readonly deps: Deps;
+  readonly deps: AppDeps;
   readonly log: Logger;
   readonly operationId: string;
   /** The floor of the operation, for rank rules in a granted workspace. */
@@ -64,7 +64,7 @@ export function reply<V>(view: V, options: ReplyOptions<V> = {}): Reply<V> {
 
 /** What `identify` may look at, before the transaction: everything is valid already. */
 export interface IdentifyRequest {
-  readonly deps: Deps;
+  readonly deps: AppDeps;
   readonly caller: Caller;
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;

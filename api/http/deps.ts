@@ -10,6 +10,10 @@ import type { Templates } from '../../ports/templates.ts';
 import type { TemporalGateway } from '../../ports/temporal-gateway.ts';
 import type { ApiEnv } from '../env.ts';
 import type { Hub } from '../streams/hub.ts';
+import type { Deprecation } from './deprecations.ts';
+import type { Documents } from './documents.ts';
+import type { Health } from './health.ts';
+import type { Metrics } from './metrics.ts';
 import type { Limits } from './rate-limit.ts';
 
 /** Everything a request may use, built once by `api/server.ts` (or a test) and handed to `buildApp`. */
@@ -31,4 +35,12 @@ export interface Deps {
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
   /** True once SIGTERM has been received. */
   readonly isDraining: () => boolean;
+}
+
+/** What `buildApp` adds for the handlers: parts that are made from the list of operations itself. */
+export interface AppDeps extends Deps {
+  readonly documents: Documents;
+  readonly deprecations: readonly Deprecation[];
+  readonly metrics: Metrics;
+  readonly health: Health;
 }

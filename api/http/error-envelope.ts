@@ -5,7 +5,7 @@ import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { unsupported } from './body.ts';
 import type { ErrorEnvelopeView } from './error.schema.ts';
 import { finishHeaders } from './headers.ts';
-import { scopeOf } from './scopes.ts';
+import { challengeOf } from './role-floor.ts';
 import { sortViolations } from './violations.ts';
 
 const problemType = 'application/problem+json; charset=utf-8';
@@ -45,7 +45,7 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
 
   reply.code(failure.status).headers(failure.headers);
   if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS));
-  const challenge = challengeOf(publicUrl, request, failure);
+  const challenge = challengeFor(publicUrl, request, failure);
   if (challenge && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', challenge);
   reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', problemType).header('cache-control', 'no-store');
 
@@ -59,18 +59,12 @@ function retryAfterOf(failure: Failure): number | null {
   return failure.code === 'idempotency_in_progress' || failure.code === 'rate_limited' ? 1 : null;
 }
 
-/** RFC 6750 §3: on every 401, and on 403 for a scope. */
-function challengeOf(publicUrl: string, request: FastifyRequest, failure: Failure): string | null {
+/** On every 401, and on 403 for a scope; what `authenticate` and `checkFloor` set themselves stays. */
+function challengeFor(publicUrl: string, request: FastifyRequest, failure: Failure): string | null {
   if (failure.status !== 401 && failure.code !== 'scope_insufficient') return null;
-  const operation = request.state?.operation;
-  const scope = operation ? scopeOf(operation) : null;
   const hasCredential = request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined;
   const error = failure.code === 'scope_insufficient' ? 'insufficient_scope' : hasCredential ? 'invalid_token' : null;
-
-  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`];
-  if (scope) parts.push(`scope="${scope}"`);
-  if (error) parts.push(`error="${error}"`);
-  return `Bearer ${parts.join(', ')}`;
+  return challengeOf(publicUrl, request.state?.operation ?? null, error);
 }
 
 function fromFastify(error: FastifyError): Failure {

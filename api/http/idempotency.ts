@@ -2,11 +2,11 @@ import type { Caller } from '../../db/caller.ts';
 import {
   releaseKey, removeExpiredKey, reserveKey, settleStandIn, storeReply, takeOverLease, type IdempotencyRow, type IdempotencyScope, type StoredReply,
 } from '../../db/http/idempotency.ts';
-import { openSealed, seal } from '../../db/tenancy/envelope.ts';
-import { tenantOf, transact, type UnitOptions } from '../../db/transaction.ts';
+import { keyIdOf, open, seal } from '../../db/tenancy/envelope.ts';
+import { transact, type UnitOptions } from '../../db/scope.ts';
 import type { Unit } from '../../db/unit.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
-import type { Deps } from './deps.ts';
+import type { AppDeps } from './deps.ts';
 import { toEnvelope } from './error-envelope.ts';
 import { fingerprintOf } from './idempotency-key.ts';
 import type { RegisteredOperation } from './operation.ts';
@@ -22,11 +22,13 @@ export interface Reservation {
 
 export type Claim = { readonly kind: 'mine'; readonly reservation: Reservation } | { readonly kind: 'replay'; readonly reply: Rendered };
 
+/** The request that wants a key; the row is read and written in its own tenant. */
 interface Claiming {
-  readonly deps: Deps;
+  readonly deps: AppDeps;
   readonly operation: RegisteredOperation;
   readonly caller: Caller;
   readonly options: UnitOptions;
+  readonly input: ParsedInput;
 }
 
 const storedRefusals = new Set([402, 404, 409, 410, 412, 423]);
@@ -35,10 +37,10 @@ const refusalType = 'application/problem+json; charset=utf-8';
 const mostTries = 5;
 
 /** Reserves the request's key in a transaction of its own, or finds the reply to repeat; a rival that is still at it is 409. */
-export async function claimKey(claiming: Claiming, input: ParsedInput, key: string): Promise<Claim | null> {
+export async function claimKey(claiming: Claiming, key: string): Promise<Claim | null> {
   const scope = scopeOfKey(claiming, key);
   if (!scope) return null;
-  const fingerprint = fingerprintOf(claiming.deps.keys.idempotencyKey.secret, input);
+  const fingerprint = fingerprintOf(claiming.deps.keys.idempotencyKey.secret, claiming.input);
 
   for (let tries = 0; tries < mostTries; tries += 1) {
     const { value } = await transact(claiming.deps.db, claiming.options, (unit) => attempt(claiming, unit, scope, fingerprint));
@@ -48,8 +50,8 @@ export async function claimKey(claiming: Claiming, input: ParsedInput, key: stri
 }
 
 /** Stores a success in the handler's own transaction; 409 when the lease went to another meanwhile, so that all of it rolls back. */
-export async function storeSuccess(unit: Unit, reservation: Reservation, reply: Rendered, isFinal: boolean): Promise<void> {
-  const isStored = await storeReply(unit.em, reservation.id, reservation.lease, await toStored(unit, reservation, reply), isFinal);
+export async function storeSuccess(claiming: Pick<Claiming, 'deps'>, unit: Unit, reservation: Reservation, reply: Rendered, isFinal: boolean): Promise<void> {
+  const isStored = await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming, unit, reservation, reply), isFinal);
   if (!isStored) throw fail('idempotency_in_progress', { retryAfterS: 1 });
 }
 
@@ -60,7 +62,7 @@ export async function settleRefusal(claiming: Claiming, reservation: Reservation
     if (!isStored) return releaseKey(unit.em, reservation.id, reservation.lease);
     const envelope = toEnvelope(failure, { publicUrl: claiming.deps.env.publicUrl, correlationId: claiming.options.correlationId });
     const reply: Rendered = { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
-    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(unit, reservation, reply), true);
+    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming, unit, reservation, reply), true);
   });
 }
 
@@ -68,7 +70,7 @@ export async function settleRefusal(claiming: Claiming, reservation: Reservation
 export async function settleFinal(claiming: Claiming, reservation: Reservation, reply: Rendered | null): Promise<void> {
   await quietly(claiming, async (unit) => {
     if (!reply) return settleStandIn(unit.em, reservation.id, reservation.lease);
-    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(unit, reservation, reply), true);
+    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming, unit, reservation, reply), true);
   });
 }
 
@@ -82,10 +84,10 @@ async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, 
     return null;
   }
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
-  if (found.state === 'done') return { kind: 'replay', reply: await toReply(unit, found) };
+  if (found.state === 'done') return { kind: 'replay', reply: await toReply(claiming, unit, found) };
   if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
   // The holder died after its commit: what it stored stands.
-  if (found.status !== null) return { kind: 'replay', reply: await toReply(unit, found) };
+  if (found.status !== null) return { kind: 'replay', reply: await toReply(claiming, unit, found) };
 
   const lease = await takeOverLease(unit.em, found.id, found.leaseUntil);
   return lease ? mine(claiming, found, lease) : null;
@@ -110,24 +112,25 @@ function scopeOfKey({ operation, caller, options }: Claiming, key: string): Idem
   };
 }
 
-async function toStored(unit: Unit, reservation: Reservation, reply: Rendered): Promise<StoredReply> {
+async function toStored(claiming: Pick<Claiming, 'deps'>, unit: Unit, reservation: Reservation, reply: Rendered): Promise<StoredReply> {
   const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => keptHeaders.includes(name)));
   const body = Buffer.from(reply.body ?? '');
   if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null };
 
-  const sealed = await seal(unit, aadOf(reservation.id), body);
-  return { status: reply.status, headers, body: sealed.envelope, bodyKeyId: sealed.keyId };
+  const envelope = await seal(unit.em, claiming.deps.keys, bindingOf(unit, reservation.id), body);
+  return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope) };
 }
 
-async function toReply(unit: Unit, row: IdempotencyRow): Promise<Rendered> {
+async function toReply(claiming: Claiming, unit: Unit, row: IdempotencyRow): Promise<Rendered> {
   const stored = row.body ?? Buffer.alloc(0);
-  const body = row.bodyKeyId === null ? stored : await openSealed(unit, aadOf(row.id), stored);
+  const body = row.bodyKeyId === null ? stored : await open(unit.em, claiming.deps.keys, bindingOf(unit, row.id), stored);
   const status = row.status ?? 200;
   return { status, headers: { ...row.headers, 'idempotency-replayed': 'true' }, body: status === 204 ? null : body.toString() };
 }
 
-function aadOf(id: string): string {
-  return `idempotency_keys:${id}`;
+/** Ties a sealed reply to its row: moved to another, it opens no more. */
+function bindingOf(unit: Unit, id: string) {
+  return { organizationId: unit.tenant.organizationId, aad: ['idempotency_keys', id] };
 }
 
 async function quietly(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {
@@ -136,9 +139,4 @@ async function quietly(claiming: Claiming, work: (unit: Unit) => Promise<void>):
   } catch (error) {
     claiming.deps.log.warn({ err: error, correlation_id: claiming.options.correlationId }, 'idempotency row not settled');
   }
-}
-
-/** The settings under which a caller's keys are read and written: those of its transaction. */
-export function claimingFor(deps: Deps, operation: RegisteredOperation, caller: Caller, options: Omit<UnitOptions, 'tenant'>): Claiming {
-  return { deps, operation, caller, options: { ...options, tenant: tenantOf(caller) } };
 }

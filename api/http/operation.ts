@@ -3,7 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Page } from '../../db/page.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import type { Ctx, IdentifyRequest, Reply } from './context.ts';
-import type { Deps } from './deps.ts';
+import type { AppDeps } from './deps.ts';
 
 export { Reply, reply, type AuditNote, type Ctx, type IdentifyRequest, type ReplyOptions } from './context.ts';
 
@@ -27,7 +27,7 @@ export interface CommonSpec {
   /** A scope of the credential, `{area}:read` or `{area}:write`; null needs none. Default by area and audit action. */
   readonly scope?: string | null;
   /** Another credential than those of the platform admits too, as nobody (the scrape token of `/metrics`). */
-  readonly ownCredential?: (deps: Deps, request: FastifyRequest) => boolean;
+  readonly ownCredential?: (deps: AppDeps, request: FastifyRequest) => boolean;
   /** `any`: public documents and OAuth endpoints, readable from every origin without credentials. */
   readonly cors?: 'any';
   /** Not counted by any rate limit (probes). */

@@ -1,3 +1,4 @@
+import type { Role } from '../../workflows/contracts/access.ts';
 import type { RegisteredOperation } from './operation.ts';
 
 /** First part of a scope by area; an area that is not here needs none. */
@@ -44,6 +45,6 @@ export function credentialsOf(operation: RegisteredOperation): readonly Credenti
 }
 
 /** Whether the floor is a role, so that a platform credential is demanded. */
-export function isRoleAccess(operation: RegisteredOperation): boolean {
+export function isRoleAccess<O extends Pick<RegisteredOperation, 'access'>>(operation: O): operation is O & { readonly access: Role } {
   return operation.access !== 'none' && operation.access !== 'ingress' && operation.access !== 'oauth-client' && operation.access !== 'registration-token';
 }

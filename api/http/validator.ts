@@ -29,6 +29,13 @@ const common: Options = {
   keywords: ['x-id-of', 'x-extensible-enum'],
 };
 
+/** Ajv reads the errors of a keyword from the function itself. */
+const checkFreeObject: { (isFree: boolean, value: unknown): boolean; errors?: Partial<ErrorObject>[] } = (isFree, value) => {
+  const fault: BoundFault | null = isFree ? faultOfFreeObject(value) : null;
+  checkFreeObject.errors = fault ? [fault] : [];
+  return fault === null;
+};
+
 const first = withKeywords(new Ajv2020({ ...common, allErrors: false }));
 const all = withKeywords(new Ajv2020({ ...common, allErrors: true, useDefaults: false }));
 
@@ -64,10 +71,3 @@ function withKeywords(ajv: Ajv2020): Ajv2020 {
   ajv.addKeyword({ keyword: 'x-free-object', type: 'object', errors: true, validate: checkFreeObject });
   return ajv;
 }
-
-/** Ajv reads the errors of a keyword from the function itself. */
-const checkFreeObject: { (isFree: boolean, value: unknown): boolean; errors?: Partial<ErrorObject>[] } = (isFree, value) => {
-  const fault: BoundFault | null = isFree ? faultOfFreeObject(value) : null;
-  checkFreeObject.errors = fault ? [fault] : [];
-  return fault === null;
-};

@@ -90,6 +90,7 @@ export const ToolCreate = Type.Unsafe<Type.Static<typeof ToolCreateFields>>({
   $id: 'ToolCreate',
   allOf: creatableToolKinds.map((kind) => ({
     if: { type: 'object', properties: { kind: { const: kind } }, required: ['kind'] },
+    // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
     then: { type: 'object', properties: { config: configSchemas[kind] }, ...(kind === 'web_fetch' ? {} : { required: ['config'] }) },
   })),
 });

@@ -2,6 +2,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { hasCode, SetupError } from '../setup-error.ts';
 
 /** What to run as a child of this process. */
 export interface ChildCommand {
@@ -26,31 +27,35 @@ export interface Child {
   isAlive(): boolean;
 }
 
-/** Starts the command in a process group of its own, so that Ctrl-C reaches only its launcher, which then stops its children in order. */
+/**
+ * Starts the command in a process group of its own, so that Ctrl-C reaches only its launcher, which then stops its children in order.
+ * @throws SetupError when it can't be run at all.
+ */
 export function startChild(command: ChildCommand): Child {
-  const argv = [...(command.userPrefix ?? []), ...deathPrefix(command.deathSignal), command.file, ...command.args];
+  const [file = command.file, ...args] = [...(command.userPrefix ?? []), ...deathPrefix(command.deathSignal), command.file, ...command.args];
   const log = openLog(command.logFile);
 
   try {
-    const child = spawn(argv[0] ?? command.file, argv.slice(1), { cwd: command.cwd, env: command.env, stdio: ['ignore', log, log], detached: true });
-    let isAlive = child.pid !== undefined;
+    const child = spawn(file, args, { cwd: command.cwd, env: command.env, stdio: ['ignore', log, log], detached: true });
+    let isAlive = true;
     const ended = new Promise<string>((resolve) => {
       child.once('error', (error) => resolve(error.message));
       child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`));
     });
     void ended.then(() => (isAlive = false));
 
-    return { name: command.name, pid: child.pid ?? -1, ended, isAlive: () => isAlive };
+    if (child.pid === undefined) throw new SetupError(`${command.name}: ${file} can't be run`);
+    return { name: command.name, pid: child.pid, ended, isAlive: () => isAlive };
   } finally {
     closeSync(log);
   }
 }
 
 /** Sends the signal, waits for the end, and kills what has not ended after `graceMs`. */
-export async function stopChild(child: Child, { signal, graceMs }: { signal: NodeJS.Signals; graceMs: number }): Promise<void> {
+export async function stopChild(child: Child, { stopSignal, graceMs }: { readonly stopSignal: NodeJS.Signals; readonly graceMs: number }): Promise<void> {
   if (!child.isAlive()) return;
 
-  sendSignal(child.pid, signal);
+  sendSignal(child.pid, stopSignal);
   const hasEnded = await Promise.race([child.ended.then(() => true), sleep(graceMs, false, { ref: false })]);
   if (hasEnded) return;
 
@@ -61,7 +66,10 @@ export async function stopChild(child: Child, { signal, graceMs }: { signal: Nod
 /** Runs a command that ends by itself; `code` is null when it could not be started. */
 export function runToEnd(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
-    const child = spawn(argv[0] ?? '', argv.slice(1), { stdio: ['ignore', 'pipe', 'pipe'], env: { ...env } });
+    const child = spawn(argv[0] ?? '', argv.slice(1), {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env },
+    });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -76,12 +84,13 @@ export function lastLines(logFile: string, count = 12): string {
   return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-count).join('\n');
 }
 
-/** Signals a process that may be gone already. */
+/** Signals one process, which may be gone already. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  if (!Number.isInteger(pid) || pid <= 1) throw new Error(`${pid} is not one process`);
   try {
     process.kill(pid, signal);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
+    if (!hasCode(error, 'ESRCH')) throw error;
   }
 }
 
@@ -91,7 +100,9 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
  */
 export function identityOf(pid: number): string | null {
   if (process.platform !== 'linux') {
-    const { stdout, status } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' });
+    const { stdout, status } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+    });
     return status === 0 ? stdout.trim() : null;
   }
 

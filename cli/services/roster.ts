@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { SetupError } from '../setup-error.ts';
 import type { State } from '../state.ts';
 import { type Child, identityOf, sendSignal } from './child.ts';
 
@@ -49,7 +50,16 @@ export async function endLeftovers(state: State): Promise<void> {
   while (living().length > 0 && Date.now() < deadline) await sleep(50);
 
   for (const { pid } of living()) sendSignal(pid, 'SIGKILL');
-  while (living().length > 0) await sleep(20);
+  const lastMoment = Date.now() + 5000;
+  while (living().length > 0) {
+    if (Date.now() > lastMoment)
+      throw new SetupError(
+        `Processes of an earlier start can't be ended: ${living()
+          .map(({ name, pid }) => `${name} (${pid})`)
+          .join(', ')}.`,
+      );
+    await sleep(20);
+  }
 }
 
 function recordedChildren(value: unknown): { name: string; pid: number; identity: string }[] {
@@ -57,6 +67,11 @@ function recordedChildren(value: unknown): { name: string; pid: number; identity
 
   return value.filter(
     (entry): entry is { name: string; pid: number; identity: string } =>
-      typeof entry === 'object' && entry !== null && typeof entry.name === 'string' && Number.isInteger(entry.pid) && entry.pid > 1 && typeof entry.identity === 'string',
+      typeof entry === 'object' &&
+      entry !== null &&
+      typeof entry.name === 'string' &&
+      Number.isInteger(entry.pid) &&
+      entry.pid > 1 &&
+      typeof entry.identity === 'string',
   );
 }

@@ -34,7 +34,7 @@ export function plainEnv(env: ServiceEnv): Record<string, string> {
     HOME: env['HOME'] ?? '/',
     USER: env['USER'] ?? 'longhaul',
     TMPDIR: env['TMPDIR'] ?? '/tmp',
-    LC_ALL: 'C.UTF-8',
+    LC_ALL: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8',
     TZ: 'UTC',
   };
 }

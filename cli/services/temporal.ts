@@ -1,13 +1,11 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { searchAttributeNames } from '../../temporal/search-attributes.ts';
 import { choosePort } from './ports.ts';
 import { createRestartable } from './restartable.ts';
 import { type LocalService, plainEnv, type ServiceContext } from './service.ts';
 
 const dynamicConfigFile = join(import.meta.dirname, '../../temporal/dynamic-config.yaml');
-
-/** Custom search attributes of the namespace, all of type Keyword. For operators only. */
-export const searchAttributes = ['OrganizationId', 'WorkspaceId', 'AgentId', 'RunKind', 'SourceId'] as const;
 
 export const defaultNamespace = 'longhaul';
 
@@ -33,7 +31,14 @@ export async function localTemporal(context: ServiceContext): Promise<LocalServi
       command: {
         name: 'temporal',
         file: binaries.temporal,
-        args: serverArgs({ port, httpPort, metricsPort, namespace, file: join(folder, 'temporal.db'), isEphemeral }),
+        args: serverArgs({
+          port,
+          httpPort,
+          metricsPort,
+          namespace,
+          file: join(folder, 'temporal.db'),
+          isEphemeral,
+        }),
         env: plainEnv(env),
         cwd: state.dir,
         logFile: state.path('logs', 'temporal.log'),
@@ -66,7 +71,7 @@ function serverArgs({ port, httpPort, metricsPort, namespace, file, isEphemeral 
   const network = ['--headless', '--ip', '127.0.0.1', '--port', port, '--http-port', httpPort, '--metrics-port', metricsPort].map(String);
   // A write-ahead log takes twice the starts per second of the default journal (137/s to 66/s on two cores), as safely.
   const store = ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', `synchronous=${isEphemeral ? 'off' : 'full'}`];
-  const attributes = searchAttributes.flatMap((name) => ['--search-attribute', `${name}=Keyword`]);
+  const attributes = searchAttributeNames.flatMap((name) => ['--search-attribute', `${name}=Keyword`]);
   const values = Object.entries(readDynamicConfig()).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]);
 
   return ['server', 'start-dev', ...network, ...store, '--namespace', namespace, '--log-level', 'warn', ...attributes, ...values];
@@ -88,7 +93,9 @@ export function readDynamicConfig(): Record<string, string> {
 }
 
 async function isNamespaceReady({ http, namespace }: TemporalAddress): Promise<boolean> {
-  const response = await fetch(`http://${http}/api/v1/namespaces/${namespace}`, { signal: AbortSignal.timeout(2000) });
+  const response = await fetch(`http://${http}/api/v1/namespaces/${namespace}`, {
+    signal: AbortSignal.timeout(2000),
+  });
   await response.body?.cancel();
   return response.ok;
 }

@@ -10,6 +10,7 @@ const schema = defineEntity({
   rowLevelSecurity: 'force',
   policies: tenantPolicies('agent_revisions', 'child'),
   indexes: [...tenantIndexes('agent_revisions'), uniqueIndex('agent_revisions', 'number', '(agent_id, number)')],
+  uniques: [{ name: 'agent_revisions_agent_key', properties: ['id', 'agentId'] }],
   properties: {
     id: idColumn(),
     agentId: uuidColumn(),

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import { createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { scopeCheck, scopedIndexes, slugIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -25,7 +25,7 @@ const schema = defineEntity({
     avatarPreset: p.enum(avatarPresets).strictNullable(),
     imageUrl: p.text().strictNullable(),
     isActive: p.boolean().default(true),
-    attributes: p.json<Record<string, unknown>>().default('{}'),
+    attributes: jsonColumn<Record<string, unknown>>(() => ({})),
     activeRevisionId: uuidColumn().strictNullable(),
     createdByUserId: uuidColumn().strictNullable(),
     rowVersion: versionColumn(),

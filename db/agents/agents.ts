@@ -2,9 +2,9 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Viewer } from '../scope.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { avatarPresets } from './agent.entity.ts';
+import { Agent, type avatarPresets } from './agent.entity.ts';
 import type { AgentRevisionRow } from './revisions.ts';
 
 /** An agent as it is read; the last two only on detail. */
@@ -43,8 +43,8 @@ const activeRevision = `(select jsonb_build_object('id', v.id, 'agent_id', v.age
   from agent_revisions v where v.id = a.active_revision_id) as active_revision`;
 
 /** One agent that the caller sees, with its active revision and the count of its revisions. Throws 404. */
-export async function readAgent(ctx: Viewer, agentId: string): Promise<AgentRow> {
-  const visible = visibleTo(ctx, 'a', 'scoped');
+export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow> {
+  const visible = visibleTo(ctx, Agent, 'a');
   const found = await row<AgentRow>(
     ctx.em,
     `select ${columns}, ${activeRevision}, (select count(*)::int from agent_revisions n where n.agent_id = a.id) as revision_count
@@ -55,9 +55,16 @@ export async function readAgent(ctx: Viewer, agentId: string): Promise<AgentRow>
   return found;
 }
 
+/** Throws 404 unless the caller sees the agent: the parent of a list. */
+export async function requireAgent(ctx: Scoped, agentId: string): Promise<void> {
+  const visible = visibleTo(ctx, Agent, 'a');
+  const found = await row(ctx.em, `select a.id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [agentId, ...visible.params]);
+  if (!found) throw fail('not_found');
+}
+
 /** Agents that the caller sees, newest first. */
-export function listAgentRows(ctx: Viewer, filters: AgentFilters, page: PageRequest): Promise<Page<AgentRow>> {
-  const visible = visibleTo(ctx, 'a', 'scoped');
+export function listAgentRows(ctx: Scoped, filters: AgentFilters, page: PageRequest): Promise<Page<AgentRow>> {
+  const visible = visibleTo(ctx, Agent, 'a');
   const where = ['a.deleted_at is null', visible.sql];
   const params: unknown[] = [...visible.params];
   if (filters.q !== undefined) {

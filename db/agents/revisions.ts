@@ -5,8 +5,10 @@ import type { Actor } from '../caller.ts';
 import { newId } from '../ids.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { Agent } from './agent.entity.ts';
 import type { RevisionDocument } from './revision-document.ts';
 
 export interface RevisionActor {
@@ -91,13 +93,14 @@ export async function setActiveRevision(unit: Unit, agentId: string, revisionId:
 
 const listColumns = 'v.id, v.agent_id, v.number, coalesce(v.id = a.active_revision_id, false) as is_active, v.document_hash, v.note, v.created_by, v.created_at';
 
-/** One revision of an agent that the caller has been shown. Throws 404, also for another agent's. */
-export async function readRevision(unit: Pick<Unit, 'em'>, agentId: string, revisionId: string): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
+/** One revision of an agent that the caller sees. Throws 404, also for another agent's. */
+export async function readRevision(ctx: Scoped, agentId: string, revisionId: string): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
+  const visible = visibleTo(ctx, Agent, 'a');
   const found = await row<AgentRevisionRow & { document: RevisionDocument }>(
-    unit.em,
-    `select ${listColumns}, v.document
-       from agent_revisions v join agents a on a.id = v.agent_id where v.id = ? and v.agent_id = ?`,
-    [revisionId, agentId],
+    ctx.em,
+    `select ${listColumns}, v.document from agent_revisions v join agents a on a.id = v.agent_id
+      where v.id = ? and v.agent_id = ? and a.deleted_at is null and ${visible.sql}`,
+    [revisionId, agentId, ...visible.params],
   );
   if (!found) throw fail('not_found');
   return found;

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { bigintColumn, createdAtColumn, idColumn, uuidColumn } from '../columns.ts';
+import { bigintColumn, createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -32,7 +32,7 @@ const schema = defineEntity({
     resourceId: p.text().strictNullable(),
     resourceLabel: p.text().strictNullable(),
     outcome: p.enum(auditOutcomes).default('success'),
-    changes: p.json<Record<string, unknown>>().default('{}'),
+    changes: jsonColumn<Record<string, unknown>>(() => ({})),
     operationId: p.text().strictNullable(),
     correlationId: uuidColumn().strictNullable(),
     ip: p.text().strictNullable(),

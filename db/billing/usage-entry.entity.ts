@@ -48,7 +48,7 @@ const schema = defineEntity({
     currency: currencyColumn(),
     estimated: p.boolean().default(false),
     unpriced: p.boolean().default(false),
-    priceIds: uuidArrayColumn().default([]),
+    priceIds: uuidArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
     correlationId: uuidColumn().strictNullable(),
     createdAt: createdAtColumn(),
   },

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { timeColumn } from '../columns.ts';
+import { jsonColumn, timeColumn } from '../columns.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 const schema = defineEntity({
@@ -10,7 +10,7 @@ const schema = defineEntity({
   properties: {
     name: p.text().primary(),
     at: timeColumn(),
-    detail: p.json<Record<string, unknown>>().default('{}'),
+    detail: jsonColumn<Record<string, unknown>>(() => ({})),
   },
 });
 

@@ -30,15 +30,15 @@ export const gateGrants: Readonly<Record<string, readonly ('select' | 'insert' |
 function personOf(userId: string): string {
   return `(
     select jsonb_build_object(
-      'id', u.id, 'role', u.role, 'scope', u.scope, 'organizationId', u.organization_id, 'workspaceId', u.workspace_id,
-      'isActive', u.is_active and u.deleted_at is null and o.purged_at is null,
-      'isFactorRequired', coalesce(st.require_mfa, false),
-      'hasFactor', exists (select from totp_factors f where f.user_id = u.id and f.confirmed_at is not null),
-      'grants', coalesce((select jsonb_object_agg(g.workspace_id, g.role) from workspace_grants g where g.user_id = u.id), '{}'))
-    from users u
-    left join organizations o on o.id = u.organization_id
-    left join organization_settings st on st.organization_id = u.organization_id
-    where u.id = ${userId})`;
+      'id', person.id, 'role', person.role, 'scope', person.scope, 'organizationId', person.organization_id, 'workspaceId', person.workspace_id,
+      'isActive', person.is_active and person.deleted_at is null and home.purged_at is null,
+      'isFactorRequired', coalesce(rules.require_mfa, false),
+      'hasFactor', exists (select from totp_factors f where f.user_id = person.id and f.confirmed_at is not null),
+      'grants', coalesce((select jsonb_object_agg(g.workspace_id, g.role) from workspace_grants g where g.user_id = person.id), '{}'))
+    from users person
+    left join organizations home on home.id = person.organization_id
+    left join organization_settings rules on rules.organization_id = person.organization_id
+    where person.id = ${userId})`;
 }
 
 // A session with its state by the database's clock.
@@ -50,8 +50,9 @@ const keyJson = `jsonb_build_object(
   'id', k.id, 'organizationId', k.organization_id, 'workspaceId', k.workspace_id, 'scope', k.scope, 'role', k.role, 'scopes', to_jsonb(k.scopes),
   'lastUsedAt', k.last_used_at, 'isDead', k.revoked_at is not null or coalesce(k.expires_at <= now(), false))`;
 
-function gate(signature: string, body: string, volatility: 'stable' | 'volatile' = 'stable'): string {
-  return `create or replace function ${signature} returns jsonb language sql ${volatility} security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;
+function gate(signature: string, body: string): string {
+  return `create or replace function ${signature} returns jsonb
+  language sql stable security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;
 }
 
 export const gatesSql: readonly string[] = [
@@ -136,7 +137,8 @@ export const gatesSql: readonly string[] = [
 // Uses the token up: one of two simultaneous callers gets `ok`. A token shown for another run stays as it was. The verdict on a loser
 // is a statement of its own, so that it sees what the winner has committed meanwhile.
 function streamTokenGate(): string {
-  return `create or replace function gate_stream_token(p_hash bytea, p_run uuid) returns jsonb language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
+  return `create or replace function gate_stream_token(p_hash bytea, p_run uuid) returns jsonb
+  language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
 declare
   t stream_tokens;
   was_used boolean;
@@ -152,6 +154,7 @@ begin
     'result', 'ok',
     'organizationId', t.organization_id,
     'workspaceId', t.workspace_id,
+    'isActing', t.acting_user_id is not null,
     'session', (select ${sessionJson} from sessions s where s.id = t.session_id),
     'person', case when t.principal_kind = 'user' then ${personOf('t.principal_id')} end,
     'key', (select ${keyJson} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),

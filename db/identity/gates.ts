@@ -69,6 +69,7 @@ export type StreamTokenAnswer =
       readonly result: 'ok';
       readonly organizationId: string;
       readonly workspaceId: string;
+      readonly isActing: boolean;
       readonly session: FoundSession | null;
       readonly person: Person | null;
       readonly key: FoundKey | null;

@@ -23,6 +23,22 @@ export interface IssuedRefresh {
   readonly refreshExpiresAt: Date | string;
 }
 
+const openSessionSql = `with standing as (
+    select u.id, u.organization_id, u.workspace_id from user_credentials c join users u on u.id = c.user_id
+    where c.user_id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
+    for no key update of c),
+  opened as (
+    insert into sessions (id, user_id, organization_id, workspace_id, kind, device_label, user_agent, ip_truncated, mfa_level,
+      verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
+    select ?::uuid, id, organization_id, workspace_id, 'login', ?::text, ?::text, ?::text, 'none', now(), now(), now(),
+      now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
+    from standing
+    returning id, user_id, organization_id, idle_expires_at),
+  seen as (update users set last_login_at = now() where id = (select user_id from opened))
+  insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, created_at, expires_at)
+  select ?::uuid, id, user_id, organization_id, ?::bytea, now(), idle_expires_at from opened
+  returning expires_at`;
+
 /**
  * Opens the session of a login with its first refresh token and notes the login on the user: one statement.
  * Null when the password that was verified is not the stored one any more, or the user has been deactivated meanwhile: the lock makes
@@ -41,21 +57,7 @@ export async function openSession(
   const refreshToken = newOpaqueToken('refresh');
   const issued = await row<{ expires_at: Date | string }>(
     unit.em,
-    `with standing as (
-      select u.id, u.organization_id, u.workspace_id from user_credentials c join users u on u.id = c.user_id
-      where c.user_id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
-      for no key update of c),
-    opened as (
-      insert into sessions (id, user_id, organization_id, workspace_id, kind, device_label, user_agent, ip_truncated, mfa_level,
-        verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
-      select ?::uuid, id, organization_id, workspace_id, 'login', ?::text, ?::text, ?::text, 'none', now(), now(), now(),
-        now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
-      from standing
-      returning id, user_id, organization_id, idle_expires_at),
-    seen as (update users set last_login_at = now() where id = (select user_id from opened))
-    insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, created_at, expires_at)
-    select ?::uuid, id, user_id, organization_id, ?::bytea, now(), idle_expires_at from opened
-    returning expires_at`,
+    openSessionSql,
     [
       person.id,
       passwordHash,

@@ -1,4 +1,4 @@
-import type { MigrationObject } from '@mikro-orm/migrations';
+import type { MigrationObject } from '@mikro-orm/core';
 import { Spine } from './0001-spine.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */

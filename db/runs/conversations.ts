@@ -29,7 +29,7 @@ export function lockConversation(unit: Unit, conversationId: string): Promise<Co
   return row<ConversationRow>(unit.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [conversationId]);
 }
 
-/** Locks the conversation of a run; null when the run is not visible. */
+/** Locks the conversation of a run; null when the run is not in the unit's tenant. */
 export function lockConversationOfRun(unit: Unit, runId: string): Promise<ConversationRow | null> {
   return row<ConversationRow>(
     unit.em,
@@ -67,7 +67,9 @@ export async function activateNext(unit: Unit, conversationId: string): Promise<
      ), moved as (
        update conversations c
           set active_run_id = (select a.id from activated a), turn_no = coalesce((select a.turn_no from activated a), c.turn_no),
-              queue_length = greatest(0, c.queue_length - (select count(*) from activated a)::int)
+              -- counted anew, so that a length that went wrong heals here
+              queue_length = (select count(*) from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
+                - (select count(*) from activated a)
         where c.id = ?::uuid
      )
      select * from activated`,

@@ -110,3 +110,9 @@ async function claimStep(unit: Unit, run: RunState, step: number): Promise<{ att
   if (!claimed) throw new Error('the claim of a step gave no row');
   return claimed;
 }
+
+/** How many calls the run has made so far, by slug. */
+export async function readCallsMade(unit: Unit, runId: string): Promise<Map<string, number>> {
+  const counted = await rows<{ slug: string; calls: number }>(unit.em, 'select slug, count(*)::int as calls from tool_calls where run_id = ? group by slug', [runId]);
+  return new Map(counted.map((row) => [row.slug, row.calls]));
+}

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { RunSource, RunStatus } from '../../workflows/contracts/runs.ts';
-import { rows } from '../sql.ts';
+import { change, rows } from '../sql.ts';
 
 /** What the reconciler needs of a run to repair it. All queries here cross tenants: role sweeper only. */
 export interface ReconcilableRun {
@@ -26,7 +26,7 @@ const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
 
 /** The next pass looks at this run, whatever its last sign of life. */
 export async function markRunDue(em: SqlEntityManager, runId: string): Promise<void> {
-  await rows(em, `update runs r set reconciled_at = '${dueNow}' where r.id = ? and ${live} returning r.id`, [runId]);
+  await change(em, `update runs r set reconciled_at = '${dueNow}' where r.id = ? and ${live}`, [runId]);
 }
 
 /** Live runs for which a workflow is due and that gave no sign of life for 30 s (10 min while waiting), the longest unseen first. */
@@ -44,7 +44,7 @@ export function silentRuns(em: SqlEntityManager, limit: number): Promise<Reconci
 
 /** Notes that a run was looked at. One that is locked has somebody who works on it. */
 export async function markReconciled(em: SqlEntityManager, runId: string): Promise<void> {
-  await rows(em, `update runs set reconciled_at = now() where id = (select id from runs where id = ? for update skip locked) returning id`, [runId]);
+  await change(em, `update runs set reconciled_at = now() where id = (select id from runs where id = ? for update skip locked)`, [runId]);
 }
 
 /** Those of these runs that are live. */
@@ -73,11 +73,12 @@ export function freeConversations(em: SqlEntityManager, limit: number): Promise<
   );
 }
 
-/** Begun runs whose last moment passed a minute ago without their workflow's doing. */
+/** Running runs whose time (as `remainingMs` reckons it) was over a minute ago without their workflow's doing. */
 export function overdueRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
-    `select ${columns} from runs r where ${live} and r.status <> 'queued' and r.hard_deadline_at < now() - interval '1 minute' limit ?`,
+    `select ${columns} from runs r where r.status in ('running', 'cancelling') and now() - interval '1 minute' >
+       least(r.hard_deadline_at, r.started_at + make_interval(secs => (r.limits ->> 'max_duration_s')::int)) limit ?`,
     [limit],
   );
 }

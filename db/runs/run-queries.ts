@@ -2,9 +2,10 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Viewer } from '../scope.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { Run } from './run.entity.ts';
 import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts';
 
 /** A run in the tenant of the unit; null when it is not there. */
@@ -13,9 +14,28 @@ export function readRunRow(unit: Pick<Unit, 'em'>, runId: string): Promise<RunRo
 }
 
 /** A run that the caller may see. Throws 404. */
-export async function seeRun(ctx: Viewer, runId: string): Promise<RunRow> {
-  const visible = visibleTo(ctx, 'r');
+export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
+  const visible = visibleTo(ctx, Run, 'r');
   const found = await row<RunRow>(ctx.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${visible.sql}`, [runId, ...visible.params]);
+  if (!found) throw fail('not_found');
+  return found;
+}
+
+/** Where a run lives. */
+export interface RunPlace {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+}
+
+/** Throws 404 unless the caller sees the run: the parent of its messages and steps. */
+export async function requireRun(ctx: Scoped, runId: string): Promise<RunPlace> {
+  const visible = visibleTo(ctx, Run, 'r');
+  const found = await row<RunPlace>(
+    ctx.em,
+    `select r.id, r.organization_id, r.workspace_id from runs r where r.id = ? and r.deleted_at is null and ${visible.sql}`,
+    [runId, ...visible.params],
+  );
   if (!found) throw fail('not_found');
   return found;
 }
@@ -37,8 +57,8 @@ export interface RunFilters {
 const equalFilters = ['agent_id', 'status', 'waiting_on', 'session_key', 'subject_id', 'trigger_id', 'parent_run_id', 'evaluation_run_id', 'binding_id'] as const;
 
 /** Runs that the caller may see, newest first, texts cut. Ids of other tenants match nothing. */
-export function listRunRows(ctx: Viewer, filters: RunFilters, page: PageRequest): Promise<Page<RunRow>> {
-  const visible = visibleTo(ctx, 'r');
+export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest): Promise<Page<RunRow>> {
+  const visible = visibleTo(ctx, Run, 'r');
   const where = ['r.deleted_at is null', visible.sql];
   const params: unknown[] = [...visible.params];
   for (const name of equalFilters) {

@@ -48,14 +48,14 @@ const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_re
 
 /** Locks the run's row; null when it is not there (purged or foreign). */
 export function lockRun(unit: Unit, runId: string): Promise<RunState | null> {
-  return row<RunState>(unit.em, `select ${columns} from runs r where r.id = ? and r.deleted_at is null for update`, [runId]);
+  return row<RunState>(unit.em, `select ${columns} from runs r where r.id = ? and r.deleted_at is null for no key update`, [runId]);
 }
 
 /** The same with the document of the run's revision. */
 export function lockRunWithDocument(unit: Unit, runId: string): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
   return row(
     unit.em,
-    `select ${columns}, v.document from runs r join agent_revisions v on v.id = r.agent_revision_id where r.id = ? and r.deleted_at is null for update of r`,
+    `select ${columns}, v.document from runs r join agent_revisions v on v.id = r.agent_revision_id where r.id = ? and r.deleted_at is null for no key update of r`,
     [runId],
   );
 }

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { createdAtColumn, idColumn, jsonColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 import type { StepFault, StepRetry, UsageTotals } from './run-types.ts';
@@ -30,7 +30,7 @@ const schema = defineEntity({
     args: p.json<Record<string, unknown>>().strictNullable(),
     outputPreview: p.text().strictNullable(),
     error: p.json<StepFault>().strictNullable(),
-    retries: p.json<StepRetry[]>().default('[]'),
+    retries: jsonColumn<StepRetry[]>(() => []),
     usage: p.json<UsageTotals>().strictNullable(),
     startedAt: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
     firstTokenAt: timeColumn().strictNullable(),

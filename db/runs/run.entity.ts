@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
-import { bigintColumn, createdAtColumn, idColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import { bigintColumn, createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 import { subjectKinds } from './conversation.entity.ts';
@@ -72,7 +72,7 @@ const schema = defineEntity({
     input: p.json<Record<string, unknown>>(),
     output: p.json<Record<string, unknown>>().strictNullable(),
     error: p.json<RunFault>().strictNullable(),
-    warnings: p.json<{ code: string; message: string }[]>().default('[]'),
+    warnings: jsonColumn<{ code: string; message: string }[]>(() => []),
     limits: p.json<RunLimits>(),
     usageOwn: p.json<UsageTotals>(),
     usageSubtree: p.json<UsageTotals>(),
@@ -81,7 +81,7 @@ const schema = defineEntity({
     pendingApprovals: p.integer().default(0),
     onBusy: p.enum(onBusyKinds).default('enqueue'),
     cancelPolicy: p.enum(cancelPolicies).strictNullable(),
-    metadata: p.json<Record<string, unknown>>().default('{}'),
+    metadata: jsonColumn<Record<string, unknown>>(() => ({})),
     /** What beginRun pinned: versions of all that the run uses, and its limits. */
     manifest: p.json<Record<string, unknown>>().strictNullable(),
     /** Content from outside the tenant reached this run or an ancestor. */

@@ -57,7 +57,7 @@ const openStates = ['recorded', 'gated', 'ready', 'executing'];
 export function lockCall(unit: Unit, runId: string, toolCallId: string): Promise<CallState | null> {
   return row<CallState>(
     unit.em,
-    `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id where c.id = ? and c.run_id = ? for update of c`,
+    `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id where c.id = ? and c.run_id = ? for no key update of c`,
     [toolCallId, runId],
   );
 }
@@ -67,7 +67,7 @@ export function lockOpenCalls(unit: Unit, runId: string): Promise<CallState[]> {
   return rows<CallState>(
     unit.em,
     `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id
-      where c.run_id = ? and c.state = any (?) order by c.step, c.pos for update of c`,
+      where c.run_id = ? and c.state = any (?) order by c.step, c.pos for no key update of c`,
     [runId, openStates],
   );
 }

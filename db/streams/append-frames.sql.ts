@@ -122,7 +122,7 @@ begin
     if one.ends then
       delete from run_stream_scopes where run_id = one.run;
     elsif one.scope is not null then
-      still_open := array(select id from unnest(still_open || one.opens) as id where id <> all (one.completes));
+      still_open := array(select distinct id from unnest(still_open || one.opens) as id where id <> all (one.completes));
       insert into run_stream_scopes (run_id, organization_id, workspace_id, scope, attempt, batch, first_seq, last_seq, open_message_ids)
         values (one.run, found_row.organization_id, one.workspace, one.scope, one.attempt, one.batch, first_number, last_number, still_open)
         on conflict (run_id, scope) do update set attempt = excluded.attempt, batch = excluded.batch,

@@ -7,27 +7,31 @@ import { sweeperRows } from './sweeper-rows.ts';
 /** Most that one page reads, as stored (compressed); a chunk that alone is longer still comes whole. */
 const limitPageBytes = 4 * 1024 * 1024;
 
-/**
- * Frames of a run with numbers from `fromSeq` to `toSeq`, as sent live, in order: one query. Fewer come when the page grows too long or the
- * archive has no more; after compaction numbers may be missing.
- */
-export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<string[]> {
-  const chunks = await sweeperRows<{ frames: string[] }>(
+/** Frames in order, as sent live; `isCut`: the page grew too long and more of the range follows. */
+export interface FrameRange {
+  readonly texts: string[];
+  readonly isCut: boolean;
+}
+
+/** Frames of a run with numbers from `fromSeq` to `toSeq`: one query. After compaction numbers may be missing. */
+export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<FrameRange> {
+  const chunks = await sweeperRows<{ frames: string[] | null }>(
     db,
-    `select array_to_json(frames) as frames from (
+    `select case when bytes_before < ${limitPageBytes} then array_to_json(frames) end as frames from (
        select first_seq, frames, sum(pg_column_size(frames)) over (order by first_seq) - pg_column_size(frames) as bytes_before
        from run_frame_chunks
        where run_id = $1 and first_seq <= $3
          and first_seq >= coalesce((select max(first_seq) from run_frame_chunks where run_id = $1 and first_seq <= $2), 0)) as page
-     where bytes_before < ${limitPageBytes} order by first_seq`,
+     order by first_seq`,
     [runId, fromSeq, toSeq],
   );
-  return chunks
-    .flatMap((chunk) => chunk.frames)
+  const texts = chunks
+    .flatMap((chunk) => chunk.frames ?? [])
     .filter((text) => {
       const seq = seqOf(text);
       return seq >= fromSeq && seq <= toSeq;
     });
+  return { texts, isCut: chunks.some((chunk) => chunk.frames === null) };
 }
 
 export interface StreamHead {

@@ -16,7 +16,7 @@ const schema = defineEntity({
     batch: p.integer(),
     firstSeq: bigintColumn(),
     lastSeq: bigintColumn(),
-    openMessageIds: uuidArrayColumn().default([]),
+    openMessageIds: uuidArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
   },
 });
 

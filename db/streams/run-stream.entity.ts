@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import { index } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 const schema = defineEntity({
@@ -7,6 +8,8 @@ const schema = defineEntity({
   tableName: 'run_streams',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('run_streams', 'tenant'),
+  // An ended row's updated_at is its end: nothing touches it later.
+  indexes: [index('run_streams', 'ended', '(updated_at) where ended')],
   properties: {
     runId: uuidColumn().primary(),
     organizationId: uuidColumn(),

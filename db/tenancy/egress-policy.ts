@@ -1,12 +1,10 @@
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import type { EgressAllowance } from './organization-settings.entity.ts';
 
-/** Where the organization's tools may go beside public addresses; `allowHttp` is the deployment's own setting. */
-export async function readEgressPolicy(unit: Unit, allowHttp: boolean): Promise<{ allowHttp: boolean; exceptions: { host: string; port: number | null; allow_http: boolean }[] }> {
-  const settings = await row<{ egress_allowlist: { host: string; port: number | null; allow_http: boolean }[] }>(
-    unit.em,
-    'select egress_allowlist from organization_settings where organization_id = ?',
-    [unit.tenant.organizationId],
-  );
-  return { allowHttp, exceptions: settings?.egress_allowlist ?? [] };
+/** What an operator has opened for an organization; nothing for platform rows. */
+export async function readEgressAllowlist(unit: Pick<Unit, 'em'>, organizationId: string | null): Promise<readonly EgressAllowance[]> {
+  if (organizationId === null) return [];
+  const settings = await row<{ egress_allowlist: EgressAllowance[] }>(unit.em, 'select egress_allowlist from organization_settings where organization_id = ?', [organizationId]);
+  return settings?.egress_allowlist ?? [];
 }

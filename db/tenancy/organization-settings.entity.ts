@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, textArrayColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import { createdAtColumn, jsonColumn, textArrayColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { tenantPolicies } from './policies.ts';
 
 export interface EgressAllowance {
@@ -22,7 +22,7 @@ const schema = defineEntity({
   properties: {
     organizationId: uuidColumn().primary(),
     requireMfa: p.boolean().default(false),
-    allowedEmailDomains: textArrayColumn().default([]),
+    allowedEmailDomains: textArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
     sessionIdleDays: p.integer().default(14),
     sessionAbsoluteDays: p.integer().default(90),
     invitationDays: p.integer().default(7),
@@ -31,8 +31,8 @@ const schema = defineEntity({
     deliveryRetentionDays: p.integer().default(30),
     workspaceRetentionDays: p.integer().default(90),
     runRetentionDays: p.integer().strictNullable(),
-    egressAllowlist: p.json<EgressAllowance[]>().default('[]'),
-    gitInstallations: p.json<GitInstallation[]>().default('[]'),
+    egressAllowlist: jsonColumn<EgressAllowance[]>(() => []),
+    gitInstallations: jsonColumn<GitInstallation[]>(() => []),
     createdAt: createdAtColumn(),
     updatedAt: updatedAtColumn(),
     version: versionColumn(),

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
-import { createdAtColumn, idColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import { createdAtColumn, idColumn, jsonColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
 import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -34,8 +34,8 @@ const schema = defineEntity({
     displayName: p.text().strictNullable(),
     description: p.text(),
     inputSchema: p.json<Record<string, unknown>>(),
-    config: p.json<Record<string, unknown>>().default('{}'),
-    secretsRequired: textArrayColumn().default([]),
+    config: jsonColumn<Record<string, unknown>>(() => ({})),
+    secretsRequired: textArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
     concurrency: p.enum(toolConcurrencies),
     effect: p.enum(toolEffects),
     critical: p.boolean().default(false),

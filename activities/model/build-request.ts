@@ -1,0 +1,100 @@
+import type { HistoryMessage } from '../../db/runs/history.ts';
+import { withoutPreset } from '../../db/runs/manifest-tools.ts';
+import type { OpenedStep } from '../../db/runs/model-steps.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { ResolvedModel } from '../../ports/models.ts';
+import { TemplateError, type Templates } from '../../ports/templates.ts';
+import { giveUp } from '../support/failures.ts';
+import type { PromptMessage, PromptToolResult, ProviderState } from './prompt.ts';
+import type { ModelStepRequest } from './step.ts';
+
+/** The request of a model step, from what was pinned and stored: equal rows give an equal prompt. */
+export async function buildRequest(templates: Templates, opened: OpenedStep, model: ResolvedModel, signal: AbortSignal): Promise<ModelStepRequest> {
+  const { document, run } = opened;
+  const settings = document.model_settings;
+  const caps = [run.limits.max_output_tokens, settings.max_output_tokens, model.maxOutputTokens].filter((cap) => cap !== null);
+  const isCapped = run.limits.max_output_tokens !== null || settings.max_output_tokens !== null;
+  return {
+    model,
+    instructions: await renderInstructions(templates, opened),
+    messages: opened.history.flatMap(toPromptMessage),
+    tools: opened.tools.map((tool) => ({ slug: tool.slug, description: tool.description, inputSchema: withoutPreset(tool), effect: tool.effect })),
+    settings: {
+      temperature: settings.temperature,
+      topP: settings.top_p,
+      stop: settings.stop,
+      seed: settings.seed,
+      reasoning: settings.reasoning,
+      cache: settings.cache,
+      providerOptions: { ...settings.provider_options },
+    },
+    maxOutputTokens: isCapped ? Math.min(...caps) : null,
+    signal,
+  };
+}
+
+async function renderInstructions(templates: Templates, { document, run }: OpenedStep): Promise<string> {
+  if (!document.instructions.includes('{')) return document.instructions;
+  const { manifest } = run;
+  const json = run.input.json;
+  const given: Record<string, unknown> = json !== null && typeof json === 'object' && !Array.isArray(json) ? { ...json } : {};
+  const vars = Object.fromEntries(document.variables.map((variable) => [variable.name, given[variable.name] ?? variable.default]));
+  try {
+    const rendered = await templates.render(document.instructions, {
+      agent: manifest.agent,
+      persona: {},
+      subject: { kind: run.subject_kind, id: run.subject_id },
+      workspace: manifest.workspace,
+      now: manifest.begun_at,
+      vars,
+    });
+    return rendered.text;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    throw giveUp(fail('validation_failed', { reason: 'template', detail: `The instructions could not be rendered: ${error.message}`.slice(0, 500) }));
+  }
+}
+
+function toPromptMessage(message: HistoryMessage): PromptMessage[] {
+  switch (message.role) {
+    case 'user':
+    case 'system':
+      return [{ role: 'user', content: [...message.content].flatMap(readable) }];
+    case 'assistant':
+      return [
+        {
+          role: 'assistant',
+          content: [...message.content].flatMap(readable),
+          toolCalls: message.calls.map((call) => ({ id: call.provider_call_id, slug: call.slug, args: call.args })),
+          providerState: message.provider_state as ProviderState | null, // stored by the step that gave it; opaque to everybody else
+        },
+      ];
+    case 'tool':
+      return message.answers ? [toToolResult(message, message.answers)] : [];
+    default:
+      return message.role satisfies never;
+  }
+}
+
+function readable(block: HistoryMessage['content'][number]) {
+  return block.type === 'attachment' ? [] : [block];
+}
+
+function toToolResult(message: HistoryMessage, answers: NonNullable<HistoryMessage['answers']>): PromptToolResult {
+  const [block] = message.content;
+  const output = block === undefined ? null : block.type === 'json' ? block.value : 'text' in block ? block.text : null;
+  const status = statusOf(answers.state);
+  return {
+    role: 'tool',
+    toolCallId: answers.provider_call_id,
+    slug: answers.slug,
+    status,
+    output: status === 'succeeded' ? output : null,
+    error: answers.error === null ? null : { code: answers.error.code, message: answers.error.message },
+  };
+}
+
+function statusOf(state: string): PromptToolResult['status'] {
+  if (state === 'succeeded' || state === 'denied' || state === 'timed_out' || state === 'cancelled') return state;
+  return 'failed';
+}

@@ -1,0 +1,181 @@
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { ModelAborted } from '../errors.ts';
+import { bestExcerpts, questionOf, stripMarkup, wholeIfShort, type Excerpt, type Source } from './excerpts.ts';
+import { cleanText } from '../plain-text.ts';
+import { fillArguments } from './fill-arguments.ts';
+import type { PromptAssistant, PromptBlock, PromptMessage, PromptToolResult } from '../prompt.ts';
+import { sourceOfResult } from './result-source.ts';
+import type { ModelEvent, ModelFinish, ModelStepRequest } from '../step.ts';
+import { countPrompt, estimateTokens, noUsage } from '../usage.ts';
+
+/** Why a deployment answers like this, said whenever there is nothing to quote. */
+const explanation =
+  'This deployment runs without a language model: builtin/extractive only quotes what its read tools find. ' +
+  'Name a URL that it may read, or set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL to use a model.';
+
+/**
+ * `builtin/extractive`, no language model: in its first step of a turn it calls once each read tool whose required arguments
+ * the user's words fill; then it answers with the sentences of the results that share most words with the question, and
+ * says where they stand. The same request always gives the same events. Throws ModelAborted when the signal fires.
+ */
+export async function* streamExtractive(request: ModelStepRequest, options: { readonly paceMs: number }): AsyncGenerator<ModelEvent, void, void> {
+  const turn = lastTurn(request.messages);
+  if (turn.calls.length === 0) {
+    const calls = callEvents(request, turn);
+    if (calls.length > 0) {
+      yield* calls;
+      yield finish(request, { stopReason: 'tool_calls', written: JSON.stringify(calls) });
+      return;
+    }
+  }
+
+  const answer = composeAnswer(request, turn);
+  const { text, isCut } = bounded(answer.text, request);
+  let written = '';
+  for (const delta of pieces(text)) {
+    await pause(options.paceMs, request, written);
+    written += delta;
+    yield { type: 'text', index: 0, delta };
+  }
+  yield* citations(answer.quoted, text === '' ? 0 : 1);
+  yield finish(request, { stopReason: isCut ? 'max_output' : 'stop', written });
+}
+
+interface Turn {
+  readonly number: number;
+  readonly words: string;
+  readonly calls: PromptAssistant['toolCalls'];
+  readonly results: readonly PromptToolResult[];
+}
+
+function lastTurn(messages: readonly PromptMessage[]): Turn {
+  const start = messages.findLastIndex((message) => message.role === 'user');
+  const question = messages[start];
+  const since = messages.slice(start + 1);
+
+  return {
+    number: messages.filter((message) => message.role === 'user').length,
+    words: question?.role === 'user' ? spoken(question.content) : '',
+    calls: since.flatMap((message) => (message.role === 'assistant' ? message.toolCalls : [])),
+    results: since.filter((message) => message.role === 'tool'),
+  };
+}
+
+function spoken(content: readonly PromptBlock[]): string {
+  return content
+    .flatMap((block) => {
+      if (block.type === 'text') return [block.text];
+      return block.type === 'json' ? stringsIn(block.value) : [];
+    })
+    .join('\n');
+}
+
+function stringsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (value === null || typeof value !== 'object') return [];
+
+  return Object.values(value).flatMap(stringsIn);
+}
+
+function callEvents(request: ModelStepRequest, turn: Turn): ModelEvent[] {
+  const filled = request.tools.filter((tool) => tool.effect === 'read').flatMap((tool) => {
+    const args = fillArguments(tool, turn.words);
+    return args === null ? [] : [{ slug: tool.slug, args }];
+  });
+
+  return filled.flatMap(({ slug, args }, pos): ModelEvent[] => {
+    const providerCallId = `call_${turn.number}_${pos}`;
+    const argsText = JSON.stringify(args);
+    return [
+      { type: 'tool_started', pos, providerCallId, slug },
+      { type: 'tool_args', pos, delta: argsText },
+      { type: 'tool_call', pos, providerCallId, slug, argsText, args },
+    ];
+  });
+}
+
+interface Answer {
+  readonly text: string;
+  readonly quoted: readonly Excerpt[];
+}
+
+function composeAnswer(request: ModelStepRequest, turn: Turn): Answer {
+  const read = turn.results.filter((result) => result.status === 'succeeded').flatMap((result) => sourceOfResult(result, argsOf(turn, result)));
+  const failures = turn.results.filter((result) => result.status !== 'succeeded').map((result) => `${result.slug}: ${result.error?.message ?? result.status}`);
+  const best = read.length > 0 ? bestExcerpts(turn.words, read) : fromMemory(request, turn);
+  const quoted = best.length > 0 ? best : wholeIfShort(read);
+
+  const notes = failures.map((failure) => `Could not be read: ${stripMarkup(failure).slice(0, 300)}`);
+  if (quoted.length > 0) return { text: [quotes(quoted), ...notes].join('\n\n'), quoted };
+
+  const places = read.map((source) => nameOf(source)).join(', ');
+  const nothing = read.length > 0 ? `Nothing in what was read (${places}) shares a word with the question.` : '';
+  return { text: [nothing, ...notes, explanation].filter((line) => line !== '').join('\n\n'), quoted: [] };
+}
+
+function argsOf(turn: Turn, result: PromptToolResult): Record<string, unknown> {
+  return turn.calls.find((call) => call.id === result.toolCallId)?.args ?? {};
+}
+
+/** Without a result in this turn: earlier results and the instructions, if they hold most of what is asked for. */
+function fromMemory(request: ModelStepRequest, turn: Turn): Excerpt[] {
+  if (questionOf(turn.words).terms.size === 0) return [];
+  const earlier = request.messages.flatMap((message) => (message.role === 'tool' && message.status === 'succeeded' ? sourceOfResult(message, {}) : []));
+  const instructions: Source = { title: 'instructions of the agent', url: null, text: request.instructions };
+
+  return bestExcerpts(turn.words, [...earlier, instructions]).filter((excerpt) => excerpt.share >= 0.6);
+}
+
+/** The quoted passages, followed by where each stands. */
+function quotes(quoted: readonly Excerpt[]): string {
+  const places = [...new Set(quoted.map(({ source }) => source))].map((source) => (source.url && source.title ? `${source.title} (${source.url})` : nameOf(source)));
+  const label = places.length === 1 ? 'Source' : 'Sources';
+
+  return `${quoted.map(({ text }) => text).join('\n')}\n\n${label}: ${places.join('; ')}`;
+}
+
+function nameOf(source: Source): string {
+  return source.url ?? source.title ?? 'tool result';
+}
+
+function citations(quoted: readonly Excerpt[], firstIndex: number): ModelEvent[] {
+  return quoted.map(({ text, source }, at) => ({ type: 'citation', index: firstIndex + at, title: source.title, quote: text, url: source.url }));
+}
+
+function bounded(answer: string, request: ModelStepRequest): { text: string; isCut: boolean } {
+  const text = cleanText(answer);
+  const ends = request.settings.stop.map((stop) => text.indexOf(stop)).filter((at) => at >= 0);
+  const stopped = ends.length > 0 ? text.slice(0, Math.min(...ends)) : text;
+  const limit = request.maxOutputTokens ?? request.model.maxOutputTokens;
+  if (limit === null || estimateTokens(stopped) <= limit) return { text: stopped, isCut: false };
+
+  return { text: cleanText(Buffer.from(stopped).subarray(0, limit * 4).toString('utf8')), isCut: true };
+}
+
+/** One to three words at a time, with the space that follows them. */
+function pieces(text: string): string[] {
+  const result: string[] = [];
+  for (const word of text.match(/\s*\S+\s*/g) ?? []) {
+    const last = result.at(-1);
+    if (last !== undefined && last.length + word.length <= 14) result[result.length - 1] = last + word;
+    else result.push(word);
+  }
+
+  return result;
+}
+
+async function pause(paceMs: number, request: ModelStepRequest, written: string): Promise<void> {
+  try {
+    await (paceMs > 0 ? setTimeout(paceMs, undefined, { signal: request.signal }) : setImmediate(undefined, { signal: request.signal }));
+  } catch {
+    throw new ModelAborted(usageOf(request, written), request.signal.reason);
+  }
+}
+
+function usageOf(request: ModelStepRequest, written: string) {
+  return { ...noUsage, input: countPrompt(request), output: estimateTokens(written) };
+}
+
+function finish(request: ModelStepRequest, end: { readonly stopReason: ModelFinish['stopReason']; readonly written: string }): ModelFinish {
+  return { type: 'finish', stopReason: end.stopReason, usage: usageOf(request, end.written), providerRequestId: null, providerModel: request.model.name, providerState: null };
+}

@@ -1,0 +1,127 @@
+import { ApplicationFailure } from '@temporalio/common';
+import type { RetryCause } from '../../db/streams/frame.schema.ts';
+import type { StepFault } from '../../db/runs/run-types.ts';
+import { lockRun } from '../../db/runs/run-state.ts';
+import { recordFailedTry } from '../../db/runs/model-steps.ts';
+import { settleStepUsage } from '../../db/runs/store-step.ts';
+import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
+import { Failure, fail } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { inTenant } from '../runs/in-tenant.ts';
+import type { ActivityAbort } from '../support/abort.ts';
+import { giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
+import { usageOf, type ModelTry } from './call-model.ts';
+import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
+import { pauseMs, triesPerModel, triesWithError } from './tries.ts';
+import type { TokenUsage } from './usage.ts';
+
+export interface FailedTryFacts {
+  readonly modelTry: ModelTry;
+  readonly abort: ActivityAbort;
+  readonly error: unknown;
+}
+
+/**
+ * Settles what a failed try may have cost and records why it failed; gives the failure to throw: tried again after a pause,
+ * by the next fallback, or for good.
+ */
+export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error }: FailedTryFacts): Promise<unknown> {
+  const spent = error instanceof ModelError ? error.usage : error instanceof ModelAborted ? error.usage : null;
+  const cause = abort.cause();
+  if (cause === 'cancelled' || cause === 'fenced') {
+    await settle(deps, modelTry, spent);
+    return cause === 'cancelled' ? runCancelled() : ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
+  }
+  if (cause === 'shutdown') {
+    await record(deps, modelTry, { cause: 'shutdown', fault: faultOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 }, spent);
+    return workerShutdown();
+  }
+  if (error instanceof ModelError) return onModelError(deps, modelTry, error);
+  if (cause === 'timeout' || error instanceof ModelAborted) {
+    await record(deps, modelTry, { cause: 'timeout', fault: faultOf('upstream_timeout', 'The model took too long.', null), delayMs: 0 }, spent);
+    return fail('upstream_timeout', { detail: 'The model took too long.' });
+  }
+  return onOtherError(deps, modelTry, error);
+}
+
+async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: ModelError): Promise<unknown> {
+  const { opened } = modelTry;
+  const errors = triesWithError(opened.retries) + 1;
+  const isLastOfModel = errors % triesPerModel === 0;
+  const isLast = errors >= triesPerModel * opened.run.manifest.models.length;
+  const delayMs = isLastOfModel ? 0 : pauseMs((errors - 1) % triesPerModel, error.retryAfterMs);
+  const fault = faultOf(codeOf(error.class), error.message, reasonOf(error.class));
+  await record(deps, modelTry, { cause: retryCauseOf(error.class), fault, delayMs }, error.usage);
+
+  const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
+  if (!error.retryable || isLast) return giveUp(failure, error.class === 'ContentRefused' ? 'refused' : undefined);
+  return ApplicationFailure.create({ message: failure.detail, type: failure.code, nonRetryable: false, nextRetryDelay: Math.max(1, delayMs), details: [{ reason: reasonOf(error.class) }] });
+}
+
+/** Faults of our own. A failure that is final stays so; anything else leaves its trace in the row and is tried again. */
+async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unknown): Promise<unknown> {
+  if (error instanceof ApplicationFailure) return error;
+  const code: ErrorCode = error instanceof Failure ? error.code : 'internal_error';
+  const fault = faultOf(code, 'The step was interrupted.', null);
+  await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, null).catch((err: unknown) => deps.log.warn({ err }, 'failed try not recorded'));
+  return error;
+}
+
+interface Recorded {
+  readonly cause: RetryCause;
+  readonly fault: StepFault;
+  readonly delayMs: number;
+}
+
+/** One transaction: why the try failed, and what it cost. */
+function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: TokenUsage | null): Promise<void> {
+  const { opened, step } = modelTry;
+  return inTenant(deps, opened.run.id, async (unit) => {
+    const run = await lockRun(unit, opened.run.id);
+    if (!run) return;
+    await recordFailedTry(unit, { runId: run.id, step, attempt: opened.attempt, ...recorded });
+    if (spent !== null) await settleStepUsage(unit, run, step, opened.attempt, usageOf(deps, modelTry, spent, null));
+  });
+}
+
+function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
+  if (spent === null) return Promise.resolve();
+  const { opened, step } = modelTry;
+  return inTenant(deps, opened.run.id, async (unit) => {
+    const run = await lockRun(unit, opened.run.id);
+    if (run) await settleStepUsage(unit, run, step, opened.attempt, usageOf(deps, modelTry, spent, null));
+  });
+}
+
+function faultOf(code: ErrorCode, message: string, reason: string | null): StepFault {
+  return { code, message: message.slice(0, 1_000).toWellFormed(), retryable: code !== 'validation_failed', reason };
+}
+
+function codeOf(errorClass: ModelErrorClass): ErrorCode {
+  return errorClass === 'StreamIdle' ? 'upstream_timeout' : 'upstream_failed';
+}
+
+function reasonOf(errorClass: ModelErrorClass): string {
+  switch (errorClass) {
+    case 'RateLimited':
+      return 'rate_limited';
+    case 'Unavailable':
+      return 'unavailable';
+    case 'Unreachable':
+      return 'unreachable';
+    case 'StreamCut':
+      return 'stream_cut';
+    case 'StreamIdle':
+      return 'stream_idle';
+    case 'AuthRefused':
+      return 'auth_refused';
+    case 'Rejected':
+      return 'rejected';
+    case 'ContentRefused':
+      return 'content_refused';
+    case 'ContextTooLong':
+      return 'context_too_long';
+    default:
+      return errorClass satisfies never;
+  }
+}

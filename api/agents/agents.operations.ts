@@ -1,0 +1,127 @@
+import { Agent } from '../../db/agents/agent.entity.ts';
+import { listAgentRows, readAgent } from '../../db/agents/agents.ts';
+import type { RevisionDraft } from '../../db/agents/revision-document.ts';
+import { insertRevision, setActiveRevision } from '../../db/agents/revisions.ts';
+import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
+import { newId } from '../../db/ids.ts';
+import { mapPage } from '../../db/page.ts';
+import { refuseRank } from '../../db/reach.ts';
+import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import { checkBytes } from '../http/bounds.ts';
+import { area, get, list, patch, post, reply, type Ctx } from '../http/operation.ts';
+import { applyUpdate } from './agent-update.ts';
+import { AgentCreate, AgentFilters, AgentParams, AgentUpdate, AgentView, toAgentDetailView, toAgentView } from './agent.schema.ts';
+import { checkImageUrl } from './image-url.ts';
+import { revisionChecks } from './revision-checks.ts';
+import { toRevisionDraft } from './revision.schema.ts';
+import { revisionOperations } from './revisions.operations.ts';
+
+export const agents = area('Agents', {
+  listAgents: list(
+    '/agents',
+    {
+      summary: 'List agents',
+      description: 'Agents that the caller sees, newest first. q looks in slug, name and description.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      query: AgentFilters,
+      view: AgentView,
+    },
+    async (ctx, { query }) => mapPage(await listAgentRows(ctx, query, ctx.page), toAgentView),
+  ),
+
+  createAgent: post(
+    '/agents',
+    {
+      summary: 'Create an agent',
+      description: 'Creates an agent, with a first revision when one is sent along. Only activate makes that revision active, and needs the role admin.',
+      access: 'member',
+      audit: 'create',
+      idempotent: true,
+      location: (view: { readonly id: string }) => `/agents/${view.id}`,
+      example: { body: { slug: 'guide', name: 'Guide', revision: { instructions: 'Answer questions about {{ vars.product }}, briefly.', variables: [{ name: 'product', default: 'Longhaul' }], tools: [{ slug: 'web_fetch' }] } } },
+      body: AgentCreate,
+      view: AgentView,
+    },
+    async (ctx, { body }) => {
+      checkBytes('/attributes', body.attributes, 16_384);
+      if (body.activate === true && body.revision === undefined) throw invalid('/revision', 'required', 'There is no revision to activate.');
+      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      await checkImageUrl(ctx, body.image_url, home.organizationId);
+      if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
+      const agent = ctx.em.create(Agent, {
+        id: newId(),
+        ...home,
+        slug: body.slug,
+        name: body.name,
+        description: body.description ?? null,
+        avatarPreset: body.avatar_preset ?? null,
+        imageUrl: body.image_url ?? null,
+        isActive: body.is_active ?? true,
+        attributes: body.attributes ?? {},
+        activeRevisionId: null,
+        createdByUserId: ctx.caller.userId,
+        deletedAt: null,
+      });
+      await ctx.em.persist(agent).flush();
+      if (body.revision) await addFirstRevision(ctx, agent, { draft: toRevisionDraft(body.revision), activate: body.activate === true });
+      return toAgentDetailView(await readAgent(ctx, agent.id));
+    },
+  ),
+
+  getAgent: get(
+    '/agents/{agent_id}',
+    {
+      summary: 'Read an agent',
+      description: 'One agent with its active revision and the number of its revisions.',
+      access: 'viewer',
+      mcp: true,
+      etag: true,
+      // A new revision changes revision_count and not the version.
+      notModified: false,
+      params: AgentParams,
+      view: AgentView,
+    },
+    async (ctx, { params }) => {
+      const row = await readAgent(ctx, params.agent_id);
+      return reply(toAgentDetailView(row), { version: row.row_version });
+    },
+  ),
+
+  updateAgent: patch(
+    '/agents/{agent_id}',
+    {
+      summary: 'Change an agent',
+      description: 'Changes what is sent and keeps the rest. What the agent does stands in its revisions, which this never touches.',
+      access: 'member',
+      audit: 'update',
+      etag: true,
+      params: AgentParams,
+      body: AgentUpdate,
+      view: AgentView,
+    },
+    async (ctx, { params, body }) => {
+      checkBytes('/attributes', body.attributes, 16_384);
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
+      await checkImageUrl(ctx, body.image_url, agent.organizationId);
+      const changes = applyUpdate(agent, body);
+      await ctx.em.flush();
+      ctx.audit({ resourceType: 'agent', resourceId: agent.id, label: agent.slug, organizationId: agent.organizationId, workspaceId: agent.workspaceId, changes });
+      const row = await readAgent(ctx, agent.id);
+      return reply(toAgentDetailView(row), { version: row.row_version });
+    },
+  ),
+
+  ...revisionOperations,
+});
+
+/** Revision 1 of an agent just made; inactive unless asked for. */
+async function addFirstRevision(ctx: Ctx, agent: Agent, first: { readonly draft: RevisionDraft; readonly activate: boolean }): Promise<void> {
+  const { document, problems } = await validateRevision(ctx, { home: agent, draft: first.draft }, revisionChecks(ctx.deps));
+  refuseInvalid(problems, '/revision');
+  if (first.activate) refuseNotActivatable(problems);
+  const { id } = await insertRevision(ctx, { agent, document, note: null, baseRevisionId: null });
+  if (first.activate) await setActiveRevision(ctx, agent.id, id);
+}

@@ -1,0 +1,117 @@
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { fail } from '../workflows/contracts/failure.ts';
+import { deprecations as ownDeprecations } from './deprecations.ts';
+import { recordRequests } from './http/access-log.ts';
+import { trustedProxies, type TrustedProxies } from './http/client-address.ts';
+import { checkDeprecations, deprecationHeaders, type Deprecation } from './http/deprecations.ts';
+import type { AppDeps, Deps } from './http/deps.ts';
+import { buildDocuments } from './http/documents.ts';
+import { sendFailure } from './http/error-envelope.ts';
+import { corsHeaders, finishHeaders } from './http/headers.ts';
+import { createHealth } from './http/health.ts';
+import { createMetrics } from './http/metrics.ts';
+import { mount } from './http/mount.ts';
+import type { Area } from './http/operation.ts';
+import { checkRegistry } from './http/registry.ts';
+import { correlationId, openState } from './http/request-state.ts';
+import { answerUnrouted, pathTable } from './http/routing.ts';
+import { answerServerFaults } from './http/server-faults.ts';
+import { areas as ownAreas } from './operations.ts';
+import { registerWebsocket } from './streams/websocket.ts';
+
+export interface AppOptions {
+  readonly areas?: readonly Area[];
+  readonly deprecations?: readonly Deprecation[];
+  /** Adds hooks behind those of the API, before it is ready: tests look at every reply. */
+  readonly extend?: (app: FastifyInstance, deps: AppDeps) => void;
+}
+
+const requestTimeoutMs = 60_000;
+const parameterLength = 1_024;
+
+/** The whole API over the given parts, ready to listen. Throws when its own list of operations or deprecations contradicts itself. */
+export async function buildApp(given: Deps, options: AppOptions = {}): Promise<FastifyInstance> {
+  const areas = options.areas ?? ownAreas;
+  const deprecations = options.deprecations ?? ownDeprecations;
+  checkRegistry(areas);
+  const deps = completeDeps(given, areas, deprecations);
+  checkDeprecations(deprecations, deps.documents.source);
+
+  const proxies = trustedProxies(deps.env.trustedProxies);
+  const app = createServer(deps, proxies);
+  addStages(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
+  recordRequests(app, deps);
+  options.extend?.(app, deps);
+  await registerWebsocket(app, deps);
+  mount(app, deps, areas, (operation) => deprecationHeaders(deprecations, operation, deps.env.publicUrl));
+
+  await app.ready();
+  answerServerFaults(app.server, deps.env.publicUrl);
+  return app;
+}
+
+function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly Deprecation[]): AppDeps {
+  return {
+    ...deps,
+    deprecations,
+    documents: buildDocuments(areas, deps.env.publicUrl),
+    metrics: createMetrics({ openStreams: () => deps.hub.counts().streams }),
+    health: createHealth(deps),
+  };
+}
+
+function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
+  const app: FastifyInstance = Fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'correlation_id' }),
+    genReqId: (request) => correlationId(proxies, request),
+    exposeHeadRoutes: false,
+    return503OnClosing: false,
+    requestTimeout: requestTimeoutMs,
+    // A missing Host is refused by us, with the envelope.
+    http: { requireHostHeader: false },
+    routerOptions: { maxParamLength: parameterLength, querystringParser: () => ({}) },
+    frameworkErrors: (error, request, reply) => {
+      openState(request, proxies);
+      sendFailure(deps.env.publicUrl, request, reply, error);
+    },
+  });
+  // Bodies arrive as bytes; each operation parses its own after the checks that come before.
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
+  return app;
+}
+
+function addStages(app: FastifyInstance, deps: AppDeps, proxies: TrustedProxies, answerRouteless: (request: FastifyRequest, reply: FastifyReply) => void): void {
+  let isClosing = false;
+  app.decorateRequest('state', null);
+  app.setErrorHandler((error, request, reply) => sendFailure(deps.env.publicUrl, request, reply, error));
+
+  app.addHook('onRequest', (request, reply, done) => {
+    const state = openState(request, proxies);
+    Object.assign(state.headers, corsHeaders(null, request.headers.origin, deps.env.corsOrigins));
+    if (deps.isDraining()) state.headers['connection'] = 'close';
+
+    if (isClosing && request.routeOptions.url !== '/health/live') return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
+    if (isHostMissing(request)) return done(fail('malformed_request', { detail: 'The Host header is missing.' }));
+    if (!request.is404) return done();
+    try {
+      answerRouteless(request, reply);
+    } catch (refusal) {
+      done(refusal instanceof Error ? refusal : new Error('unrouted', { cause: refusal }));
+    }
+  });
+  app.addHook('onSend', (request, reply, payload, done) => {
+    finishHeaders(request, reply);
+    done(null, payload);
+  });
+  app.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
+  });
+}
+
+function isHostMissing(request: FastifyRequest): boolean {
+  return request.headers.host === undefined && request.raw.httpVersion === '1.1';
+}

@@ -1,0 +1,72 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { authenticate } from './authenticate.ts';
+import { judgeBody } from './body.ts';
+import type { AppDeps } from './deps.ts';
+import { corsHeaders } from './headers.ts';
+import type { RegisteredOperation } from './operation.ts';
+import type { LimitHit } from './rate-limit.ts';
+import { stateOf, type RequestState } from './request-state.ts';
+import { checkFloor, refuseRestricted } from './role-floor.ts';
+import { isRoleAccess } from './scopes.ts';
+
+/** Whoever sends no credential where none is asked for. */
+export const nobody: Caller = Object.freeze({
+  kind: 'nobody',
+  principalId: null,
+  userId: null,
+  actingUserId: null,
+  impersonationId: null,
+  sessionId: null,
+  role: 'viewer',
+  ownRole: 'viewer',
+  scope: 'workspace',
+  organizationId: null,
+  workspaceId: null,
+  workspaces: new Map(),
+  scopes: null,
+  view: null,
+  isRestricted: false,
+  verifiedAt: null,
+});
+
+/** The checks of an operation that need no body, in the order of the contract: 404, 413 and 415, 401, 429, 403. */
+export function admission(deps: AppDeps, operation: RegisteredOperation, standing: Readonly<Record<string, string>>) {
+  return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
+    const state = stateOf(request);
+    state.operation = operation;
+    Object.assign(state.headers, standing, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
+    refuseEmptyParams(request);
+    judgeBody(operation, request);
+
+    const isOwn = operation.ownCredential?.(deps, request) ?? false;
+    const caller = isRoleAccess(operation) && !isOwn ? await identifyCaller(deps, operation, request) : nobody;
+    state.caller = caller;
+    if (caller.impersonationId) state.headers['x-impersonation-id'] = caller.impersonationId;
+
+    if (!operation.unlimited) Object.assign(state.headers, await deps.limits.consume(hitsOf(operation, caller, state)));
+    if (isRoleAccess(operation) && !isOwn) checkFloor(operation, caller, deps.env.publicUrl);
+  };
+}
+
+async function identifyCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): Promise<Caller> {
+  const caller = await authenticate(deps, request, operation);
+  refuseRestricted(operation, caller);
+  return caller;
+}
+
+/** The router takes `/tools/` for `/tools/{tool_id}` with an empty id; a path has no trailing slash. */
+function refuseEmptyParams(request: FastifyRequest): void {
+  const params = request.params;
+  if (typeof params === 'object' && params !== null && Object.values(params).includes('')) throw fail('not_found');
+}
+
+function hitsOf(operation: RegisteredOperation, caller: Caller, state: RequestState): LimitHit[] {
+  if (operation.access === 'none') return [{ policy: 'anonymous', key: state.limitAddress }];
+  if (caller.kind === 'nobody' || caller.principalId === null) return [];
+  const place = caller.view?.workspaceId ?? caller.workspaceId ?? caller.view?.organizationId ?? caller.organizationId;
+
+  const principal: LimitHit = { policy: 'principal', key: `${caller.kind}:${caller.principalId}` };
+  return place === null ? [principal] : [principal, { policy: 'workspace', key: place }];
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { isNotModified } from './etag.ts';
+import { llmsText } from './llms-text.ts';
+import { openApiDocument, type OpenApiDocument } from './openapi.ts';
+import type { Area } from './operation.ts';
+import { redocPage } from './redoc-page.ts';
+
+/** A document that is made once and sent as it is. */
+export interface StaticDocument {
+  readonly contentType: string;
+  readonly plain: Variant;
+  readonly gzip: Variant;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+interface Variant {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+export interface Documents {
+  readonly openapi: StaticDocument;
+  readonly redoc: StaticDocument;
+  readonly llms: StaticDocument;
+  /** The document behind `openapi`, for checks at start. */
+  readonly source: OpenApiDocument;
+}
+
+/** How long a document or a catalogue may be kept. */
+export const documentCaching = 'public, max-age=300';
+
+/** Builds what the deployment says about itself, once at start. */
+export function buildDocuments(areas: readonly Area[], publicUrl: string): Documents {
+  const source = openApiDocument(areas, { publicUrl, audience: 'all' });
+  const page = redocPage(openApiDocument(areas, { publicUrl, audience: 'public' }));
+  return {
+    source,
+    openapi: toDocument('application/json; charset=utf-8', JSON.stringify(source)),
+    redoc: toDocument('text/html; charset=utf-8', page.html, { 'content-security-policy': page.contentSecurityPolicy }),
+    llms: toDocument('text/plain; charset=utf-8', llmsText(areas, publicUrl)),
+  };
+}
+
+/** Sends a document in the encoding that the client takes; 304 when it has it already. */
+export function sendDocument(request: FastifyRequest, reply: FastifyReply, document: StaticDocument): void {
+  const isZipped = acceptsGzip(request.headers['accept-encoding']);
+  const { bytes, etag } = isZipped ? document.gzip : document.plain;
+  reply.headers({ ...document.headers, 'cache-control': documentCaching, 'vary': 'Accept-Encoding', etag });
+
+  if (isNotModified(request.headers['if-none-match'], etag)) {
+    reply.code(304).send();
+    return;
+  }
+  if (isZipped) reply.header('content-encoding', 'gzip');
+  reply.code(200).header('content-type', document.contentType).send(bytes);
+}
+
+function toDocument(contentType: string, text: string, headers: Record<string, string> = {}): StaticDocument {
+  const bytes = Buffer.from(text);
+  const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 22);
+  return { contentType, headers, plain: { bytes, etag: `"${hash}"` }, gzip: { bytes: gzipSync(bytes), etag: `"${hash}-gz"` } };
+}
+
+function acceptsGzip(header: string | string[] | undefined): boolean {
+  const codings = String(header ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  return codings.some((coding) => /^(?:gzip|\*)(?:;q=(?!0(?:\.0*)?$).*)?$/.test(coding.replaceAll(' ', '')));
+}

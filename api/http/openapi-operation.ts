@@ -1,0 +1,122 @@
+import Type, { type TSchema } from 'typebox';
+import { describeName } from './openapi-descriptions.ts';
+import { exampleOf } from './openapi-examples.ts';
+import { headerReferences } from './openapi-parts.ts';
+import { nameOf, type Json, type SchemaCollector } from './openapi-schemas.ts';
+import type { RegisteredOperation } from './operation.ts';
+import { querySchemaOf } from './page.ts';
+import { successOf } from './render.ts';
+import { closed, listOf, nullable } from './schema.ts';
+import { credentialsOf, isRoleAccess, scopeOf } from './scopes.ts';
+
+/** One operation of the document. */
+export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, isForOperators: boolean): Json {
+  const scope = scopeOf(operation);
+  return {
+    operationId: operation.operationId,
+    summary: operation.summary,
+    description: describe(operation),
+    tags: [operation.area],
+    ...(isForOperators ? { 'x-audience': 'operator' } : {}),
+    'x-access': operation.access,
+    'x-credentials': credentialsOf(operation),
+    'x-scope': scope,
+    'x-audit-action': operation.audit,
+    'x-idempotency': operation.idempotent,
+    'x-if-match': operation.ifMatch,
+    'security': securityOf(operation),
+    'parameters': [...pathParameters(operation, collector), ...queryParameters(operation, collector), ...headerParameters(operation, collector)],
+    ...requestBodyOf(operation, collector),
+    'responses': responsesOf(operation, collector),
+  };
+}
+
+/** View of a list's page: `Page_<View>_`. */
+export function pageOf(view: TSchema): TSchema {
+  const name = nameOf(view) ?? 'View';
+  return closed(
+    {
+      items: listOf(view, { description: 'In the order of the list' }),
+      next_cursor: Type.Optional(nullable(Type.String({ maxLength: 1_024, description: 'Cursor of the next page; null on the last', examples: ['eyJ2IjoxfQ'] }))),
+      total: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Exact number of rows; only with offset' }))),
+    },
+    { $id: `Page_${name}_`, description: `A page of ${name}` },
+  );
+}
+
+/** What an operation answers: its view, or a page of it. */
+export function replySchemaOf(operation: RegisteredOperation): TSchema | null {
+  if (operation.view === null) return null;
+  return operation.kind === 'list' ? pageOf(operation.view) : operation.view;
+}
+
+function describe(operation: RegisteredOperation): string {
+  const order = operation.kind === 'list' ? ` Order: ${operation.order ?? 'newest first, by id'}.` : '';
+  const secret = operation.secretReply ? ' The secret is in this reply only; a repeat under the same Idempotency-Key gives the same bytes.' : '';
+  return `${operation.description}${order}${secret}`;
+}
+
+function securityOf(operation: RegisteredOperation): Json[] {
+  if (!isRoleAccess(operation)) return [];
+  return credentialsOf(operation).includes('service_key') ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
+}
+
+function pathParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
+  return Object.entries(operation.params?.properties ?? {}).map(([name, schema]) => parameter('path', name, schema, true, collector));
+}
+
+function queryParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
+  const { properties, required } = querySchemaOf(operation);
+  const needed: readonly string[] = required ?? [];
+  return Object.entries(properties).map(([name, schema]) => parameter('query', name, schema, needed.includes(name), collector));
+}
+
+function headerParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
+  const shared = [
+    ...(operation.idempotent ? ['IdempotencyKey'] : []),
+    ...(operation.ifMatch ? [operation.ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch'] : []),
+    ...(operation.etag && operation.method === 'GET' ? ['IfNoneMatch'] : []),
+    ...(isRoleAccess(operation) && !operation.notDelegable ? ['ActingUser'] : []),
+    ...(isRoleAccess(operation) ? ['ViewOrganization', 'ViewWorkspace'] : []),
+  ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  const own = Object.entries(operation.headers?.properties ?? {}).map(([name, schema]) => parameter('header', name, schema, false, collector));
+  return [...shared, ...own];
+}
+
+function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSchema, required: boolean, collector: SchemaCollector): Json {
+  const { description, ...bare } = collector.refer(schema);
+  return { name, in: place, required, description: typeof description === 'string' ? description : describeName(name), schema: bare };
+}
+
+function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
+  const { body } = operation;
+  if (!body) return {};
+  const isNeeded = Array.isArray(Reflect.get(body, 'required')) && Reflect.get(body, 'required').length > 0;
+  const content = { 'application/json': { schema: collector.refer(body), example: operation.example?.body ?? exampleOf(body) } };
+  return { requestBody: { description: 'What is asked for', required: isNeeded, content } };
+}
+
+function responsesOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
+  const statuses = operation.success ?? [successOf(operation)];
+  const successes = statuses.map((status) => [String(status), successResponse(operation, status, collector)]);
+  return {
+    ...Object.fromEntries(successes),
+    422: { $ref: '#/components/responses/ValidationFailed' },
+    default: { $ref: '#/components/responses/Failed' },
+  };
+}
+
+function successResponse(operation: RegisteredOperation, status: number, collector: SchemaCollector): Json {
+  const headers = headerReferences([...(operation.etag ? ['ETag'] : []), ...(operation.location ? ['Location'] : []), ...(operation.idempotent ? ['Idempotency-Replayed'] : [])]);
+  const schema = replySchemaOf(operation);
+  if (status === 204) return { description: 'Done; there is no body', headers };
+
+  const shape = schema ? collector.refer(schema) : bareShape(operation.produces);
+  const example = operation.example?.view ?? (schema ? exampleOf(schema) : operation.produces === 'application/json' ? {} : 'text');
+  return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example } } };
+}
+
+/** Streams and documents have no view: only their media type is told. */
+function bareShape(produces: string): Json {
+  return produces === 'application/json' ? { type: 'object', additionalProperties: true, description: 'A document' } : { type: 'string', maxLength: 10_000_000, description: produces };
+}

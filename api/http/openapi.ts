@@ -1,0 +1,66 @@
+import { areaNames } from './area-names.ts';
+import { ErrorEnvelope, HTTPValidationError } from './error.schema.ts';
+import { documentHeaders, documentParameters, headerReferences, onlyUsed } from './openapi-parts.ts';
+import { documentOperation } from './openapi-operation.ts';
+import { createCollector, type Json } from './openapi-schemas.ts';
+import type { Area, RegisteredOperation } from './operation.ts';
+import { isForOperators, liveOperations } from './registry.ts';
+
+export const contractVersion = '0.1.0';
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: Json;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Json>> } & Json;
+  readonly [part: string]: unknown;
+}
+
+/** The OpenAPI 3.1 document of the live operations; `public` leaves out what only operators may call. Depends on nothing but its arguments. */
+export function openApiDocument(areas: readonly Area[], options: { publicUrl: string; audience: 'all' | 'public' }): OpenApiDocument {
+  const operations = liveOperations(areas).filter((operation) => options.audience === 'all' || !isForOperators(operation));
+  const collector = createCollector();
+  const paths = documentPaths(operations, (operation) => documentOperation(operation, collector, isForOperators(operation)));
+  const failures = { Failed: failure('Every failure is the error envelope', collector.refer(ErrorEnvelope)), ValidationFailed: failure('The request breaks a rule of its schema', collector.refer(HTTPValidationError)) };
+  const referring = JSON.stringify([paths, failures]);
+
+  return {
+    openapi: '3.1.0',
+    jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
+    info: {
+      title: 'Longhaul',
+      version: contractVersion,
+      summary: 'Agent runs that survive anything, behind one HTTP API',
+      description: 'Multi-tenant agent platform. Errors are RFC 9457 problems with one of 38 codes; lists page by cursor or offset; POSTs that create take an Idempotency-Key.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      contact: { name: 'Operator of this deployment', url: options.publicUrl },
+    },
+    servers: [{ 'url': options.publicUrl, 'description': 'This deployment, for production and test alike', 'x-internal': false }],
+    tags: areaNames.filter((name) => operations.some((operation) => operation.area === name)).map((name) => ({ name, description: `Operations of the area ${name}` })),
+    security: [{ bearer: [] }, { apiKey: [] }],
+    paths,
+    components: {
+      schemas: collector.components(),
+      responses: failures,
+      parameters: onlyUsed('parameters', documentParameters(), referring),
+      headers: onlyUsed('headers', documentHeaders(), referring),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Access token of a session, verified as RFC8725 demands and sent as RFC 6750 says; or a service key' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Service key' },
+      },
+    },
+  };
+}
+
+function documentPaths(operations: readonly RegisteredOperation[], toDocument: (operation: RegisteredOperation) => Json): Record<string, Record<string, Json>> {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const operation of operations) {
+    const item = (paths[operation.path] ??= {});
+    item[operation.method.toLowerCase()] = toDocument(operation);
+  }
+  return paths;
+}
+
+function failure(description: string, schema: Json): Json {
+  return { description, headers: headerReferences(['Retry-After']), content: { 'application/problem+json': { schema } } };
+}

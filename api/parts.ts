@@ -1,0 +1,86 @@
+import { hostname } from 'node:os';
+import { pino, type Logger } from 'pino';
+import { createIdentity } from '../db/identity/identity.ts';
+import type { KeyRing } from '../db/identity/key-ring.ts';
+import { connectDatabases, type Databases } from '../db/orm.ts';
+import { createPublisher } from '../db/streams/publisher.ts';
+import { connectRedis } from '../db/streams/redis.ts';
+import { createTenantSchemas } from '../ports/json-schema.ts';
+import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
+import { createTemplates } from '../ports/templates.ts';
+import { connectTemporal } from '../temporal/client.ts';
+import { createDispatch } from '../temporal/dispatch.ts';
+import { createTemporalGateway } from '../temporal/gateway.ts';
+import type { ApiEnv } from './env.ts';
+import type { Deps } from './http/deps.ts';
+import { createLimits } from './http/rate-limit.ts';
+import { createHub } from './streams/hub.ts';
+
+/** The parts of one API process, and how to close them. */
+export interface Parts {
+  readonly deps: Deps;
+  close(): Promise<void>;
+}
+
+export interface PartsOptions {
+  readonly env: ApiEnv;
+  readonly keys: KeyRing;
+  readonly models: ModelEnv;
+  readonly log: Logger;
+  readonly isDraining: () => boolean;
+  readonly now?: () => Date;
+  /** Pools that somebody else closes; without them two are opened. */
+  readonly db?: Databases;
+}
+
+const statementTimeoutMs = 10_000;
+/** Whatever an object in a log line might be called by. */
+const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'access_token', 'plaintext', 'secret', 'api_key'];
+
+/** JSON lines on stdout; names of secrets are blotted out at three depths. */
+export function createLog(level: ApiEnv['logLevel']): Logger {
+  const paths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
+  return pino({ level, base: { process: 'api', pid: process.pid }, redact: { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' } });
+}
+
+/** Opens everything a request may use. PostgreSQL must be there; Redis and Temporal may come later. */
+export async function openParts(options: PartsOptions): Promise<Parts> {
+  const { env, keys, log, isDraining } = options;
+  const now = options.now ?? (() => new Date());
+  const models = loadModelRegistry(options.models, log);
+  const db = options.db ?? await connectDatabases({ appUrl: env.databaseAppUrl, sweeperUrl: env.databaseSweeperUrl, poolMax: env.databasePoolMax, applicationName: 'longhaul-api', statementTimeoutMs, log });
+  const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, log, now });
+  const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
+  const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas });
+  const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log });
+  const templates = createTemplates();
+  const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
+  const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
+
+  const close = async () => {
+    await hub.close();
+    await identity.close();
+    await Promise.all([templates.close(), limits.close(), temporal.close()]);
+    redis.disconnect();
+    if (!options.db) await db.close();
+  };
+  await orClose(close, () => identity.start());
+  return {
+    close,
+    deps: {
+      env, db, redis, keys, identity, hub, limits, models, templates, log, now, isDraining,
+      schemas: createTenantSchemas(),
+      temporal: createTemporalGateway(temporal),
+      dispatch: createDispatch({ temporal, publisher, db, log }),
+    },
+  };
+}
+
+async function orClose(close: () => Promise<void>, start: () => Promise<void>): Promise<void> {
+  try {
+    await start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import type Type from 'typebox';
+import { refuseRank } from '../../db/reach.ts';
+import type { StartRun } from '../../db/runs/start-run.ts';
+import { readUser } from '../../db/tenancy/users.ts';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import { checkBytes, checkKeys } from '../http/bounds.ts';
+import type { Ctx } from '../http/operation.ts';
+import type { RunCreate } from './run.schema.ts';
+
+type Body = Type.Static<typeof RunCreate>;
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A start as the caller asks for it. Throws 422 for what the schema alone can't refuse, 403 for another user's subject below admin. */
+export async function toStartRun(ctx: Ctx, body: Body): Promise<StartRun> {
+  const { caller } = ctx;
+  refuseShape(body);
+  const subject = body.subject ?? (caller.userId === null ? null : { kind: 'user' as const, id: caller.userId });
+  const isAnotherUser = subject?.kind === 'user' && subject.id !== caller.userId;
+  if (isAnotherUser) await requireUser(ctx, subject.id);
+
+  return {
+    workspaceId: body.workspace_id ?? null,
+    defaultWorkspaceId: caller.view?.workspaceId ?? caller.workspaceId,
+    agent: agentOf(body),
+    revisionId: body.revision_id ?? null,
+    input: { ...(body.input.text === undefined ? {} : { text: body.input.text }), ...(body.input.json === undefined ? {} : { json: body.input.json }) },
+    sessionKey: body.session_key ?? null,
+    subject,
+    source: 'api',
+    createdBy: { kind: caller.kind === 'user' || caller.kind === 'service_key' ? caller.kind : 'system', id: caller.principalId, actingUserId: caller.actingUserId },
+    onBusy: body.on_busy ?? 'enqueue',
+    limits: body.limits ?? {},
+    metadata: body.metadata ?? {},
+    currency: ctx.deps.env.billingCurrency,
+    admit: (workspaceId) => {
+      refuseRank(caller, workspaceId, ctx.floor);
+      if (isAnotherUser) refuseRank(caller, workspaceId, 'admin');
+    },
+  };
+}
+
+function refuseShape(body: Body): void {
+  if ((body.agent_id === undefined) === (body.agent_slug === undefined)) throw exactlyOne();
+  if (body.input.text === undefined && body.input.json === undefined) throw invalid('/input', 'required', 'text or json is demanded');
+  checkKeys('/metadata', body.metadata, 50);
+  checkBytes('/metadata', body.metadata, 8_192);
+}
+
+function agentOf(body: Body): StartRun['agent'] {
+  if (body.agent_id !== undefined) return { id: body.agent_id };
+  if (body.agent_slug !== undefined) return { slug: body.agent_slug };
+  throw exactlyOne();
+}
+
+function exactlyOne() {
+  const message = 'exactly one of agent_id and agent_slug is demanded';
+  const errors: Violation[] = [{ in: 'body', pointer: '', name: null, rule: 'oneOf', message }];
+  return fail('validation_failed', { detail: message, errors });
+}
+
+async function requireUser(ctx: Ctx, userId: string): Promise<void> {
+  const user = uuid.test(userId.toLowerCase()) ? await readUser(ctx, userId) : null;
+  if (!user) throw invalid('/subject/id', 'reference', 'The user does not exist.', { kind: 'user' });
+}

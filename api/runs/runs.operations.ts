@@ -1,0 +1,157 @@
+import { mapPage } from '../../db/page.ts';
+import { refuseRank } from '../../db/reach.ts';
+import { cancelRun } from '../../db/runs/cancel-run.ts';
+import { listMessageRows, toMessageView } from '../../db/runs/messages.ts';
+import { listRunRows, requireRun, seeRun } from '../../db/runs/run-queries.ts';
+import { toRunView } from '../../db/runs/run-view.ts';
+import { startRun } from '../../db/runs/start-run.ts';
+import { listStepRows, toRunStepView } from '../../db/runs/steps.ts';
+import { refuseFrozen } from '../../db/scope.ts';
+import { area, get, list, post, reply } from '../http/operation.ts';
+import { toStartRun } from './create-run.ts';
+import { MessageFilters, MessageView } from './message.schema.ts';
+import { RunCancel, RunCreate, RunFilters, RunParams, RunView, WaitQuery } from './run.schema.ts';
+import { RunStepView, StepFilters } from './step.schema.ts';
+import { streamOperations } from './stream.operations.ts';
+import { isSettled, waitUntilSettled } from './wait.ts';
+
+const locationOf = (view: { readonly id: string }) => `/runs/${view.id}`;
+
+export const runs = area('Runs', {
+  listRuns: list(
+    '/runs',
+    {
+      summary: 'List runs',
+      description: 'Runs that the caller sees, newest first. Texts of input and output are cut at 500 characters.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      query: RunFilters,
+      view: RunView,
+    },
+    async (ctx, { query }) => mapPage(await listRunRows(ctx, query, ctx.page), toRunView),
+  ),
+
+  createRun: post(
+    '/runs',
+    {
+      summary: 'Start a run',
+      description: 'Starts a turn with an agent: 202 with the queued run, or with mode wait 200 once it has ended or waits. Runs of one session key follow each other.',
+      access: 'member',
+      audit: 'submit',
+      idempotent: true,
+      mcp: true,
+      spends: true,
+      success: [202, 200],
+      location: locationOf,
+      example: { body: { agent_slug: 'guide', input: { text: 'What is new?' }, session_key: 'chat-42' } },
+      body: RunCreate,
+      view: RunView,
+    },
+    async (ctx, { body }) => {
+      const { run, admission } = await startRun(ctx, await toStartRun(ctx, body));
+      const view = { ...toRunView(run), admission };
+      if (body.mode !== 'wait') return view;
+      return reply(view, {
+        status: 202,
+        afterCommit: async () => {
+          const last = await waitUntilSettled(ctx, run, (body.wait_timeout_s ?? 60) * 1_000);
+          return reply({ ...toRunView(last), admission }, { status: isSettled(last) ? 200 : 202 });
+        },
+      });
+    },
+  ),
+
+  getRun: get(
+    '/runs/{run_id}',
+    {
+      summary: 'Read a run',
+      description: 'One run as it stands, with whole input and output.',
+      access: 'viewer',
+      mcp: true,
+      params: RunParams,
+      view: RunView,
+    },
+    async (ctx, { params }) => toRunView(await seeRun(ctx, params.run_id)),
+  ),
+
+  cancelRun: post(
+    '/runs/{run_id}/cancel',
+    {
+      summary: 'Cancel a run',
+      description: 'Ends a queued run at once and asks a running or waiting one to end. Repeats change nothing; a run that has ended answers 409.',
+      access: 'member',
+      audit: 'submit',
+      idempotent: true,
+      mcp: true,
+      success: [202],
+      location: locationOf,
+      params: RunParams,
+      body: RunCancel,
+      view: RunView,
+    },
+    async (ctx, { params, body }) => {
+      const place = await requireRun(ctx, params.run_id);
+      refuseRank(ctx.caller, place.workspace_id, ctx.floor);
+      await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+      return toRunView(await cancelRun(ctx, { runId: place.id, policy: body.policy ?? 'interrupt', reason: body.reason ?? null }));
+    },
+  ),
+
+  waitForRun: get(
+    '/runs/{run_id}/wait',
+    {
+      summary: 'Wait for a run',
+      description: 'Answers as soon as the run has ended or waits for somebody, else after timeout_s with the run as it is and Retry-After.',
+      access: 'viewer',
+      mcp: true,
+      params: RunParams,
+      query: WaitQuery,
+      view: RunView,
+    },
+    async (ctx, { params, query }) => {
+      const run = await seeRun(ctx, params.run_id);
+      if (isSettled(run)) return toRunView(run);
+      return reply(toRunView(run), {
+        afterCommit: async () => {
+          const last = await waitUntilSettled(ctx, run, (query.timeout_s ?? 30) * 1_000);
+          return reply(toRunView(last), { headers: isSettled(last) ? {} : { 'retry-after': '1' } });
+        },
+      });
+    },
+  ),
+
+  listRunMessages: list(
+    '/runs/{run_id}/messages',
+    {
+      summary: 'List the messages of a run',
+      description: 'Messages of the run, or of its conversation up to and with it, oldest first and whole.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      order: 'oldest first',
+      params: RunParams,
+      query: MessageFilters,
+      view: MessageView,
+    },
+    async (ctx, { params, query }) => mapPage(await listMessageRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toMessageView),
+  ),
+
+  listRunSteps: list(
+    '/runs/{run_id}/steps',
+    {
+      summary: 'List the steps of a run',
+      description: 'Model and tool calls of the run with their tries, times and usage, oldest first.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      order: 'oldest first',
+      params: RunParams,
+      query: StepFilters,
+      view: RunStepView,
+    },
+    async (ctx, { params, query }) => mapPage(await listStepRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toRunStepView),
+  ),
+
+  ...streamOperations,
+});

@@ -1,0 +1,65 @@
+import { issueStreamToken } from '../../db/identity/stream-tokens.ts';
+import { iso } from '../../db/sql.ts';
+import { openingState } from '../../db/streams/opening.ts';
+import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { toEnvelope } from '../http/error-envelope.ts';
+import { post, raw, reply } from '../http/operation.ts';
+import { openStream } from '../streams/attach.ts';
+import { serveSse } from '../streams/sse.ts';
+import { StreamHeaders, StreamParams, StreamQuery, StreamTokenView } from './stream.schema.ts';
+
+export const streamOperations = {
+  streamRun: raw(
+    '/runs/{run_id}/stream',
+    {
+      summary: 'Watch a run',
+      description:
+        'The run’s frames as server-sent events, from the start, from behind after_seq or Last-Event-ID, or live only with replay=false, until run.finished. Frames and grammar: GET /stream-protocol. Leaving cancels nothing.',
+      access: 'viewer',
+      params: StreamParams,
+      query: StreamQuery,
+      headers: StreamHeaders,
+      produces: 'text/event-stream',
+      headReply: 'refused',
+      success: [200, 204],
+    },
+    async ({ caller, correlationId, deps }, { params, query }, http) => {
+      const lastEventId = http.request.headers['last-event-id'];
+      const opening = await openStream(deps, {
+        caller,
+        correlationId,
+        runId: params.run_id,
+        lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
+        afterSeq: query.after_seq ?? 0,
+        isReplay: query.replay ?? true,
+      });
+      const toProblem = (failure: Parameters<typeof toEnvelope>[0]) => ({ ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId }) });
+      serveSse(http, opening, { hub: deps.hub, caller, toProblem });
+    },
+  ),
+
+  createStreamToken: post(
+    '/runs/{run_id}/stream-token',
+    {
+      summary: 'Make a stream token',
+      description: 'A token that opens one WebSocket of one run, once, within 60 s, as the caller; it goes into the socket’s first message, never into a URL.',
+      access: 'viewer',
+      audit: 'submit',
+      resourceType: 'run',
+      scope: 'runs:read',
+      secretReply: true,
+      success: [201],
+      params: StreamParams,
+      view: StreamTokenView,
+    },
+    async (ctx, { params }) => {
+      const run = await openingState(ctx, params.run_id);
+      if (!run) throw fail('not_found');
+
+      const { token, expiresAt } = await issueStreamToken(ctx, { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId });
+      ctx.audit({ resourceType: 'run', resourceId: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId });
+      return reply({ token, run_id: run.runId, expires_at: iso(expiresAt), websocket_path: `/ws/runs/${run.runId}`, protocol: streamProtocol } as const);
+    },
+  ),
+};

@@ -1,0 +1,48 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import type { Logger } from 'pino';
+import { parseKeyRing } from '../db/identity/key-ring.ts';
+import { buildApp } from './app.ts';
+import { parseApiEnv, processEnvironment, type ApiEnv } from './env.ts';
+import { createLog, openParts, type Parts } from './parts.ts';
+
+/** Everything ends within this time of SIGTERM, whatever still runs. */
+const exitAfterMs = 10_000;
+
+const source = processEnvironment();
+const env = parseApiEnv(source);
+const log = createLog(env.logLevel);
+const draining = new AbortController();
+
+try {
+  await serve(log, env);
+} catch (err) {
+  log.fatal({ err }, 'api failed to start');
+  process.exit(1);
+}
+
+async function serve(log: Logger, env: ApiEnv): Promise<void> {
+  const parts = await openParts({ env, keys: parseKeyRing(source), models: source, log, isDraining: () => draining.signal.aborted });
+  const app = await buildApp(parts.deps);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void drain(app, parts, signal));
+
+  const address = await app.listen({ host: env.host, port: env.port });
+  log.info({ address, public_url: env.publicUrl }, 'api listening');
+}
+
+/** Readiness turns 503 at once, the listener closes when probes had time to see it, open requests end; a second signal ends at once. */
+async function drain(app: FastifyInstance, parts: Parts, signal: string): Promise<void> {
+  if (draining.signal.aborted) process.exit(1);
+  draining.abort();
+  log.info({ signal }, 'api draining');
+  setTimeout(() => {
+    log.warn('requests cut off at the end of the drain');
+    process.exit(0);
+  }, exitAfterMs).unref();
+
+  await Promise.all([parts.deps.hub.drain(), delay(env.drainSeconds * 1_000)]);
+  await app.close();
+  await parts.close();
+  log.info('api stopped');
+  process.exit(0);
+}

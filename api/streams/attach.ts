@@ -1,0 +1,97 @@
+import type { Caller } from '../../db/caller.ts';
+import type { StreamHolder } from '../../db/streams/access.ts';
+import { openingState, type OpeningState } from '../../db/streams/opening.ts';
+import { systemActor, tenantOf, transact } from '../../db/scope.ts';
+import type { Databases } from '../../db/orm.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import type { Slot } from './admission.ts';
+import { StreamConnection, type Sink } from './connection.ts';
+import type { Hub } from './hub.ts';
+
+/** Where a client wants to go on. `lastEventId` is the header as sent and wins over after_seq. */
+export interface StreamRequest {
+  readonly caller: Caller;
+  readonly runId: string;
+  readonly lastEventId: string | null;
+  readonly afterSeq: number;
+  readonly isReplay: boolean;
+  readonly correlationId: string;
+}
+
+/** `nothing`: a browser shall stop reconnecting (204). `empty`: an answer without a frame. `stream`: from behind `cursor`. */
+export type Opening =
+  | { readonly kind: 'nothing' | 'empty'; readonly headSeq: number }
+  | { readonly kind: 'stream'; readonly state: OpeningState; readonly cursor: number; readonly slot: Slot };
+
+/** All checks of an opening, before any byte of the stream: 503, 429, 404, 422. One query. */
+export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<Opening> {
+  const { caller, correlationId, runId } = request;
+  const slot = deps.hub.admit(principalOf(caller));
+  try {
+    const { value: state } = await transact(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId }, (unit) =>
+      openingState({ ...unit, caller }, runId),
+    );
+    if (!state) throw fail('not_found');
+
+    const opening = placeOf(state, request);
+    if (opening.kind === 'stream') return { ...opening, slot };
+    slot.release();
+    return opening;
+  } catch (error) {
+    slot.release();
+    throw error;
+  }
+}
+
+/** Puts an opened stream on its wire. The caller passes the wire's `drain` and `close` on to the connection. */
+export function startStream(
+  hub: Hub,
+  opening: Extract<Opening, { kind: 'stream' }>,
+  wire: { readonly sink: Sink; readonly caller: Caller; readonly toProblem: (failure: Failure) => Record<string, unknown> },
+): StreamConnection {
+  const { state, slot, cursor } = opening;
+  const channel = hub.channel(state);
+  const holder = holderOf(wire.caller, state.runId);
+  const connection: StreamConnection = new StreamConnection(
+    { channel, pages: hub.pages, limits: hub.limits, sink: wire.sink, run: state, holder, toProblem: wire.toProblem, onClosed },
+    cursor,
+  );
+  hub.watch(channel, connection);
+  hub.register(connection);
+  connection.advance();
+  return connection;
+
+  function onClosed(): void {
+    slot.release();
+    hub.unregister(connection);
+    hub.unwatch(channel, connection);
+  }
+}
+
+/** The table of openings (design 05 §5.6). */
+export function placeOf(
+  state: OpeningState,
+  request: Pick<StreamRequest, 'lastEventId' | 'afterSeq' | 'isReplay'>,
+): { readonly kind: 'nothing' | 'empty'; readonly headSeq: number } | { readonly kind: 'stream'; readonly state: OpeningState; readonly cursor: number } {
+  const { headSeq, isEnded } = state;
+  const isHeader = request.lastEventId !== null;
+  const cursor = isHeader ? numberOf(request.lastEventId) : request.afterSeq;
+  if (cursor === null || cursor > headSeq) throw fail('cursor_invalid', { context: { last_seq: headSeq } });
+
+  if (!isEnded) return { kind: 'stream', state, cursor: request.isReplay ? cursor : headSeq };
+  if (isHeader && cursor === headSeq) return { kind: 'nothing', headSeq };
+  if (request.isReplay && cursor < headSeq) return { kind: 'stream', state, cursor };
+  return { kind: 'empty', headSeq };
+}
+
+export function principalOf(caller: Caller): string {
+  return `${caller.kind}:${caller.principalId}`;
+}
+
+function holderOf(caller: Caller, runId: string): StreamHolder {
+  return { runId, kind: caller.kind, principalId: caller.principalId, sessionId: caller.sessionId, actingUserId: caller.actingUserId };
+}
+
+function numberOf(text: string | null): number | null {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : null;
+}

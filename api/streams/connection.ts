@@ -1,0 +1,202 @@
+import type { StreamHolder } from '../../db/streams/access.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import { closeOf, type CloseName } from './close-reasons.ts';
+import type { HubLimits } from './limits.ts';
+import { noticeText, type NoticeRun } from './notice.ts';
+import type { ArchivePage, PageCache } from './page-cache.ts';
+import type { RunChannel, Watcher } from './run-channel.ts';
+import { isLast, type StreamFrame } from './stream-frame.ts';
+
+/** The wire under a connection: SSE or WebSocket. */
+export interface Sink {
+  /** Bytes handed over and not yet taken by the network. */
+  readonly unsentBytes: number;
+  /** Writes whole frames in one go. */
+  send(frames: readonly StreamFrame[], channel: RunChannel): void;
+  notice(text: string): void;
+  /** Keeps an idle wire alive; false when the other side is gone. */
+  beat(now: number): boolean;
+  /** Ends politely; whatever is left of the wire 5 s later is destroyed. */
+  end(reason: CloseName): void;
+  destroy(): void;
+}
+
+export interface ConnectionDeps {
+  readonly channel: RunChannel;
+  readonly pages: PageCache;
+  readonly limits: HubLimits;
+  readonly sink: Sink;
+  readonly run: NoticeRun;
+  readonly holder: StreamHolder;
+  readonly toProblem: (failure: Failure) => Record<string, unknown>;
+  /** Called once, when nothing more will be sent. */
+  readonly onClosed: () => void;
+}
+
+/** Frames written at once to a connection that catches up. */
+const limitWriteBytes = 64 * 1024;
+
+/** One open stream: a place in the run's numbers, moved forward by ring or archive as fast as the wire takes it. Nothing is skipped for it. */
+export class StreamConnection implements Watcher {
+  readonly #deps: ConnectionDeps;
+  readonly #openedAt = performance.now();
+  #cursor: number;
+  #page: ArchivePage | null = null;
+  #isReading = false;
+  #isClosed = false;
+  /** Since when the wire takes nothing; 0 while it does. */
+  #stalledSince = 0;
+  #unsentBefore = 0;
+
+  constructor(deps: ConnectionDeps, cursor: number) {
+    this.#deps = deps;
+    this.#cursor = cursor;
+  }
+
+  get holder(): StreamHolder {
+    return this.#deps.holder;
+  }
+
+  /** The last number sent. */
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  wake(): void {
+    if (this.#stalledSince === 0) this.advance();
+  }
+
+  /** The wire has taken what it had. */
+  drained(): void {
+    this.#stalledSince = 0;
+    this.advance();
+  }
+
+  lose(): void {
+    this.close(fail('not_found'));
+  }
+
+  /** The client has left. */
+  gone(): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#page = null;
+    this.#deps.onClosed();
+  }
+
+  /** Sends whatever there is behind the cursor. */
+  advance(): void {
+    const { channel, sink, limits } = this.#deps;
+    while (!this.#isClosed && !this.#isReading) {
+      if (this.#cursor >= channel.handedOut) {
+        if (channel.isEnded) this.#finish();
+        return;
+      }
+      if (sink.unsentBytes >= limits.unsentBytes) return this.#stall();
+
+      const frames = this.#next();
+      if (frames.length > 0) this.#send(frames);
+      else if (this.#page) this.#leavePage(this.#page);
+      else void this.#readPage();
+    }
+  }
+
+  /** Once a second: a stalled wire, an old connection, an idle one. */
+  tick(now: number): void {
+    const { sink, limits } = this.#deps;
+    if (!sink.beat(now)) return sink.destroy();
+
+    if (this.#stalledSince > 0) {
+      const unsent = sink.unsentBytes;
+      if (unsent < limits.unsentBytes) return this.drained();
+      if (unsent < this.#unsentBefore) this.#stalledSince = now;
+      this.#unsentBefore = unsent;
+      if (now - this.#stalledSince >= limits.stallMs) this.#drop();
+      return;
+    }
+    if (now - this.#openedAt >= limits.maxAgeMs) return this.#end('max_age');
+    this.advance();
+  }
+
+  /** Ends the stream with a notice. */
+  close(failure: Failure, reason: CloseName = closeOf(failure.code)): void {
+    if (this.#isClosed) return;
+    this.#notice(failure);
+    this.#end(reason);
+  }
+
+  #next(): readonly StreamFrame[] {
+    if (!this.#page) return this.#deps.channel.ring.after(this.#cursor, limitWriteBytes);
+
+    const { frames } = this.#page;
+    const start = firstAbove(frames, this.#cursor);
+    let end = start;
+    for (let bytes = 0; end < frames.length && bytes < limitWriteBytes; end++) bytes += frames[end]?.bytes ?? 0;
+    return frames.slice(start, end);
+  }
+
+  #send(frames: readonly StreamFrame[]): void {
+    const last = frames.at(-1);
+    if (!last) return;
+    this.#deps.sink.send(frames, this.#deps.channel);
+    this.#cursor = last.seq;
+    if (isLast(last)) this.#finish();
+  }
+
+  #leavePage(page: ArchivePage): void {
+    this.#cursor = Math.max(this.#cursor, page.coveredTo);
+    this.#page = null;
+  }
+
+  async #readPage(): Promise<void> {
+    const { channel, pages } = this.#deps;
+    this.#isReading = true;
+    const upTo = Math.min(channel.handedOut, channel.ring.firstSeq - 1);
+    const page = await pages.read(channel.runId, this.#cursor + 1, upTo).catch(() => null);
+
+    this.#isReading = false;
+    // Without progress (the database is away, the run purged) the next tick tries again.
+    if (!page || page.coveredTo <= this.#cursor) return;
+    this.#page = page;
+    this.advance();
+  }
+
+  #stall(): void {
+    if (this.#stalledSince > 0) return;
+    this.#stalledSince = performance.now();
+    this.#unsentBefore = this.#deps.sink.unsentBytes;
+    this.#page = null; // a stalled reader holds no page; the cache may still have it
+  }
+
+  #drop(): void {
+    this.#notice(fail('rate_limited', { reason: 'slow_consumer', detail: 'The client reads too slowly.' }));
+    this.#end('slow_consumer');
+    this.#deps.sink.destroy();
+  }
+
+  #notice(failure: Failure): void {
+    this.#deps.sink.notice(noticeText(this.#deps.run, failure, { resumeAfterSeq: this.#cursor, problem: this.#deps.toProblem(failure) }));
+  }
+
+  #finish(): void {
+    this.#end('finished');
+  }
+
+  #end(reason: CloseName): void {
+    if (this.#isClosed) return;
+    this.#deps.sink.end(reason);
+    this.gone();
+  }
+}
+
+/** Position of the first frame with a higher number. */
+function firstAbove(frames: readonly StreamFrame[], seq: number): number {
+  let low = 0;
+  let high = frames.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((frames[middle]?.seq ?? 0) > seq) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

@@ -1,0 +1,40 @@
+import Type from 'typebox';
+import { fail } from '../../workflows/contracts/failure.ts';
+
+/** The first message of a client, within 5 s; it uses the token up. */
+export const FirstFrameSchema = Type.Object({
+  type: Type.Literal('auth'),
+  token: Type.String({ maxLength: 100, description: 'From createStreamToken; one run, one socket.' }),
+  after_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 })),
+  replay: Type.Optional(Type.Boolean({ default: true })),
+});
+
+export const limitFirstFrameBytes = 4 * 1024;
+
+export interface FirstFrame {
+  readonly token: string;
+  readonly afterSeq: number;
+  readonly isReplay: boolean;
+}
+
+/** Reads it; anything else is malformed_request. */
+export function parseFirstFrame(message: Buffer, isBinary: boolean): FirstFrame {
+  const bad = (detail: string) => fail('malformed_request', { reason: 'bad_first_frame', detail });
+  if (isBinary || message.byteLength > limitFirstFrameBytes) throw bad('The first message is a text of at most 4 KiB.');
+
+  const value = parsed(message);
+  if (typeof value !== 'object' || value === null) throw bad('The first message is a JSON object.');
+  const { type, token, after_seq: afterSeq = 0, replay = true } = value as Record<string, unknown>; // any JSON object has string keys
+  if (type !== 'auth' || typeof token !== 'string') throw bad('The first message has type auth and a token.');
+  if (typeof afterSeq !== 'number' || !Number.isSafeInteger(afterSeq) || afterSeq < 0) throw bad('after_seq is a whole number.');
+  if (typeof replay !== 'boolean') throw bad('replay is true or false.');
+  return { token, afterSeq, isReplay: replay };
+}
+
+function parsed(message: Buffer): unknown {
+  try {
+    return JSON.parse(message.toString('utf8'));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+/** Bounds of one API process; tests and deployments may change them. */
+export interface HubLimits {
+  readonly streamsPerPrincipal: number;
+  readonly streams: number;
+  /** Unsent bytes at which a connection gets nothing more until it has drained. */
+  readonly unsentBytes: number;
+  /** Without progress for this long a slow connection is closed. */
+  readonly stallMs: number;
+  readonly heartbeatMs: number;
+  readonly maxAgeMs: number;
+  readonly headsMs: number;
+  readonly headsWithoutRedisMs: number;
+  readonly accessMs: number;
+  readonly ringFrames: number;
+  readonly ringBytes: number;
+  readonly runsPerReader: number;
+}
+
+export const defaultHubLimits: HubLimits = {
+  streamsPerPrincipal: 50,
+  streams: 10_000,
+  unsentBytes: 256 * 1024,
+  stallMs: 30_000,
+  heartbeatMs: 15_000,
+  maxAgeMs: 3_600_000,
+  headsMs: 5_000,
+  headsWithoutRedisMs: 1_000,
+  accessMs: 5_000,
+  ringFrames: 1_000,
+  ringBytes: 1024 * 1024,
+  runsPerReader: 2_000,
+};

@@ -1,0 +1,43 @@
+import type { FrameData } from '../../db/streams/frame.schema.ts';
+import { streamProtocol } from '../../workflows/contracts/frames.ts';
+import type { Failure } from '../../workflows/contracts/failure.ts';
+
+/** The run that a connection watches, as far as its notices name it. */
+export interface NoticeRun {
+  readonly runId: string;
+  readonly rootRunId: string;
+  readonly parentRunId: string | null;
+  readonly path: readonly string[];
+}
+
+export interface NoticeOptions {
+  /** The last number this connection got; null before it got any. */
+  readonly resumeAfterSeq: number | null;
+  readonly problem: Record<string, unknown>;
+}
+
+/** An `error` frame for one connection alone: without number, not stored, the run goes on. */
+export function noticeText(run: NoticeRun, failure: Failure, { resumeAfterSeq, problem }: NoticeOptions): string {
+  const data: FrameData<'error'> = {
+    code: failure.code,
+    message: failure.detail.slice(0, 1_000),
+    retryable: failure.retryable,
+    fatal: false,
+    source: 'stream',
+    detail_ref: null,
+    ...(resumeAfterSeq === null ? {} : { resume_after_seq: resumeAfterSeq }),
+    problem,
+  };
+  return JSON.stringify({
+    v: streamProtocol,
+    seq: null,
+    type: 'error',
+    ts: new Date().toISOString(),
+    run_id: run.runId,
+    root_run_id: run.rootRunId,
+    parent_run_id: run.parentRunId,
+    path: run.path,
+    attempt: 1,
+    data,
+  });
+}

@@ -1,0 +1,125 @@
+import type { Databases } from '../../db/orm.ts';
+import { readFrameRange } from '../../db/streams/archive.ts';
+import { streamFrame, type StreamFrame } from './stream-frame.ts';
+
+/** A part of an archive: its frames in order, and the number up to which nothing is missing. */
+export interface ArchivePage {
+  readonly frames: readonly StreamFrame[];
+  readonly coveredTo: number;
+  /** Shorter than asked for, since its frames are long. */
+  readonly isCut: boolean;
+}
+
+export interface PageCache {
+  /**
+   * Frames from `from` on, to the end of its block at most; `upTo` is a number that the archive is known to hold. Up to the page's
+   * `coveredTo` nothing is missing. One query reads the blocks that the next 500 frames touch; whoever wants the same shares it.
+   */
+  read(runId: string, from: number, upTo: number): Promise<ArchivePage>;
+  /** Forgets what nobody wanted for a while; called every second. */
+  tick(now: number): void;
+}
+
+interface Entry {
+  readonly upTo: number;
+  readonly promise: Promise<ArchivePage>;
+  page: ArchivePage | null;
+  bytes: number;
+  usedAt: number;
+}
+
+const blockFrames = 500;
+const keepMs = 5_000;
+const limitBytes = 32 * 1024 * 1024;
+
+/** Pages of archives, aligned to blocks of 500 numbers, so that clients that come back at different places read the same ones. */
+export function createPageCache(db: Databases): PageCache {
+  const entries = new Map<string, Entry>();
+  let bytes = 0;
+
+  async function load(runId: string, from: number, to: number, upTo: number): Promise<ArchivePage> {
+    const { texts, isCut } = await readFrameRange(db, runId, from, to);
+    const frames = texts.map(streamFrame);
+    const newest = frames.at(-1)?.seq ?? 0;
+    return { frames, coveredTo: isCut ? newest : Math.max(newest, Math.min(upTo, to)), isCut };
+  }
+
+  function loadBlocks(runId: string, first: number, last: number, upTo: number): Promise<ArchivePage> {
+    const all = load(runId, firstOf(first), lastOf(last), upTo);
+    for (let block = first; block <= last; block++) remember(`${runId} ${block}`, upTo, all.then((page) => partOf(page, block)));
+    return all.then((page) => partOf(page, first));
+  }
+
+  function remember(key: string, upTo: number, promise: Promise<ArchivePage>): void {
+    const entry: Entry = { upTo, promise, page: null, bytes: 0, usedAt: performance.now() };
+    forget(key);
+    entries.set(key, entry);
+    promise.then(
+      (page) => {
+        entry.page = page;
+        if (entries.get(key) !== entry) return;
+        entry.bytes = page.frames.reduce((sum, frame) => sum + 2 * frame.bytes, 0);
+        bytes += entry.bytes;
+        shrink();
+      },
+      () => entries.get(key) === entry && forget(key),
+    );
+  }
+
+  function known(runId: string, block: number, needed: number): Promise<ArchivePage> | null {
+    const key = `${runId} ${block}`;
+    const entry = entries.get(key);
+    const isEnough = entry && (entry.page ? entry.page.isCut || entry.page.coveredTo >= needed : entry.upTo >= needed);
+    if (!isEnough) return null;
+
+    entry.usedAt = performance.now();
+    entries.delete(key);
+    entries.set(key, entry);
+    return entry.promise;
+  }
+
+  function forget(key: string): void {
+    bytes -= entries.get(key)?.bytes ?? 0;
+    entries.delete(key);
+  }
+
+  /** The least recently used go first. */
+  function shrink(): void {
+    for (const key of entries.keys()) {
+      if (bytes <= limitBytes) return;
+      forget(key);
+    }
+  }
+
+  return {
+    async read(runId, from, upTo) {
+      const first = blockOf(from);
+      const last = Math.min(blockOf(Math.min(upTo, from + blockFrames - 1)), first + 1);
+      const page = await (known(runId, first, Math.min(upTo, lastOf(first))) ?? loadBlocks(runId, first, last, upTo));
+
+      if (page.isCut && page.coveredTo < from) return load(runId, from, lastOf(first), upTo);
+      return { ...page, frames: page.frames.filter((frame) => frame.seq >= from) };
+    },
+    tick(now) {
+      for (const [key, entry] of entries) if (now - entry.usedAt > keepMs) forget(key);
+    },
+  };
+}
+
+function blockOf(seq: number): number {
+  return Math.floor((seq - 1) / blockFrames);
+}
+
+function firstOf(block: number): number {
+  return block * blockFrames + 1;
+}
+
+function lastOf(block: number): number {
+  return (block + 1) * blockFrames;
+}
+
+function partOf(page: ArchivePage, block: number): ArchivePage {
+  const frames = page.frames.filter((frame) => blockOf(frame.seq) === block);
+  // Of a cut page the blocks behind the cut hold nothing: who wants them reads on from where it stands.
+  return { frames, coveredTo: Math.min(page.coveredTo, lastOf(block)), isCut: page.isCut && page.coveredTo < lastOf(block) };
+}

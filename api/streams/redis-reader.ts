@@ -1,0 +1,130 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import type { StreamKeys } from '../../db/streams/keys.ts';
+import { connectRedis } from '../../db/streams/redis.ts';
+import type { RunChannel } from './run-channel.ts';
+
+export interface ReaderDeps {
+  readonly redisUrl: string;
+  readonly keys: StreamKeys;
+  /** The connection for everything but reading. */
+  readonly commands: Redis;
+  readonly readerId: string;
+  readonly log: Logger;
+}
+
+const blockMs = 1_000;
+const limitEntries = 512;
+/** A command without an answer for this long costs the socket. */
+const limitAnswerMs = 3_000;
+const firstPauseMs = 100;
+const limitPauseMs = 1_000;
+const controlKeptMs = 3_600_000;
+
+type Entry = [id: string, fields: string[]];
+type Reply = [key: string, entries: Entry[]][] | null;
+
+/** One blocking connection over the control stream and many runs. It re-sends nothing: after any fault the loop starts anew from the last numbers. */
+export class RedisReader {
+  readonly #deps: ReaderDeps;
+  readonly #channels = new Map<string, RunChannel>();
+  readonly #controlKey: string;
+  readonly #loop: Promise<void>;
+  #controlId = '0';
+  #redis: Redis | null = null;
+  #isAway = false;
+  #isClosed = false;
+  #isWoken = false;
+
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps;
+    this.#controlKey = deps.keys.control(deps.readerId);
+    this.#loop = this.#run();
+  }
+
+  get size(): number {
+    return this.#channels.size;
+  }
+
+  /** Redis does not answer now. */
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  add(channel: RunChannel): void {
+    this.#channels.set(this.#deps.keys.run(channel.runId), channel);
+    this.#wake();
+  }
+
+  remove(channel: RunChannel): void {
+    this.#channels.delete(this.#deps.keys.run(channel.runId));
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#redis?.disconnect();
+    await this.#loop;
+    await this.#deps.commands.del(this.#controlKey).catch(() => undefined);
+  }
+
+  /** An entry in the control stream ends the blocking read, which then names the new runs too. Without it they join within a second. */
+  #wake(): void {
+    if (this.#isWoken || this.#deps.commands.status !== 'ready') return;
+    this.#isWoken = true;
+    const { commands } = this.#deps;
+    commands.xadd(this.#controlKey, 'MAXLEN', '~', 100, '*', 'w', '1').catch(() => undefined);
+    commands.pexpire(this.#controlKey, controlKeptMs).catch(() => undefined);
+  }
+
+  async #run(): Promise<void> {
+    let pauseMs = firstPauseMs;
+    while (!this.#isClosed) {
+      const redis = connectRedis(this.#deps.redisUrl, 'blocking');
+      this.#redis = redis;
+      try {
+        await withinLimit(redis.connect());
+        while (!this.#isClosed) {
+          const reply = await withinLimit(this.#read(redis));
+          this.#isAway = false;
+          pauseMs = firstPauseMs;
+          this.#dispatch(reply);
+        }
+      } catch (error) {
+        if (!this.#isAway && !this.#isClosed) this.#deps.log.warn({ err: error }, 'stream reader interrupted');
+        this.#isAway = true;
+      } finally {
+        redis.disconnect();
+      }
+      if (!this.#isClosed) await pause(pauseMs);
+      pauseMs = Math.min(pauseMs * 2, limitPauseMs);
+    }
+  }
+
+  #read(redis: Redis): Promise<Reply> {
+    this.#isWoken = false;
+    const channels = [...this.#channels];
+    const names = [this.#controlKey, ...channels.map(([key]) => key)];
+    const ids = [this.#controlId, ...channels.map(([, channel]) => `${channel.seen}-0`)];
+    return redis.xread('COUNT', limitEntries, 'BLOCK', blockMs, 'STREAMS', ...names, ...ids);
+  }
+
+  #dispatch(reply: Reply): void {
+    for (const [key, entries] of reply ?? []) {
+      if (key === this.#controlKey) this.#controlId = entries.at(-1)?.[0] ?? this.#controlId;
+      else this.#channels.get(key)?.receive(entries.map(([, fields]) => fields[1] ?? ''));
+    }
+  }
+}
+
+async function withinLimit<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('Redis gave no answer in time')), limitAnswerMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,98 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
+import type { Failure } from '../../workflows/contracts/failure.ts';
+import { finishHeaders, rawHeaders } from '../http/headers.ts';
+import { startStream, type Opening } from './attach.ts';
+import type { CloseName } from './close-reasons.ts';
+import type { Sink } from './connection.ts';
+import { joinSse } from './frame-ring.ts';
+import type { Hub } from './hub.ts';
+import { eventName } from './stream-frame.ts';
+
+export interface SseOptions {
+  readonly hub: Hub;
+  readonly caller: Caller;
+  readonly toProblem: (failure: Failure) => Record<string, unknown>;
+}
+
+/** How long a browser waits before it comes back, in ms. */
+const retryMs = 2_000;
+/** What is left of a response this long after its end is destroyed. */
+const lingerMs = 5_000;
+const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+
+/** Answers an opened stream as server-sent events. The end of a client is taken from the response; it cancels no run. */
+export function serveSse(http: { readonly request: FastifyRequest; readonly reply: FastifyReply }, opening: Opening, options: SseOptions): void {
+  const { request, reply } = http;
+  if (opening.kind === 'nothing') {
+    finishHeaders(request, reply);
+    reply.code(204).send();
+    return;
+  }
+
+  reply.hijack();
+  const response = reply.raw;
+  response.on('error', () => response.destroy());
+  response.writeHead(200, rawHeaders(request, headers));
+  if (opening.kind !== 'stream') {
+    // No event for the client, but a browser that comes back then sends this number and gets its 204.
+    response.end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
+    return;
+  }
+  if (response.destroyed) {
+    opening.slot.release();
+    return;
+  }
+
+  response.write(`retry: ${retryMs}\n\n`);
+  const sink = new SseSink(response, options.hub.limits.heartbeatMs);
+  const connection = startStream(options.hub, opening, { sink, caller: options.caller, toProblem: options.toProblem });
+  response.on('drain', () => connection.drained());
+  response.on('close', () => connection.gone());
+}
+
+class SseSink implements Sink {
+  readonly #response: FastifyReply['raw'];
+  readonly #heartbeatMs: number;
+  #wroteAt = performance.now();
+
+  constructor(response: FastifyReply['raw'], heartbeatMs: number) {
+    this.#response = response;
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  get unsentBytes(): number {
+    return this.#response.writableLength;
+  }
+
+  send(...[frames, channel]: Parameters<Sink['send']>): void {
+    this.#write(frames.length > 1 ? channel.ring.joinedSse(frames) : joinSse(frames));
+  }
+
+  notice(text: string): void {
+    this.#write(`event: ${eventName('error')}\ndata: ${text}\n\n`);
+  }
+
+  beat(now: number): boolean {
+    if (this.#response.destroyed) return false;
+    if (now - this.#wroteAt >= this.#heartbeatMs && this.unsentBytes === 0) this.#write(': hb\n\n');
+    return true;
+  }
+
+  end(reason: CloseName): void {
+    if (reason === 'draining') this.#write(`retry: ${1_000 + Math.floor(Math.random() * 4_000)}\n\n`);
+    if (reason === 'max_age') this.#write(`retry: ${retryMs}\n\n`);
+    this.#response.end();
+    setTimeout(() => this.#response.destroy(), lingerMs).unref();
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  #write(chunk: string | Buffer): void {
+    if (this.#response.destroyed || this.#response.writableEnded) return;
+    this.#wroteAt = performance.now();
+    this.#response.write(chunk);
+  }
+}

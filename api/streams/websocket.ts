@@ -1,0 +1,112 @@
+import type { IncomingMessage } from 'node:http';
+import websocket, { type WebSocket } from '@fastify/websocket';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { openStreamToken } from '../../db/identity/stream-tokens.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import type { Deps } from '../http/deps.ts';
+import { toEnvelope, toFailure } from '../http/error-envelope.ts';
+import { openStream, startStream } from './attach.ts';
+import { closeOf, type CloseName } from './close-reasons.ts';
+import type { StreamConnection } from './connection.ts';
+import { parseFirstFrame } from './first-frame.ts';
+import { noticeText } from './notice.ts';
+import { SocketSink } from './socket-sink.ts';
+
+const limitMessageBytes = 64 * 1024;
+const firstFrameMs = 5_000;
+/** Sockets that have not said yet who they are. */
+const limitUnnamed = 1_000;
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Adds `/ws/runs/{run_id}`. What can be refused before the upgrade is refused as HTTP; afterwards by a notice and a close code. */
+export async function registerWebsocket(app: FastifyInstance, deps: Deps): Promise<void> {
+  let unnamed = 0;
+  // Every other request that offers an upgrade (h2c, say) is served as if it did not.
+  Object.assign(app.server, { shouldUpgradeCallback: isOurs });
+  await app.register(websocket, {
+    options: { maxPayload: limitMessageBytes },
+    // Open sockets are ended by the hub's drain.
+    preClose: (done) => done(),
+    errorHandler: (_error, socket) => socket.terminate(),
+  });
+
+  app.route({
+    method: 'GET',
+    url: '/ws/runs/:run_id',
+    preValidation: async (request) => {
+      if (!request.ws) throw fail('not_found');
+      if (deps.hub.draining.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
+      if (unnamed >= limitUnnamed) throw fail('rate_limited', { reason: 'streams', retryAfterS: 5 });
+      runIdOf(request);
+    },
+    handler: async () => {
+      throw fail('not_found');
+    },
+    wsHandler: (socket, request) => {
+      unnamed += 1;
+      serve(deps, socket, request, () => (unnamed -= 1));
+    },
+  });
+}
+
+/** One socket. Its handlers are attached at once, and messages are always read, so that nothing the client sends blocks it. */
+function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: () => void): void {
+  const runId = runIdOf(request);
+  const sink = new SocketSink(socket, request.raw.socket, deps.hub.limits.heartbeatMs);
+  let connection: StreamConnection | null = null;
+  let isNamed = false;
+
+  const timer = setTimeout(() => refuse(fail('unauthenticated', { detail: 'No first message came.' }), 'no_first_frame'), firstFrameMs);
+  socket.on('message', (message: Buffer, isBinary: boolean) => {
+    if (!isNamed) void name(message, isBinary);
+  });
+  socket.on('close', () => {
+    done();
+    connection?.gone();
+  });
+  request.raw.socket.on('drain', () => connection?.drained());
+
+  async function name(message: Buffer, isBinary: boolean): Promise<void> {
+    done();
+    try {
+      const first = parseFirstFrame(message, isBinary);
+      const caller = await openStreamToken(deps.db, first.token, runId);
+      const opening = await openStream(deps, { caller, runId, lastEventId: null, afterSeq: first.afterSeq, isReplay: first.isReplay, correlationId: request.id });
+      if (opening.kind !== 'stream') return sink.end('finished');
+      if (socket.readyState !== socket.OPEN) return opening.slot.release();
+      connection = startStream(deps.hub, opening, { sink, caller, toProblem });
+    } catch (error) {
+      const failure = toFailure(error);
+      if (failure.code === 'internal_error') request.log.error({ err: error, run_id: runId }, 'socket failed on a bug');
+      refuse(failure, closeOf(failure.code));
+    }
+  }
+
+  function done(): void {
+    if (isNamed) return;
+    isNamed = true;
+    clearTimeout(timer);
+    onNamed();
+  }
+
+  function refuse(failure: Failure, reason: CloseName): void {
+    done();
+    sink.notice(noticeText({ runId, rootRunId: runId, parentRunId: null, path: [] }, failure, { resumeAfterSeq: null, problem: toProblem(failure) }));
+    sink.end(reason);
+  }
+
+  function toProblem(failure: Failure): Record<string, unknown> {
+    return { ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId: request.id }) };
+  }
+}
+
+function isOurs(request: IncomingMessage): boolean {
+  return request.headers.upgrade?.toLowerCase() === 'websocket' && request.url?.startsWith('/ws/') === true;
+}
+
+function runIdOf(request: FastifyRequest): string {
+  const { run_id: runId } = request.params as { run_id: string }; // the route's own parameter
+  if (uuidPattern.test(runId)) return runId.toLowerCase();
+  throw fail('validation_failed', { errors: [{ in: 'path', pointer: null, name: 'run_id', rule: 'format', message: 'must be a uuid' }] });
+}
+

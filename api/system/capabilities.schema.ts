@@ -1,0 +1,60 @@
+import Type, { type Static } from 'typebox';
+import type { ApiEnv } from '../env.ts';
+import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/quotas.ts';
+import { closed, integer, listOf, oneOf, text } from '../http/schema.ts';
+
+const Limits = closed({
+  body_bytes: integer(),
+  attachment_bytes: integer(),
+  page_max: integer(),
+  idempotency_ttl_s: integer(),
+  stream_token_ttl_s: integer(),
+  run_wait_s: integer(),
+  sync_hook_wait_s: integer(),
+});
+
+const Features = closed({
+  attachments: Type.Boolean(),
+  code_review: Type.Boolean(),
+  evaluations: Type.Boolean(),
+  knowledge: Type.Boolean(),
+  mcp: Type.Boolean(),
+  oauth: Type.Boolean(),
+  sub_agents: Type.Boolean(),
+  triggers: Type.Boolean(),
+});
+
+export const CapabilitiesView = closed(
+  {
+    contract_version: oneOf(['0.1.0']),
+    oauth: closed({ dynamic_registration: Type.Boolean(), client_metadata_documents: Type.Boolean(), scopes: listOf(text(60)) }),
+    mfa: closed({ methods: listOf(oneOf(['totp', 'recovery_code'])), required: Type.Boolean({ description: 'By the organization of the caller' }) }),
+    embeddings: closed({ default_model: text(120, { description: 'none: embeddings are switched off' }), models: listOf(closed({ name: text(120), dim: integer({ minimum: 1, maximum: 16_000 }) })) }),
+    channels: listOf(text(60)),
+    features: Features,
+    limits: Limits,
+    rate_limits: listOf(closed({ policy: oneOf(limitPolicies), quota: integer(), window_s: integer() })),
+    websocket_path: text(200),
+  },
+  { $id: 'CapabilitiesView', description: 'What is switched on, and the limits that clients must know' },
+);
+
+/** What this contract can do today; a switch says nothing about why it is off. */
+export function toCapabilitiesView(env: ApiEnv, isMfaRequired: boolean): Static<typeof CapabilitiesView> {
+  return {
+    contract_version: '0.1.0',
+    oauth: { dynamic_registration: false, client_metadata_documents: false, scopes: [] },
+    mfa: { methods: [], required: isMfaRequired },
+    embeddings: { default_model: 'none', models: [] },
+    channels: [],
+    features: { attachments: false, code_review: false, evaluations: false, knowledge: false, mcp: false, oauth: false, sub_agents: false, triggers: false },
+    limits: { body_bytes: 1_048_576, attachment_bytes: 0, page_max: 200, idempotency_ttl_s: 86_400, stream_token_ttl_s: 60, run_wait_s: 60, sync_hook_wait_s: 25 },
+    rate_limits: limitPolicies.flatMap((policy) => rateLimitOf(env, policy)),
+    websocket_path: '/ws/runs/{run_id}',
+  };
+}
+
+function rateLimitOf(env: ApiEnv, policy: LimitPolicy) {
+  const quota = env.quotas[policy] === undefined ? defaultQuotas[policy] : env.quotas[policy];
+  return quota ? [{ policy, quota: quota.quota, window_s: quota.windowS }] : [];
+}

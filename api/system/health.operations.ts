@@ -1,0 +1,28 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { HealthState } from '../http/health.ts';
+import { get, type Ctx } from '../http/operation.ts';
+import { HealthView, toHealthView } from './health.schema.ts';
+
+const probe = { access: 'none', view: HealthView, transaction: 'none', unlimited: true } as const;
+
+export const healthOperations = {
+  getLiveness: get('/health/live', { ...probe, summary: 'Tell that the process lives', description: 'Answers as long as the event loop turns, also while draining; looks at nothing else.' },
+    async (ctx) => toHealthView(ctx.deps.health.live())),
+
+  getReadiness: get('/health/ready', { ...probe, summary: 'Tell whether the process can serve', description: 'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; 503 with the checks in the context otherwise.' },
+    async (ctx) => toHealthView(refuseUnavailable(await ctx.deps.health.ready()))),
+
+  getStartup: get('/health/startup', { ...probe, summary: 'Tell whether the process has started', description: 'Turns 200 once routes, documents and migrations are in place, and stays so.' },
+    async (ctx) => toHealthView(await started(ctx))),
+};
+
+async function started(ctx: Ctx): Promise<HealthState> {
+  const { health } = ctx.deps;
+  if (await health.started()) return health.live();
+  throw fail('service_unavailable', { detail: 'The process has not started yet.', retryAfterS: 1 });
+}
+
+function refuseUnavailable(state: HealthState): HealthState {
+  if (state.status !== 'unavailable') return state;
+  throw fail('service_unavailable', { detail: 'The process can not serve now.', retryAfterS: 1, context: { checks: state.checks, draining: state.draining } });
+}

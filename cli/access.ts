@@ -1,0 +1,52 @@
+import { pino } from 'pino';
+import { parseKeyRing } from '../db/identity/key-ring.ts';
+import { connectDatabases } from '../db/orm.ts';
+import { loadModelRegistry } from '../ports/models.ts';
+import { bootstrap, type BootstrapAccess, type Bootstrapped } from './bootstrap.ts';
+import type { Deployment } from './deployment.ts';
+import type { State } from './state.ts';
+
+const accessFile = 'access.json';
+const quiet = pino({ level: 'warn' });
+
+/** Makes the first operator, organization, owner, key and agent where they are missing, and keeps `access.json` true. */
+export async function ensureAccess(state: State, deployment: Deployment): Promise<Bootstrapped & { modelId: string }> {
+  const { variables, publicUrl } = deployment;
+  const models = loadModelRegistry(variables, quiet);
+  const db = await connectDatabases({
+    appUrl: variables['DATABASE_APP_URL'] ?? '',
+    sweeperUrl: variables['DATABASE_SWEEPER_URL'] ?? '',
+    poolMax: 2,
+    sweeperPoolMax: 2,
+    applicationName: 'longhaul-bootstrap',
+    log: quiet,
+  });
+  try {
+    const made = await bootstrap({ db, keys: parseKeyRing(variables) }, { publicUrl, defaultModelId: models.defaultModelId, known: readAccess(state.read(accessFile)) });
+    state.write(accessFile, made.access);
+    return { ...made, modelId: models.defaultModelId };
+  } finally {
+    await db.close();
+  }
+}
+
+/** The content of `access.json`; null when there is none yet or it is not ours. */
+export function readAccess(value: unknown): BootstrapAccess | null {
+  if (value === null || typeof value !== 'object') return null;
+  const field = (name: keyof BootstrapAccess): string => {
+    const found: unknown = Reflect.get(value, name);
+    return typeof found === 'string' ? found : '';
+  };
+  const access = {
+    base_url: field('base_url'),
+    email: field('email'),
+    password: field('password'),
+    operator_email: field('operator_email'),
+    operator_password: field('operator_password'),
+    service_key: field('service_key'),
+    organization_id: field('organization_id'),
+    workspace_id: field('workspace_id'),
+    agent_id: field('agent_id'),
+  };
+  return Object.values(access).includes('') ? null : access;
+}

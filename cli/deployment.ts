@@ -1,0 +1,67 @@
+import { pino } from 'pino';
+import { keyVariables } from '../db/identity/key-ring.ts';
+import type { CliEnv } from './env.ts';
+import { migrate } from './migrate.ts';
+import type { Services } from './services/index.ts';
+import { choosePort } from './services/ports.ts';
+
+/** The environment that API and workers of this machine are given: addresses, database roles, keys, and the caller's own settings. */
+export interface Deployment {
+  readonly publicUrl: string;
+  readonly port: number;
+  readonly healthPorts: Readonly<Record<'worker-runs' | 'worker-bulk', number>>;
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/** Settings of the caller that processes get as they are. */
+const handedOn = [
+  'PATH', 'HOME', 'TZ', 'NODE_EXTRA_CA_CERTS', 'LOG_LEVEL', 'TRUSTED_PROXIES', 'CORS_ORIGINS', 'EGRESS_ALLOW_HTTP', 'RATE_LIMITS', 'DATABASE_POOL_MAX', 'BILLING_CURRENCY',
+  'UNPRICED_MODEL', 'TEMPORAL_TLS', 'TEMPORAL_API_KEY', 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'LONGHAUL_MODEL_BASE_URL', 'LONGHAUL_MODEL_API_KEY', 'LONGHAUL_MODEL',
+  'LONGHAUL_MODEL_REGISTRY', 'BUILD_COMMIT', 'BUILD_TIME',
+] as const;
+
+const quiet = pino({ level: 'warn' });
+
+/** Migrates the database, makes the keys once, chooses ports; gives what the processes need. */
+export async function prepareDeployment(services: Services, env: CliEnv): Promise<Deployment> {
+  const { state } = services;
+  const databases = await databaseUrls(services, env);
+  const port = await choosePort(state, 'api', env['PORT']);
+  const publicUrl = env['PUBLIC_URL'] ?? `http://127.0.0.1:${port}`;
+  const healthPorts = { 'worker-runs': await choosePort(state, 'worker-runs', undefined), 'worker-bulk': await choosePort(state, 'worker-bulk', undefined) };
+  const variables: Record<string, string> = {
+    ...databases,
+    REDIS_URL: services.redisUrl,
+    REDIS_PREFIX: env['REDIS_PREFIX'] ?? `lh:${state.secret('deployment', 6)}:`,
+    TEMPORAL_ADDRESS: services.temporalAddress,
+    TEMPORAL_NAMESPACE: services.temporalNamespace,
+    HOST: env['HOST'] ?? '127.0.0.1',
+    PORT: String(port),
+    PUBLIC_URL: publicUrl,
+    METRICS_TOKEN: env['METRICS_TOKEN'] ?? state.secret('metrics_token'),
+  };
+  for (const variable of Object.values(keyVariables)) variables[variable] = env[variable] ?? `k1:${state.secret(variable.toLowerCase(), 32)}`;
+  for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
+  return { publicUrl, port, healthPorts, variables };
+}
+
+/** A model registry of one's own may name any variable as the place of a key. */
+function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
+  const named = env['LONGHAUL_MODEL_REGISTRY'] === undefined ? [] : Object.keys(env).filter((name) => name.endsWith('_API_KEY'));
+  return [...names, ...named];
+}
+
+/** The roles' URLs: given by hand where the admin's role may not make roles, else made by the migration. */
+async function databaseUrls(services: Services, env: CliEnv): Promise<Record<string, string>> {
+  const { DATABASE_APP_URL, DATABASE_SWEEPER_URL, DATABASE_OWNER_URL } = env;
+  if (DATABASE_APP_URL !== undefined && DATABASE_SWEEPER_URL !== undefined) {
+    return { DATABASE_APP_URL, DATABASE_SWEEPER_URL, ...(DATABASE_OWNER_URL === undefined ? {} : { DATABASE_OWNER_URL }) };
+  }
+  const { state } = services;
+  const migrated = await migrate({
+    databaseUrl: services.databaseUrl,
+    passwords: { longhaul_owner: state.secret('database_owner'), longhaul_app: state.secret('database_app'), longhaul_sweeper: state.secret('database_sweeper') },
+    log: quiet,
+  });
+  return { DATABASE_APP_URL: migrated.appUrl, DATABASE_SWEEPER_URL: migrated.sweeperUrl, DATABASE_OWNER_URL: migrated.ownerUrl };
+}

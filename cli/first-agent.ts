@@ -1,0 +1,110 @@
+import { Agent } from '../db/agents/agent.entity.ts';
+import { AgentRevision } from '../db/agents/agent-revision.entity.ts';
+import { completeBinding, completeDocument, type RevisionDocument } from '../db/agents/revision-document.ts';
+import { insertRevision, setActiveRevision } from '../db/agents/revisions.ts';
+import { writeAudit } from '../db/audit/audit.ts';
+import { newId } from '../db/ids.ts';
+import { completeWebFetchConfig, webFetchInputSchema } from '../db/tools/tool-config.ts';
+import { Tool } from '../db/tools/tool.entity.ts';
+import { insertTool } from '../db/tools/tools.ts';
+import type { Unit } from '../db/unit.ts';
+
+export interface FirstAgentOptions {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly defaultModelId: string;
+}
+
+const agentSlug = 'guide';
+const toolSlug = 'web_fetch';
+const note = 'made by longhaul bootstrap';
+
+const instructions = `You answer questions about web pages. When the question names an address, read it with the tool web_fetch before you answer, and read on with its offset when the text was cut. Answer only from what you have read, briefly, and quote the sentences that your answer rests on. Say so when the page does not hold the answer.`;
+
+/**
+ * The deployment's first agent, with a web_fetch tool bound. When the default model has changed and the active revision is still one
+ * that the bootstrap has made, a new revision for the new model becomes active; what people have changed stays as it is.
+ */
+export async function firstAgent(unit: Unit, options: FirstAgentOptions): Promise<string> {
+  const { organizationId, workspaceId, defaultModelId } = options;
+  const home = { scope: 'workspace' as const, organizationId, workspaceId };
+  const existing = await unit.em.findOne(Agent, { workspaceId, slug: agentSlug, deletedAt: null });
+  const agent = existing ?? (await insertAgent(unit, home));
+  const active = agent.activeRevisionId === null ? null : await unit.em.findOne(AgentRevision, { id: agent.activeRevisionId });
+
+  if (existing && active && !isOutdated(active, defaultModelId)) return agent.id;
+  const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(unit, { home, defaultModelId });
+  const revision = await insertRevision(unit, { agent, document, note, baseRevisionId: null });
+
+  await setActiveRevision(unit, agent.id, revision.id);
+  await writeAudit(unit, {
+    action: existing ? 'update' : 'create',
+    operationId: null,
+    note: { resourceType: 'agent', resourceId: agent.id, label: agent.slug, organizationId, workspaceId, changes: { active_revision_id: { to: revision.id } } },
+    ip: null,
+    userAgent: null,
+  });
+  return agent.id;
+}
+
+function isOutdated(active: AgentRevision, defaultModelId: string): boolean {
+  return active.createdBy.kind === 'system' && active.note === note && active.document.model !== defaultModelId;
+}
+
+interface Home {
+  readonly scope: 'workspace';
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+async function insertAgent(unit: Unit, home: Home): Promise<Agent> {
+  const agent = unit.em.create(Agent, {
+    id: newId(),
+    ...home,
+    slug: agentSlug,
+    name: 'Guide',
+    description: 'Reads a web page and answers questions about it.',
+    avatarPreset: 'navigator',
+    imageUrl: null,
+    activeRevisionId: null,
+    createdByUserId: null,
+    deletedAt: null,
+  });
+
+  await unit.em.flush();
+  return agent;
+}
+
+async function firstDocument(unit: Unit, { home, defaultModelId }: { home: Home; defaultModelId: string }): Promise<RevisionDocument> {
+  const existing = await unit.em.findOne(Tool, { workspaceId: home.workspaceId, slug: toolSlug, deletedAt: null });
+  const toolId = existing?.id ?? (await insertWebFetch(unit, home));
+  const binding = completeBinding({}, { id: toolId, slug: toolSlug, scope: 'workspace' });
+
+  return completeDocument({ model: defaultModelId, instructions }, [binding]);
+}
+
+async function insertWebFetch(unit: Unit, home: Home): Promise<string> {
+  const toolId = await insertTool(unit, {
+    ...home,
+    slug: toolSlug,
+    kind: 'web_fetch',
+    displayName: 'Read a web page',
+    description: 'Reads the page at an address and gives its text.',
+    inputSchema: { ...webFetchInputSchema },
+    config: { ...completeWebFetchConfig({}) },
+    effect: 'read',
+    concurrency: 'read',
+    responseMaxChars: 20_000,
+    timeoutS: 30,
+    isActive: true,
+  });
+
+  await writeAudit(unit, {
+    action: 'create',
+    operationId: null,
+    note: { resourceType: 'tool', resourceId: toolId, label: toolSlug, organizationId: home.organizationId, workspaceId: home.workspaceId },
+    ip: null,
+    userAgent: null,
+  });
+  return toolId;
+}

@@ -1,0 +1,68 @@
+import { parseArgs } from 'node:util';
+import { ensureAccess, readAccess } from './access.ts';
+import { runDemo } from './demo.ts';
+import { prepareDeployment } from './deployment.ts';
+import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
+import { startServices } from './services/index.ts';
+import { SetupError } from './setup-error.ts';
+import { readStateFile } from './state.ts';
+import { up } from './up.ts';
+
+const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
+
+  longhaul up [--demo]   services, migration, first access, API and workers, until Ctrl-C;
+                         --demo streams a first run when the deployment is new
+  longhaul migrate       brings the database up to date and makes its roles
+  longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing
+  longhaul demo          streams a run of the first agent of the running deployment
+
+Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
+LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
+
+const log = (line: string) => console.log(line);
+
+try {
+  await main(process.argv.slice(2), processEnvironment());
+} catch (error) {
+  if (!(error instanceof SetupError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
+
+async function main(args: readonly string[], env: CliEnv): Promise<void> {
+  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: { demo: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } });
+  const [command] = positionals;
+  if (values.help || command === undefined) return log(usage);
+
+  switch (command) {
+    case 'up':
+      return up({ env, isDemo: values.demo ?? false, log });
+    case 'migrate':
+      return withServices(env, () => Promise.resolve());
+    case 'bootstrap':
+      return withServices(env, async (services, deployment) => {
+        const { isFirst } = await ensureAccess(services.state, deployment);
+        log(isFirst ? `Made. Credentials: ${services.state.path('access.json')}` : 'Everything was there.');
+      });
+    case 'demo':
+      return demo(env);
+    default:
+      throw new SetupError(`There is no command ${command}.\n\n${usage}`);
+  }
+}
+
+async function demo(env: CliEnv): Promise<void> {
+  const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
+  if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], log });
+}
+
+/** Starts what is missing of the services, migrates, does the work and stops what it started. */
+async function withServices(env: CliEnv, work: (services: Awaited<ReturnType<typeof startServices>>, deployment: Awaited<ReturnType<typeof prepareDeployment>>) => Promise<void>): Promise<void> {
+  const services = await startServices({ stateDir: stateDirOf(env), env, log });
+  try {
+    await work(services, await prepareDeployment(services, env));
+  } finally {
+    await services.stop();
+  }
+}

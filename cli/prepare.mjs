@@ -1,0 +1,161 @@
+// Installs the packages when node_modules is missing or is not what package-lock.json says. Runs before `npm start`, `npm test` and
+// `npx longhaul`, so it may need nothing but Node 20 and npm: no package, no TypeScript.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+/** The first Node that runs TypeScript without a flag; MikroORM needs 22.17. */
+const neededNode = [22, 18];
+
+/**
+ * Makes node_modules fit package-lock.json and a Node that runs Longhaul available. Silent when there is nothing to do.
+ * @param {string} root folder of package.json
+ * @throws {Error} with a text for the user
+ */
+export async function prepare(root) {
+  if (!isFresh(root)) await withInstallLock(root, () => isFresh(root) || install(root));
+  checkNode(root);
+}
+
+/**
+ * The Node to run Longhaul with: the one of the packages where they have one for this machine, else the one that runs this.
+ * @param {string} root folder of package.json
+ * @returns {string} path
+ */
+export function nodeOf(root) {
+  const packaged = join(root, 'node_modules', '.bin', 'node');
+  return versionOf(packaged) === null ? process.execPath : packaged;
+}
+
+function isFresh(root) {
+  const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  const stamp = createHash('sha256').update(`${lockText}\n${process.platform}-${process.arch}`).digest('hex');
+  const stampFile = join(root, 'node_modules', '.longhaul-stamp');
+
+  if (readOrNull(stampFile) === stamp) return true;
+  if (!isInstalled(JSON.parse(lockText), readOrNull(join(root, 'node_modules', '.package-lock.json')))) return false;
+  writeFileSync(stampFile, stamp);
+  return true;
+}
+
+/** npm writes what it has installed to node_modules/.package-lock.json; only packages for other machines may be missing there. */
+function isInstalled(lock, hiddenText) {
+  if (hiddenText === null) return false;
+  const installed = JSON.parse(hiddenText).packages;
+
+  return Object.entries(lock.packages).every(([path, wanted]) => {
+    if (path === '') return true;
+    const found = installed[path];
+    return found === undefined ? wanted.optional === true : found.version === wanted.version && found.integrity === wanted.integrity;
+  });
+}
+
+/** No install script of any package is needed, so none is run. */
+function install(root) {
+  console.log('Installing packages (npm ci), about a minute …');
+  const [file, ...npm] = npmCommand();
+  const flags = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
+  const { status, stdout, stderr, error } = spawnSync(file, [...npm, ...flags], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+
+  if (error !== undefined) throw new Error(`npm could not be run: ${error.message}`);
+  if (status !== 0) throw new Error(`npm ci failed:\n${stdout}${stderr}`);
+  if (!isFresh(root))
+    throw new Error('npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) leave packages out?');
+}
+
+/** The npm that runs this, else the one in PATH. */
+function npmCommand() {
+  const running = process.env['npm_execpath'];
+  return running !== undefined && basename(running).startsWith('npm') ? [process.execPath, running] : ['npm'];
+}
+
+/** A packaged Node that does not run here (another C library) would be the first in PATH of every npm script: it goes. */
+function checkNode(root) {
+  const packaged = join(root, 'node_modules', '.bin', 'node');
+  if (isEnough(versionOf(packaged))) return;
+
+  rmSync(packaged, { force: true });
+  const host = process.versions.node;
+  if (!isEnough(host)) {
+    throw new Error(
+      `Longhaul needs Node ${neededNode.join('.')} or newer; this is ${host}, and for ${process.platform}-${process.arch} none could be installed with the packages` +
+        ' (they bring one for Linux with glibc on x64 and arm64, unless npm leaves optional packages out). Install a newer Node and start again.',
+    );
+  }
+}
+
+function isEnough(version) {
+  if (version === null) return false;
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1]);
+}
+
+function versionOf(node) {
+  const { status, stdout } = spawnSync(node, ['--version'], { encoding: 'utf8' });
+  return status === 0 ? stdout.trim().replace(/^v/, '') : null;
+}
+
+/** Two `npm ci` at once take each other's files away; the second waits for the first. */
+async function withInstallLock(root, work) {
+  const folder = join(root, '.longhaul');
+  const lock = join(folder, 'install.lock');
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+
+  while (!takeLock(lock)) await sleep(300);
+  try {
+    await work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function takeLock(lock) {
+  try {
+    writeFileSync(lock, String(process.pid), { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    if (isAbandoned(lock)) rmSync(lock, { force: true });
+    return false;
+  }
+}
+
+function isAbandoned(lock) {
+  const [longestMs, graceMs] = [15 * 60_000, 2000];
+  try {
+    const ageMs = Date.now() - statSync(lock).mtimeMs;
+    return ageMs > longestMs || (ageMs > graceMs && !isAlive(Number(readFileSync(lock, 'utf8'))));
+  } catch {
+    return false;
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+function readOrNull(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+const isMain = process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url);
+if (isMain) {
+  await prepare(dirname(dirname(fileURLToPath(import.meta.url)))).catch((error) => {
+    console.error(error.message);
+    process.exitCode = 1;
+  });
+}

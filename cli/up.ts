@@ -1,0 +1,106 @@
+import { join } from 'node:path';
+import { ensureBundle } from '../workers/build-bundle.ts';
+import { ensureAccess, readAccess } from './access.ts';
+import type { BootstrapAccess } from './bootstrap.ts';
+import { runDemo } from './demo.ts';
+import { prepareDeployment, type Deployment } from './deployment.ts';
+import { root, stateDirOf, type CliEnv } from './env.ts';
+import { superviseProcesses, type ProcessSpec } from './processes.ts';
+import { startServices } from './services/index.ts';
+import { readStateFile, StateBusyError } from './state.ts';
+
+export interface UpOptions {
+  readonly env: CliEnv;
+  /** Streams a first run when the deployment is new. */
+  readonly isDemo: boolean;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * Runs a whole deployment on this machine until it is told to stop: services, migration, first access, API and workers.
+ * When one runs from the same state folder already, says how to reach it and leaves it alone.
+ */
+export async function up({ env, isDemo, log }: UpOptions): Promise<void> {
+  const stateDir = stateDirOf(env);
+  try {
+    const services = await startServices({ stateDir, env, log });
+    const deployment = await prepareDeployment(services, env).catch(async (error: unknown) => {
+      await services.stop();
+      throw error;
+    });
+    await ensureBundle();
+    const { access, modelId } = await ensureAccess(services.state, deployment);
+    const supervisor = await superviseProcesses({ services, processes: processesOf(deployment), log });
+    if (isDemo && services.state.read('demo.json') === null) {
+      await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], log }).then(
+        (run) => services.state.write('demo.json', run),
+        (error: unknown) => log(`The first run could not be shown: ${error instanceof Error ? error.message : String(error)}`),
+      );
+    }
+    describe(access, { modelId, stateDir, log });
+    await supervisor.stopped;
+  } catch (error) {
+    if (!(error instanceof StateBusyError)) throw error;
+    describeRunning(error, stateDir, log);
+  }
+}
+
+function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[] {
+  const nodeArgs = ['--disable-warning=ExperimentalWarning'];
+  const worker = (name: 'worker-runs' | 'worker-bulk', file: string, graceMs: number): ProcessSpec => ({
+    name,
+    entry: join(root, 'workers', file),
+    cwd: root,
+    nodeArgs,
+    env: { ...variables, WORKER_HEALTH_PORT: String(healthPorts[name]) },
+    isReady: () => answers(`http://127.0.0.1:${healthPorts[name]}/`),
+    graceMs,
+  });
+  return [
+    { name: 'api', entry: join(root, 'api', 'server.ts'), cwd: root, nodeArgs, env: { ...variables }, isReady: () => answers(`http://127.0.0.1:${port}/health/ready`), graceMs: 12_000, stopsFirst: true },
+    worker('worker-runs', 'runs.worker.ts', 50_000),
+    worker('worker-bulk', 'bulk.worker.ts', 140_000),
+  ];
+}
+
+async function answers(url: string): Promise<boolean> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(1_000) }).catch(() => null);
+  await answer?.body?.cancel();
+  return answer?.status === 200;
+}
+
+interface DescribeOptions {
+  readonly modelId: string;
+  readonly stateDir: string;
+  readonly log: (line: string) => void;
+}
+
+function describe(access: BootstrapAccess, { modelId, stateDir, log }: DescribeOptions): void {
+  const { base_url: url, service_key: key, agent_id: agent } = access;
+  log(`
+Longhaul is up.
+
+  API          ${url}
+  Reference    ${url}/redoc
+  Owner        ${access.email}  ${access.password}
+  Operator     ${access.operator_email}  ${access.operator_password}
+  Service key  ${key}
+  Model        ${modelId}${modelId === 'builtin/extractive' ? '  (no language model: answers with sentences of what its tools read; set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL for one)' : ''}
+  All of it    ${join(stateDir, 'access.json')}
+
+Try it:
+
+  curl -s ${url}/runs -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '{"agent_id":"${agent}","mode":"wait","input":{"text":"Read ${url}/llms.txt and tell me which operation cancels a run."}}'
+
+  curl -s '${url}/runs?limit=1' -H 'Authorization: Bearer ${key}'
+
+  curl -sN "${url}/runs/$(curl -s '${url}/runs?limit=1' -H 'Authorization: Bearer ${key}' | grep -o '"id":"[^"]*"' | head -1 | cut -d'"' -f4)/stream" -H 'Authorization: Bearer ${key}'
+
+Ctrl-C stops everything that this started.`);
+}
+
+function describeRunning(busy: StateBusyError, stateDir: string, log: (line: string) => void): void {
+  const access = readAccess(readStateFile(stateDir, 'access.json'));
+  log(`Longhaul already runs from ${stateDir}${busy.pid === null ? '' : ` (process ${busy.pid})`}.`);
+  if (access !== null) log(`API ${access.base_url}, credentials in ${join(stateDir, 'access.json')}`);
+}

@@ -1,0 +1,91 @@
+import { newId } from '../ids.ts';
+import { change } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import type { auditActions } from './audit-entry.entity.ts';
+
+export type AuditAction = (typeof auditActions)[number];
+
+/** What changed, as the operation says it. `AuditNote` of the API fits. */
+export interface AuditSubject {
+  readonly resourceType: string;
+  readonly resourceId?: string | null;
+  readonly label?: string | null;
+  /** Home of the row; default the transaction's tenant. */
+  readonly organizationId?: string | null;
+  readonly workspaceId?: string | null;
+  readonly changes?: Readonly<Record<string, AuditChange>>;
+}
+
+export interface AuditChange {
+  readonly from?: unknown;
+  readonly to?: unknown;
+  readonly changed?: true;
+}
+
+export interface AuditOptions {
+  readonly action: AuditAction;
+  /** Null for activities, schedules and CLI commands. */
+  readonly operationId: string | null;
+  readonly note: AuditSubject;
+  readonly ip: string | null;
+  readonly userAgent: string | null;
+  readonly outcome?: 'success' | 'denied';
+}
+
+const maxFields = 50;
+const maxValueLength = 500;
+const maxBytes = 16_384;
+
+/** Fields whose values never stand in the log, whatever the operation hands over. */
+const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|api_key|private|credential|code_verifier/;
+
+/** Writes one audit entry in the transaction of the change it records. */
+export async function writeAudit(unit: Unit, { action, operationId, note, ip, userAgent, outcome = 'success' }: AuditOptions): Promise<void> {
+  const { actor, tenant } = unit;
+  const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
+
+  await change(
+    unit.em,
+    `insert into audit_entries (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
+       action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
+     values (?, clock_timestamp(), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, ?, ?, ?, ?)`,
+    [
+      newId(), organizationId, note.workspaceId ?? null, actor.kind, actor.id, actor.role, actor.actingUserId, actor.impersonationId,
+      action, note.resourceType.slice(0, 60), cut(note.resourceId, 200), cut(note.label, 200), outcome, JSON.stringify(boundedChanges(note.changes ?? {})),
+      cut(operationId, 100), unit.correlationId, ip, cut(userAgent, 400),
+    ],
+  );
+}
+
+/** The changes as they are stored: at most 50 fields, values of 500 characters, 16 KiB in all; what is left out is marked `truncated`. */
+export function boundedChanges(changes: Readonly<Record<string, AuditChange>>): Record<string, unknown> {
+  const fields = Object.entries(changes);
+  const kept: Record<string, unknown> = {};
+  let bytes = 2;
+
+  for (const [name, value] of fields.slice(0, maxFields)) {
+    const bounded = boundedChange(name, value);
+    bytes += Buffer.byteLength(JSON.stringify({ [name]: bounded }));
+    // Room for the mark itself.
+    if (bytes > maxBytes - 32) return { ...kept, truncated: true };
+    kept[name] = bounded;
+  }
+  return fields.length > maxFields ? { ...kept, truncated: true } : kept;
+}
+
+function boundedChange(name: string, value: AuditChange): AuditChange & { truncated?: true } {
+  if (value.changed || unspoken.test(name)) return { changed: true };
+  const from = boundedValue(value.from);
+  const to = boundedValue(value.to);
+  return { from: from.value, to: to.value, ...(from.isCut || to.isCut ? { truncated: true } : {}) };
+}
+
+function boundedValue(value: unknown): { value: unknown; isCut: boolean } {
+  if (value === undefined || value === null) return { value: null, isCut: false };
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= maxValueLength ? { value, isCut: false } : { value: text.slice(0, maxValueLength).toWellFormed(), isCut: true };
+}
+
+function cut(text: string | null | undefined, length: number): string | null {
+  return text === null || text === undefined ? null : text.slice(0, length).toWellFormed();
+}

@@ -1,0 +1,65 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { row } from '../sql.ts';
+
+/** What the database says about itself. */
+export interface PostgresFacts {
+  readonly version: string;
+  readonly sizeBytes: number;
+  readonly connections: number;
+}
+
+export interface OutboxFacts {
+  readonly due: number;
+  readonly oldestDueAgeS: number | null;
+  readonly failing: number;
+}
+
+export interface RunFacts {
+  readonly queued: number;
+  readonly running: number;
+  readonly waiting: number;
+  readonly cancelling: number;
+}
+
+/** For operators: facts of the server, no rows. */
+export async function postgresFacts(em: SqlEntityManager): Promise<PostgresFacts> {
+  const facts = await row<PostgresFacts>(
+    em,
+    `select current_setting('server_version') as version, pg_database_size(current_database()) as "sizeBytes",
+       (select count(*) from pg_stat_activity where datname = current_database()) as connections`,
+  );
+  return facts ?? { version: 'unknown', sizeBytes: 0, connections: 0 };
+}
+
+/** Outbox rows that should have been sent by now, as far as the caller sees them. */
+export async function outboxFacts(em: SqlEntityManager): Promise<OutboxFacts> {
+  const facts = await row<OutboxFacts>(
+    em,
+    `select count(*) as due, extract(epoch from now() - min(not_before))::int as "oldestDueAgeS", count(*) filter (where attempts > 0) as failing
+     from outbox where sent_at is null and not_before <= now()`,
+  );
+  return facts ?? { due: 0, oldestDueAgeS: null, failing: 0 };
+}
+
+/** Runs that have not ended, by status, as far as the caller sees them. */
+export async function runFacts(em: SqlEntityManager): Promise<RunFacts> {
+  const facts = await row<RunFacts>(
+    em,
+    `select count(*) filter (where status = 'queued') as queued, count(*) filter (where status = 'running') as running,
+       count(*) filter (where status = 'waiting') as waiting, count(*) filter (where status = 'cancelling') as cancelling
+     from runs where status in ('queued', 'running', 'waiting', 'cancelling')`,
+  );
+  return facts ?? { queued: 0, running: 0, waiting: 0, cancelling: 0 };
+}
+
+/** When something of the deployment was done last; null when never. */
+export async function markAt(em: SqlEntityManager, name: string): Promise<string | null> {
+  const mark = await row<{ at: string }>(em, 'select at from system_marks where name = ?', [name]);
+  return mark?.at ?? null;
+}
+
+/** Whether an organization demands a second factor; false where it is unknown. */
+export async function isMfaRequired(em: SqlEntityManager, organizationId: string): Promise<boolean> {
+  const settings = await row<{ required: boolean }>(em, 'select require_mfa as required from organization_settings where organization_id = ?', [organizationId]);
+  return settings?.required ?? false;
+}

@@ -1,0 +1,32 @@
+import type { Logger } from 'pino';
+import type { Databases } from '../orm.ts';
+import type { KeyRing } from './key-ring.ts';
+import { createMarks, type Marks } from './marks.ts';
+import { createPasswords, type Passwords } from './passwords.ts';
+import { createSessionTokens, type SessionTokens } from './session-tokens.ts';
+import { createSigningKeys } from './signing-keys.ts';
+
+/** What identity keeps for the life of a process. None of it is a decision about a credential. */
+export interface Identity {
+  readonly tokens: SessionTokens;
+  readonly passwords: Passwords;
+  readonly marks: Marks;
+  /** Makes the first signing key when there is none. */
+  start(): Promise<void>;
+  /** Writes the pending marks. */
+  close(): Promise<void>;
+}
+
+export function createIdentity(options: { db: Databases; keys: KeyRing; publicUrl: string; log: Logger; now: () => Date }): Identity {
+  const { db, keys, publicUrl, log, now } = options;
+  const signingKeys = createSigningKeys({ db, keys, now });
+  const marks = createMarks({ db, log, now });
+
+  return {
+    tokens: createSessionTokens({ signingKeys, publicUrl, now }),
+    passwords: createPasswords(),
+    marks,
+    start: () => signingKeys.ensure(),
+    close: () => marks.close(),
+  };
+}

@@ -1,0 +1,62 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../caller.ts';
+import type { Databases } from '../orm.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { actAs, callerOfKey, callerOfPerson, narrowTo } from './caller.ts';
+import { takeStreamToken } from './gates.ts';
+import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
+
+/** Seconds in which a stream token must be used; it limits the opening, not the socket. */
+export const streamTokenLifeS = 60;
+
+/** Makes a token that opens one socket of one run as the caller. The run has been shown to the caller before. */
+export async function issueStreamToken(
+  ctx: Unit & { readonly caller: Caller },
+  run: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
+): Promise<{ token: string; expiresAt: Date | string }> {
+  const { caller } = ctx;
+  const token = newOpaqueToken('stream');
+  const made = await row<{ expires_at: Date | string }>(
+    ctx.em,
+    `insert into stream_tokens (token_hash, run_id, organization_id, workspace_id, principal_kind, principal_id, session_id, acting_user_id, created_at, expires_at)
+    values (?, ?, ?, ?, ?, ?, ?, ?, now(), now() + make_interval(secs => ?))
+    returning expires_at`,
+    [
+      tokenHash(token),
+      run.id,
+      run.organizationId,
+      run.workspaceId,
+      caller.kind,
+      caller.principalId,
+      caller.sessionId,
+      caller.actingUserId,
+      streamTokenLifeS,
+    ],
+  );
+
+  if (!made) throw new Error('a stream token was not made');
+  return { token, expiresAt: made.expires_at };
+}
+
+/**
+ * Uses a token up and gives the caller it stands for, as it is now. Throws `stream_token_used`, `stream_token_invalid` (unknown, over, or
+ * of another run), `session_revoked` or `credential_invalid`. Whether the caller still sees the run is for the reader to ask.
+ */
+export async function openStreamToken(db: Databases, token: string, runId: string): Promise<Caller> {
+  if (!isOpaqueToken('stream', token)) throw fail('stream_token_invalid');
+  const taken = await takeStreamToken(db, tokenHash(token), runId);
+
+  if (taken.result === 'used') throw fail('stream_token_used');
+  if (taken.result !== 'ok') throw fail('stream_token_invalid');
+  const { person, session, key, creator, acting, organizationId, workspaceId } = taken;
+
+  if (session?.isRevoked || session?.isOver || (person && !person.isActive)) throw fail('session_revoked');
+  const caller = person ? callerOfPerson(person, session) : key && callerOfKey(key, creator);
+
+  if (!caller) throw fail('credential_invalid');
+  // An operator sees through a token what its run belongs to, no more.
+  const narrowed = caller.scope === 'platform' ? narrowTo(caller, { organizationId, workspaceId }) : caller;
+
+  return taken.isActing ? actAs(narrowed, acting) : narrowed;
+}

@@ -1,0 +1,60 @@
+import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
+import type { Databases } from '../orm.ts';
+import { sweeperRows } from './sweeper-rows.ts';
+
+/** By whose right a stream is open. */
+export interface StreamHolder {
+  readonly runId: string;
+  readonly kind: string;
+  readonly principalId: string | null;
+  readonly sessionId: string | null;
+  readonly actingUserId: string | null;
+}
+
+/** Whether user `u` of organization state `o` may see the workspace of run `r`; operators see all. */
+function mayRead(u: string): string {
+  return `(${u}.scope = 'platform' or (${u}.organization_id = r.organization_id and (${u}.scope = 'organization' or ${u}.workspace_id = r.workspace_id
+    or exists (select from workspace_grants g where g.user_id = ${u}.id and g.workspace_id = r.workspace_id))))`;
+}
+
+function isActive(u: string, o: string): string {
+  return `(${u}.is_active and ${u}.deleted_at is null and ${o}.purged_at is null)`;
+}
+
+const accessSql = `
+  select q.n::integer as n, case
+    when r.id is null then 'not_found'
+    when q.session_id is not null and (s.id is null or s.revoked_at is not null) then 'session_revoked'
+    when q.session_id is not null and least(s.idle_expires_at, s.expires_at) <= now() then 'token_expired'
+    when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now()) then 'credential_invalid'
+    when h.id is not null and not ${isActive('h', 'ho')} then case q.kind when 'service_key' then 'credential_invalid' else 'session_revoked' end
+    when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
+    when h.id is not null and not ${mayRead('h')} then 'not_found'
+    when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
+    when h.id is null and q.kind in ('user', 'service_key') then 'credential_invalid'
+  end as code
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[]) with ordinality as q(run_id, kind, principal_id, session_id, acting_user_id, n)
+  left join runs r on r.id = q.run_id and r.deleted_at is null
+  left join sessions s on s.id = q.session_id
+  left join service_keys k on q.kind = 'service_key' and k.id = q.principal_id
+  left join users h on h.id = case q.kind when 'user' then q.principal_id when 'service_key' then k.created_by_user_id end
+  left join organizations ho on ho.id = h.organization_id
+  left join users a on a.id = q.acting_user_id
+  left join organizations ao on ao.id = a.organization_id`;
+
+/**
+ * Checks the right of all open streams of a process again, in one query: session or key alive, its holder active, run still visible.
+ * Gives the code of what is lost, by position. An access token that merely ran out loses nothing.
+ */
+export async function lostAccess(db: Databases, holders: readonly StreamHolder[]): Promise<Map<number, ErrorCode>> {
+  const answers = await sweeperRows<{ n: number; code: ErrorCode | null }>(db, accessSql, [
+    holders.map((holder) => holder.runId),
+    holders.map((holder) => holder.kind),
+    holders.map((holder) => holder.principalId),
+    holders.map((holder) => holder.sessionId),
+    holders.map((holder) => holder.actingUserId),
+  ]);
+  const lost = new Map<number, ErrorCode>();
+  for (const { n, code } of answers) if (code !== null) lost.set(n - 1, code);
+  return lost;
+}

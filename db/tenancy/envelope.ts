@@ -1,0 +1,132 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { KeyRing } from '../identity/key-ring.ts';
+import { newId } from '../ids.ts';
+import { change, row, rows } from '../sql.ts';
+
+/** The deployment keys, newest first. */
+export type Keks = Pick<KeyRing, 'keks'>;
+
+/** Where a sealed value belongs: it opens there and nowhere else. */
+export interface Binding {
+  /** Whose data key; null is the platform's own. */
+  readonly organizationId: string | null;
+  /** Table and whatever names the place: `['secrets', workspaceId, name, version]`. */
+  readonly aad: readonly (string | number | null)[];
+}
+
+interface StoredKey {
+  readonly id: string;
+  readonly organization_id: string | null;
+  readonly wrapped: Buffer;
+  readonly kek_id: string;
+}
+
+interface DataKey {
+  readonly id: string;
+  readonly secret: Buffer;
+}
+
+const algorithm = 'aes-256-gcm';
+const formatVersion = 1;
+const keyIdBytes = 16;
+const nonceBytes = 12;
+const tagBytes = 16;
+const headBytes = 1 + keyIdBytes;
+const storedColumns = 'id, organization_id, wrapped, kek_id';
+
+/**
+ * Seals a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a
+ * transaction that sees the organization's keys.
+ */
+export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, plaintext: Buffer): Promise<Buffer> {
+  const key = await liveKey(em, keys, binding.organizationId);
+  const head = Buffer.concat([Buffer.from([formatVersion]), bytesOfId(key.id)]);
+  return Buffer.concat([head, encrypt(key.secret, plaintext, boundTo(binding, head))]);
+}
+
+/**
+ * Opens what `seal` gave for the same binding. Throws when the envelope was changed, moved to another place, or sealed under a
+ * deployment key that is no longer given: all are faults of the deployment, never a caller's.
+ */
+export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
+  if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new Error('Not an envelope');
+  const stored = await row<StoredKey>(em, `select ${storedColumns} from data_keys where id = ?`, [keyIdOf(envelope)]);
+  if (!stored) throw new Error('The data key of an envelope is gone');
+
+  const { secret } = unwrap(keys, stored);
+  return decrypt(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));
+}
+
+/** Id of the data key under which an envelope was sealed. */
+export function keyIdOf(envelope: Buffer): string {
+  const hex = envelope.toString('hex', 1, headBytes);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
+export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
+  const [newest] = keys.keks;
+  const stored = await rows<StoredKey>(em, `select ${storedColumns} from data_keys where kek_id <> ? order by id limit ? for update`, [newest.id, limit]);
+  for (const old of stored) {
+    const { secret } = unwrap(keys, old);
+    await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [wrap(keys, old.id, old.organization_id, secret), newest.id, old.id]);
+  }
+  return stored.length;
+}
+
+async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string | null): Promise<DataKey> {
+  const found = await findLive(em, organizationId);
+  if (found) return unwrap(keys, found);
+
+  const id = newId();
+  await change(em, 'insert into data_keys (id, organization_id, wrapped, kek_id) values (?, ?, ?, ?) on conflict do nothing', [
+    id, organizationId, wrap(keys, id, organizationId, randomBytes(32)), keys.keks[0].id,
+  ]);
+  // Of two that make one at once the first commits; the other waited for it and reads it here.
+  const made = await findLive(em, organizationId);
+  if (!made) throw new Error('A data key was made and is not visible: the transaction is of another tenant');
+  return unwrap(keys, made);
+}
+
+async function findLive(em: SqlEntityManager, organizationId: string | null): Promise<StoredKey | null> {
+  return row<StoredKey>(em, `select ${storedColumns} from data_keys where organization_id is not distinct from ?::uuid and retired_at is null`, [
+    organizationId,
+  ]);
+}
+
+function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buffer): Buffer {
+  return encrypt(keys.keks[0].secret, secret, encodeParts(['data_keys', id, organizationId]));
+}
+
+function unwrap(keys: Keks, stored: StoredKey): DataKey {
+  const kek = keys.keks.find((key) => key.id === stored.kek_id);
+  if (!kek) throw new Error(`LONGHAUL_KEKS lacks the key ${stored.kek_id}, under which a data key is wrapped`);
+  return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organization_id])) };
+}
+
+function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer): Buffer {
+  const nonce = randomBytes(nonceBytes);
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(aad);
+  return Buffer.concat([nonce, cipher.update(plaintext), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key: Buffer, sealed: Buffer, aad: Buffer): Buffer {
+  const nonce = sealed.subarray(0, nonceBytes);
+  const tag = sealed.subarray(-tagBytes);
+  const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes }).setAAD(aad).setAuthTag(tag);
+  return Buffer.concat([decipher.update(sealed.subarray(nonceBytes, -tagBytes)), decipher.final()]);
+}
+
+function boundTo({ organizationId, aad }: Binding, head: Buffer): Buffer {
+  return Buffer.concat([head, encodeParts([organizationId, ...aad])]);
+}
+
+// Each part with its length, so that no two lists read alike.
+function encodeParts(parts: readonly (string | number | null)[]): Buffer {
+  return Buffer.from(parts.map((part) => (part === null ? '-;' : `${Buffer.byteLength(String(part))}:${part};`)).join(''));
+}
+
+function bytesOfId(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}

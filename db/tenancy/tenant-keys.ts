@@ -1,0 +1,94 @@
+/** A foreign key that no entity declares. */
+export interface TenantKey {
+  readonly table: string;
+  readonly columns: readonly string[];
+  readonly references: string;
+  readonly referenced: readonly string[];
+  readonly onDelete?: 'cascade';
+}
+
+/**
+ * Written through entities: a flush inserts what is new table by table, in no order that we could set, so their keys are checked at the
+ * commit. Those of runs and streams are checked at once: their statements come in order, and a check at the end would lock the run's
+ * row after its stream's.
+ */
+const entityTables = new Set([
+  'organization_settings', 'workspaces', 'users', 'workspace_grants', 'data_keys', 'user_credentials', 'totp_factors', 'sessions', 'refresh_tokens', 'service_keys',
+  'agents', 'agent_revisions', 'agent_refs', 'tools', 'tool_versions',
+]);
+
+const workspaceTables = [
+  'users', 'workspace_grants', 'service_keys', 'agents', 'agent_revisions', 'tools', 'tool_versions', 'conversations', 'runs', 'messages', 'run_steps',
+  'tool_calls', 'tool_outputs',
+];
+const organizationTables = ['organization_settings', 'workspaces', 'users', 'data_keys', 'sessions', 'service_keys', 'agents', 'tools', 'usage_entries'];
+
+/**
+ * The foreign keys of the schema, for migrations and the drift test. Policies do not bind them, so a child names its parent together
+ * with the organization: no row can hang on another tenant's. Where organization_id may be null, that key is off, and one by id alone
+ * stands beside it. A reference that may point at a platform row has a plain key. What must outlive its tenant (audit entries, outbox)
+ * has none, and frame chunks refer to streams, never to runs.
+ */
+export const tenantKeys: readonly TenantKey[] = [
+  ...organizationTables.map((table) => plain(table, 'organization_id', 'organizations')),
+  ...workspaceTables.map((table) => ({ table, columns: ['workspace_id', 'organization_id'], references: 'workspaces', referenced: ['id', 'organization_id'] })),
+
+  plain('workspace_grants', 'user_id', 'users'),
+  plain('user_credentials', 'user_id', 'users'),
+  plain('totp_factors', 'user_id', 'users'),
+  plain('sessions', 'user_id', 'users'),
+  { ...plain('refresh_tokens', 'session_id', 'sessions'), onDelete: 'cascade' },
+  plain('service_keys', 'created_by_user_id', 'users'),
+  { ...composite('stream_tokens', 'run_id', 'runs'), onDelete: 'cascade' },
+
+  plain('agents', 'created_by_user_id', 'users'),
+  { table: 'agents', columns: ['active_revision_id', 'id'], references: 'agent_revisions', referenced: ['id', 'agent_id'] },
+  plain('agent_revisions', 'agent_id', 'agents'),
+  composite('agent_revisions', 'agent_id', 'agents'),
+  plain('agent_refs', 'revision_id', 'agent_revisions'),
+  plain('tool_versions', 'tool_id', 'tools'),
+  composite('tool_versions', 'tool_id', 'tools'),
+
+  plain('conversations', 'agent_id', 'agents'),
+  plain('runs', 'agent_id', 'agents'),
+  { table: 'runs', columns: ['agent_revision_id', 'agent_id'], references: 'agent_revisions', referenced: ['id', 'agent_id'] },
+  composite('runs', 'conversation_id', 'conversations'),
+  composite('runs', 'root_run_id', 'runs'),
+  composite('runs', 'parent_run_id', 'runs'),
+  composite('runs', 'retry_of_run_id', 'runs'),
+  composite('messages', 'run_id', 'runs'),
+  composite('messages', 'conversation_id', 'conversations'),
+  composite('run_steps', 'run_id', 'runs'),
+  composite('tool_calls', 'run_id', 'runs'),
+  plain('tool_calls', 'tool_id', 'tools'),
+  composite('tool_outputs', 'run_id', 'runs'),
+
+  composite('run_streams', 'run_id', 'runs'),
+  { ...plain('run_stream_scopes', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },
+  { ...plain('run_frame_chunks', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },
+];
+
+/** Name of the constraint. */
+export function keyName({ table, columns }: TenantKey): string {
+  return `${table}_${columns.map((column) => column.replace(/_id$/, '')).join('_')}_fkey`;
+}
+
+/** True when the key is checked at the commit. */
+export function isDeferred({ table }: TenantKey): boolean {
+  return entityTables.has(table);
+}
+
+/** The statement that adds a key. */
+export function keySql(key: TenantKey): string {
+  const { table, columns, references, referenced, onDelete } = key;
+  const rule = `${onDelete ? ` on delete ${onDelete}` : ''}${isDeferred(key) ? ' deferrable initially deferred' : ''}`;
+  return `alter table ${table} add constraint ${keyName(key)} foreign key (${columns.join(', ')}) references ${references} (${referenced.join(', ')})${rule}`;
+}
+
+function plain(table: string, column: string, references: string, referenced = 'id'): TenantKey {
+  return { table, columns: [column], references, referenced: [referenced] };
+}
+
+function composite(table: string, column: string, references: string): TenantKey {
+  return { table, columns: [column, 'organization_id'], references, referenced: ['id', 'organization_id'] };
+}

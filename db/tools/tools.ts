@@ -1,0 +1,157 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Scope } from '../../workflows/contracts/access.ts';
+import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import { newId } from '../ids.ts';
+import { fetchPage } from '../page-query.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { ToolVersion } from './tool-version.entity.ts';
+import { Tool } from './tool.entity.ts';
+
+/** A tool as it is read. */
+export interface ToolRow {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly organization_id: string | null;
+  readonly workspace_id: string | null;
+  readonly slug: string;
+  readonly kind: ToolKind;
+  readonly display_name: string | null;
+  readonly description: string;
+  readonly input_schema: Record<string, unknown>;
+  readonly config: Record<string, unknown>;
+  readonly secrets_required: string[];
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly effect: 'read' | 'write';
+  readonly critical: boolean;
+  readonly client_owned: boolean;
+  readonly response_max_chars: number;
+  readonly timeout_s: number;
+  readonly is_active: boolean;
+  readonly row_version: number;
+  readonly created_at: Date | string;
+  readonly updated_at: Date | string;
+}
+
+export interface ToolFilters {
+  readonly q?: string;
+  readonly kind?: ToolKind;
+  readonly effect?: 'read' | 'write';
+  readonly critical?: boolean;
+  readonly toolkit_id?: string;
+}
+
+/** A new tool; the rest of its columns have one value until another area sets them. */
+export interface NewTool {
+  readonly scope: Scope;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly slug: string;
+  readonly kind: ToolKind;
+  readonly displayName: string | null;
+  readonly description: string;
+  readonly inputSchema: Record<string, unknown>;
+  readonly config: Record<string, unknown>;
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write';
+  readonly responseMaxChars: number;
+  readonly timeoutS: number;
+  readonly isActive: boolean;
+}
+
+const columns = `t.id, t.scope, t.organization_id, t.workspace_id, t.slug, t.kind, t.display_name, t.description, t.input_schema, t.config, t.secrets_required,
+  t.concurrency, t.effect, t.critical, t.client_owned, t.response_max_chars, t.timeout_s, t.is_active, t.row_version, t.created_at, t.updated_at`;
+
+/** One tool that the caller sees. Throws 404. */
+export async function readTool(ctx: Scoped, toolId: string): Promise<ToolRow> {
+  const visible = visibleTo(ctx, Tool, 't');
+  const found = await row<ToolRow>(ctx.em, `select ${columns} from tools t where t.id = ? and t.deleted_at is null and ${visible.sql}`, [toolId, ...visible.params]);
+  if (!found) throw fail('not_found');
+  return found;
+}
+
+/** Tools that the caller sees, newest first. */
+export function listToolRows(ctx: Scoped, filters: ToolFilters, page: PageRequest): Promise<Page<ToolRow>> {
+  const visible = visibleTo(ctx, Tool, 't');
+  const where = ['t.deleted_at is null', visible.sql];
+  const params: unknown[] = [...visible.params];
+  if (filters.q !== undefined) {
+    // strpos and not like: % and _ are letters.
+    where.push("strpos(lower(concat_ws(E'\\n', t.slug, t.display_name, t.description)), lower(?)) > 0");
+    params.push(filters.q);
+  }
+  for (const name of ['kind', 'effect', 'critical', 'toolkit_id'] as const) {
+    if (filters[name] === undefined) continue;
+    where.push(`t.${name} = ?`);
+    params.push(filters[name]);
+  }
+  return fetchPage<ToolRow>(ctx.em, {
+    select: columns,
+    from: 'tools t',
+    where: where.join(' and '),
+    params,
+    order: [{ column: 't.id', type: 'uuid', descending: true }],
+    page,
+  });
+}
+
+/** Writes a tool and its first version, which runs pin. Gives its id. */
+export async function insertTool(unit: Unit, made: NewTool): Promise<string> {
+  const tool = unit.em.create(Tool, {
+    id: newId(),
+    ...made,
+    secretsRequired: [],
+    critical: false,
+    clientOwned: false,
+    toolkitId: null,
+    remoteName: null,
+    quarantinedAt: null,
+    deletedAt: null,
+  });
+  const version = unit.em.create(ToolVersion, {
+    toolId: tool.id,
+    organizationId: made.organizationId,
+    workspaceId: made.workspaceId,
+    version: 1,
+    descriptor: descriptorOf(made),
+  });
+  await unit.em.persist([tool, version]).flush();
+  return tool.id;
+}
+
+/** What a run needs of a tool, as it stood at one version. */
+export interface ToolDescriptor {
+  readonly slug: string;
+  readonly kind: ToolKind;
+  readonly description: string;
+  readonly input_schema: Record<string, unknown>;
+  readonly config: Record<string, unknown>;
+  readonly secrets_required: readonly string[];
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly critical: boolean;
+  readonly client_owned: boolean;
+  readonly is_idempotent: boolean;
+  readonly response_max_chars: number;
+  readonly timeout_s: number;
+}
+
+function descriptorOf(tool: NewTool) {
+  return {
+    slug: tool.slug,
+    kind: tool.kind,
+    description: tool.description,
+    input_schema: tool.inputSchema,
+    config: tool.config,
+    secrets_required: [],
+    effect: tool.effect,
+    concurrency: tool.concurrency,
+    critical: false,
+    client_owned: false,
+    is_idempotent: typeof tool.config['idempotency_header'] === 'string',
+    response_max_chars: tool.responseMaxChars,
+    timeout_s: tool.timeoutS,
+  } satisfies ToolDescriptor;
+}

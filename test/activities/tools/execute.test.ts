@@ -1,0 +1,147 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createToolExecutor, type ToolExecutor } from '../../../activities/tools/execute.ts';
+import type { ToolExecution, ToolOutcome } from '../../../activities/tools/outcome.ts';
+import { createWebPages } from '../../../activities/tools/web-fetch.ts';
+import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
+import { createTemplates } from '../../../ports/templates.ts';
+
+const page = `<html><head><title>Manual</title></head><body><nav>menu</nav><article><h1>Start</h1><p>${'How to start a run. '.repeat(30)}</p></article><script>bad()</script></body></html>`;
+const parts = { egress: createEgress(), templates: createTemplates(), pages: createWebPages() };
+const executor: ToolExecutor = createToolExecutor(parts);
+
+let server: Server;
+let origin = '';
+let policy: EgressPolicy;
+let hits: string[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => void answer(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  origin = `http://127.0.0.1:${port}`;
+  policy = { allowHttp: false, exceptions: [{ host: '127.0.0.1', port, allow_http: true }] };
+});
+
+afterAll(async () => {
+  server.closeAllConnections();
+  server.close();
+  await Promise.all([parts.egress.close(), parts.templates.close(), parts.pages.close()]);
+});
+
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  hits.push(request.url ?? '');
+  let body = '';
+  for await (const part of request) body += String(part);
+  if (request.url === '/robots.txt') return void response.end('User-agent: *\nDisallow: /private');
+  if (request.url === '/silent') return;
+  if (request.url === '/image') return void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0, 1]));
+  if (request.url === '/busy') return void response.writeHead(503, { 'content-type': 'text/plain' }).end('come back later');
+  if (request.url?.startsWith('/echo')) {
+    const told = { url: request.url, method: request.method, body, key: request.headers['idempotency-key'] ?? null, data: { list: [1, 2] } };
+    return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
+  }
+  response.writeHead(200, { 'content-type': 'text/html' }).end(page);
+}
+
+function run(tool: ToolExecution['tool'], args: Record<string, unknown>, more: Partial<ToolExecution> = {}): Promise<ToolOutcome> {
+  return executor.execute({
+    tool,
+    toolCallId: 'call-1',
+    args,
+    run: { id: 'run-1', workspaceId: 'workspace-1' },
+    variables: { vars: {} },
+    policy,
+    timeoutMs: 5_000,
+    signal: new AbortController().signal,
+    readOutput: () => Promise.resolve(null),
+    ...more,
+  });
+}
+
+const web = { kind: 'web_fetch', slug: 'web', config: { cache_s: 0 } } as const;
+
+test('a page comes back as markdown with title and address, without its chrome', async () => {
+  const outcome = await run(web, { url: `${origin}/page` });
+
+  expect(outcome).toMatchObject({ status: 'succeeded', type: 'text' });
+  const text = outcome.status === 'succeeded' && outcome.type === 'text' ? outcome.text : '';
+  expect(text).toContain(`Title: Manual\nURL: ${origin}/page`);
+  expect(text).toContain('How to start a run.');
+  expect(text).not.toMatch(/bad\(\)|menu/);
+});
+
+test('robots.txt, domains and media types are obeyed', async () => {
+  expect(await run(web, { url: `${origin}/private/x` })).toMatchObject({ status: 'failed', error: { code: 'egress_refused', reason: 'robots' } });
+  expect(await run({ ...web, config: { deny_domains: ['127.0.0.1'] } }, { url: `${origin}/page` })).toMatchObject({ error: { reason: 'domain' } });
+  expect(await run(web, { url: `${origin}/image` })).toMatchObject({ status: 'failed', error: { code: 'upstream_status', reason: 'unsupported_media_type' } });
+});
+
+test('an exception that was withdrawn counts at once, also for a cached page', async () => {
+  const cached = { kind: 'web_fetch', slug: 'web', config: { cache_s: 300 } } as const;
+  await run(cached, { url: `${origin}/cached` });
+
+  const refused = await run(cached, { url: `${origin}/cached` }, { policy: { allowHttp: true, exceptions: [] } });
+
+  expect(refused).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
+});
+
+test('arguments in a path are encoded, leaves of a JSON body keep their type, the call id is the idempotency key', async () => {
+  const config = {
+    method: 'POST', url: `${origin}/echo/{{ args.id }}/end`, query: { q: '{{ args.q }}' }, headers: {}, body: { mode: 'json', template: { n: '{{ args.n }}', text: 'is {{ args.q }}' } },
+    response: { pointer: null, success: [] }, idempotency_header: 'Idempotency-Key', redirects: 0,
+  };
+
+  const outcome = await run({ kind: 'http', slug: 'echo', config }, { id: '../a?b', q: 'x y', n: 5 });
+
+  expect(outcome).toMatchObject({
+    status: 'succeeded',
+    value: { url: '/echo/..%2Fa%3Fb/end?q=x+y', method: 'POST', body: '{"n":5,"text":"is x y"}', key: 'call-1' },
+  });
+});
+
+test('a pointer picks a part of the reply; a bad status is a failed result with its text', async () => {
+  const config = { method: 'GET', url: `${origin}/echo`, response: { pointer: '/data/list/1', success: [] } };
+
+  expect(await run({ kind: 'http', slug: 'h', config }, {})).toMatchObject({ status: 'succeeded', value: 2 });
+  expect(await run({ kind: 'http', slug: 'h', config: { method: 'GET', url: `${origin}/busy` } }, {})).toMatchObject({
+    status: 'failed',
+    error: { code: 'upstream_status', retryable: true, message: expect.stringContaining('503: come back later') },
+  });
+});
+
+test('a silent server is timed_out; a cancelled run throws its own reason', async () => {
+  const config = { method: 'GET', url: `${origin}/silent` };
+  const cancelled = new AbortController();
+  const reason = new Error('cancelled');
+
+  expect(await run({ kind: 'http', slug: 'h', config }, {}, { timeoutMs: 200 })).toMatchObject({ status: 'timed_out', error: { code: 'timed_out' } });
+  const waiting = run({ kind: 'http', slug: 'h', config }, {}, { signal: cancelled.signal });
+  setTimeout(() => cancelled.abort(reason), 50);
+  await expect(waiting).rejects.toBe(reason);
+});
+
+test('without an exception no tool reaches a local address', async () => {
+  hits = [];
+
+  const outcome = await run({ kind: 'http', slug: 'h', config: { method: 'GET', url: `${origin}/echo` } }, {}, { policy: { allowHttp: true, exceptions: [] } });
+
+  expect(outcome).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
+  expect(hits).toEqual([]);
+});
+
+test('current_time tells the local time of a zone and refuses an unknown one', async () => {
+  const tool = { kind: 'builtin', slug: 'time', config: { name: 'current_time' } } as const;
+
+  expect(await run(tool, { timezone: 'Asia/Kolkata' })).toMatchObject({ value: { timezone: 'Asia/Kolkata', local: expect.stringMatching(/\+05:30$/) } });
+  expect(await run(tool, { timezone: 'Mars/Base' })).toMatchObject({ error: { code: 'invalid_arguments' } });
+});
+
+test('result_read gives the rest of an earlier result from an offset on', async () => {
+  const tool = { kind: 'builtin', slug: 'read', config: { name: 'result_read' } } as const;
+  const readOutput = (callId: string, offset: number) => Promise.resolve(callId === 'c' ? { text: 'bcd'.slice(offset - 1), totalChars: 10 } : null);
+
+  expect(await run(tool, { call_id: 'c', offset: 1 }, { readOutput })).toMatchObject({ text: expect.stringContaining('go on with offset 4') });
+  expect(await run(tool, { call_id: 'other' }, { readOutput })).toMatchObject({ error: { code: 'invalid_arguments' } });
+});

@@ -1,0 +1,33 @@
+import { expect, test } from '@jest/globals';
+import { bodyOutcome, capOutput, cleanText, cutText } from '../../../activities/tools/output.ts';
+
+test('a long text is cut between code points and the whole is kept', () => {
+  const text = `${'a'.repeat(99)}😀b`;
+
+  const capped = capOutput({ status: 'succeeded', type: 'text', text }, 100);
+
+  expect(capped).toMatchObject({ output: 'a'.repeat(99), type: 'text', truncated: true, totalChars: 102, rest: text });
+});
+
+test('JSON that fits stays JSON, JSON that does not becomes the text of its beginning', () => {
+  expect(capOutput({ status: 'succeeded', type: 'json', value: { a: 1 } }, 100)).toMatchObject({ output: { a: 1 }, type: 'json', truncated: false });
+  expect(capOutput({ status: 'succeeded', type: 'json', value: { a: 'x'.repeat(200) } }, 100)).toMatchObject({ type: 'text', truncated: true });
+});
+
+test('5 MB are capped for the model and 2 MiB stay readable', () => {
+  const capped = capOutput({ status: 'succeeded', type: 'text', text: 'é'.repeat(2_500_000) }, 20_000);
+
+  expect(String(capped.output).length).toBe(20_000);
+  expect(Buffer.byteLength(capped.rest ?? '')).toBe(2 * 1024 * 1024);
+});
+
+test('NUL and lone surrogates become replacement characters', () => {
+  expect(cleanText('a\0b\uD800c')).toBe('a\uFFFDb\uFFFDc');
+  expect(cutText('😀', 1)).toBe('');
+});
+
+test('a body that is no text is a failed result', () => {
+  const headers = { 'content-type': 'application/octet-stream' };
+
+  expect(bodyOutcome({ headers, body: Buffer.from([1, 2, 3]), isTruncated: false })).toMatchObject({ status: 'failed', error: { reason: 'unsupported_media_type' } });
+});

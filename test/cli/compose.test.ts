@@ -1,0 +1,98 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { parse } from 'yaml';
+import { parseApiEnv } from '../../api/env.ts';
+import { readDynamicConfig } from '../../cli/services/temporal.ts';
+import { keyRingVariables, randomKeyRing } from '../../db/identity/key-ring.ts';
+import { searchAttributeNames } from '../../temporal/search-attributes.ts';
+import { parseWorkerEnv } from '../../workers/env.ts';
+
+const root = join(import.meta.dirname, '../..');
+
+interface ComposeService {
+  readonly image?: string;
+  readonly build?: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
+  readonly healthcheck?: { readonly test: readonly string[] };
+  readonly volumes?: readonly string[];
+}
+
+interface Compose {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+const secrets = {
+  ...keyRingVariables(randomKeyRing()),
+  ...Object.fromEntries(['POSTGRES', 'OWNER', 'APP', 'SWEEPER', 'REDIS'].map((name) => [`${name}_PASSWORD`, 'p4ssw0rd'])),
+};
+
+test('docker-compose.yml holds the seven services, each with an image and known dependencies', () => {
+  const { services } = readCompose(secrets);
+
+  expect(Object.keys(services).toSorted()).toEqual(['api', 'migrate', 'postgres', 'redis', 'temporal', 'worker-bulk', 'worker-runs']);
+  for (const service of Object.values(services)) {
+    expect(service.image).toMatch(/^[a-z]/);
+    for (const [name, { condition }] of Object.entries(service.depends_on ?? {})) {
+      expect(services).toHaveProperty(name);
+      if (condition === 'service_healthy') expect(services[name]?.healthcheck?.test[0]).toBe('CMD');
+      else expect(condition).toBe('service_completed_successfully');
+    }
+  }
+});
+
+test('every volume, build folder and entry file that docker-compose.yml names exists', () => {
+  const { services, volumes } = readCompose(secrets);
+
+  for (const service of Object.values(services)) {
+    for (const volume of service.volumes ?? []) expect(Object.keys(volumes)).toContain(volume.split(':')[0]);
+    if (service.build === undefined) continue;
+    expect(existsSync(join(root, service.build, 'Dockerfile'))).toBe(true);
+    expect(existsSync(join(root, service.command[1] ?? ''))).toBe(true);
+  }
+});
+
+test('the processes accept the environment that docker-compose.yml gives them', () => {
+  const { services } = readCompose(secrets);
+
+  const api = parseApiEnv(services['api']?.environment ?? {});
+  const workers = ['worker-runs', 'worker-bulk'].map((name) => parseWorkerEnv(services[name]?.environment ?? {}));
+
+  expect(api.databaseAppUrl).toBe('postgres://longhaul_app:p4ssw0rd@postgres:5432/longhaul');
+  expect(workers.map(({ health }) => health?.port)).toEqual([3001, 3001]);
+  expect(services['worker-bulk']?.environment).toHaveProperty('DATABASE_OWNER_URL');
+});
+
+test('without its secrets docker-compose.yml is refused, not started with empty ones', () => {
+  for (const name of Object.keys(secrets)) {
+    expect(() => readCompose({ ...secrets, [name]: '' })).toThrow(name);
+  }
+});
+
+test('Temporal in docker-compose.yml gets the settings of the local one', () => {
+  const { command = [] } = readCompose(secrets).services['temporal'] ?? {};
+  const valuesOf = (flag: string) => command.filter((argument) => argument.startsWith(`${flag}=`)).map((argument) => argument.slice(flag.length + 1));
+
+  expect(valuesOf('--dynamic-config-value').toSorted()).toEqual(
+    Object.entries(readDynamicConfig())
+      .map(([key, value]) => `${key}=${value}`)
+      .toSorted(),
+  );
+  expect(valuesOf('--search-attribute').toSorted()).toEqual(searchAttributeNames.map((name) => `${name}=Keyword`).toSorted());
+});
+
+/** The file with its variables put in, as `docker compose config` does it. */
+function readCompose(variables: Readonly<Record<string, string>>): Compose {
+  const text = readFileSync(join(root, 'docker-compose.yml'), 'utf8').replaceAll(/^\s*#.*$/gm, '');
+  const filled = text.replaceAll(/\$\{(\w+)(?::([-?])([^}]*))?\}/g, (_, name: string, operator: string | undefined, fallback: string) => {
+    if (variables[name]) return variables[name];
+    if (operator === '-') return fallback;
+    throw new Error(`${name}: ${fallback}`);
+  });
+  if (filled.includes('$')) throw new Error('a $ that is no variable');
+
+  return parse(filled, { merge: true, strict: true, uniqueKeys: true }) as Compose; // checked by the tests
+}

@@ -1,0 +1,36 @@
+/** What one folder may import of ours, and which packages it may not. Paths are prefixes from the root of the project. */
+export interface ImportRule {
+  /** Files whose path starts so; the longest prefix that fits decides. `*` stands for one folder. */
+  readonly from: string;
+  readonly may: readonly string[];
+  /** Only as `import type`. */
+  readonly mayAsType?: readonly string[];
+  readonly packages?: 'any' | { readonly only?: readonly string[]; readonly not?: readonly string[] };
+}
+
+const withoutTemporal = { not: ['@temporalio/', 'ioredis'] };
+
+/** design 11 §3, line by line. `api/<area>` reaches no other area, `api/http` none at all. */
+export const importRules: readonly ImportRule[] = [
+  { from: 'api/', may: ['api/', 'db/', 'ports/', 'temporal/', 'workflows/contracts/'], packages: 'any' },
+  { from: 'api/*/', may: ['api/http/', 'api/streams/', 'db/', 'ports/', 'workflows/contracts/'], mayAsType: ['api/env.ts'], packages: withoutTemporal },
+  {
+    from: 'api/http/',
+    may: [
+      'api/http/', 'db/scope.ts', 'db/orm.ts', 'db/outbox', 'db/audit/', 'db/http/', 'db/identity/', 'db/tenancy/', 'db/faults.ts', 'db/sql.ts',
+      'db/caller.ts', 'db/page.ts', 'db/unit.ts', 'workflows/contracts/',
+    ],
+    mayAsType: ['api/env.ts', 'api/streams/', 'ports/', 'ioredis'],
+    packages: { not: ['@temporalio/'] },
+  },
+  { from: 'api/streams/', may: ['api/streams/', 'api/http/', 'db/', 'workflows/contracts/'], packages: { not: ['@temporalio/'] } },
+  { from: 'workflows/', may: ['workflows/'], mayAsType: ['activities/'], packages: { only: ['@temporalio/workflow', '@temporalio/common'] } },
+  { from: 'workflows/contracts/', may: ['workflows/contracts/'], packages: { only: ['typebox'] } },
+  { from: 'activities/', may: ['activities/', 'db/', 'ports/', 'workflows/contracts/', 'temporal/'], packages: 'any' },
+  { from: 'workers/', may: ['workers/', 'activities/', 'workflows/index.ts', 'workflows/contracts/', 'temporal/', 'ports/', 'db/'], packages: 'any' },
+  { from: 'temporal/', may: ['temporal/', 'workflows/contracts/', 'db/'], mayAsType: ['ports/temporal-gateway.ts'], packages: 'any' },
+  { from: 'ports/', may: ['ports/', 'workflows/contracts/'], packages: 'any' },
+  { from: 'db/', may: ['db/', 'workflows/contracts/'], packages: { not: ['@temporalio/', 'fastify', '@fastify/'] } },
+  { from: 'cli/', may: [''], packages: 'any' },
+  { from: 'bench/', may: [''], packages: 'any' },
+];

@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { importRules, type ImportRule } from './import-rules.ts';
+
+const root = join(import.meta.dirname, '../..');
+const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'ports', 'temporal', 'cli', 'bench'];
+const importing = /(?:^|\n)\s*(import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g;
+
+interface Import {
+  readonly target: string;
+  readonly isType: boolean;
+  readonly isOurs: boolean;
+}
+
+const files = folders.flatMap((folder) => sourcesIn(join(root, folder)));
+
+test('every file imports only what its folder may', () => {
+  const faults = files.flatMap((file) => importsOf(file).flatMap((found) => faultOf(relative(root, file), found)));
+
+  expect(faults).toEqual([]);
+});
+
+test('an area of the API reaches no other area', () => {
+  const rule = ruleFor('api/agents/agents.operations.ts');
+
+  expect(allows(rule, 'api/agents/agents.operations.ts', { target: 'api/tools/tool.schema.ts', isType: false, isOurs: true })).toBe(false);
+  expect(allows(rule, 'api/agents/agents.operations.ts', { target: 'api/agents/agent.schema.ts', isType: false, isOurs: true })).toBe(true);
+});
+
+test('files keep their size: operations 250 lines, others 300, tests 500', () => {
+  const tests = sourcesIn(join(root, 'test'));
+  const limitOf = (file: string) => (file.includes('/test/') ? 500 : file.includes('/migrations/') ? Infinity : file.endsWith('.operations.ts') ? 250 : 300);
+  const tooLong = [...files, ...tests].filter((file) => readFileSync(file, 'utf8').split('\n').length - 1 > limitOf(file));
+
+  expect(tooLong.map((file) => relative(root, file))).toEqual([]);
+});
+
+test('the environment is read in env.ts files only, and nothing but the command line prints', () => {
+  const faults = files.filter((file) => {
+    const path = relative(root, file);
+    return !path.startsWith('cli/') && !path.startsWith('bench/') && !path.endsWith('env.ts') && /process\.env\b|\bconsole\./.test(withoutComments(readFileSync(file, 'utf8')));
+  });
+
+  expect(faults.map((file) => relative(root, file))).toEqual([]);
+});
+
+function faultOf(file: string, found: Import): string[] {
+  return allows(ruleFor(file), file, found) ? [] : [`${file} → ${found.target}`];
+}
+
+function ruleFor(file: string): ImportRule {
+  const fitting = importRules.filter((rule) => new RegExp(`^${rule.from.replaceAll('*', '[^/]+')}`).test(file));
+  const specific = fitting.toSorted((left, right) => specificity(right) - specificity(left))[0];
+  if (!specific) throw new Error(`no import rule for ${file}`);
+  return specific;
+}
+
+/** A named folder beats a wildcard, a deeper one a shallower. */
+function specificity(rule: ImportRule): number {
+  return rule.from.split('/').length * 2 - (rule.from.includes('*') ? 1 : 0);
+}
+
+function allows(rule: ImportRule, file: string, { target, isType, isOurs }: Import): boolean {
+  if (isType && rule.mayAsType?.some((prefix) => target.startsWith(prefix))) return true;
+  if (isOurs) return rule.may.some((prefix) => target.startsWith(prefix)) || (rule.from.includes('*') && dirname(target).startsWith(dirname(file)));
+  if (target.startsWith('node:')) return rule.from !== 'workflows/' && rule.from !== 'workflows/contracts/';
+
+  const { packages } = rule;
+  if (packages === undefined || packages === 'any') return true;
+  if (packages.only && !packages.only.some((name) => target === name || target.startsWith(`${name}/`))) return false;
+  return !(packages.not ?? []).some((name) => target.startsWith(name));
+}
+
+function importsOf(file: string): Import[] {
+  return [...withoutComments(readFileSync(file, 'utf8')).matchAll(importing)].map(([, , type, from, dynamic]) => {
+    const target = from ?? dynamic ?? '';
+    const isOurs = target.startsWith('.');
+    return { target: isOurs ? relative(root, resolve(dirname(file), target)) : target, isType: type !== undefined, isOurs };
+  });
+}
+
+function withoutComments(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '');
+}
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .map((entry) => join(entry.parentPath, entry.name));
+}

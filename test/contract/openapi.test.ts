@@ -1,0 +1,133 @@
+import { expect, test } from '@jest/globals';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { forRequests } from '../../api/http/ajv-schema.ts';
+import { formats } from '../../api/http/formats.ts';
+import { openApiDocument } from '../../api/http/openapi.ts';
+import { querySchemaOf } from '../../api/http/page.ts';
+import { isForOperators, liveOperations } from '../../api/http/registry.ts';
+import { areas } from '../../api/operations.ts';
+import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
+
+type Json = Record<string, unknown>;
+
+const document = openApiDocument(areas, { publicUrl: 'https://longhaul.test', audience: 'all' });
+const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+const schemas = [...schemasIn(document, '')];
+
+test('it is OpenAPI 3.1.0 of contract 0.1.0, made anew each time alike', () => {
+  const again = openApiDocument(areas, { publicUrl: 'https://longhaul.test', audience: 'all' });
+
+  expect(document).toMatchObject({ openapi: '3.1.0', info: { version: '0.1.0' }, servers: [{ url: 'https://longhaul.test' }] });
+  expect(JSON.stringify(again)).toBe(JSON.stringify(document));
+});
+
+test('it holds the live operations and no other', () => {
+  const ids = operations.map((operation) => operation['operationId']);
+
+  expect(ids.toSorted()).toEqual(liveOperations(areas).map((operation) => operation.operationId).toSorted());
+});
+
+test('every operation says who may call it, what it leaves behind and what it answers', () => {
+  for (const operation of operations) {
+    expect(Object.keys(operation)).toEqual(expect.arrayContaining(['summary', 'description', 'tags', 'x-access', 'x-credentials', 'x-scope', 'x-audit-action', 'x-idempotency', 'x-if-match', 'security', 'responses']));
+    expect(String(operation['description']).length).toBeGreaterThanOrEqual(20);
+    expect(operation['tags']).toHaveLength(1);
+    expect(Object.keys(asObject(operation['responses']))).toEqual(expect.arrayContaining(['422', 'default']));
+    expect(JSON.stringify(operation['responses'])).not.toMatch(/"(40\d|41\d|5\d\d)"/);
+  }
+});
+
+test('security is empty exactly where no role is asked for', () => {
+  const roles = ['viewer', 'member', 'admin', 'owner', 'operator'];
+
+  for (const operation of operations) expect([operation['operationId'], asArray(operation['security']).length > 0]).toEqual([operation['operationId'], roles.includes(String(operation['x-access']))]);
+});
+
+test('every parameter has a description, every body and reply an example', () => {
+  for (const operation of operations) {
+    for (const parameter of asArray(operation['parameters'])) expect(asObject(parameter)['$ref'] ?? asObject(parameter)['description']).toEqual(expect.any(String));
+    for (const media of [...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)]) expect(media).toHaveProperty('example');
+  }
+});
+
+test('every example is valid against its schema', () => {
+  const ajv = new Ajv2020({ strict: false, formats: { ...formats, int32: true, int64: true } });
+  ajv.addSchema({ $id: 'document', ...document });
+  const faults = operations.flatMap((operation) =>
+    [...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)].flatMap((media) => {
+      const schema = JSON.parse(JSON.stringify(media['schema']).replaceAll('"#/', '"document#/'));
+      return ajv.validate(schema, media['example']) ? [] : [`${String(operation['operationId'])}: ${ajv.errorsText()}`];
+    }));
+
+  expect(faults).toEqual([]);
+});
+
+test('strings, arrays and integers are bounded; nullable is said by type or oneOf', () => {
+  const faults = schemas.flatMap(([pointer, schema]) => boundFaults(schema).map((fault) => `${pointer} ${fault}`));
+
+  expect(faults).toEqual([]);
+});
+
+test('all 38 codes stand in the envelope', () => {
+  expect(asObject(asObject(document.components.schemas['ErrorEnvelope'])['properties'])['code']).toMatchObject({ enum: errorCodeNames });
+});
+
+test('the public document leaves out what is for operators', () => {
+  const open = openApiDocument(areas, { publicUrl: 'https://longhaul.test', audience: 'public' });
+  const shown = Object.values(open.paths).flatMap((item) => Object.values(item)).map((operation) => operation['operationId']);
+
+  expect(shown.toSorted()).toEqual(liveOperations(areas).filter((operation) => !isForOperators(operation)).map((operation) => operation.operationId).toSorted());
+  expect(JSON.stringify(open)).not.toContain('x-audience');
+});
+
+test('every schema of a request compiles under the strict validator; PATCH bodies hold no default', () => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, discriminator: true, useDefaults: true, formats, keywords: ['x-id-of', 'x-normal-form', 'x-free-object'] });
+
+  for (const operation of liveOperations(areas)) {
+    for (const schema of [operation.params, querySchemaOf(operation), operation.headers, operation.body]) if (schema) expect(() => ajv.compile(forRequests(schema))).not.toThrow();
+    if (operation.method === 'PATCH') expect(JSON.stringify(operation.body)).not.toContain('"default"');
+  }
+});
+
+function boundFaults(schema: Json): string[] {
+  const types = asArray(schema['type'] ?? []).length > 0 ? asArray(schema['type']) : [schema['type']];
+  const isFree = schema['enum'] !== undefined || schema['const'] !== undefined;
+  return [
+    schema['nullable'] !== undefined && 'says nullable',
+    schema['anyOf'] !== undefined && 'uses anyOf',
+    types.includes('string') && !isFree && schema['maxLength'] === undefined && 'is a string without maxLength',
+    types.includes('array') && schema['maxItems'] === undefined && 'is an array without maxItems',
+    types.includes('integer') && !isFree && (schema['minimum'] === undefined || schema['maximum'] === undefined) && 'is an integer without bounds',
+    types.includes('object') && schema['properties'] !== undefined && schema['additionalProperties'] === undefined && !pointerIsCondition(schema) && 'is an open object',
+  ].filter((fault) => fault !== false);
+}
+
+/** Parts of if and then narrow a closed object; they close nothing themselves. */
+function pointerIsCondition(schema: Json): boolean {
+  return schema['x-condition'] === true;
+}
+
+/** Every schema of the document with its place; examples, defaults and the like hold values, no schemas. */
+function* schemasIn(node: unknown, pointer: string): Generator<[string, Json]> {
+  if (Array.isArray(node)) for (const [index, item] of node.entries()) yield* schemasIn(item, `${pointer}/${index}`);
+  if (typeof node !== 'object' || node === null || Array.isArray(node)) return;
+  const isCondition = /\/(if|then|else)$/.test(pointer);
+  yield [pointer, isCondition ? { ...node, 'x-condition': true } : { ...node }];
+  for (const [key, child] of Object.entries(node)) if (!['example', 'examples', 'default', 'enum', 'const'].includes(key) || pointer.endsWith('/properties')) yield* schemasIn(child, `${pointer}/${key}`);
+}
+
+function mediaOf(holder: unknown): Json[] {
+  return Object.values(asObject(asObject(holder)['content'])).map(asObject);
+}
+
+function successesOf(operation: Json): unknown[] {
+  return Object.entries(asObject(operation['responses'])).filter(([status]) => status.startsWith('2')).map(([, response]) => response);
+}
+
+function asObject(value: unknown): Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value)) : {};
+}
+
+function asArray(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
+}

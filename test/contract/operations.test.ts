@@ -1,0 +1,91 @@
+import { expect, test } from '@jest/globals';
+import { areaNames } from '../../api/http/area-names.ts';
+import type { RegisteredOperation } from '../../api/http/operation.ts';
+import { checkRegistry, liveOperations, specifiedOperations } from '../../api/http/registry.ts';
+import { successOf } from '../../api/http/render.ts';
+import { areas } from '../../api/operations.ts';
+import { errorCodes } from '../../workflows/contracts/error-codes.ts';
+import { contractOperations, contractTable, type ContractOperation } from './contract.ts';
+
+const wanted = contractOperations();
+const live = liveOperations(areas);
+
+const mountedHere = [
+  'createRun', 'getRun', 'listRuns', 'cancelRun', 'waitForRun', 'listRunMessages', 'listRunSteps', 'streamRun', 'createStreamToken',
+  'createAgent', 'getAgent', 'listAgents', 'updateAgent', 'createAgentRevision', 'listAgentRevisions', 'getAgentRevision', 'activateAgentRevision',
+  'createTool', 'getTool', 'listTools', 'login', 'refreshTokens', 'logout', 'getMe',
+  'createServiceKey', 'listServiceKeys', 'getServiceKey', 'rotateServiceKey', 'revokeServiceKey',
+  'getLiveness', 'getReadiness', 'getStartup', 'getMetrics', 'getVersion', 'getOpenapi', 'getRedoc', 'getLlmsText', 'listErrorCodes', 'getStreamProtocol',
+  'listDeprecations', 'getCapabilities', 'getSystemStatus',
+];
+
+test('the contract has 282 live operations in 22 areas and one for operators', () => {
+  const alive = wanted.filter((operation) => operation.area !== 'Specified');
+
+  expect(alive).toHaveLength(282);
+  expect([...new Set(alive.map((operation) => operation.area))].toSorted()).toEqual([...areaNames].toSorted());
+  expect(wanted.filter((operation) => operation.area === 'Specified')).toHaveLength(8);
+});
+
+test('the list of operations is free of contradictions', () => {
+  expect(() => checkRegistry(areas)).not.toThrow();
+});
+
+test('what is promised so far is mounted', () => {
+  expect(live.map((operation) => operation.operationId)).toEqual(expect.arrayContaining(mountedHere));
+});
+
+test.each(live.map((operation) => [operation.operationId, operation] as const))('%s is as the contract says', (_id, operation) => {
+  const line = wanted.find((candidate) => candidate.operation_id === operation.operationId && candidate.area !== 'Specified');
+
+  expect(shapeOf(operation)).toEqual(line && wantedShapeOf(line));
+});
+
+test('the eight specified operations are in the list as such', () => {
+  const listed = specifiedOperations(areas).map(({ method, path, operationId, access }) => ({ method, path, operation_id: operationId, access }));
+  const specified = wanted.filter((operation) => operation.area === 'Specified').map(({ method, path, operation_id, access }) => ({ method, path, operation_id, access }));
+
+  expect(listed).toEqual(specified);
+});
+
+test('the areas and the operations in them stand in the order of the contract', () => {
+  const order = wanted.map((operation) => operation.operation_id);
+  const positions = areas.flatMap((area) => area.operations).filter((operation) => operation.status !== 'specified').map((operation) => areaNames.findIndex((name) => name === operation.area));
+
+  expect(positions).toEqual(positions.toSorted((left, right) => left - right));
+  expect(order).toEqual(expect.arrayContaining(live.map((operation) => operation.operationId)));
+});
+
+test('the error codes are those of the contract, with status and retryability', () => {
+  const ours = Object.entries(errorCodes).map(([code, { status, retryable, when }]) => ({ code, status: String(status), retryable: retryable ? 'yes' : 'no', when }));
+
+  expect(ours).toEqual(contractTable('errors.tsv'));
+  expect(ours).toHaveLength(38);
+});
+
+function shapeOf(operation: RegisteredOperation) {
+  return {
+    area: operation.area,
+    method: operation.method,
+    path: operation.path,
+    access: operation.access,
+    success: String(successOf(operation)),
+    isIdempotent: operation.idempotent,
+    hasEtag: operation.etag,
+    audit: operation.audit,
+  };
+}
+
+function wantedShapeOf(line: ContractOperation): ReturnType<typeof shapeOf> {
+  return {
+    area: line.area,
+    // The table holds the methods of HTTP only.
+    method: line.method as RegisteredOperation['method'],
+    path: line.path,
+    access: line.access as RegisteredOperation['access'],
+    success: line.success,
+    isIdempotent: line.idempotency_key === 'yes',
+    hasEtag: line.etag === 'yes',
+    audit: (line.audit_action === '-' ? 'none' : line.audit_action) as RegisteredOperation['audit'],
+  };
+}

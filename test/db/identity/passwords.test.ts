@@ -1,0 +1,46 @@
+import { expect, test } from '@jest/globals';
+import { hash } from '@node-rs/argon2';
+import { parseKeyRing, keyRingVariables, randomKeyRing } from '../../../db/identity/key-ring.ts';
+import { truncateAddress } from '../../../db/identity/addresses.ts';
+import { createPasswords, hashPassword, isOutdatedHash } from '../../../db/identity/passwords.ts';
+
+test('passwords are compared after NFC, and an absent hash fits nothing', async () => {
+  const passwords = createPasswords();
+  const stored = await hashPassword('caf\u00e9 au lait, s\'il vous plait');
+
+  expect(await passwords.verify(stored, 'cafe\u0301 au lait, s\'il vous plait')).toBe(true);
+  expect(await passwords.verify(stored, 'cafe au lait')).toBe(false);
+  expect(await passwords.verify(null, '')).toBe(false);
+});
+
+test('a hash made with other parameters counts as outdated', async () => {
+  expect(isOutdatedHash(await hashPassword('x'))).toBe(false);
+  expect(isOutdatedHash(await hash('x', { memoryCost: 8_192, timeCost: 1, parallelism: 1 }))).toBe(true);
+});
+
+test('beyond 4 running and 64 waiting verifications a sign-in is 429', async () => {
+  const passwords = createPasswords();
+  const stored = await hash('x', { memoryCost: 64, timeCost: 1, parallelism: 1 });
+
+  const outcomes = await Promise.allSettled(Array.from({ length: 70 }, () => passwords.verify(stored, 'x')));
+
+  expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(68);
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'rate_limited', context: { violated_policies: ['password_hashing'] } });
+  }
+  expect(await passwords.verify(stored, 'x')).toBe(true);
+});
+
+test('of an address only its network is kept', () => {
+  expect(truncateAddress('203.0.113.77')).toBe('203.0.113.0/24');
+  expect(truncateAddress('::ffff:203.0.113.77')).toBe('203.0.113.0/24');
+  expect(truncateAddress('2001:db8:abcd:12::1')).toBe('2001:db8:abcd::/48');
+  expect(truncateAddress('nonsense')).toBe('unknown');
+});
+
+test('a key ring survives its environment, and every bad variable is named at once', () => {
+  const ring = randomKeyRing();
+
+  expect(parseKeyRing(keyRingVariables(ring))).toEqual(ring);
+  expect(() => parseKeyRing({ ...keyRingVariables(ring), LONGHAUL_KEKS: 'short', LONGHAUL_PEPPERS: undefined })).toThrow(/LONGHAUL_KEKS.*LONGHAUL_PEPPERS/);
+});

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
+import pino from 'pino';
+import { migrate, ownerOrm } from '../../cli/migrate.ts';
+import { migrationNames } from '../../db/migrations/index.ts';
+import { connectDatabases, pendingMigrations } from '../../db/orm.ts';
+import { keyName, tenantKeys } from '../../db/tenancy/tenant-keys.ts';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { testServices } from '../support/services.ts';
+import { testPasswords, withAdmin } from '../support/template.ts';
+
+const log = pino({ level: 'silent' });
+const password = 'longhaul-test';
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+test('after migrate the schema comparator finds no difference, beside the keys that tenant-keys lists', async () => {
+  const orm = await ownerOrm(database.ownerUrl, log);
+
+  const statements = (await orm.schema.getUpdateSchemaSQL()).split(';\n').map((statement) => statement.trim());
+
+  const known = new Set(tenantKeys.map((key) => `alter table "${key.table}" drop constraint "${keyName(key)}"`));
+  expect(statements.filter((statement) => statement !== '' && !statement.startsWith('set names') && !known.has(statement))).toEqual([]);
+  await orm.close(true);
+});
+
+test('the foreign keys of the database are those of tenant-keys', async () => {
+  const found = await withAdmin(database.adminUrl, (admin) =>
+    admin.query<{ name: string; from: string; to: string; on_delete: string }>(
+      `select conname as name, conrelid::regclass::text as "from", confrelid::regclass::text as "to",
+         case confdeltype when 'c' then 'cascade' else '' end as on_delete
+       from pg_constraint where contype = 'f' order by conname`,
+    ),
+  );
+
+  const expected = tenantKeys.map((key) => ({ name: keyName(key), from: key.table, to: key.references, on_delete: key.onDelete ?? '' }));
+  expect(found.rows).toEqual(expected.toSorted((left, right) => (left.name < right.name ? -1 : 1)));
+});
+
+test('two migrations of a fresh database at once make it once, and a repeat changes nothing', async () => {
+  const { databaseUrl } = testServices();
+  const name = `longhaul_test_${process.pid}_${randomBytes(6).toString('hex')}`;
+  const settings = { databaseUrl, databaseName: name, passwords: testPasswords, log };
+
+  const [first, second] = await Promise.all([migrate(settings), migrate(settings)]);
+  const third = await migrate(settings);
+
+  expect(second).toEqual(first);
+  expect(third).toEqual(first);
+  const { rows } = await withAdmin(third.ownerUrl, (owner) => owner.query<{ name: string }>('select name from schema_migrations order by name'));
+  expect(rows.map((row) => row.name)).toEqual(migrationNames);
+  await withAdmin(databaseUrl, (admin) => admin.query(`drop database ${name} with (force)`));
+});
+
+test('a process knows which migrations its database lacks', async () => {
+  expect(await pendingMigrations(database.db)).toEqual([]);
+
+  await withAdmin(database.adminUrl, (admin) => admin.query("update schema_migrations set name = 'another'"));
+  expect(await pendingMigrations(database.db)).toEqual(migrationNames);
+});
+
+test.each([
+  ['a superuser', () => database.adminUrl, 'is a superuser'],
+  ['the owner of the tables', () => database.ownerUrl, 'owns tables'],
+  ["the sweeper in the app's place", () => database.sweeperUrl, 'is not longhaul_app'],
+])('%s is refused at the start', async (_name, url, fault) => {
+  await expect(connect(url())).rejects.toThrow(fault);
+});
+
+test.each([
+  ['may bypass policies', 'bypassrls', 'longhaul_app', 'may bypass row-level security'],
+  ['is a member of the sweeper', '', 'longhaul_app, longhaul_sweeper', 'is a member of longhaul_sweeper'],
+  ['is a member of the owner', '', 'longhaul_app, longhaul_owner', 'longhaul_owner, longhaul_sweeper'],
+])('a role made by hand that %s is refused', async (_name, attribute, groups, fault) => {
+  const role = `lh_${randomBytes(6).toString('hex')}`;
+  await withAdmin(database.adminUrl, (admin) => admin.query(`create role ${role} login ${attribute} password '${password}' in role ${groups}`));
+
+  await expect(connect(urlFor(role))).rejects.toThrow(fault);
+
+  await withAdmin(database.adminUrl, (admin) => admin.query(`drop role ${role}`));
+});
+
+test('a role made by hand that is in longhaul_app alone is taken', async () => {
+  const role = `lh_${randomBytes(6).toString('hex')}`;
+  await withAdmin(database.adminUrl, (admin) => admin.query(`create role ${role} login password '${password}' in role longhaul_app`));
+
+  const db = await connect(urlFor(role));
+
+  await db.close();
+  await withAdmin(database.adminUrl, (admin) => admin.query(`drop role ${role}`));
+});
+
+test('definer functions are those of the list, belong to the gate and are for the app alone', async () => {
+  const { definerFunctions } = await import('../../db/tenancy/gate-access.ts');
+  const found = await definers(database.adminUrl);
+
+  expect(found.map((row) => row.name).toSorted()).toEqual([...definerFunctions].map((name) => name.replaceAll(', ', ',')).toSorted());
+  for (const row of found) expect(row).toMatchObject({ owner: 'longhaul_gate', has_path: true, app: true, sweeper: false, everybody: false });
+});
+
+interface Definer {
+  readonly name: string;
+  readonly owner: string;
+  readonly has_path: boolean;
+  readonly app: boolean;
+  readonly sweeper: boolean;
+  readonly everybody: boolean;
+}
+
+async function definers(url: string): Promise<Definer[]> {
+  const { rows } = await withAdmin(url, (admin: pg.Client) =>
+    admin.query<Definer>(
+      `select p.oid::regprocedure::text as name, p.proowner::regrole::text as owner,
+         coalesce(p.proconfig::text like '%search_path%', false) as has_path,
+         has_function_privilege('longhaul_app', p.oid, 'execute') as app,
+         has_function_privilege('longhaul_sweeper', p.oid, 'execute') as sweeper,
+         exists (select from aclexplode(p.proacl) a where a.grantee = 0) as everybody
+       from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosecdef`,
+    ),
+  );
+  return rows;
+}
+
+function connect(appUrl: string) {
+  return connectDatabases({ appUrl, sweeperUrl: database.sweeperUrl, poolMax: 1, applicationName: 'longhaul-test', log });
+}
+
+function urlFor(role: string): string {
+  const url = new URL(database.appUrl);
+  url.username = role;
+  url.password = password;
+  return url.href;
+}

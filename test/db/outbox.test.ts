@@ -1,0 +1,90 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../db/ids.ts';
+import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox } from '../../db/outbox.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { change, rows } from '../../db/sql.ts';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { makeWorld, type World } from './world.ts';
+
+let database: TestDatabase;
+let world: World;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  world = await makeWorld(database.db);
+});
+afterAll(() => database.drop());
+
+const inWorld = <R>(work: Parameters<typeof transact<R>>[2]) =>
+  transact(database.db, { tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() }, work);
+const cancel = (workflowId: string) => ({ kind: 'workflow.cancel' as const, workflowId });
+const take = (limit: number) => sweep(database.db, (em) => takeDueOutbox(em, { limit, olderThanMs: 0 }));
+
+test('one key is one message, also when two transactions write it at once', async () => {
+  const key = newId();
+
+  const outcomes = await Promise.all([1, 2, 3].map(() => inWorld((unit) => addOutbox(unit, cancel(key), { dedupeKey: key }))));
+  const again = await inWorld((unit) => addOutbox(unit, cancel(key), { dedupeKey: key }));
+
+  const ids = outcomes.flatMap(({ value }) => (value === null ? [] : [value]));
+  expect(ids).toHaveLength(1);
+  expect(outcomes.flatMap(({ outgoing }) => outgoing.outboxIds)).toEqual(ids);
+  expect(again).toMatchObject({ value: null, outgoing: { outboxIds: [] } });
+});
+
+test('a message stands with its row in the tenant, and a rolled back one never was', async () => {
+  const { value } = await inWorld((unit) => addOutbox(unit, cancel('run:1'), { dedupeKey: newId() }));
+  await expect(
+    inWorld(async (unit) => {
+      await addOutbox(unit, cancel('run:gone'), { dedupeKey: newId() });
+      throw new Error('no');
+    }),
+  ).rejects.toThrow('no');
+
+  const loaded = await sweep(database.db, (em) => loadOutbox(em, [value ?? '']));
+  const gone = await sweep(database.db, (em) => rows(em, "select from outbox where target = 'run:gone'"));
+
+  expect(loaded).toMatchObject([{ id: value, kind: 'workflow.cancel', message: cancel('run:1'), attempts: 0, organizationId: world.organizationId }]);
+  expect(loaded[0]?.createdAt).toBeInstanceOf(Date);
+  expect(gone).toEqual([]);
+});
+
+test('a taken message is leased: nobody else gets it until the lease ends, and never once it was sent', async () => {
+  await clear();
+  const { value: id } = await inWorld((unit) => addOutbox(unit, cancel('run:2'), { dedupeKey: newId() }));
+
+  const [first, second] = await Promise.all([take(10), take(10)]);
+  await sweep(database.db, (em) => markOutboxFailed(em, id ?? '', 'unreachable'));
+  const [left] = await sweep(database.db, (em) =>
+    rows<{ attempts: number; last_error: string; leased: boolean }>(em, 'select attempts, last_error, not_before > now() as leased from outbox where id = ?', [id]),
+  );
+  await sweep(database.db, (em) => markOutboxSent(em, [id ?? '']));
+  await sweep(database.db, (em) => change(em, "update outbox set not_before = now() - interval '1 hour'"));
+
+  expect([...first, ...second].map((message) => message.id)).toEqual([id]);
+  expect(left).toEqual({ attempts: 1, last_error: 'unreachable', leased: true });
+  expect(await take(10)).toEqual([]);
+  expect(await sweep(database.db, (em) => loadOutbox(em, [id ?? '']))).toEqual([]);
+});
+
+test('a message with a time waits for it, and is not handed to the committing process', async () => {
+  await clear();
+  const { outgoing } = await inWorld((unit) => addOutbox(unit, cancel('run:3'), { dedupeKey: newId(), notBefore: new Date(Date.now() + 60_000) }));
+
+  expect(outgoing.outboxIds).toEqual([]);
+  expect(await take(10)).toEqual([]);
+});
+
+test('sent messages go after a day, unsent ones stay', async () => {
+  await clear();
+  await inWorld((unit) => addOutbox(unit, cancel('old'), { dedupeKey: newId() }));
+  await inWorld((unit) => addOutbox(unit, cancel('unsent'), { dedupeKey: newId() }));
+  await sweep(database.db, (em) => change(em, "update outbox set sent_at = now() - interval '25 hours' where target = 'old'"));
+
+  expect(await sweep(database.db, (em) => sweepOutbox(em, 100))).toBe(1);
+  expect(await sweep(database.db, (em) => rows(em, 'select target from outbox'))).toEqual([{ target: 'unsent' }]);
+});
+
+async function clear(): Promise<void> {
+  await sweep(database.db, (em) => change(em, 'delete from outbox'));
+}

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import pino from 'pino';
+import { connectDatabases, type Databases } from '../../db/orm.ts';
+import { testServices } from './services.ts';
+import { clonePrefix, testPasswords, withAdmin } from './template.ts';
+
+export interface TestDatabase {
+  readonly db: Databases;
+  readonly appUrl: string;
+  readonly sweeperUrl: string;
+  readonly ownerUrl: string;
+  /** Superuser, past every policy: for looking at what is really there. */
+  readonly adminUrl: string;
+  /** Closes `db` and drops the clone. */
+  drop(): Promise<void>;
+}
+
+export interface TestDatabaseOptions {
+  /** Sees every statement, for counting. */
+  readonly onQuery?: (sql: string) => void;
+  readonly poolMax?: number;
+}
+
+/** An empty, migrated database of its own: a clone of the template, made once a test file. */
+export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
+  const { databaseUrl, templateDatabase } = testServices();
+  const name = `${clonePrefix}${process.pid}_${randomBytes(6).toString('hex')}`;
+  await withAdmin(databaseUrl, (admin) => admin.query(`create database ${name} template ${templateDatabase}`));
+
+  const urlOf = (role: keyof typeof testPasswords) => databaseUrlOf(databaseUrl, name, role, testPasswords[role]);
+  const urls = { appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl: urlOf('longhaul_owner') };
+  const db = await connectDatabases({
+    ...urls,
+    poolMax: options.poolMax ?? 5,
+    sweeperPoolMax: 3,
+    applicationName: 'longhaul-test',
+    log: pino({ level: 'silent' }),
+    onQuery: options.onQuery,
+  });
+
+  return {
+    db,
+    ...urls,
+    adminUrl: databaseUrlOf(databaseUrl, name),
+    drop: async () => {
+      await db.close();
+      await withAdmin(databaseUrl, (admin) => admin.query(`drop database if exists ${name} with (force)`));
+    },
+  };
+}
+
+function databaseUrlOf(adminUrl: string, name: string, user?: string, password?: string): string {
+  const url = new URL(adminUrl);
+  url.pathname = `/${name}`;
+  if (user !== undefined) url.username = user;
+  if (password !== undefined) url.password = password;
+  return url.href;
+}

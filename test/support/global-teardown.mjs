@@ -1,0 +1,4 @@
+export default async function globalTeardown() {
+  const { tearDown } = await import('./services.ts');
+  await tearDown();
+}

@@ -1,0 +1,136 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { formats } from '../../api/http/formats.ts';
+import type { OpenApiDocument } from '../../api/http/openapi.ts';
+import type { RegisteredOperation } from '../../api/http/operation.ts';
+import type { AppDeps } from '../../api/http/deps.ts';
+
+type Json = Record<string, unknown>;
+
+/** Holds every reply of an app against the document that the app serves, and keeps what differs. */
+export interface ReplyCheck {
+  /** Adds the hook; give it to `buildApp` as `extend`. */
+  watch(app: FastifyInstance, deps: AppDeps): void;
+  readonly faults: readonly string[];
+  /** Codes that failing replies carried. */
+  readonly codes: ReadonlySet<string>;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const duration = /^\d+(\.\d{1,3})?$/;
+const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+export function createReplyCheck(): ReplyCheck {
+  const faults: string[] = [];
+  const codes = new Set<string>();
+
+  return {
+    faults,
+    codes,
+    watch(app, deps) {
+      const validate = createValidator(deps.documents.source);
+      app.addHook('onSend', (request, reply, payload, done) => {
+        for (const fault of judge({ request, reply, text: textOf(payload), validate, codes })) faults.push(`${nameOf(request)} ${reply.statusCode}: ${fault}`);
+        done(null, payload);
+      });
+    },
+  };
+}
+
+interface Judged {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  /** Null for streams and empty replies. */
+  readonly text: string | null;
+  readonly validate: (pointer: string, value: unknown) => string | null;
+  readonly codes: Set<string>;
+}
+
+function judge(judged: Judged): string[] {
+  const { request, reply, text } = judged;
+  const faults = headerFaults(reply);
+  const operation = request.state?.operation ?? null;
+  if (reply.statusCode >= 400) return [...faults, ...failureFaults(judged)];
+  if (reply.statusCode === 304 || reply.statusCode === 204) return text ? [...faults, 'has a body'] : faults;
+  if (!operation || request.method === 'HEAD' || operation.kind === 'raw') return faults;
+  return [...faults, ...successFaults(judged, operation)];
+}
+
+function headerFaults(reply: FastifyReply): string[] {
+  const header = (name: string) => String(reply.getHeader(name) ?? '');
+  return [
+    !uuid.test(header('x-correlation-id')) && `X-Correlation-Id is ${header('x-correlation-id')}`,
+    !duration.test(header('x-request-duration-ms')) && `X-Request-Duration-Ms is ${header('x-request-duration-ms')}`,
+    header('x-content-type-options') !== 'nosniff' && 'no nosniff',
+    header('cache-control') === '' && 'no Cache-Control',
+  ].filter((fault) => fault !== false);
+}
+
+function failureFaults({ request, reply, text, validate, codes }: Judged): string[] {
+  const body: unknown = parse(text);
+  if (!isObject(body)) return ['is no envelope'];
+  codes.add(String(body['code']));
+  const isReplay = reply.getHeader('idempotency-replayed') !== undefined;
+  const retryAfter = reply.getHeader('retry-after');
+
+  return [
+    validate('/components/schemas/ErrorEnvelope', body),
+    !String(reply.getHeader('content-type')).startsWith('application/problem+json') && `is ${String(reply.getHeader('content-type'))}`,
+    body['status'] !== reply.statusCode && `says status ${String(body['status'])}`,
+    !isReplay && body['correlation_id'] !== request.id && 'names another correlation id',
+    !isReplay && (body['retry_after_s'] === null ? retryAfter !== undefined : String(body['retry_after_s']) !== String(retryAfter)) && 'Retry-After differs',
+    reply.statusCode === 401 && reply.getHeader('www-authenticate') === undefined && 'has no WWW-Authenticate',
+  ].filter((fault) => typeof fault === 'string');
+}
+
+function successFaults({ reply, text, validate }: Judged, operation: RegisteredOperation): string[] {
+  const pointer = `/paths/${operation.path.replaceAll('/', '~1')}/${operation.method.toLowerCase()}/responses/${reply.statusCode}/content/application~1json/schema`;
+  const body = parse(text);
+  return [
+    reply.getHeader('content-type') !== 'application/json; charset=utf-8' && `is ${String(reply.getHeader('content-type'))}`,
+    validate(pointer, body),
+    operation.etag && reply.getHeader('etag') === undefined && 'has no ETag',
+  ].filter((fault) => typeof fault === 'string');
+}
+
+/** Checks a value against a schema of the document; growing sets count as closed, instants have one spelling. */
+function createValidator(document: OpenApiDocument): (pointer: string, value: unknown) => string | null {
+  const anything = () => true;
+  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { ...formats, 'date-time': instant, 'int32': anything, 'int64': anything } });
+  ajv.addKeyword({ keyword: 'x-extensible-enum', validate: (known: readonly unknown[], value: unknown) => known.includes(value) });
+  ajv.addSchema({ $id: 'document', ...structuredClone(document) });
+  const known = new Map<string, ValidateFunction | null>();
+
+  return (pointer, value) => {
+    if (!known.has(pointer)) known.set(pointer, resolve(document, pointer) === undefined ? null : ajv.compile({ $ref: `document#${encodeURI(pointer)}` }));
+    const validate = known.get(pointer);
+    if (!validate) return 'is not declared in the document';
+    return validate(value) ? null : ajv.errorsText(validate.errors, { separator: '; ' }).slice(0, 1_000);
+  };
+}
+
+function resolve(document: OpenApiDocument, pointer: string): unknown {
+  const segments = pointer.split('/').slice(1).map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  return segments.reduce<unknown>((at, segment) => (isObject(at) ? at[segment] : undefined), document);
+}
+
+function nameOf(request: FastifyRequest): string {
+  return request.state?.operation?.operationId ?? `${request.method} ${request.url}`;
+}
+
+function textOf(payload: unknown): string | null {
+  if (typeof payload === 'string') return payload;
+  return Buffer.isBuffer(payload) ? payload.toString() : null;
+}
+
+function parse(text: string | null): unknown {
+  try {
+    return text === null ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,84 @@
+import { randomUUID } from 'node:crypto';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { guardActivities } from '../../activities/support/interceptor.ts';
+import { startWorkflow } from '../../temporal/start.ts';
+import { verifyTenantHeader } from '../../temporal/header.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
+import { ensureBundle } from '../../workers/build-bundle.ts';
+import { runtimeLogger } from '../../workers/runtime-log.ts';
+import { tuning } from '../../workers/tuning.ts';
+import type { TestNamespace } from './temporal.ts';
+
+export const silent = pino({ level: 'silent' });
+
+/** A worker in this process with the product's bundle, tuning and guards, and activities of the test's own. */
+export async function startTestWorker(place: TestNamespace, activities: object, systemActivities: readonly string[] = []): Promise<{ stop(): Promise<void> }> {
+  installQuietRuntime();
+  const connection = await NativeConnection.connect({ address: place.address });
+  const worker = await Worker.create({
+    ...tuning.runs,
+    shutdownGraceTime: 0,
+    shutdownForceTime: '5 seconds',
+    connection,
+    namespace: place.namespace,
+    taskQueue: 'runs',
+    workflowBundle: { codePath: await ensureBundle() },
+    activities,
+    interceptors: {
+      activity: [
+        guardActivities({
+          verify: (header) => verifyTenantHeader(place.keys.headerKeys, header),
+          systemActivities: new Set(systemActivities),
+          log: silent,
+        }),
+      ],
+    },
+  });
+  const running = worker.run();
+
+  return {
+    stop: async () => {
+      worker.shutdown();
+      await running;
+      await connection.close();
+    },
+  };
+}
+
+export interface StartedRun {
+  readonly runId: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly correlationId: string;
+}
+
+/** Starts `agentRun` as the outbox does; the caller has scripted what happens under this id. */
+export async function startAgentRun({ temporal }: TestNamespace, runId: string): Promise<StartedRun> {
+  const run = { runId, organizationId: randomUUID(), workspaceId: randomUUID(), correlationId: randomUUID() };
+
+  await startWorkflow(temporal, {
+    kind: 'workflow.start',
+    workflowType: 'agentRun',
+    workflowId: workflowIds.run(runId),
+    taskQueue: 'runs',
+    args: [{ runId }],
+    organizationId: run.organizationId,
+    workspaceId: run.workspaceId,
+    correlationId: run.correlationId,
+    reuse: 'reject_duplicate',
+    priority: 3,
+    searchAttributes: { RunKind: 'api' },
+  });
+  return run;
+}
+
+/** Keeps the SDK quiet; once a process. */
+export function installQuietRuntime(): void {
+  if (Runtime._instance) return;
+  Runtime.install({
+    logger: runtimeLogger(silent, () => undefined),
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
+    shutdownSignals: [],
+  });
+}

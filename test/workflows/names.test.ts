@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { runIdOf, taskQueues, tenantHeader, workflowIds } from '../../workflows/contracts/queues.ts';
+import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
+import { ensureBundle } from '../../workers/build-bundle.ts';
+import * as workflows from '../../workflows/index.ts';
+import { fakeRuns } from '../fakes/run-activities.ts';
+
+// What histories have recorded can't be renamed: a change here breaks every run in flight.
+test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
+  expect(Object.keys(workflows).toSorted()).toEqual(['agentRun', 'httpSweep', 'reconcile']);
+  expect(Object.keys(fakeRuns().activities).toSorted()).toEqual(['beginRun', 'callModel', 'finishRun', 'runTool', 'settleTool']);
+  expect(maintenanceActivityNames).toEqual(['reconcileRuns', 'sweepIdempotency', 'sweepOutbox']);
+  expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });
+  expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
+  expect(workflowIds.run('x')).toBe('run:x');
+  expect(workflowIds.maintenance('x')).toBe('maint:x');
+  expect(tenantHeader).toBe('longhaul-tenant');
+});
+
+test('only whole run ids are taken out of workflow ids', () => {
+  const id = '0190163d-8694-739b-aea5-966c26f8ad91';
+
+  expect(runIdOf(workflowIds.run(id))).toBe(id);
+  expect(runIdOf(`${workflowIds.run(id)}-2026-01-01T00:00:00Z`)).toBeNull();
+  expect(runIdOf('maint:reconcile')).toBeNull();
+});
+
+test('the bundle holds workflow code and the SDK, nothing else', async () => {
+  const code = readFileSync(await ensureBundle(), 'utf8');
+  const modules = new Set([...code.matchAll(/"\.\/node_modules\/((?:@[^/"]+\/)?[^/"]+)/g)].map((match) => match[1]));
+  const folders = new Set([...code.matchAll(/"\.\/(?!node_modules)([^/"]+)\//g)].map((match) => match[1]));
+
+  expect([...modules].toSorted()).toEqual(['@temporalio/common', '@temporalio/workflow', 'long', 'ms', 'nexus-rpc']);
+  expect([...folders]).toEqual(['workflows']);
+});

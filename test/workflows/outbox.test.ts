@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
+import { startRelay, type Relay } from '../../temporal/relay.ts';
+import { makeAgent } from '../api/world.ts';
+import { until } from '../support/temporal.ts';
+import { silent } from '../support/worker.ts';
+import { openOutboxWorld, type OutboxWorld } from './outbox-world.ts';
+
+let outbox: OutboxWorld;
+let token: string;
+let agentId: string;
+
+beforeAll(async () => {
+  outbox = await openOutboxWorld();
+});
+
+beforeEach(async () => {
+  const { tokens } = await outbox.world.tenant();
+
+  token = tokens.admin;
+  agentId = (await makeAgent(outbox.world, token)).id;
+});
+
+afterAll(() => outbox.close());
+
+test('a start that Temporal could not take is still 202 and is sent once by any of the relays', async () => {
+  const runId = await start();
+  const relays = [relay(), relay()];
+
+  await until(() => outbox.isOpen(workflowIds.run(runId)));
+  await until(async () => (await unsent()) === 0);
+  await Promise.all(relays.map((one) => one.stop()));
+
+  const [row] = await outbox.admin('select attempts, last_error from outbox where dedupe_key = $1', [workflowIds.run(runId)]);
+  expect(row).toEqual({ attempts: 1, last_error: null });
+});
+
+test('rows younger than two seconds are left to the process that wrote them', async () => {
+  const runId = await start();
+  const one = relay();
+
+  await one.stop();
+  await one.pass();
+
+  expect(await outbox.isOpen(workflowIds.run(runId))).toBe(false);
+});
+
+test('a row that Temporal refuses waits for its next try and keeps no other from being sent', async () => {
+  const poison = await start();
+  const runId = await start();
+  await outbox.admin(`update outbox set created_at = now() - interval '10 s', payload = jsonb_set(payload, '{workflowId}', to_jsonb(repeat('x', 2000))) where dedupe_key = $1`, [workflowIds.run(poison)]);
+  await outbox.admin(`update outbox set created_at = now() - interval '5 s' where dedupe_key = $1`, [workflowIds.run(runId)]);
+  const one = relay();
+
+  await until(() => outbox.isOpen(workflowIds.run(runId)));
+  await one.stop();
+
+  const [row] = await outbox.admin('select sent_at, last_error from outbox where dedupe_key = $1', [workflowIds.run(poison)]);
+  expect(row).toEqual({ sent_at: null, last_error: expect.any(String) });
+  await outbox.admin('update outbox set sent_at = now() where dedupe_key = $1', [workflowIds.run(poison)]);
+});
+
+test('a cancel without a workflow settles its row and makes the run due at once', async () => {
+  const runId = await start();
+  await outbox.admin(`update runs set status = 'running', started_at = now() where id = $1`, [runId]);
+  await outbox.admin(`update outbox set sent_at = now()`);
+  expect((await outbox.world.call(token, 'POST', `/runs/${runId}/cancel`, { body: {} })).status).toBe(202);
+  await outbox.admin(`update outbox set created_at = now() - interval '5 s' where sent_at is null`);
+  const one = relay();
+
+  await until(async () => (await unsent()) === 0);
+  await one.stop();
+  const [row] = await outbox.admin('select reconciled_at = \'epoch\' as due from runs where id = $1', [runId]);
+  expect(row).toEqual({ due: true });
+
+  await outbox.reconciler.pass(AbortSignal.timeout(30_000));
+  expect(await outbox.runStatus(runId)).toBe('cancelled');
+});
+
+function relay(): Relay {
+  return startRelay({ temporal: outbox.place.temporal, db: outbox.world.api.db, log: silent });
+}
+
+async function start(): Promise<string> {
+  const { status, body } = await outbox.world.call(token, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'Hi' } } });
+
+  if (status !== 202) throw new Error(`createRun: ${status}`);
+  return body.id;
+}
+
+async function unsent(): Promise<number> {
+  const [row] = await outbox.admin('select count(*)::int as count from outbox where sent_at is null');
+
+  return Number(row?.['count']);
+}

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createTemporalGateway } from '../../temporal/gateway.ts';
+import { connectTemporal, type Temporal } from '../../temporal/client.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { until } from '../support/temporal.ts';
+import { testServices } from '../support/services.ts';
+
+let stack: Stack;
+let temporal: Temporal;
+
+beforeAll(async () => {
+  stack = await startStack({ processes: ['worker-runs', 'worker-bulk'] });
+  temporal = connectTemporal({ address: testServices().temporalAddress, namespace: stack.redisPrefix.slice(0, -1), identity: 'test', headerKeys: stack.keys.headerKeys });
+}, 60_000);
+
+afterAll(async () => {
+  await temporal?.close();
+  await stack?.stop();
+});
+
+test('workers make the schedules, and status shows queues, workers and schedules', async () => {
+  const gateway = createTemporalGateway(temporal);
+
+  await gateway.check(2000);
+  await until(async () => (await gateway.schedules(2000)).length === 2);
+  expect(await gateway.schedules(2000)).toEqual([
+    { id: 'maint:reconcile', isPaused: false, nextAt: expect.any(Date), missed: 0 },
+    { id: 'maint:http-sweep', isPaused: false, nextAt: expect.any(Date), missed: 0 },
+  ]);
+  expect(await gateway.queues(2000)).toEqual(['runs', 'bulk'].map((name) => ({ name, backlog: 0, oldestAgeS: 0, pollers: 1 })));
+  const workers = await gateway.workers(2000);
+  expect(workers.map((worker) => worker.queues)).toEqual([['runs'], ['bulk']]);
+  expect(workers.every((worker) => worker.buildId !== '' && Date.now() - worker.lastSeenAt.getTime() < 60_000)).toBe(true);
+});
+
+test('the schedules\' workflows run to their end without a tenant', async () => {
+  for (const id of ['maint:reconcile', 'maint:http-sweep']) {
+    const handle = temporal.client.schedule.getHandle(id);
+
+    await handle.trigger();
+    await until(async () => (await handle.describe()).info.recentActions.length > 0);
+    const [action] = (await handle.describe()).info.recentActions;
+    await temporal.client.workflow.getHandle(action?.action.workflow.workflowId ?? '').result();
+  }
+});
+
+test('a paused schedule stays paused when a worker starts again', async () => {
+  const handle = temporal.client.schedule.getHandle('maint:http-sweep');
+  await handle.pause('by an operator');
+  const before = (await handle.describe()).info.lastUpdatedAt?.getTime() ?? 0;
+
+  expect(await stack.kill('worker-bulk', 'SIGTERM')).toBe(0);
+  await stack.start('worker-bulk');
+
+  await until(async () => ((await handle.describe()).info.lastUpdatedAt?.getTime() ?? 0) > before);
+  expect((await handle.describe()).state).toMatchObject({ paused: true, note: 'by an operator' });
+});
+
+test('an idle worker that is asked to stop has drained within seconds, with code 0', async () => {
+  const askedAt = Date.now();
+
+  expect(await stack.kill('worker-runs', 'SIGTERM')).toBe(0);
+  expect(Date.now() - askedAt).toBeLessThan(10_000);
+});

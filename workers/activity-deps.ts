@@ -1,0 +1,66 @@
+import type { Logger } from 'pino';
+import type { ActivityDeps } from '../activities/deps.ts';
+import { createProviders } from '../activities/model/providers.ts';
+import { createWebPages } from '../activities/tools/web-fetch.ts';
+import { connectDatabases } from '../db/orm.ts';
+import { createCancelBus } from '../db/streams/cancel-bus.ts';
+import { createEmitter } from '../db/streams/emitter.ts';
+import { createPublisher } from '../db/streams/publisher.ts';
+import { connectRedis } from '../db/streams/redis.ts';
+import { createEgress } from '../ports/egress.ts';
+import { createTenantSchemas } from '../ports/json-schema.ts';
+import { loadModelRegistry } from '../ports/models.ts';
+import { createTemplates } from '../ports/templates.ts';
+import type { Temporal } from '../temporal/client.ts';
+import { createDispatch } from '../temporal/dispatch.ts';
+import type { WorkerEnv } from './env.ts';
+import type { Closers } from './shutdown.ts';
+
+export interface ActivityDepsOptions {
+  readonly env: WorkerEnv;
+  readonly temporal: Temporal;
+  readonly applicationName: string;
+  readonly log: Logger;
+  readonly closers: Closers;
+}
+
+/** Opens everything an activity may use; what has to be closed again is added to `closers`. */
+export async function openActivityDeps({ env, temporal, applicationName, log, closers }: ActivityDepsOptions): Promise<ActivityDeps> {
+  const models = loadModelRegistry(env.models, log);
+  const db = await connectDatabases({ appUrl: env.databaseAppUrl, sweeperUrl: env.databaseSweeperUrl, poolMax: env.databasePoolMax, applicationName, log });
+
+  closers.add('database', () => db.close());
+  const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
+
+  closers.add('redis', () => redis.disconnect());
+  const cancelBus = createCancelBus({ redisUrl: env.redisUrl, prefix: env.redisPrefix, log });
+
+  closers.add('cancel bus', () => cancelBus.close());
+  const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
+  const emitter = createEmitter({ db, publisher, cancelBus, log });
+
+  closers.add('emitter', () => emitter.close());
+  const templates = createTemplates();
+
+  closers.add('templates', () => templates.close());
+  const providers = createProviders();
+
+  closers.add('providers', () => providers.close());
+  const pages = createWebPages();
+
+  closers.add('pages', () => pages.close());
+  return {
+    db,
+    emitter,
+    cancelBus,
+    models,
+    providers,
+    egress: createEgress(),
+    schemas: createTenantSchemas(),
+    templates,
+    pages,
+    log,
+    env: { allowHttp: env.allowHttp, billingCurrency: env.billingCurrency },
+    dispatch: createDispatch({ temporal, publisher, db, log }),
+  };
+}

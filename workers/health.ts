@@ -1,0 +1,39 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { Registry } from 'prom-client';
+
+export interface HealthOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly isReady: () => boolean;
+  readonly metrics: Registry;
+}
+
+/** `/health/live`, `/health/ready` (503 while not ready) and `/metrics` of a worker, on an address of the operator's own network. */
+export async function serveHealth({ host, port, isReady, metrics }: HealthOptions): Promise<() => void> {
+  const answer: RequestListener = (request, response) => {
+    switch (request.url) {
+      case '/health/live':
+        response.end('ok');
+        return;
+      case '/':
+      case '/health/ready':
+        response.writeHead(isReady() ? 200 : 503).end(isReady() ? 'ready' : 'not ready');
+        return;
+      case '/metrics':
+        metrics.metrics().then(
+          (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+          () => response.writeHead(500).end(),
+        );
+        return;
+      default:
+        response.writeHead(404).end();
+    }
+  };
+  const server = createServer(answer);
+
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return () => void server.close();
+}

@@ -1,0 +1,82 @@
+import type { Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Temporal } from '../temporal/client.ts';
+import { lastPollAt } from '../temporal/gateway.ts';
+
+/** A long poll is answered within a minute, so a healthy worker is seen more often than this. */
+const stalledAfterMs = 90_000;
+const watchEveryMs = 15_000;
+const firstLookMs = 500;
+
+/** Whether a worker still takes work. */
+export interface WorkerWatch {
+  isReady(): boolean;
+  /** A workflow task failed; counted for the alert. */
+  noteTaskFailure(): void;
+  stop(): void;
+}
+
+export interface WorkerWatchOptions {
+  readonly temporal: Temporal;
+  readonly queue: string;
+  readonly identity: string;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+/**
+ * Asks Temporal when it last saw a poll of this very worker: its own opinion of itself is worth nothing once it hangs.
+ * Not ready before the first poll, and again when none was seen for 90 s, which is logged as an error.
+ */
+export function watchWorker({ temporal, queue, identity, log, metrics }: WorkerWatchOptions): WorkerWatch {
+  const ready = new Gauge({ name: 'longhaul_worker_ready', help: 'Whether Temporal saw a poll of this worker in the last 90 s', registers: [metrics] });
+  const taskFailures = new Counter({ name: 'longhaul_workflow_task_failures_total', help: 'Workflow tasks that failed', registers: [metrics] });
+  let seenMs = 0;
+  let wasReady = false;
+  let isStopped = false;
+  let timer: NodeJS.Timeout;
+  const isReady = (): boolean => !isStopped && Date.now() - seenMs < stalledAfterMs;
+  const look = async (): Promise<void> => {
+    const seen = await temporal.connection.withDeadline(Date.now() + 5000, () => lastPollAt(temporal, queue, identity)).catch(() => null);
+
+    if (isStopped) return;
+    seenMs = Math.max(seenMs, seen?.getTime() ?? 0);
+    if (isReady() !== wasReady) {
+      wasReady = isReady();
+      ready.set(wasReady ? 1 : 0);
+      if (wasReady) log.info({ queue, identity }, 'worker ready');
+      else log.error({ queue, identity, last_poll_at: new Date(seenMs) }, 'worker stalled');
+    }
+    timer = setTimeout(() => void look(), seenMs === 0 ? firstLookMs : watchEveryMs);
+    timer.unref();
+  };
+
+  void look();
+  return {
+    isReady,
+    noteTaskFailure: () => taskFailures.inc(),
+    stop: () => {
+      isStopped = true;
+      clearTimeout(timer);
+      ready.set(0);
+    },
+  };
+}
+
+/** Gauges of what the worker has in hand. */
+export function measureWorker(worker: Worker, metrics: Registry): void {
+  const gauge = (name: string, help: string, read: (status: ReturnType<Worker['getStatus']>) => number): void => {
+    new Gauge({
+      name,
+      help,
+      registers: [metrics],
+      collect() {
+        this.set(read(worker.getStatus()));
+      },
+    });
+  };
+
+  gauge('longhaul_worker_activities', 'Activities in flight', (status) => status.numInFlightActivities);
+  gauge('longhaul_worker_cached_workflows', 'Workflows in memory', (status) => status.numCachedWorkflows);
+}

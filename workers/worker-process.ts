@@ -1,0 +1,134 @@
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { pino, type Logger } from 'pino';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { createActivities, systemActivities } from '../activities/index.ts';
+import { guardActivities } from '../activities/support/interceptor.ts';
+import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
+import type { TemporalAddress } from '../temporal/connection.ts';
+import { verifyTenantHeader } from '../temporal/header.ts';
+import { startRelay } from '../temporal/relay.ts';
+import { ensureSchedules } from '../temporal/schedules.ts';
+import { ensureSearchAttributes } from '../temporal/search-attributes.ts';
+import type { TaskQueue } from '../workflows/contracts/queues.ts';
+import { openActivityDeps } from './activity-deps.ts';
+import { ensureBundle } from './build-bundle.ts';
+import { parseWorkerEnv, processEnvironment } from './env.ts';
+import { serveHealth } from './health.ts';
+import { runtimeLogger } from './runtime-log.ts';
+import { Closers, shutdownSignal } from './shutdown.ts';
+import { tuning } from './tuning.ts';
+import { measureWorker, watchWorker, type WorkerWatch } from './watch.ts';
+
+/**
+ * A worker process of one queue, from environment to exit: polls, executes, relays the outbox, and on SIGTERM ends what
+ * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment or database ends it.
+ */
+export async function runWorkerProcess(queue: TaskQueue): Promise<void> {
+  const env = parseWorkerEnv(processEnvironment());
+  const log = pino({ level: env.logLevel, base: { process: `worker-${queue}`, pid: process.pid } });
+  const signal = shutdownSignal(log);
+  const closers = new Closers();
+
+  try {
+    await runWorker({ queue, env, log, signal, closers });
+    log.info('worker stopped');
+  } catch (err) {
+    log.fatal({ err }, 'worker failed');
+    process.exitCode = 1;
+  } finally {
+    await closers.close(log);
+  }
+  // Nothing may keep a drained worker alive: its successor is already at work.
+  process.exit();
+}
+
+interface WorkerProcess {
+  readonly queue: TaskQueue;
+  readonly env: ReturnType<typeof parseWorkerEnv>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly closers: Closers;
+}
+
+async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): Promise<void> {
+  const identity = `${queue}-${process.pid}@${hostname()}`;
+  const metrics = new Registry();
+  const temporal = connectTemporal({ ...env.temporal, identity, headerKeys: env.keys.headerKeys });
+
+  collectDefaultMetrics({ register: metrics });
+  closers.add('temporal', () => temporal.close());
+  const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers });
+  const watch = watchWorker({ temporal, queue, identity, log, metrics });
+
+  closers.add('watch', () => watch.stop());
+  installRuntime(log, watch);
+  if (env.health) closers.add('health', await serveHealth({ ...env.health, isReady: () => watch.isReady() && !signal.aborted, metrics }));
+  const relay = startRelay({ temporal, db: deps.db, log });
+
+  closers.add('relay', () => relay.stop());
+  const connection = await untilConnected(env.temporal, log, signal);
+
+  if (!connection) return;
+  closers.add('worker connection', () => connection.close());
+  void prepareNamespace(temporal, log, signal);
+  const worker = await Worker.create({
+    ...tuning[queue],
+    connection,
+    namespace: env.temporal.namespace,
+    taskQueue: queue,
+    identity,
+    workflowBundle: { codePath: await ensureBundle() },
+    activities: createActivities(deps, temporal),
+    interceptors: {
+      activity: [guardActivities({ verify: (header) => verifyTenantHeader(env.keys.headerKeys, header), systemActivities, log })],
+    },
+  });
+
+  measureWorker(worker, metrics);
+  if (signal.aborted) return;
+  signal.addEventListener('abort', () => worker.shutdown(), { once: true });
+  await worker.run();
+}
+
+function installRuntime(log: Logger, watch: WorkerWatch): void {
+  Runtime.install({
+    logger: runtimeLogger(log, () => watch.noteTaskFailure()),
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
+    // Signals are ours: relay, emitter and pools close after the worker, not beside it.
+    shutdownSignals: [],
+  });
+}
+
+/** The worker's own connection, tried until Temporal is there; null when the process is asked to stop before. */
+async function untilConnected({ address, isTls, apiKey }: TemporalAddress, log: Logger, signal: AbortSignal): Promise<NativeConnection | null> {
+  while (!signal.aborted) {
+    try {
+      return await NativeConnection.connect({ address, ...(apiKey ? { apiKey } : {}), ...(isTls || apiKey ? { tls: true } : {}) });
+    } catch (err) {
+      log.warn({ err, address }, 'temporal not reached');
+      await delay(1000, undefined, { signal }).catch(() => undefined);
+    }
+  }
+  return null;
+}
+
+/**
+ * Search attributes and schedules, tried until Temporal has taken them. Where the account may not make them an operator
+ * has: that is said once, and the worker works on.
+ */
+async function prepareNamespace(temporal: Temporal, log: Logger, signal: AbortSignal): Promise<void> {
+  for (const prepare of [ensureSearchAttributes, ensureSchedules]) {
+    for (let isDone = false; !isDone && !signal.aborted; ) {
+      try {
+        await temporal.connection.withDeadline(Date.now() + 10_000, () => prepare(temporal));
+        isDone = true;
+      } catch (err) {
+        isDone = !isTemporalAway(err);
+        log[isDone ? 'error' : 'warn']({ err }, 'namespace not prepared');
+        await delay(2000, undefined, { signal }).catch(() => undefined);
+      }
+    }
+  }
+}
