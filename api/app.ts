@@ -83,7 +83,12 @@ function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
   return app;
 }
 
-function addStages(app: FastifyInstance, deps: AppDeps, proxies: TrustedProxies, answerRouteless: (request: FastifyRequest, reply: FastifyReply) => void): void {
+function addStages(
+  app: FastifyInstance,
+  deps: AppDeps,
+  proxies: TrustedProxies,
+  answerRouteless: (request: FastifyRequest, reply: FastifyReply) => void,
+): void {
   let isClosing = false;
   app.decorateRequest('state', null);
   app.setErrorHandler((error, request, reply) => sendFailure(deps.env.publicUrl, request, reply, error));
@@ -93,7 +98,8 @@ function addStages(app: FastifyInstance, deps: AppDeps, proxies: TrustedProxies,
     Object.assign(state.headers, corsHeaders(null, request.headers.origin, deps.env.corsOrigins));
     if (deps.isDraining()) state.headers['connection'] = 'close';
 
-    if (isClosing && request.routeOptions.url !== '/health/live') return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
+    if (isClosing && request.routeOptions.url !== '/health/live')
+      return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
     if (isHostMissing(request)) return done(fail('malformed_request', { detail: 'The Host header is missing.' }));
     if (!request.is404) return done();
     try {

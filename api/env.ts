@@ -72,7 +72,12 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     databasePoolMax: values.DATABASE_POOL_MAX,
     redisUrl: values.REDIS_URL,
     redisPrefix: values.REDIS_PREFIX,
-    temporal: { address: values.TEMPORAL_ADDRESS, namespace: values.TEMPORAL_NAMESPACE, isTls: values.TEMPORAL_TLS, apiKey: values.TEMPORAL_API_KEY ?? null },
+    temporal: {
+      address: values.TEMPORAL_ADDRESS,
+      namespace: values.TEMPORAL_NAMESPACE,
+      isTls: values.TEMPORAL_TLS,
+      apiKey: values.TEMPORAL_API_KEY ?? null,
+    },
     metricsToken: values.METRICS_TOKEN ?? null,
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS,
@@ -98,7 +103,7 @@ function parseQuotas(entries: readonly string[]): ApiEnv['quotas'] {
     if (!policy) throw new EnvironmentError(new Map([['RATE_LIMITS', `names no policy "${name}"`]]));
 
     if (rule === 'off') {
-      if (policy.startsWith('login_')) throw new EnvironmentError(new Map([['RATE_LIMITS', 'login policies can\'t be switched off']]));
+      if (policy.startsWith('login_')) throw new EnvironmentError(new Map([['RATE_LIMITS', "login policies can't be switched off"]]));
       quotas[policy] = null;
       continue;
     }

@@ -40,7 +40,11 @@ const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'acc
 /** JSON lines on stdout; names of secrets are blotted out at three depths. */
 export function createLog(level: ApiEnv['logLevel']): Logger {
   const paths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-  return pino({ level, base: { process: 'api', pid: process.pid }, redact: { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' } });
+  return pino({
+    level,
+    base: { process: 'api', pid: process.pid },
+    redact: { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' },
+  });
 }
 
 /** Opens everything a request may use. PostgreSQL must be there; Redis and Temporal may come later. */
@@ -48,7 +52,16 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const { env, keys, log, isDraining } = options;
   const now = options.now ?? (() => new Date());
   const models = loadModelRegistry(options.models, log);
-  const db = options.db ?? await connectDatabases({ appUrl: env.databaseAppUrl, sweeperUrl: env.databaseSweeperUrl, poolMax: env.databasePoolMax, applicationName: 'longhaul-api', statementTimeoutMs, log });
+  const db =
+    options.db ??
+    (await connectDatabases({
+      appUrl: env.databaseAppUrl,
+      sweeperUrl: env.databaseSweeperUrl,
+      poolMax: env.databasePoolMax,
+      applicationName: 'longhaul-api',
+      statementTimeoutMs,
+      log,
+    }));
   const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, log, now });
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
   const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas });
@@ -68,7 +81,18 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   return {
     close,
     deps: {
-      env, db, redis, keys, identity, hub, limits, models, templates, log, now, isDraining,
+      env,
+      db,
+      redis,
+      keys,
+      identity,
+      hub,
+      limits,
+      models,
+      templates,
+      log,
+      now,
+      isDraining,
       schemas: createTenantSchemas(),
       temporal: createTemporalGateway(temporal),
       dispatch: createDispatch({ temporal, publisher, db, log }),

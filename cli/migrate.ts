@@ -33,7 +33,12 @@ const advisoryLock = 7_405_106_031;
  * Makes roles and database where they are missing and runs the pending migrations as longhaul_owner. May be repeated at any time and
  * from several processes at once.
  */
-export async function migrate({ databaseUrl, databaseName, passwords = randomPasswords(), log }: MigrateSettings): Promise<MigratedDatabase> {
+export async function migrate({
+  databaseUrl,
+  databaseName,
+  passwords = randomPasswords(),
+  log,
+}: MigrateSettings): Promise<MigratedDatabase> {
   const name = databaseName ?? databaseOf(databaseUrl);
   await locked(databaseUrl, async (admin) => {
     await makeRoles(admin, passwords);

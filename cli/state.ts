@@ -42,7 +42,7 @@ export function openState(stateDir: string): State {
   refuseForeignFolder(dir);
 
   const lock = takeLock(dir);
-  const state = accessState(dir, () => lock.close());
+  const state = accessState(dir, () => lock.isOpen && lock.close());
   state.write('owner.json', { pid: process.pid });
 
   return state;

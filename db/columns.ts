@@ -4,7 +4,9 @@ import { newId } from './ids.ts';
 /** `text[]` with every element quoted: the platform's own form turns an element `NULL` into null and mangles control characters. */
 class TextArrayType extends ArrayType<string> {
   override convertToDatabaseValue(value: string[] | null): string | null {
-    return value === null || value === undefined ? null : `{${value.map((element) => `"${element.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
+    return value === null || value === undefined
+      ? null
+      : `{${value.map((element) => `"${element.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`;
   }
 
   override compareAsType(): string {
@@ -13,18 +15,35 @@ class TextArrayType extends ArrayType<string> {
 }
 
 /** Primary key: a UUIDv7, made when the row is made unless given. */
-export const idColumn = () => p.uuid().primary().onCreate(() => newId());
+export const idColumn = () =>
+  p
+    .uuid()
+    .primary()
+    .onCreate(() => newId());
 export const uuidColumn = () => p.uuid();
 export const timeColumn = () => p.datetime(3);
-export const createdAtColumn = () => p.datetime(3).onCreate(() => new Date()).defaultRaw('now()');
-export const updatedAtColumn = () => p.datetime(3).onCreate(() => new Date()).onUpdate(() => new Date()).defaultRaw('now()');
+export const createdAtColumn = () =>
+  p
+    .datetime(3)
+    .onCreate(() => new Date())
+    .defaultRaw('now()');
+export const updatedAtColumn = () =>
+  p
+    .datetime(3)
+    .onCreate(() => new Date())
+    .onUpdate(() => new Date())
+    .defaultRaw('now()');
 /** Counts the writes of a row; feeds its ETag. */
 export const versionColumn = () => p.integer().version().default(1);
 export const bigintColumn = () => p.bigint('number');
 export const textArrayColumn = () => p.type(new TextArrayType()).$type<string[]>().columnType('text[]');
 export const uuidArrayColumn = () => p.type(new TextArrayType()).$type<string[]>().columnType('uuid[]');
 /** jsonb that starts with a value of its own; MikroORM would take a default as text and share it between rows. */
-export const jsonColumn = <T>(fresh: () => T) => p.json<T>().onCreate(fresh).defaultRaw(`'${JSON.stringify(fresh())}'`);
+export const jsonColumn = <T>(fresh: () => T) =>
+  p
+    .json<T>()
+    .onCreate(fresh)
+    .defaultRaw(`'${JSON.stringify(fresh())}'`);
 export const currencyColumn = () => p.character().length(3);
 /** A decimal as string, never a float. */
 export const decimalColumn = (precision: number, scale: number) => p.decimal('string').precision(precision).scale(scale);

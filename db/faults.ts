@@ -20,7 +20,8 @@ const foreignKeyViolation = '23503';
 const retriedStates = new Set(['40001', '40P01']);
 const unavailableStates = new Set(['57014', '55P03', '25P03', '57P01', '57P02', '57P03', '53300', '53400']);
 const socketCalls = new Set(['connect', 'read', 'write', 'getaddrinfo']);
-const lostConnection = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;
+const lostConnection =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;
 
 /**
  * What a fault of the database means to a caller (design 01 §5.2), or null when it is a bug of ours: `internal_error`.

@@ -66,9 +66,8 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
 
 async function refuseUnsafeRole(orm: MikroORM, role: DatabaseRole): Promise<void> {
   const others = databaseRoles.filter((name) => name !== role);
-  const [found]: { name: string; is_super: boolean; bypasses: boolean; owns: boolean; is_ours: boolean; member_of: string[] }[] = await orm.em
-    .getConnection()
-    .execute(
+  const [found]: { name: string; is_super: boolean; bypasses: boolean; owns: boolean; is_ours: boolean; member_of: string[] }[] =
+    await orm.em.getConnection().execute(
       `select r.rolname as name, r.rolsuper as is_super, r.rolbypassrls as bypasses,
          exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.relowner = r.oid and n.nspname = 'public') as owns,
          pg_has_role(r.oid, ?, 'MEMBER') as is_ours,

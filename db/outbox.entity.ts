@@ -23,7 +23,9 @@ const schema = defineEntity({
     /** Workflow id, or whatever the kind addresses. */
     target: p.text(),
     payload: p.json<OutboxMessage>(),
-    notBefore: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
+    notBefore: timeColumn()
+      .onCreate(() => new Date())
+      .defaultRaw('now()'),
     attempts: p.integer().default(0),
     lastError: p.text().strictNullable(),
     sentAt: timeColumn().strictNullable(),

@@ -52,7 +52,9 @@ export async function addOutbox(unit: Unit, message: OutboxMessage, { dedupeKey,
 /** The rows among `ids` that are still unsent, in the order of making. */
 export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): Promise<OutboxRow[]> {
   if (ids.length === 0) return [];
-  const found = await rows<StoredRow>(em, `select ${returned} from outbox where id = any(?::uuid[]) and sent_at is null order by id`, [ids]);
+  const found = await rows<StoredRow>(em, `select ${returned} from outbox where id = any(?::uuid[]) and sent_at is null order by id`, [
+    ids,
+  ]);
   return found.map(toOutboxRow);
 }
 
@@ -60,7 +62,10 @@ export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): 
  * Takes unsent rows that are due and older than `olderThanMs`, oldest first, and leases them: each is due again after 0.5 s × 2 per
  * attempt, at most 5 s, unless it is marked sent. Rows that another relay is taking are passed over. Sweeper's pool.
  */
-export async function takeDueOutbox(em: SqlEntityManager, { limit, olderThanMs }: { limit: number; olderThanMs: number }): Promise<OutboxRow[]> {
+export async function takeDueOutbox(
+  em: SqlEntityManager,
+  { limit, olderThanMs }: { limit: number; olderThanMs: number },
+): Promise<OutboxRow[]> {
   const taken = await rows<StoredRow>(
     em,
     `update outbox set attempts = attempts + 1,
@@ -76,7 +81,8 @@ export async function takeDueOutbox(em: SqlEntityManager, { limit, olderThanMs }
 }
 
 export async function markOutboxSent(em: SqlEntityManager, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await change(em, 'update outbox set sent_at = now(), last_error = null where id = any(?::uuid[]) and sent_at is null', [ids]);
+  if (ids.length > 0)
+    await change(em, 'update outbox set sent_at = now(), last_error = null where id = any(?::uuid[]) and sent_at is null', [ids]);
 }
 
 export async function markOutboxFailed(em: SqlEntityManager, id: string, error: string): Promise<void> {

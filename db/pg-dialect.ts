@@ -1,4 +1,12 @@
-import { CompiledQuery, type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type QueryResult, type TransactionSettings } from 'kysely';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  PostgresDialect,
+  PostgresDriver,
+  type QueryResult,
+  type TransactionSettings,
+} from 'kysely';
 import pg from 'pg';
 import { parse as parseArray } from 'postgres-array';
 
@@ -86,7 +94,8 @@ class PoolDriver extends PostgresDriver {
     const execute = connection.executeQuery.bind(connection);
     connection.executeQuery = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
       if (!this.#pendingBegin.delete(connection)) return execute<R>(query);
-      if (query.sql.startsWith(settingsStatement) && query.parameters.length === 0) return execute<R>({ ...query, sql: `begin; ${query.sql}` });
+      if (query.sql.startsWith(settingsStatement) && query.parameters.length === 0)
+        return execute<R>({ ...query, sql: `begin; ${query.sql}` });
 
       await execute(CompiledQuery.raw('begin'));
       return execute<R>(query);

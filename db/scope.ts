@@ -9,7 +9,16 @@ import type { Unit } from './unit.ts';
 
 export { homeOfNewRow, workspaceOfNewRow } from './home.ts';
 export {
-  beginUnit, emptyOutgoing, nobodyTenant, type OpenUnit, organizationTenant, sweep, systemActor, tenantOf, transact, type UnitOptions, workspaceTenant,
+  beginUnit,
+  emptyOutgoing,
+  nobodyTenant,
+  organizationTenant,
+  sweep,
+  systemActor,
+  tenantOf,
+  transact,
+  type UnitOptions,
+  workspaceTenant,
 } from './transaction.ts';
 
 /** A transaction with the caller who asks. */
@@ -57,7 +66,9 @@ export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>,
   const sql = [`${at}organization_id = ?`];
   const params: unknown[] = [organizationOf(caller)];
   if (workspaceIds !== null) {
-    sql.push(hasOptionalWorkspace ? `(${at}workspace_id is null or ${at}workspace_id = any(?::uuid[]))` : `${at}workspace_id = any(?::uuid[])`);
+    sql.push(
+      hasOptionalWorkspace ? `(${at}workspace_id is null or ${at}workspace_id = any(?::uuid[]))` : `${at}workspace_id = any(?::uuid[])`,
+    );
     params.push(workspaceIds);
   }
 
@@ -76,7 +87,12 @@ export async function see<E extends object>(ctx: Scoped, entity: EntityClass<E>,
  * Loads and locks a row that is about to change. In this order: 404 when it isn't visible, 403 when it may not be changed, 412 or 428
  * by If-Match, 423 when its organization or workspace is frozen.
  */
-export async function seeForChange<E extends object>(ctx: Changing, entity: EntityClass<E>, id: string, options: ChangeOptions = {}): Promise<E> {
+export async function seeForChange<E extends object>(
+  ctx: Changing,
+  entity: EntityClass<E>,
+  id: string,
+  options: ChangeOptions = {},
+): Promise<E> {
   const found = (await find(ctx, entity, id, LockMode.PESSIMISTIC_WRITE)) ?? (await refuseUnlocked(ctx, entity, id));
 
   refuseForbidden(ctx, found);

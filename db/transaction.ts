@@ -24,7 +24,13 @@ export interface OpenUnit {
 const maxTries = 3;
 
 /** Nobody: sees nothing, may write rows of kind open and audit entries without an organization. */
-export const nobodyTenant: TenantSettings = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: false };
+export const nobodyTenant: TenantSettings = {
+  organizationId: null,
+  userId: null,
+  workspaceIds: [],
+  hasAllWorkspaces: false,
+  isOperator: false,
+};
 
 /** What the platform itself does: schedules, sweeps, the CLI. */
 export const systemActor: Actor = { kind: 'system', id: null, role: null, actingUserId: null, impersonationId: null };
@@ -85,7 +91,11 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
  * Runs `work` in one transaction of a tenant and commits it. A deadlock or serialization failure runs it again, at most twice, from
  * the start: `work` must not act outside. Faults of the database become Failures. What is outgoing is given back, not sent.
  */
-export async function transact<R>(db: Databases, options: UnitOptions, work: (unit: Unit) => Promise<R>): Promise<{ value: R; outgoing: Outgoing }> {
+export async function transact<R>(
+  db: Databases,
+  options: UnitOptions,
+  work: (unit: Unit) => Promise<R>,
+): Promise<{ value: R; outgoing: Outgoing }> {
   return retried(async () => {
     const open = await beginUnit(db, options);
     const value = await orRollBack(open.unit.em, () => work(open.unit));

@@ -35,7 +35,11 @@ function convert(property: unknown, raw: string): unknown {
   const { type } = property as { type?: string };
   if (type === 'integer' || type === 'number') return /^-?\d+(\.\d+)?$/.test(raw) ? Number(raw) : raw;
   if (type === 'boolean') return raw === 'true' ? true : raw === 'false' ? false : raw;
-  if (type === 'array') return raw.split(',').map((part) => part.trim()).filter((part) => part !== '');
+  if (type === 'array')
+    return raw
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
   return raw;
 }
 

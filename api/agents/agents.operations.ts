@@ -36,18 +36,30 @@ export const agents = area('Agents', {
     '/agents',
     {
       summary: 'Create an agent',
-      description: 'Creates an agent, with a first revision when one is sent along. Only activate makes that revision active, and needs the role admin.',
+      description:
+        'Creates an agent, with a first revision when one is sent along. Only activate makes that revision active, and needs the role admin.',
       access: 'member',
       audit: 'create',
       idempotent: true,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,
-      example: { body: { slug: 'guide', name: 'Guide', revision: { instructions: 'Answer questions about {{ vars.product }}, briefly.', variables: [{ name: 'product', default: 'Longhaul' }], tools: [{ slug: 'web_fetch' }] } } },
+      example: {
+        body: {
+          slug: 'guide',
+          name: 'Guide',
+          revision: {
+            instructions: 'Answer questions about {{ vars.product }}, briefly.',
+            variables: [{ name: 'product', default: 'Longhaul' }],
+            tools: [{ slug: 'web_fetch' }],
+          },
+        },
+      },
       body: AgentCreate,
       view: AgentView,
     },
     async (ctx, { body }) => {
       checkBytes('/attributes', body.attributes, 16_384);
-      if (body.activate === true && body.revision === undefined) throw invalid('/revision', 'required', 'There is no revision to activate.');
+      if (body.activate === true && body.revision === undefined)
+        throw invalid('/revision', 'required', 'There is no revision to activate.');
       const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       await checkImageUrl(ctx, body.image_url, home.organizationId);
       if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
@@ -108,7 +120,14 @@ export const agents = area('Agents', {
       await checkImageUrl(ctx, body.image_url, agent.organizationId);
       const changes = applyUpdate(agent, body);
       await ctx.em.flush();
-      ctx.audit({ resourceType: 'agent', resourceId: agent.id, label: agent.slug, organizationId: agent.organizationId, workspaceId: agent.workspaceId, changes });
+      ctx.audit({
+        resourceType: 'agent',
+        resourceId: agent.id,
+        label: agent.slug,
+        organizationId: agent.organizationId,
+        workspaceId: agent.workspaceId,
+        changes,
+      });
       const row = await readAgent(ctx, agent.id);
       return reply(toAgentDetailView(row), { version: row.row_version });
     },
@@ -118,7 +137,11 @@ export const agents = area('Agents', {
 });
 
 /** Revision 1 of an agent just made; inactive unless asked for. */
-async function addFirstRevision(ctx: Ctx, agent: Agent, first: { readonly draft: RevisionDraft; readonly activate: boolean }): Promise<void> {
+async function addFirstRevision(
+  ctx: Ctx,
+  agent: Agent,
+  first: { readonly draft: RevisionDraft; readonly activate: boolean },
+): Promise<void> {
   const { document, problems } = await validateRevision(ctx, { home: agent, draft: first.draft }, revisionChecks(ctx.deps));
   refuseInvalid(problems, '/revision');
   if (first.activate) refuseNotActivatable(problems);

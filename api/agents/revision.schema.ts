@@ -1,17 +1,28 @@
 import Type from 'typebox';
-import { documentSchemaVersion, reasoningEfforts, toolApprovals, type RevisionDocument as StoredDocument, type RevisionDraft } from '../../db/agents/revision-document.ts';
+import {
+  documentSchemaVersion,
+  reasoningEfforts,
+  toolApprovals,
+  type RevisionDocument as StoredDocument,
+  type RevisionDraft,
+} from '../../db/agents/revision-document.ts';
 import type { AgentRevisionRow } from '../../db/agents/revisions.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
-const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) => Type.Optional({ ...schema, default: value });
+const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) =>
+  Type.Optional({ ...schema, default: value });
 
-export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
+const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
 
 const RevisionVariable = closed(
   {
-    name: text(64, { minLength: 1, pattern: '^[A-Za-z_][A-Za-z0-9_]*$', description: 'Name under which the template reads it as vars.name' }),
+    name: text(64, {
+      minLength: 1,
+      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
+      description: 'Name under which the template reads it as vars.name',
+    }),
     required: defaulted(Type.Boolean({ description: 'A run without a value for it is refused' }), false),
     default: defaulted(nullable(text(4_000)), null),
     description: defaulted(nullable(text(1_024)), null),
@@ -36,9 +47,18 @@ const ModelSettings = closed(
 const ToolBinding = closed(
   {
     id: Type.Optional(idOf('Tool', 'The tool; id or slug is demanded')),
-    slug: Type.Optional(text(64, { minLength: 1, pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'The nearest tool of this slug: workspace, then organization, then platform' })),
+    slug: Type.Optional(
+      text(64, {
+        minLength: 1,
+        pattern: '^[a-z0-9][a-z0-9_-]*$',
+        description: 'The nearest tool of this slug: workspace, then organization, then platform',
+      }),
+    ),
     scope: Type.Optional(nullable(oneOf(scopes, { description: 'Narrows the look-up by slug to one scope' }))),
-    approval: defaulted(oneOf(toolApprovals, { description: 'When a person is asked: default leaves it to the tool, never asks nobody' }), 'default'),
+    approval: defaulted(
+      oneOf(toolApprovals, { description: 'When a person is asked: default leaves it to the tool, never asks nobody' }),
+      'default',
+    ),
     max_calls: defaulted(nullable(integer({ minimum: 1, maximum: 1_000, description: 'Calls a run may make' })), null),
     timeout_s: defaulted(nullable(integer({ minimum: 1, maximum: 600, description: 'Lowers the timeout of the tool' })), null),
     preset: defaulted(FreeObject, {}),
@@ -72,7 +92,7 @@ export const RevisionDocument = closed(
   { $id: 'RevisionDocument', description: 'What an agent is: model, instructions, tools and limits. Immutable once stored' },
 );
 
-export const RevisionActor = closed(
+const RevisionActor = closed(
   { kind: oneOf(['user', 'service_key', 'agent', 'system']), id: nullable(idOf('Other')) },
   { $id: 'Actor', description: 'Who did it' },
 );
@@ -96,7 +116,9 @@ export const AgentRevisionCreate = closed(
   {
     document: RevisionDocument,
     note: Type.Optional(nullable(text(500))),
-    base_revision_id: Type.Optional(nullable(idOf('AgentRevision', 'The revision this one was made from; refused when it is no longer the newest'))),
+    base_revision_id: Type.Optional(
+      nullable(idOf('AgentRevision', 'The revision this one was made from; refused when it is no longer the newest')),
+    ),
   },
   { $id: 'AgentRevisionCreate' },
 );

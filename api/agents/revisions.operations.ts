@@ -31,23 +31,39 @@ export const revisionOperations = {
     '/agents/{agent_id}/revisions',
     {
       summary: 'Add a revision to an agent',
-      description: 'Stores an immutable revision with the next number. It is checked whole but never activated; runs go on with the active one.',
+      description:
+        'Stores an immutable revision with the next number. It is checked whole but never activated; runs go on with the active one.',
       access: 'member',
       audit: 'create',
       idempotent: true,
       resourceType: 'agent_revision',
       location: (view: { readonly agent_id: string; readonly id: string }) => `/agents/${view.agent_id}/revisions/${view.id}`,
-      example: { body: { document: { instructions: 'Answer in one sentence.', tools: [{ slug: 'web_fetch', max_calls: 5 }], limits: { max_steps: 10 } }, note: 'shorter answers' } },
+      example: {
+        body: {
+          document: { instructions: 'Answer in one sentence.', tools: [{ slug: 'web_fetch', max_calls: 5 }], limits: { max_steps: 10 } },
+          note: 'shorter answers',
+        },
+      },
       params: AgentParams,
       body: AgentRevisionCreate,
       view: AgentRevisionView,
     },
     async (ctx, { params, body }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id);
-      const { document, problems } = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.document) }, revisionChecks(ctx.deps));
+      const { document, problems } = await validateRevision(
+        ctx,
+        { home: agent, draft: toRevisionDraft(body.document) },
+        revisionChecks(ctx.deps),
+      );
       refuseInvalid(problems, '/document');
       const { id } = await insertRevision(ctx, { agent, document, note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null });
-      ctx.audit({ resourceType: 'agent_revision', resourceId: id, label: agent.slug, organizationId: agent.organizationId, workspaceId: agent.workspaceId });
+      ctx.audit({
+        resourceType: 'agent_revision',
+        resourceId: id,
+        label: agent.slug,
+        organizationId: agent.organizationId,
+        workspaceId: agent.workspaceId,
+      });
       return toAgentRevisionView(await readRevision(ctx, agent.id, id));
     },
   ),
@@ -69,7 +85,8 @@ export const revisionOperations = {
     '/agents/{agent_id}/revisions/{revision_id}/activate',
     {
       summary: 'Activate a revision',
-      description: 'New runs use the revision from now on; runs in flight keep theirs. Demands the ETag of the agent in If-Match, so that two activations never overwrite each other unseen.',
+      description:
+        'New runs use the revision from now on; runs in flight keep theirs. Demands the ETag of the agent in If-Match, so that two activations never overwrite each other unseen.',
       access: 'admin',
       audit: 'update',
       etag: true,

@@ -1,7 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { toFailure } from './error-envelope.ts';
 import { isNotModified } from './etag.ts';
-import { execute, type Executed, type Execution } from './execute.ts';
+import { execute, type Executed } from './execute.ts';
+import type { Execution } from './make-context.ts';
 import { settleFinal, settleRefusal, type Reservation } from './idempotency.ts';
 import { render, unwrap, type Rendered } from './render.ts';
 
@@ -25,7 +26,11 @@ export async function perform(execution: Execution, reply: FastifyReply, reserva
 }
 
 /** The reply that comes after the commit; whatever happens to it, a repeat finds that the work was done. */
-async function finish(execution: Execution, afterCommit: NonNullable<Executed['afterCommit']>, reservation: Reservation | null): Promise<Rendered> {
+async function finish(
+  execution: Execution,
+  afterCommit: NonNullable<Executed['afterCommit']>,
+  reservation: Reservation | null,
+): Promise<Rendered> {
   try {
     const { view, options } = unwrap(await afterCommit());
     const final = render(execution.operation, view, options);

@@ -33,7 +33,11 @@ export function defaultNote(operation: RegisteredOperation, view: unknown, param
 /** `AgentRevisionView` → `agent_revision`; without a view the last noun of the path. */
 function resourceTypeOf(operation: RegisteredOperation): string {
   const id: unknown = operation.view ? Reflect.get(operation.view, '$id') : null;
-  if (typeof id === 'string') return id.replace(/View$/, '').replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
+  if (typeof id === 'string')
+    return id
+      .replace(/View$/, '')
+      .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+      .toLowerCase();
   const nouns = operation.path.split('/').filter((segment) => segment !== '' && !segment.startsWith('{'));
   return (nouns.at(-1) ?? operation.area).replaceAll('-', '_').replace(/s$/, '');
 }

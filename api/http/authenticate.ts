@@ -13,7 +13,11 @@ import { challengeOf } from './role-floor.ts';
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Headers by which a caller acts as another or narrows its view. */
-const delegationHeaders = { actingUser: 'X-Acting-User', viewOrganization: 'X-View-Organization', viewWorkspace: 'X-View-Workspace' } as const;
+const delegationHeaders = {
+  actingUser: 'X-Acting-User',
+  viewOrganization: 'X-View-Organization',
+  viewWorkspace: 'X-View-Workspace',
+} as const;
 type Delegation = Readonly<Record<keyof typeof delegationHeaders, HeaderId>>;
 
 /** An id in a header: absent, no uuid, or the lower-cased uuid. */
@@ -29,7 +33,9 @@ export async function authenticate(deps: Deps, request: FastifyRequest, operatio
     const credential = readCredential(request.raw.rawHeaders);
     const delegation = readDelegation(request.headers);
 
-    return isServiceKeyLike(credential) ? await authenticateKey(deps, credential, delegation) : await authenticateSession(deps, credential, delegation);
+    return isServiceKeyLike(credential)
+      ? await authenticateKey(deps, credential, delegation)
+      : await authenticateSession(deps, credential, delegation);
   } catch (error) {
     throw error instanceof Failure && error.status === 401 ? withChallenge(error, deps.env.publicUrl, operation) : error;
   }
@@ -130,7 +136,10 @@ function noUuid(header: keyof Delegation): Failure {
   const name = delegationHeaders[header];
   const message = `${name} must be a uuid`;
 
-  return fail('validation_failed', { detail: message, errors: [{ in: 'header', pointer: null, name, rule: 'format', message, params: { format: 'uuid' } }] });
+  return fail('validation_failed', {
+    detail: message,
+    errors: [{ in: 'header', pointer: null, name, rule: 'format', message, params: { format: 'uuid' } }],
+  });
 }
 
 // RFC 6750 §3.1: no error attribute when no credential was sent.

@@ -71,7 +71,13 @@ function refuseForbidden(value: unknown): void {
   if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body holds a key that is not allowed.' });
   if (found.pointers.length === 0) return;
 
-  const errors = found.pointers.map((pointer): Violation => ({ in: 'body', pointer, name: null, rule: 'invalid_text', message: 'holds U+0000 or half a surrogate pair' }));
+  const errors = found.pointers.map((pointer): Violation => ({
+    in: 'body',
+    pointer,
+    name: null,
+    rule: 'invalid_text',
+    message: 'holds U+0000 or half a surrogate pair',
+  }));
   throw fail('validation_failed', { errors });
 }
 

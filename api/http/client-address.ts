@@ -14,7 +14,8 @@ export interface TrustedProxies {
 /** `proxies` are addresses and CIDR ranges; throws on one that is neither. */
 export function trustedProxies(proxies: readonly string[]): TrustedProxies {
   const ranges = proxies.map(parseRange);
-  const isTrusted = (address: Address | null) => address !== null && ranges.some(([range, bits]) => address.kind() === range.kind() && address.match([range, bits]));
+  const isTrusted = (address: Address | null) =>
+    address !== null && ranges.some(([range, bits]) => address.kind() === range.kind() && address.match([range, bits]));
 
   return {
     isTrustedPeer: (request) => ranges.length > 0 && isTrusted(parseAddress(request.socket.remoteAddress ?? '')),
@@ -41,13 +42,19 @@ export function limitAddressOf(address: string): string {
   const parsed = parseAddress(address);
   if (parsed?.kind() !== 'ipv6') return address;
   const { parts } = ipaddr.IPv6.parse(address);
-  return `${parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`;
+  return `${parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
 }
 
 function forwardedHops(request: IncomingMessage): string[] {
   const header = request.headers['x-forwarded-for'];
-  const value = Array.isArray(header) ? header.join(',') : header ?? '';
-  return value.split(',').map((hop) => hop.trim()).filter((hop) => hop !== '');
+  const value = Array.isArray(header) ? header.join(',') : (header ?? '');
+  return value
+    .split(',')
+    .map((hop) => hop.trim())
+    .filter((hop) => hop !== '');
 }
 
 function parseRange(text: string): [Address, number] {

@@ -31,8 +31,14 @@ export function checkDeprecations(deprecations: readonly Deprecation[], document
 }
 
 /** Deprecation (RFC 9745), Sunset (RFC 8594) and Link of every reply of an operation with a deprecated part; the nearest end counts. */
-export function deprecationHeaders(deprecations: readonly Deprecation[], operation: RegisteredOperation, publicUrl: string): Record<string, string> {
-  const [nearest, ...others] = deprecations.filter((entry) => entry.operationId === operation.operationId).toSorted((left, right) => left.sunsetAt.getTime() - right.sunsetAt.getTime());
+export function deprecationHeaders(
+  deprecations: readonly Deprecation[],
+  operation: RegisteredOperation,
+  publicUrl: string,
+): Record<string, string> {
+  const [nearest, ...others] = deprecations
+    .filter((entry) => entry.operationId === operation.operationId)
+    .toSorted((left, right) => left.sunsetAt.getTime() - right.sunsetAt.getTime());
   if (!nearest) return {};
 
   const earliest = Math.min(...[nearest, ...others].map((entry) => entry.deprecatedAt.getTime()));
@@ -56,10 +62,15 @@ function faultsOf(entry: Deprecation, document: OpenApiDocument): string[] {
 function rootOf(entry: Deprecation, document: OpenApiDocument): unknown {
   if (entry.component !== null) return document.components.schemas[entry.component];
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
-  return operations.find((operation) => typeof operation === 'object' && operation !== null && Reflect.get(operation, 'operationId') === entry.operationId);
+  return operations.find(
+    (operation) => typeof operation === 'object' && operation !== null && Reflect.get(operation, 'operationId') === entry.operationId,
+  );
 }
 
 function valueAt(root: unknown, pointer: string): unknown {
-  const segments = pointer.split('/').slice(1).map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const segments = pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
   return segments.reduce<unknown>((at, segment) => (typeof at === 'object' && at !== null ? Reflect.get(at, segment) : undefined), root);
 }

@@ -64,6 +64,8 @@ function toDocument(contentType: string, text: string, headers: Record<string, s
 }
 
 function acceptsGzip(header: string | string[] | undefined): boolean {
-  const codings = String(header ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  const codings = String(header ?? '')
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase());
   return codings.some((coding) => /^(?:gzip|\*)(?:;q=(?!0(?:\.0*)?$).*)?$/.test(coding.replaceAll(' ', '')));
 }

@@ -7,9 +7,15 @@ const ViolationView = closed(
     in: oneOf(['body', 'query', 'path', 'header', 'form']),
     pointer: nullable(Type.String({ maxLength: 2_000, description: 'JSON pointer into the body' })),
     name: nullable(Type.String({ maxLength: 200, description: 'Name of the parameter or header' })),
-    rule: Type.String({ maxLength: 60, description: 'JSON Schema keyword, or unknown_parameter, unknown_field, duplicate_parameter, invalid_text, max_depth, reference, range, egress' }),
+    rule: Type.String({
+      maxLength: 60,
+      description:
+        'JSON Schema keyword, or unknown_parameter, unknown_field, duplicate_parameter, invalid_text, max_depth, reference, range, egress',
+    }),
     message: Type.String({ maxLength: 500 }),
-    params: Type.Optional(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description: 'Limits and allowed values' })),
+    params: Type.Optional(
+      Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description: 'Limits and allowed values' }),
+    ),
   },
   { $id: 'Violation', description: 'One rule that a request broke, and where' },
 );
@@ -27,7 +33,11 @@ export const ErrorEnvelope = closed(
     retry_after_s: nullable(integer({ maximum: 86_400, description: 'Equals Retry-After' })),
     correlation_id: Type.String({ format: 'uuid', description: 'Equals X-Correlation-Id' }),
     errors: listOf(ViolationView, { maxItems: 50, description: 'What was wrong with the request, sorted by place' }),
-    context: Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, description: 'Facts by name, for instance reason, etag, violated_policies' }),
+    context: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'Facts by name, for instance reason, etag, violated_policies',
+    }),
     error: Type.Optional(Type.String({ maxLength: 100, description: 'OAuth operations only: the code of the RFC' })),
     error_description: Type.Optional(Type.String({ maxLength: 500, description: 'OAuth operations only' })),
   },
@@ -36,4 +46,8 @@ export const ErrorEnvelope = closed(
 export type ErrorEnvelopeView = Static<typeof ErrorEnvelope>;
 
 /** What a 422 is declared as: the same envelope. */
-export const HTTPValidationError = Type.Unsafe<ErrorEnvelopeView>({ $id: 'HTTPValidationError', description: 'The error envelope with status 422', allOf: [ErrorEnvelope] });
+export const HTTPValidationError = Type.Unsafe<ErrorEnvelopeView>({
+  $id: 'HTTPValidationError',
+  description: 'The error envelope with status 422',
+  allOf: [ErrorEnvelope],
+});

@@ -36,7 +36,14 @@ function isRealDate(match: RegExpExecArray | null): boolean {
 
 function isEmail(text: string): boolean {
   const [local = '', domain = ''] = text.split('@');
-  return email.test(text) && !local.startsWith('.') && !local.endsWith('.') && !domain.startsWith('.') && !domain.endsWith('.') && !domain.includes('..');
+  return (
+    email.test(text) &&
+    !local.startsWith('.') &&
+    !local.endsWith('.') &&
+    !domain.startsWith('.') &&
+    !domain.endsWith('.') &&
+    !domain.includes('..')
+  );
 }
 
 function isHttpsUrl(text: string): boolean {

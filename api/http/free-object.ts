@@ -14,18 +14,32 @@ export function faultOfFreeObject(value: unknown): BoundFault | null {
 
   const bytes = Buffer.byteLength(JSON.stringify(value) ?? '');
   if (bytes <= freeObjectBounds.bytes) return null;
-  return { keyword: 'maxLength', message: `must be at most ${freeObjectBounds.bytes} bytes of JSON`, params: { limit: freeObjectBounds.bytes } };
+  return {
+    keyword: 'maxLength',
+    message: `must be at most ${freeObjectBounds.bytes} bytes of JSON`,
+    params: { limit: freeObjectBounds.bytes },
+  };
 }
 
 function faultInside(value: unknown, depth: number): BoundFault | null {
   // 1e999 parses to Infinity, which no JSON can give back.
-  if (typeof value === 'number' && !Number.isFinite(value)) return { keyword: 'type', message: 'must be a finite number', params: { type: 'number' } };
+  if (typeof value === 'number' && !Number.isFinite(value))
+    return { keyword: 'type', message: 'must be a finite number', params: { type: 'number' } };
   if (typeof value !== 'object' || value === null) return null;
-  if (depth === freeObjectBounds.depth) return { keyword: 'max_depth', message: `must be at most ${freeObjectBounds.depth} levels deep`, params: { limit: freeObjectBounds.depth } };
+  if (depth === freeObjectBounds.depth)
+    return {
+      keyword: 'max_depth',
+      message: `must be at most ${freeObjectBounds.depth} levels deep`,
+      params: { limit: freeObjectBounds.depth },
+    };
 
   const children = Object.values(value);
   if (!Array.isArray(value) && children.length > freeObjectBounds.keys) {
-    return { keyword: 'maxProperties', message: `must have at most ${freeObjectBounds.keys} keys`, params: { limit: freeObjectBounds.keys } };
+    return {
+      keyword: 'maxProperties',
+      message: `must have at most ${freeObjectBounds.keys} keys`,
+      params: { limit: freeObjectBounds.keys },
+    };
   }
   for (const child of children) {
     const fault = faultInside(child, depth + 1);

@@ -2,12 +2,31 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RegisteredOperation } from './operation.ts';
 
 const exposed = [
-  'X-Correlation-Id', 'X-Request-Duration-Ms', 'ETag', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Idempotency-Replayed',
-  'Deprecation', 'Sunset', 'Link', 'WWW-Authenticate', 'X-Impersonation-Id',
+  'X-Correlation-Id',
+  'X-Request-Duration-Ms',
+  'ETag',
+  'Location',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Idempotency-Replayed',
+  'Deprecation',
+  'Sunset',
+  'Link',
+  'WWW-Authenticate',
+  'X-Impersonation-Id',
 ].join(', ');
 const requestHeaders = [
-  'Authorization', 'X-Api-Key', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'Last-Event-ID', 'X-Acting-User',
-  'X-View-Organization', 'X-View-Workspace',
+  'Authorization',
+  'X-Api-Key',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+  'Last-Event-ID',
+  'X-Acting-User',
+  'X-View-Organization',
+  'X-View-Workspace',
 ].join(', ');
 
 /** Headers that every reply carries, from whatever stage it comes. */
@@ -33,7 +52,11 @@ export function rawHeaders(request: FastifyRequest, own: Readonly<Record<string,
 }
 
 /** CORS headers for a reply to this origin: public operations for everyone without credentials, the rest for listed origins only. */
-export function corsHeaders(operation: RegisteredOperation | null, origin: string | undefined, allowed: readonly string[]): Record<string, string> {
+export function corsHeaders(
+  operation: RegisteredOperation | null,
+  origin: string | undefined,
+  allowed: readonly string[],
+): Record<string, string> {
   if (operation?.cors === 'any') return { 'access-control-allow-origin': '*', 'access-control-expose-headers': exposed };
   if (allowed.length === 0) return {};
   if (origin === undefined || !allowed.includes(origin)) return { vary: 'Origin' };

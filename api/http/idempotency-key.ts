@@ -15,7 +15,9 @@ export function parseIdempotencyKey(header: string | readonly string[] | undefin
 
   if (!isBroken && bareKey.test(key)) return key;
   throw fail('validation_failed', {
-    errors: [{ in: 'header', pointer: null, name: 'idempotency-key', rule: 'pattern', message: 'must be 1 to 255 visible ASCII characters' }],
+    errors: [
+      { in: 'header', pointer: null, name: 'idempotency-key', rule: 'pattern', message: 'must be 1 to 255 visible ASCII characters' },
+    ],
   });
 }
 

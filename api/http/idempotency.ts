@@ -1,8 +1,14 @@
 import type { Caller } from '../../db/caller.ts';
 import {
-  releaseKey, removeExpiredKey, reserveKey, settleStandIn, storeReply, takeOverLease, type IdempotencyRow, type IdempotencyScope, type StoredReply,
+  releaseKey,
+  removeExpiredKey,
+  reserveKey,
+  settleStandIn,
+  storeReply,
+  takeOverLease,
+  type IdempotencyRow,
+  type IdempotencyScope,
 } from '../../db/http/idempotency.ts';
-import { keyIdOf, open, seal } from '../../db/tenancy/envelope.ts';
 import { transact, type UnitOptions } from '../../db/scope.ts';
 import type { Unit } from '../../db/unit.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
@@ -12,13 +18,9 @@ import { fingerprintOf } from './idempotency-key.ts';
 import type { RegisteredOperation } from './operation.ts';
 import type { ParsedInput } from './parse-input.ts';
 import type { Rendered } from './render.ts';
+import { toReply, toStored, type Reservation } from './stored-reply.ts';
 
-/** A key that this request holds: it alone may execute, and store what it answered. */
-export interface Reservation {
-  readonly id: string;
-  readonly lease: string;
-  readonly isSecret: boolean;
-}
+export type { Reservation } from './stored-reply.ts';
 
 export type Claim = { readonly kind: 'mine'; readonly reservation: Reservation } | { readonly kind: 'replay'; readonly reply: Rendered };
 
@@ -32,7 +34,6 @@ interface Claiming {
 }
 
 const storedRefusals = new Set([402, 404, 409, 410, 412, 423]);
-const keptHeaders = ['content-type', 'location', 'etag'];
 const refusalType = 'application/problem+json; charset=utf-8';
 const mostTries = 5;
 
@@ -50,8 +51,20 @@ export async function claimKey(claiming: Claiming, key: string): Promise<Claim |
 }
 
 /** Stores a success in the handler's own transaction; 409 when the lease went to another meanwhile, so that all of it rolls back. */
-export async function storeSuccess(claiming: Pick<Claiming, 'deps'>, unit: Unit, reservation: Reservation, reply: Rendered, isFinal: boolean): Promise<void> {
-  const isStored = await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming, unit, reservation, reply), isFinal);
+export async function storeSuccess(
+  claiming: Pick<Claiming, 'deps'>,
+  unit: Unit,
+  reservation: Reservation,
+  reply: Rendered,
+  isFinal: boolean,
+): Promise<void> {
+  const isStored = await storeReply(
+    unit.em,
+    reservation.id,
+    reservation.lease,
+    await toStored(claiming.deps.keys, unit, reservation, reply),
+    isFinal,
+  );
   if (!isStored) throw fail('idempotency_in_progress', { retryAfterS: 1 });
 }
 
@@ -62,7 +75,7 @@ export async function settleRefusal(claiming: Claiming, reservation: Reservation
     if (!isStored) return releaseKey(unit.em, reservation.id, reservation.lease);
     const envelope = toEnvelope(failure, { publicUrl: claiming.deps.env.publicUrl, correlationId: claiming.options.correlationId });
     const reply: Rendered = { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
-    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming, unit, reservation, reply), true);
+    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, unit, reservation, reply), true);
   });
 }
 
@@ -70,7 +83,7 @@ export async function settleRefusal(claiming: Claiming, reservation: Reservation
 export async function settleFinal(claiming: Claiming, reservation: Reservation, reply: Rendered | null): Promise<void> {
   await quietly(claiming, async (unit) => {
     if (!reply) return settleStandIn(unit.em, reservation.id, reservation.lease);
-    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming, unit, reservation, reply), true);
+    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, unit, reservation, reply), true);
   });
 }
 
@@ -84,10 +97,10 @@ async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, 
     return null;
   }
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
-  if (found.state === 'done') return { kind: 'replay', reply: await toReply(claiming, unit, found) };
+  if (found.state === 'done') return { kind: 'replay', reply: await toReply(claiming.deps.keys, unit, found) };
   if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
   // The holder died after its commit: what it stored stands.
-  if (found.status !== null) return { kind: 'replay', reply: await toReply(claiming, unit, found) };
+  if (found.status !== null) return { kind: 'replay', reply: await toReply(claiming.deps.keys, unit, found) };
 
   const lease = await takeOverLease(unit.em, found.id, found.leaseUntil);
   return lease ? mine(claiming, found, lease) : null;
@@ -110,27 +123,6 @@ function scopeOfKey({ operation, caller, options }: Claiming, key: string): Idem
     route: operation.path,
     key,
   };
-}
-
-async function toStored(claiming: Pick<Claiming, 'deps'>, unit: Unit, reservation: Reservation, reply: Rendered): Promise<StoredReply> {
-  const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => keptHeaders.includes(name)));
-  const body = Buffer.from(reply.body ?? '');
-  if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null };
-
-  const envelope = await seal(unit.em, claiming.deps.keys, bindingOf(unit, reservation.id), body);
-  return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope) };
-}
-
-async function toReply(claiming: Claiming, unit: Unit, row: IdempotencyRow): Promise<Rendered> {
-  const stored = row.body ?? Buffer.alloc(0);
-  const body = row.bodyKeyId === null ? stored : await open(unit.em, claiming.deps.keys, bindingOf(unit, row.id), stored);
-  const status = row.status ?? 200;
-  return { status, headers: { ...row.headers, 'idempotency-replayed': 'true' }, body: status === 204 ? null : body.toString() };
-}
-
-/** Ties a sealed reply to its row: moved to another, it opens no more. */
-function bindingOf(unit: Unit, id: string) {
-  return { organizationId: unit.tenant.organizationId, aad: ['idempotency_keys', id] };
 }
 
 async function quietly(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {

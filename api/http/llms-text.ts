@@ -8,7 +8,10 @@ export function llmsText(areas: readonly Area[], publicUrl: string): string {
   const parts = areaNames.flatMap((name) => {
     const own = operations.filter((operation) => operation.area === name);
     if (own.length === 0) return [];
-    return [`## ${name}`, own.map((operation) => `- ${operation.method} ${operation.path} – ${operation.summary} (${operation.access})`).join('\n')];
+    return [
+      `## ${name}`,
+      own.map((operation) => `- ${operation.method} ${operation.path} – ${operation.summary} (${operation.access})`).join('\n'),
+    ];
   });
   const head = [
     '# Longhaul',

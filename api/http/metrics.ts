@@ -18,7 +18,9 @@ export function createMetrics(options: { openStreams: () => number }): Metrics {
   collectDefaultMetrics({ register: registry });
 
   new Gauge({
-    name: 'longhaul_open_streams', help: 'Event streams and sockets open in this process', registers,
+    name: 'longhaul_open_streams',
+    help: 'Event streams and sockets open in this process',
+    registers,
     collect() {
       this.set(options.openStreams());
     },
@@ -26,10 +28,18 @@ export function createMetrics(options: { openStreams: () => number }): Metrics {
   return {
     registry,
     requestDuration: new Histogram({
-      name: 'http_request_duration_seconds', help: 'Duration of requests', labelNames: ['operation', 'status'], registers,
+      name: 'http_request_duration_seconds',
+      help: 'Duration of requests',
+      labelNames: ['operation', 'status'],
+      registers,
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     }),
     rlsViolations: new Counter({ name: 'rls_violations_total', help: 'Writes refused by a row-level policy', registers }),
-    rateLimited: new Counter({ name: 'http_rate_limited_total', help: 'Requests refused by a rate limit', labelNames: ['policy'], registers }),
+    rateLimited: new Counter({
+      name: 'http_rate_limited_total',
+      help: 'Requests refused by a rate limit',
+      labelNames: ['policy'],
+      registers,
+    }),
   };
 }

@@ -6,7 +6,7 @@ import { perform, send } from './answer.ts';
 import { actorOf } from './audit.ts';
 import { bodyLimitOf } from './body.ts';
 import type { AppDeps } from './deps.ts';
-import { rawContext, userAgentOf, type Execution } from './execute.ts';
+import { rawContext, userAgentOf, type Execution } from './make-context.ts';
 import { claimKey } from './idempotency.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { cursorBinding, readPage, sealCursor } from './page.ts';
@@ -16,7 +16,12 @@ import { stateOf } from './request-state.ts';
 type RawHandle = (ctx: unknown, input: unknown, http: { request: FastifyRequest; reply: FastifyReply }) => Promise<void>;
 
 /** Turns the operations of the areas into routes. `standing` gives headers that every reply of an operation carries. */
-export function mount(app: FastifyInstance, deps: AppDeps, areas: readonly Area[], standing: (operation: RegisteredOperation) => Readonly<Record<string, string>>): void {
+export function mount(
+  app: FastifyInstance,
+  deps: AppDeps,
+  areas: readonly Area[],
+  standing: (operation: RegisteredOperation) => Readonly<Record<string, string>>,
+): void {
   for (const operation of areas.flatMap((area) => area.operations)) {
     if (operation.status === 'specified') continue;
     app.route({
@@ -59,15 +64,29 @@ async function prepare(deps: AppDeps, operation: RegisteredOperation, request: F
   const admitted = state.caller ?? nobody;
   const userAgent = userAgentOf(request);
   const identified = await operation.identify?.({
-    deps, caller: admitted, params: input.params, query: input.query, body: input.body, headers: request.headers,
-    address: state.address, limitAddress: state.limitAddress, userAgent, correlationId: request.id, log: deps.log,
+    deps,
+    caller: admitted,
+    params: input.params,
+    query: input.query,
+    body: input.body,
+    headers: request.headers,
+    address: state.address,
+    limitAddress: state.limitAddress,
+    userAgent,
+    correlationId: request.id,
+    log: deps.log,
   });
   const caller = callerIn(identified) ?? admitted;
   state.caller = caller;
 
   const binding = () => cursorBinding(operation, caller, input);
   return {
-    deps, operation, request, caller, input, identified,
+    deps,
+    operation,
+    request,
+    caller,
+    input,
+    identified,
     options: { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id },
     page: readPage(operation, input.query, deps.keys.cursorKeys, binding),
     sealCursor: (position) => sealCursor(position, deps.keys.cursorKeys, binding()),

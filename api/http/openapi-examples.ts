@@ -12,7 +12,21 @@ const byFormat: Readonly<Record<string, string>> = {
 };
 
 /** Tried in turn where a pattern stands in the way. */
-const candidates = ['example', 'Example', 'main', '0.1.0', '123456', 'EUR', 'GET', '/items', '1-0', 'en-GB', 'Europe/Berlin', 'application/json', 'lh_example'];
+const candidates = [
+  'example',
+  'Example',
+  'main',
+  '0.1.0',
+  '123456',
+  'EUR',
+  'GET',
+  '/items',
+  '1-0',
+  'en-GB',
+  'Europe/Berlin',
+  'application/json',
+  'lh_example',
+];
 
 /** A value that is valid against the schema: its own example, default or first choice where it has one. */
 export function exampleOf(schema: TSchema): unknown {

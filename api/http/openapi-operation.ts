@@ -13,10 +13,10 @@ import { credentialsOf, isRoleAccess, scopeOf } from './scopes.ts';
 export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, isForOperators: boolean): Json {
   const scope = scopeOf(operation);
   return {
-    operationId: operation.operationId,
-    summary: operation.summary,
-    description: describe(operation),
-    tags: [operation.area],
+    'operationId': operation.operationId,
+    'summary': operation.summary,
+    'description': describe(operation),
+    'tags': [operation.area],
     ...(isForOperators ? { 'x-audience': 'operator' } : {}),
     'x-access': operation.access,
     'x-credentials': credentialsOf(operation),
@@ -25,7 +25,11 @@ export function documentOperation(operation: RegisteredOperation, collector: Sch
     'x-idempotency': operation.idempotent,
     'x-if-match': operation.ifMatch,
     'security': securityOf(operation),
-    'parameters': [...pathParameters(operation, collector), ...queryParameters(operation, collector), ...headerParameters(operation, collector)],
+    'parameters': [
+      ...pathParameters(operation, collector),
+      ...queryParameters(operation, collector),
+      ...headerParameters(operation, collector),
+    ],
     ...requestBodyOf(operation, collector),
     'responses': responsesOf(operation, collector),
   };
@@ -37,8 +41,12 @@ export function pageOf(view: TSchema): TSchema {
   return closed(
     {
       items: listOf(view, { description: 'In the order of the list' }),
-      next_cursor: Type.Optional(nullable(Type.String({ maxLength: 1_024, description: 'Cursor of the next page; null on the last', examples: ['eyJ2IjoxfQ'] }))),
-      total: Type.Optional(nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Exact number of rows; only with offset' }))),
+      next_cursor: Type.Optional(
+        nullable(Type.String({ maxLength: 1_024, description: 'Cursor of the next page; null on the last', examples: ['eyJ2IjoxfQ'] })),
+      ),
+      total: Type.Optional(
+        nullable(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Exact number of rows; only with offset' })),
+      ),
     },
     { $id: `Page_${name}_`, description: `A page of ${name}` },
   );
@@ -52,7 +60,9 @@ export function replySchemaOf(operation: RegisteredOperation): TSchema | null {
 
 function describe(operation: RegisteredOperation): string {
   const order = operation.kind === 'list' ? ` Order: ${operation.order ?? 'newest first, by id'}.` : '';
-  const secret = operation.secretReply ? ' The secret is in this reply only; a repeat under the same Idempotency-Key gives the same bytes.' : '';
+  const secret = operation.secretReply
+    ? ' The secret is in this reply only; a repeat under the same Idempotency-Key gives the same bytes.'
+    : '';
   return `${operation.description}${order}${secret}`;
 }
 
@@ -79,7 +89,9 @@ function headerParameters(operation: RegisteredOperation, collector: SchemaColle
     ...(isRoleAccess(operation) && !operation.notDelegable ? ['ActingUser'] : []),
     ...(isRoleAccess(operation) ? ['ViewOrganization', 'ViewWorkspace'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
-  const own = Object.entries(operation.headers?.properties ?? {}).map(([name, schema]) => parameter('header', name, schema, false, collector));
+  const own = Object.entries(operation.headers?.properties ?? {}).map(([name, schema]) =>
+    parameter('header', name, schema, false, collector),
+  );
   return [...shared, ...own];
 }
 
@@ -107,7 +119,11 @@ function responsesOf(operation: RegisteredOperation, collector: SchemaCollector)
 }
 
 function successResponse(operation: RegisteredOperation, status: number, collector: SchemaCollector): Json {
-  const headers = headerReferences([...(operation.etag ? ['ETag'] : []), ...(operation.location ? ['Location'] : []), ...(operation.idempotent ? ['Idempotency-Replayed'] : [])]);
+  const headers = headerReferences([
+    ...(operation.etag ? ['ETag'] : []),
+    ...(operation.location ? ['Location'] : []),
+    ...(operation.idempotent ? ['Idempotency-Replayed'] : []),
+  ]);
   const schema = replySchemaOf(operation);
   if (status === 204) return { description: 'Done; there is no body', headers };
 
@@ -118,5 +134,7 @@ function successResponse(operation: RegisteredOperation, status: number, collect
 
 /** Streams and documents have no view: only their media type is told. */
 function bareShape(produces: string): Json {
-  return produces === 'application/json' ? { type: 'object', additionalProperties: true, description: 'A document' } : { type: 'string', maxLength: 10_000_000, description: produces };
+  return produces === 'application/json'
+    ? { type: 'object', additionalProperties: true, description: 'A document' }
+    : { type: 'string', maxLength: 10_000_000, description: produces };
 }

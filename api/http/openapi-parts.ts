@@ -18,7 +18,12 @@ export function onlyUsed(kind: 'parameters' | 'headers', parts: Record<string, J
 export function documentParameters(): Record<string, Json> {
   const tags = { type: 'string', minLength: 1, maxLength: 1_000 };
   return {
-    IdempotencyKey: header('Idempotency-Key', 'Makes a repeat safe for 24 hours: the same key and request give the same reply', { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' }),
+    IdempotencyKey: header('Idempotency-Key', 'Makes a repeat safe for 24 hours: the same key and request give the same reply', {
+      type: 'string',
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[\\x21-\\x7e]+$',
+    }),
     IfMatch: header('If-Match', 'ETag of the version that is to be changed; without it the last write wins', tags),
     IfMatchRequired: { ...header('If-Match', 'ETag of the version that is to be changed', tags), required: true },
     IfNoneMatch: header('If-None-Match', 'ETag that the client holds; 304 while it is current', tags),
@@ -37,7 +42,10 @@ export function documentHeaders(): Record<string, Json> {
     'RateLimit': { description: 'What remains of each quota, and for how long', schema: text },
     'RateLimit-Policy': { description: 'The quotas that counted this request', schema: text },
     'Access-Control-Allow-Origin': { description: 'Origin that may read the reply; only where CORS is on', schema: text },
-    'Retry-After': { description: 'Seconds to wait before the same request', schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86_400 } },
+    'Retry-After': {
+      description: 'Seconds to wait before the same request',
+      schema: { type: 'integer', format: 'int32', minimum: 1, maximum: 86_400 },
+    },
     'ETag': { description: 'Version of the resource', schema: text },
     'Location': { description: 'Path of the resource', schema: text },
     'Idempotency-Replayed': { description: 'true on a stored reply', schema: { type: 'string', enum: ['true'] } },

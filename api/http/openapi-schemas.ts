@@ -25,7 +25,8 @@ export function createCollector(): SchemaCollector {
     return { $ref: `#/components/schemas/${name}` };
   };
 
-  const rewrite = (schema: Json): Json => bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value)])));
+  const rewrite = (schema: Json): Json =>
+    bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value)])));
 
   const rewriteKeyword = (keyword: string, value: unknown): unknown => {
     if (keyword === 'properties') {
@@ -34,7 +35,8 @@ export function createCollector(): SchemaCollector {
     if (keyword === '$defs' || keyword === 'patternProperties') {
       return Object.fromEntries(Object.entries(asObject(value)).map(([name, child]) => [name, refer(asObject(child))]));
     }
-    if (['default', 'enum', 'const', 'example', 'examples', 'required', 'type', 'x-extensible-enum', 'discriminator'].includes(keyword)) return value;
+    if (['default', 'enum', 'const', 'example', 'examples', 'required', 'type', 'x-extensible-enum', 'discriminator'].includes(keyword))
+      return value;
     if (Array.isArray(value)) return value.map((item: unknown) => (isObject(item) ? refer(item) : item));
     return isObject(value) ? refer(value) : value;
   };
@@ -51,7 +53,14 @@ function described(name: string, schema: Json): Json {
 }
 
 /** Longest text of each format: readers that know no formats still see a bound. */
-const lengthByFormat: Readonly<Record<string, number>> = { 'uuid': 36, 'date-time': 35, 'date': 10, 'email': 254, 'https-url': 2_048, 'decimal': 40 };
+const lengthByFormat: Readonly<Record<string, number>> = {
+  'uuid': 36,
+  'date-time': 35,
+  'date': 10,
+  'email': 254,
+  'https-url': 2_048,
+  'decimal': 40,
+};
 
 /** Says in the document what the validator knows from the format or the bounds. */
 export function bounded(schema: Json): Json {
@@ -61,7 +70,9 @@ export function bounded(schema: Json): Json {
     return { ...schema, format: isSmall ? 'int32' : 'int64' };
   }
   const length = lengthByFormat[String(schema['format'])];
-  return types.includes('string') && length !== undefined && schema['maxLength'] === undefined && schema['enum'] === undefined ? { ...schema, maxLength: length } : schema;
+  return types.includes('string') && length !== undefined && schema['maxLength'] === undefined && schema['enum'] === undefined
+    ? { ...schema, maxLength: length }
+    : schema;
 }
 
 /** Name of a schema's component; null when it stands inline. */

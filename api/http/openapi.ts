@@ -21,7 +21,10 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
   const operations = liveOperations(areas).filter((operation) => options.audience === 'all' || !isForOperators(operation));
   const collector = createCollector();
   const paths = documentPaths(operations, (operation) => documentOperation(operation, collector, isForOperators(operation)));
-  const failures = { Failed: failure('Every failure is the error envelope', collector.refer(ErrorEnvelope)), ValidationFailed: failure('The request breaks a rule of its schema', collector.refer(HTTPValidationError)) };
+  const failures = {
+    Failed: failure('Every failure is the error envelope', collector.refer(ErrorEnvelope)),
+    ValidationFailed: failure('The request breaks a rule of its schema', collector.refer(HTTPValidationError)),
+  };
   const referring = JSON.stringify([paths, failures]);
 
   return {
@@ -31,12 +34,15 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
       title: 'Longhaul',
       version: contractVersion,
       summary: 'Agent runs that survive anything, behind one HTTP API',
-      description: 'Multi-tenant agent platform. Errors are RFC 9457 problems with one of 38 codes; lists page by cursor or offset; POSTs that create take an Idempotency-Key.',
+      description:
+        'Multi-tenant agent platform. Errors are RFC 9457 problems with one of 38 codes; lists page by cursor or offset; POSTs that create take an Idempotency-Key.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       contact: { name: 'Operator of this deployment', url: options.publicUrl },
     },
     servers: [{ 'url': options.publicUrl, 'description': 'This deployment, for production and test alike', 'x-internal': false }],
-    tags: areaNames.filter((name) => operations.some((operation) => operation.area === name)).map((name) => ({ name, description: `Operations of the area ${name}` })),
+    tags: areaNames
+      .filter((name) => operations.some((operation) => operation.area === name))
+      .map((name) => ({ name, description: `Operations of the area ${name}` })),
     security: [{ bearer: [] }, { apiKey: [] }],
     paths,
     components: {
@@ -45,14 +51,22 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
       parameters: onlyUsed('parameters', documentParameters(), referring),
       headers: onlyUsed('headers', documentHeaders(), referring),
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Access token of a session, verified as RFC8725 demands and sent as RFC 6750 says; or a service key' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'Access token of a session, verified as RFC8725 demands and sent as RFC 6750 says; or a service key',
+        },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-Api-Key', description: 'Service key' },
       },
     },
   };
 }
 
-function documentPaths(operations: readonly RegisteredOperation[], toDocument: (operation: RegisteredOperation) => Json): Record<string, Record<string, Json>> {
+function documentPaths(
+  operations: readonly RegisteredOperation[],
+  toDocument: (operation: RegisteredOperation) => Json,
+): Record<string, Record<string, Json>> {
   const paths: Record<string, Record<string, Json>> = {};
   for (const operation of operations) {
     const item = (paths[operation.path] ??= {});

@@ -34,14 +34,25 @@ export function pagingParameters(paging: RegisteredOperation['paging']): TObject
 export function cursorBinding(operation: RegisteredOperation, caller: Caller, input: { params: object; query: object }): Buffer {
   const filters = Object.entries({ ...input.params, ...input.query }).filter(([name]) => !pagingNames.includes(name));
   const bound = [
-    operation.operationId, filters.toSorted(([left], [right]) => (left < right ? -1 : 1)), operation.order,
-    caller.organizationId, caller.workspaceId, caller.actingUserId, caller.view?.organizationId ?? null, caller.view?.workspaceId ?? null,
+    operation.operationId,
+    filters.toSorted(([left], [right]) => (left < right ? -1 : 1)),
+    operation.order,
+    caller.organizationId,
+    caller.workspaceId,
+    caller.actingUserId,
+    caller.view?.organizationId ?? null,
+    caller.view?.workspaceId ?? null,
   ];
   return createHash('sha256').update(JSON.stringify(bound)).digest().subarray(0, hashBytes);
 }
 
 /** The slice that a valid query asks for; every fault of a cursor is `cursor_invalid`. */
-export function readPage(operation: RegisteredOperation, query: Readonly<Record<string, unknown>>, keys: KeyList, binding: () => Buffer): PageRequest {
+export function readPage(
+  operation: RegisteredOperation,
+  query: Readonly<Record<string, unknown>>,
+  keys: KeyList,
+  binding: () => Buffer,
+): PageRequest {
   const limit = typeof query['limit'] === 'number' ? query['limit'] : 50;
   const offset = typeof query['offset'] === 'number' ? query['offset'] : null;
   const cursor = query['cursor'];

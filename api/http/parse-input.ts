@@ -45,7 +45,8 @@ export function inputParser(operation: RegisteredOperation): InputParser {
     ];
     const parsed = checkBody ? parseBody(request, checkBody) : { value: undefined, violations: [] };
 
-    if (violations.length > 0 || parsed.violations.length > 0) throw fail('validation_failed', { errors: [...violations, ...parsed.violations] });
+    if (violations.length > 0 || parsed.violations.length > 0)
+      throw fail('validation_failed', { errors: [...violations, ...parsed.violations] });
     return {
       params,
       query: given.values,
@@ -70,7 +71,13 @@ function parseBody(request: FastifyRequest, validator: Validator): { value: unkn
 function checkTexts(source: 'path', params: Record<string, unknown>, validator: Validator): readonly Violation[] {
   const bad = Object.entries(params).filter(([, text]) => typeof text === 'string' && isForbiddenText(text));
   if (bad.length === 0) return validator.check(params, true);
-  return bad.map(([name]): Violation => ({ in: source, pointer: null, name, rule: 'invalid_text', message: 'holds U+0000 or half a surrogate pair' }));
+  return bad.map(([name]): Violation => ({
+    in: source,
+    pointer: null,
+    name,
+    rule: 'invalid_text',
+    message: 'holds U+0000 or half a surrogate pair',
+  }));
 }
 
 /** A parameter that could not be read is missing for the schema too; one fault is told once. */
@@ -81,7 +88,9 @@ function missedBy(known: readonly Violation[], found: readonly Violation[]): Vio
 
 function rangeViolations({ from, to }: Readonly<Record<string, unknown>>): Violation[] {
   if (typeof from !== 'string' || typeof to !== 'string' || Date.parse(from) <= Date.parse(to)) return [];
-  return Number.isNaN(Date.parse(from)) || Number.isNaN(Date.parse(to)) ? [] : [{ in: 'query', pointer: null, name: 'from', rule: 'range', message: 'must not be later than to' }];
+  return Number.isNaN(Date.parse(from)) || Number.isNaN(Date.parse(to))
+    ? []
+    : [{ in: 'query', pointer: null, name: 'from', rule: 'range', message: 'must not be later than to' }];
 }
 
 function headerValues(request: FastifyRequest, schema: TObject): Record<string, unknown> {

@@ -1,7 +1,18 @@
 /** Names of the rate-limit policies, as they stand in RateLimit headers and in `context.violated_policies`. */
 export const limitPolicies = [
-  'principal', 'workspace', 'anonymous', 'login_pair', 'login_account', 'login_ip', 'mfa', 'mail_account', 'mail_ip', 'refresh',
-  'oauth_token', 'oauth_register', 'ingress',
+  'principal',
+  'workspace',
+  'anonymous',
+  'login_pair',
+  'login_account',
+  'login_ip',
+  'mfa',
+  'mail_account',
+  'mail_ip',
+  'refresh',
+  'oauth_token',
+  'oauth_register',
+  'ingress',
 ] as const;
 export type LimitPolicy = (typeof limitPolicies)[number];
 

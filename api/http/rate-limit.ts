@@ -39,7 +39,11 @@ const redisTimeoutMs = 50;
 const loginBlock = { firstS: 60, longestS: 900, rememberS: 3_600 } as const;
 
 /** Opens a connection of its own, so that a slow Redis costs a request 50 ms and never a queue. */
-export function createLimits(options: { redis: Redis; prefix: string; quotas?: Readonly<Partial<Record<LimitPolicy, Quota | null>>> }): Limits {
+export function createLimits(options: {
+  redis: Redis;
+  prefix: string;
+  quotas?: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
+}): Limits {
   const client = options.redis.duplicate({ commandTimeout: redisTimeoutMs, enableOfflineQueue: false, maxRetriesPerRequest: 0 });
   // Every command answers through its own promise; without a listener ioredis prints connection errors.
   client.on('error', () => undefined);

@@ -33,7 +33,13 @@ function inlineScript(text: string): string {
 function policyFor(scripts: readonly string[]): string {
   const hashes = scripts.map((script) => `'sha256-${createHash('sha256').update(script).digest('base64')}'`);
   return [
-    `default-src 'none'`, `script-src ${hashes.join(' ')}`, `style-src 'unsafe-inline'`, 'img-src data:', 'worker-src blob:', `base-uri 'none'`,
-    `form-action 'none'`, `frame-ancestors 'none'`,
+    `default-src 'none'`,
+    `script-src ${hashes.join(' ')}`,
+    `style-src 'unsafe-inline'`,
+    'img-src data:',
+    'worker-src blob:',
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
   ].join('; ');
 }

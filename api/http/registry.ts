@@ -58,4 +58,3 @@ function idOfView(operation: RegisteredOperation): string | null {
 function repeated(values: readonly string[]): string[] {
   return [...new Set(values.filter((value, index) => values.indexOf(value) !== index))];
 }
-

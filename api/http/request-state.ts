@@ -32,7 +32,14 @@ export function correlationId(proxies: TrustedProxies, request: IncomingMessage)
 
 export function openState(request: FastifyRequest, proxies: TrustedProxies): RequestState {
   const address = proxies.addressOf(request.raw);
-  const state: RequestState = { startedAt: performance.now(), address, limitAddress: limitAddressOf(address), operation: null, caller: null, headers: {} };
+  const state: RequestState = {
+    startedAt: performance.now(),
+    address,
+    limitAddress: limitAddressOf(address),
+    operation: null,
+    caller: null,
+    headers: {},
+  };
   request.state = state;
   return state;
 }

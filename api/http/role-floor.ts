@@ -23,12 +23,16 @@ export function checkFloor(operation: RegisteredOperation, caller: Caller, publi
   }
   checkScopes(operation, caller, publicUrl);
   if (operation.notDelegable && caller.actingUserId !== null) {
-    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: 'this operation can\'t be done as another user' });
+    throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "this operation can't be done as another user" });
   }
 }
 
 /** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed. */
-export function challengeOf(publicUrl: string, operation: RegisteredOperation | null, error: 'invalid_token' | 'insufficient_scope' | null): string {
+export function challengeOf(
+  publicUrl: string,
+  operation: RegisteredOperation | null,
+  error: 'invalid_token' | 'insufficient_scope' | null,
+): string {
   const scope = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
   const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`];
 

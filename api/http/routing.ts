@@ -23,7 +23,8 @@ export interface PathTable {
 export function pathTable(areas: readonly Area[]): PathTable {
   const live = liveOperations(areas).map(toTemplate);
   const specified = specifiedOperations(areas).map(toTemplate);
-  const matching = (templates: readonly Template[], path: string) => templates.filter((template) => isMatch(template, path.split('/'))).map(({ operation }) => operation);
+  const matching = (templates: readonly Template[], path: string) =>
+    templates.filter((template) => isMatch(template, path.split('/'))).map(({ operation }) => operation);
 
   return {
     methodsAt: (path) => [...new Set(matching(live, path).flatMap((operation) => methodsOf(operation)))].toSorted(),
@@ -42,12 +43,16 @@ export function answerUnrouted(deps: AppDeps, table: PathTable) {
     const allow = [...live, 'OPTIONS'].join(', ');
     const { headers } = request;
     const asked = headers['access-control-request-method'];
-    const target = table.operationsAt(path).find((operation) => operation.method === (asked ?? request.method)) ?? table.operationsAt(path)[0] ?? null;
+    const target =
+      table.operationsAt(path).find((operation) => operation.method === (asked ?? request.method)) ?? table.operationsAt(path)[0] ?? null;
     Object.assign(stateOf(request).headers, corsHeaders(target, headers.origin, deps.env.corsOrigins));
 
     if (request.method !== 'OPTIONS') throw fail('method_not_allowed', { headers: { allow } });
     const isPreflight = asked !== undefined && stateOf(request).headers['access-control-allow-origin'] !== undefined;
-    reply.code(204).headers({ allow, ...(isPreflight ? preflightHeaders(live.join(', ')) : {}) }).send();
+    reply
+      .code(204)
+      .headers({ allow, ...(isPreflight ? preflightHeaders(live.join(', ')) : {}) })
+      .send();
   };
 }
 
@@ -56,7 +61,10 @@ function toTemplate(operation: RegisteredOperation): Template {
 }
 
 function isMatch({ segments }: Template, given: readonly string[]): boolean {
-  return segments.length === given.length && segments.every((segment, index) => (segment.startsWith('{') ? given[index] !== '' : segment === given[index]));
+  return (
+    segments.length === given.length &&
+    segments.every((segment, index) => (segment.startsWith('{') ? given[index] !== '' : segment === given[index]))
+  );
 }
 
 /** The path without query, with the escapes undone that the router undoes too. The router has refused bad ones already. */

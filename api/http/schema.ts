@@ -3,35 +3,70 @@ import Type, { type Static, type TSchema, type TUnsafe } from 'typebox';
 // A schema with `$id` is a component: nest it by value, the document builder lifts it to `$ref`.
 
 export type IdKind =
-  | 'Organization' | 'Workspace' | 'User' | 'Session' | 'ServiceKey' | 'Agent' | 'AgentRevision' | 'Persona' | 'Tool' | 'Toolkit' | 'Skill'
-  | 'Run' | 'Conversation' | 'Message' | 'ToolCall' | 'Approval' | 'Trigger' | 'Evaluation' | 'RepoBinding' | 'Attachment' | 'Deprecation' | 'Other';
+  | 'Organization'
+  | 'Workspace'
+  | 'User'
+  | 'Session'
+  | 'ServiceKey'
+  | 'Agent'
+  | 'AgentRevision'
+  | 'Persona'
+  | 'Tool'
+  | 'Toolkit'
+  | 'Skill'
+  | 'Run'
+  | 'Conversation'
+  | 'Message'
+  | 'ToolCall'
+  | 'Approval'
+  | 'Trigger'
+  | 'Evaluation'
+  | 'RepoBinding'
+  | 'Attachment'
+  | 'Deprecation'
+  | 'Other';
 
 /** An id in a schema, marked with the kind of row it names; every id in every schema is written so. */
 export function idOf(kind: IdKind, description?: string) {
-  return Type.String({ format: 'uuid', 'x-id-of': kind, ...(description ? { description } : {}) });
+  return Type.String({ 'format': 'uuid', 'x-id-of': kind, ...(description ? { description } : {}) });
 }
 
 /** A closed object; `$id` makes it a component of the document. */
-export function closed<const P extends Parameters<typeof Type.Object>[0]>(properties: P, options: { $id?: string; description?: string } = {}) {
+export function closed<const P extends Parameters<typeof Type.Object>[0]>(
+  properties: P,
+  options: { $id?: string; description?: string } = {},
+) {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
 /** Nullable form of a schema: a type array for scalars, arrays and inline objects, `oneOf` with null for components and enums. */
 export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   const bare: Record<string, unknown> = schema as unknown as Record<string, unknown>; // TypeBox schemas are plain JSON Schema objects
-  if (typeof bare['$id'] === 'string' || typeof bare['type'] !== 'string') return Type.Unsafe<Static<S> | null>({ oneOf: [schema, { type: 'null' }] });
-  if (Array.isArray(bare['enum'])) return Type.Unsafe<Static<S> | null>({ ...bare, type: [bare['type'], 'null'], enum: [...bare['enum'], null] });
+  if (typeof bare['$id'] === 'string' || typeof bare['type'] !== 'string')
+    return Type.Unsafe<Static<S> | null>({ oneOf: [schema, { type: 'null' }] });
+  if (Array.isArray(bare['enum']))
+    return Type.Unsafe<Static<S> | null>({ ...bare, type: [bare['type'], 'null'], enum: [...bare['enum'], null] });
   return Type.Unsafe<Static<S> | null>({ ...bare, type: [bare['type'], 'null'] });
 }
 
 /** A closed set of strings. `extensible` marks a set of ours that may grow. */
-export function oneOf<const V extends readonly string[]>(values: V, options: { extensible?: boolean; description?: string; default?: V[number] } = {}) {
+export function oneOf<const V extends readonly string[]>(
+  values: V,
+  options: { extensible?: boolean; description?: string; default?: V[number] } = {},
+) {
   const { extensible, ...rest } = options;
-  return Type.Unsafe<V[number]>({ type: 'string', ...(extensible ? { 'x-extensible-enum': values, maxLength: 60 } : { enum: values }), ...rest });
+  return Type.Unsafe<V[number]>({
+    type: 'string',
+    ...(extensible ? { 'x-extensible-enum': values, 'maxLength': 60 } : { enum: values }),
+    ...rest,
+  });
 }
 
 /** Arrays are bounded; 200 unless a note says otherwise. */
-export function listOf<S extends TSchema>(items: S, options: { maxItems?: number; minItems?: number; uniqueItems?: boolean; description?: string; default?: Static<S>[] } = {}) {
+export function listOf<S extends TSchema>(
+  items: S,
+  options: { maxItems?: number; minItems?: number; uniqueItems?: boolean; description?: string; default?: Static<S>[] } = {},
+) {
   return Type.Array(items, { maxItems: 200, ...options });
 }
 
@@ -43,7 +78,10 @@ export function integer(options: { minimum?: number; maximum?: number; default?:
 }
 
 /** A bounded string. */
-export function text(maxLength: number, options: { minLength?: number; pattern?: string; description?: string; default?: string; format?: string } = {}) {
+export function text(
+  maxLength: number,
+  options: { minLength?: number; pattern?: string; description?: string; default?: string; format?: string } = {},
+) {
   return Type.String({ maxLength, ...options });
 }
 
@@ -58,4 +96,4 @@ export const Timestamp = Type.String({ format: 'date-time' });
 export const Decimal = Type.String({ maxLength: 40, format: 'decimal' });
 
 /** An open object of at most 64 KiB serialized, depth 32, 1,000 keys an object; the bounds are checked by our validator. */
-export const FreeObject = Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, 'x-free-object': true });
+export const FreeObject = Type.Unsafe<Record<string, unknown>>({ 'type': 'object', 'additionalProperties': true, 'x-free-object': true });

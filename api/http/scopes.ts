@@ -46,5 +46,10 @@ export function credentialsOf(operation: RegisteredOperation): readonly Credenti
 
 /** Whether the floor is a role, so that a platform credential is demanded. */
 export function isRoleAccess<O extends Pick<RegisteredOperation, 'access'>>(operation: O): operation is O & { readonly access: Role } {
-  return operation.access !== 'none' && operation.access !== 'ingress' && operation.access !== 'oauth-client' && operation.access !== 'registration-token';
+  return (
+    operation.access !== 'none' &&
+    operation.access !== 'ingress' &&
+    operation.access !== 'oauth-client' &&
+    operation.access !== 'registration-token'
+  );
 }

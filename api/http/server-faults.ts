@@ -30,7 +30,9 @@ export function answerServerFaults(server: Server, publicUrl: string): void {
 
 function refuse(socket: Duplex, publicUrl: string, failure: Failure): void {
   const { head, body } = envelopeOf(publicUrl, failure);
-  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  const lines = Object.entries(head)
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('');
   socket.end(`HTTP/1.1 400 Bad Request\r\n${lines}\r\n${body}`);
 }
 

@@ -52,7 +52,7 @@ export function validatorFor(schema: TSchema, source: ViolationSource): Validato
 
       exhaustive ??= all.compile(forRequests(schema));
       exhaustive(value);
-      return toViolations(source, exhaustive.errors?.length ? exhaustive.errors : quick.errors ?? []);
+      return toViolations(source, exhaustive.errors?.length ? exhaustive.errors : (quick.errors ?? []));
     },
   };
 }

@@ -19,7 +19,8 @@ function toViolation(source: ViolationSource, error: ErrorObject): Violation {
   const pointer = pointerOf(error);
   const rule = ruleOf(source, error);
   const params = paramsOf(error);
-  const place = source === 'body' || source === 'form' ? { pointer, name: null } : { pointer: null, name: pointer.slice(1).split('/')[0] ?? null };
+  const place =
+    source === 'body' || source === 'form' ? { pointer, name: null } : { pointer: null, name: pointer.slice(1).split('/')[0] ?? null };
   return { in: source, ...place, rule, message: messageOf(rule, error), ...(params ? { params } : {}) };
 }
 
@@ -29,7 +30,8 @@ function ruleOf(source: ViolationSource, error: ErrorObject): string {
 }
 
 function pointerOf({ keyword, instancePath, params }: ErrorObject): string {
-  const inner: unknown = keyword === 'required' ? params['missingProperty'] : params['additionalProperty'] ?? params['unevaluatedProperty'];
+  const inner: unknown =
+    keyword === 'required' ? params['missingProperty'] : (params['additionalProperty'] ?? params['unevaluatedProperty']);
   return typeof inner === 'string' ? `${instancePath}/${escapePointer(inner).slice(0, 200)}` : instancePath;
 }
 
@@ -42,7 +44,9 @@ function messageOf(rule: string, error: ErrorObject): string {
 
 /** Limits and allowed values only: what the client sent never comes back. */
 function paramsOf({ params }: ErrorObject): Record<string, unknown> | null {
-  const kept = Object.entries(params).filter(([name]) => ['limit', 'allowedValues', 'allowedValue', 'type', 'format', 'pattern', 'multipleOf'].includes(name));
+  const kept = Object.entries(params).filter(([name]) =>
+    ['limit', 'allowedValues', 'allowedValue', 'type', 'format', 'pattern', 'multipleOf'].includes(name),
+  );
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 }
 

@@ -43,4 +43,3 @@ export const MessageFilters = closed({
   include_discarded: Type.Optional(Type.Boolean({ default: false })),
   message_id: Type.Optional(idOf('Message')),
 });
-

@@ -37,7 +37,9 @@ export const RunCreate = closed(
     input: RunInput,
     session_key: Type.Optional(nullable(SessionKey)),
     subject: Type.Optional(nullable(SubjectInput)),
-    on_busy: Type.Optional(oneOf(['enqueue', 'reject'], { default: 'enqueue', description: 'When the conversation has an active run: wait in line, or refuse' })),
+    on_busy: Type.Optional(
+      oneOf(['enqueue', 'reject'], { default: 'enqueue', description: 'When the conversation has an active run: wait in line, or refuse' }),
+    ),
     mode: Type.Optional(oneOf(['async', 'wait'], { default: 'async' })),
     wait_timeout_s: Type.Optional(integer({ minimum: 1, maximum: 60, default: 60 })),
     limits: Type.Optional(RunLimitsInput),
@@ -48,7 +50,12 @@ export const RunCreate = closed(
 
 export const RunCancel = closed(
   {
-    policy: Type.Optional(oneOf(['interrupt', 'rollback'], { default: 'interrupt', description: 'interrupt keeps what was said, rollback discards the turn with its input' })),
+    policy: Type.Optional(
+      oneOf(['interrupt', 'rollback'], {
+        default: 'interrupt',
+        description: 'interrupt keeps what was said, rollback discards the turn with its input',
+      }),
+    ),
     reason: Type.Optional(nullable(text(500, { minLength: 1 }))),
   },
   { $id: 'RunCancel' },
@@ -83,12 +90,22 @@ export const AttachmentRef = closed(
 );
 
 const RunInputView = closed(
-  { text: Type.Optional(InputText), json: Type.Optional(FreeObject), attachments: listOf(AttachmentRef, { maxItems: 20 }), truncated: Type.Boolean() },
+  {
+    text: Type.Optional(InputText),
+    json: Type.Optional(FreeObject),
+    attachments: listOf(AttachmentRef, { maxItems: 20 }),
+    truncated: Type.Boolean(),
+  },
   { $id: 'RunInputView', description: 'The input; lists cut texts at 500 characters' },
 );
 
 const RunOutput = closed(
-  { text: nullable(text(1_000_000)), json: nullable(FreeObject), attachments: listOf(AttachmentRef, { maxItems: 20 }), truncated: Type.Boolean() },
+  {
+    text: nullable(text(4 * 1024 * 1024)),
+    json: nullable(FreeObject),
+    attachments: listOf(AttachmentRef, { maxItems: 20 }),
+    truncated: Type.Boolean(),
+  },
   { $id: 'RunOutput', description: 'The final answer; lists cut texts at 500 characters' },
 );
 
@@ -102,7 +119,10 @@ export const UsageTotals = closed(
   { $id: 'UsageTotals', description: 'What was used and what it cost' },
 );
 
-const RunUsage = closed({ own: UsageTotals, subtree: UsageTotals }, { $id: 'RunUsage', description: 'Of the run alone, and with its descendants' });
+const RunUsage = closed(
+  { own: UsageTotals, subtree: UsageTotals },
+  { $id: 'RunUsage', description: 'Of the run alone, and with its descendants' },
+);
 
 const RunLimits = closed(
   {

@@ -36,7 +36,8 @@ export const runs = area('Runs', {
     '/runs',
     {
       summary: 'Start a run',
-      description: 'Starts a turn with an agent: 202 with the queued run, or with mode wait 200 once it has ended or waits. Runs of one session key follow each other.',
+      description:
+        'Starts a turn with an agent: 202 with the queued run, or with mode wait 200 once it has ended or waits. Runs of one session key follow each other.',
       access: 'member',
       audit: 'submit',
       idempotent: true,
@@ -79,7 +80,8 @@ export const runs = area('Runs', {
     '/runs/{run_id}/cancel',
     {
       summary: 'Cancel a run',
-      description: 'Ends a queued run at once and asks a running or waiting one to end. Repeats change nothing; a run that has ended answers 409.',
+      description:
+        'Ends a queued run at once and asks a running or waiting one to end. Repeats change nothing; a run that has ended answers 409.',
       access: 'member',
       audit: 'submit',
       idempotent: true,
@@ -102,7 +104,8 @@ export const runs = area('Runs', {
     '/runs/{run_id}/wait',
     {
       summary: 'Wait for a run',
-      description: 'Answers as soon as the run has ended or waits for somebody, else after timeout_s with the run as it is and Retry-After.',
+      description:
+        'Answers as soon as the run has ended or waits for somebody, else after timeout_s with the run as it is and Retry-After.',
       access: 'viewer',
       mcp: true,
       params: RunParams,
@@ -134,7 +137,8 @@ export const runs = area('Runs', {
       query: MessageFilters,
       view: MessageView,
     },
-    async (ctx, { params, query }) => mapPage(await listMessageRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toMessageView),
+    async (ctx, { params, query }) =>
+      mapPage(await listMessageRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toMessageView),
   ),
 
   listRunSteps: list(
@@ -150,7 +154,8 @@ export const runs = area('Runs', {
       query: StepFilters,
       view: RunStepView,
     },
-    async (ctx, { params, query }) => mapPage(await listStepRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toRunStepView),
+    async (ctx, { params, query }) =>
+      mapPage(await listStepRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toRunStepView),
   ),
 
   ...streamOperations,

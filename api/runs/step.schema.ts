@@ -5,7 +5,12 @@ import { UsageTotals } from './run.schema.ts';
 export const stepKinds = ['model', 'tool', 'sub_agent', 'system'] as const;
 
 const StepError = closed(
-  { code: text(60, { description: 'An error code, or the result code of a tool' }), message: text(1_000), retryable: Type.Boolean(), reason: nullable(text(120)) },
+  {
+    code: text(60, { description: 'An error code, or the result code of a tool' }),
+    message: text(1_000),
+    retryable: Type.Boolean(),
+    reason: nullable(text(120)),
+  },
   { $id: 'StepError' },
 );
 

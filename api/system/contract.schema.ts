@@ -32,7 +32,10 @@ export const StreamProtocolView = closed(
     heartbeat_s: integer({ minimum: 1, maximum: 600, description: 'Seconds between two signs of life' }),
     envelope: JsonSchema,
     frames: listOf(closed({ type: oneOf(frameTypes), description: text(500), schema: JsonSchema }), { maxItems: 50 }),
-    close_codes: listOf(closed({ code: integer({ minimum: 1_000, maximum: 4_999 }), name: text(60), retryable: Type.Boolean(), when: text(500) }), { maxItems: 50 }),
+    close_codes: listOf(
+      closed({ code: integer({ minimum: 1_000, maximum: 4_999 }), name: text(60), retryable: Type.Boolean(), when: text(500) }),
+      { maxItems: 50 },
+    ),
     first_frame: JsonSchema,
     resume: closed({ header: text(60), parameter: text(60) }),
   },

@@ -6,14 +6,36 @@ import { HealthView, toHealthView } from './health.schema.ts';
 const probe = { access: 'none', view: HealthView, transaction: 'none', unlimited: true } as const;
 
 export const healthOperations = {
-  getLiveness: get('/health/live', { ...probe, summary: 'Tell that the process lives', description: 'Answers as long as the event loop turns, also while draining; looks at nothing else.' },
-    async (ctx) => toHealthView(ctx.deps.health.live())),
+  getLiveness: get(
+    '/health/live',
+    {
+      ...probe,
+      summary: 'Tell that the process lives',
+      description: 'Answers as long as the event loop turns, also while draining; looks at nothing else.',
+    },
+    async (ctx) => toHealthView(ctx.deps.health.live()),
+  ),
 
-  getReadiness: get('/health/ready', { ...probe, summary: 'Tell whether the process can serve', description: 'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; 503 with the checks in the context otherwise.' },
-    async (ctx) => toHealthView(refuseUnavailable(await ctx.deps.health.ready()))),
+  getReadiness: get(
+    '/health/ready',
+    {
+      ...probe,
+      summary: 'Tell whether the process can serve',
+      description:
+        'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; 503 with the checks in the context otherwise.',
+    },
+    async (ctx) => toHealthView(refuseUnavailable(await ctx.deps.health.ready())),
+  ),
 
-  getStartup: get('/health/startup', { ...probe, summary: 'Tell whether the process has started', description: 'Turns 200 once routes, documents and migrations are in place, and stays so.' },
-    async (ctx) => toHealthView(await started(ctx))),
+  getStartup: get(
+    '/health/startup',
+    {
+      ...probe,
+      summary: 'Tell whether the process has started',
+      description: 'Turns 200 once routes, documents and migrations are in place, and stays so.',
+    },
+    async (ctx) => toHealthView(await started(ctx)),
+  ),
 };
 
 async function started(ctx: Ctx): Promise<HealthState> {
@@ -24,5 +46,9 @@ async function started(ctx: Ctx): Promise<HealthState> {
 
 function refuseUnavailable(state: HealthState): HealthState {
   if (state.status !== 'unavailable') return state;
-  throw fail('service_unavailable', { detail: 'The process can not serve now.', retryAfterS: 1, context: { checks: state.checks, draining: state.draining } });
+  throw fail('service_unavailable', {
+    detail: 'The process can not serve now.',
+    retryAfterS: 1,
+    context: { checks: state.checks, draining: state.draining },
+  });
 }

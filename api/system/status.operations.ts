@@ -14,19 +14,35 @@ type Problems = { part: string; message: string }[];
 const partTimeoutMs = 2_000;
 
 export const statusOperations = {
-  getMetrics: raw('/metrics', {
-    access: 'operator', transaction: 'none', produces: 'text/plain', ownCredential: isScrapeToken,
-    summary: 'Scrape the metrics', description: 'Numbers of this process in the Prometheus text format 0.0.4; for operators, or with the scrape token of the deployment.',
-  }, async (ctx, _input, http) => {
-    const { registry } = ctx.deps.metrics;
-    const page = await registry.metrics();
-    http.reply.header('content-type', registry.contentType).send(page);
-  }),
+  getMetrics: raw(
+    '/metrics',
+    {
+      access: 'operator',
+      transaction: 'none',
+      produces: 'text/plain',
+      ownCredential: isScrapeToken,
+      summary: 'Scrape the metrics',
+      description:
+        'Numbers of this process in the Prometheus text format 0.0.4; for operators, or with the scrape token of the deployment.',
+    },
+    async (ctx, _input, http) => {
+      const { registry } = ctx.deps.metrics;
+      const page = await registry.metrics();
+      http.reply.header('content-type', registry.contentType).send(page);
+    },
+  ),
 
-  getSystemStatus: get('/system/status', {
-    access: 'operator', transaction: 'none', view: SystemStatusView,
-    summary: 'Read the state of the deployment', description: 'Services, queues, workers, outbox and runs, read in parallel within two seconds each; always 200.',
-  }, readStatus),
+  getSystemStatus: get(
+    '/system/status',
+    {
+      access: 'operator',
+      transaction: 'none',
+      view: SystemStatusView,
+      summary: 'Read the state of the deployment',
+      description: 'Services, queues, workers, outbox and runs, read in parallel within two seconds each; always 200.',
+    },
+    readStatus,
+  ),
 };
 
 async function readStatus(ctx: Ctx): Promise<StatusView> {
@@ -49,10 +65,25 @@ async function readStatus(ctx: Ctx): Promise<StatusView> {
     generated_at: iso(deps.now()),
     version: toVersionView(deps.env.build),
     draining: deps.isDraining(),
-    postgres, redis, temporal, outbox, runs, schedules,
+    postgres,
+    redis,
+    temporal,
+    outbox,
+    runs,
+    schedules,
     last_backup: lastBackup === null ? null : { at: iso(lastBackup) },
-    queues: (queues ?? []).map((queue) => ({ name: queue.name, backlog: queue.backlog, oldest_age_s: queue.oldestAgeS, pollers: queue.pollers })),
-    workers: (workers ?? []).map((worker) => ({ identity: worker.identity, build_id: worker.buildId, queues: [...worker.queues], last_seen_at: iso(worker.lastSeenAt) })),
+    queues: (queues ?? []).map((queue) => ({
+      name: queue.name,
+      backlog: queue.backlog,
+      oldest_age_s: queue.oldestAgeS,
+      pollers: queue.pollers,
+    })),
+    workers: (workers ?? []).map((worker) => ({
+      identity: worker.identity,
+      build_id: worker.buildId,
+      queues: [...worker.queues],
+      last_seen_at: iso(worker.lastSeenAt),
+    })),
     problems,
   };
 }
@@ -60,7 +91,12 @@ async function readStatus(ctx: Ctx): Promise<StatusView> {
 async function readPostgres(ctx: Ctx): Promise<NonNullable<StatusView['postgres']>> {
   const startedAt = performance.now();
   const facts = await inUnit(ctx, (unit) => postgresFacts(unit.em));
-  return { version: facts.version, size_bytes: facts.sizeBytes, connections: facts.connections, latency_ms: Math.round(performance.now() - startedAt) };
+  return {
+    version: facts.version,
+    size_bytes: facts.sizeBytes,
+    connections: facts.connections,
+    latency_ms: Math.round(performance.now() - startedAt),
+  };
 }
 
 async function readRedis({ deps }: Ctx): Promise<NonNullable<StatusView['redis']>> {

@@ -8,4 +8,11 @@ const { getMetrics, getSystemStatus } = statusOperations;
 const { getVersion, getCapabilities } = versionOperations;
 
 /** In the order of the contract. */
-export const system = area('System', { ...healthOperations, getMetrics, getVersion, ...contractOperations, getCapabilities, getSystemStatus });
+export const system = area('System', {
+  ...healthOperations,
+  getMetrics,
+  getVersion,
+  ...contractOperations,
+  getCapabilities,
+  getSystemStatus,
+});

@@ -4,16 +4,31 @@ import { CapabilitiesView, toCapabilitiesView } from './capabilities.schema.ts';
 import { toVersionView, VersionView } from './version.schema.ts';
 
 export const versionOperations = {
-  getVersion: get('/version', {
-    access: 'viewer', scope: null, transaction: 'none', view: VersionView,
-    summary: 'Read the version', description: 'Build of this deployment, version of the contract and of the stream protocol.',
-  }, async (ctx) => toVersionView(ctx.deps.env.build)),
+  getVersion: get(
+    '/version',
+    {
+      access: 'viewer',
+      scope: null,
+      transaction: 'none',
+      view: VersionView,
+      summary: 'Read the version',
+      description: 'Build of this deployment, version of the contract and of the stream protocol.',
+    },
+    async (ctx) => toVersionView(ctx.deps.env.build),
+  ),
 
-  getCapabilities: get('/capabilities', {
-    access: 'viewer', scope: null, view: CapabilitiesView,
-    summary: 'Read what is switched on', description: 'Switches, limits and quotas of this deployment that clients must know.',
-  }, async (ctx) => {
-    const { organizationId } = ctx.tenant;
-    return toCapabilitiesView(ctx.deps.env, organizationId !== null && await isMfaRequired(ctx.em, organizationId));
-  }),
+  getCapabilities: get(
+    '/capabilities',
+    {
+      access: 'viewer',
+      scope: null,
+      view: CapabilitiesView,
+      summary: 'Read what is switched on',
+      description: 'Switches, limits and quotas of this deployment that clients must know.',
+    },
+    async (ctx) => {
+      const { organizationId } = ctx.tenant;
+      return toCapabilitiesView(ctx.deps.env, organizationId !== null && (await isMfaRequired(ctx.em, organizationId)));
+    },
+  ),
 };

@@ -1,7 +1,15 @@
 import type Type from 'typebox';
 import {
-  builtinInputSchemas, completeHttpConfig, completeWebFetchConfig, effectOfMethod, emptyInputSchema, webFetchInputSchema,
-  type BuiltinToolConfig, type HttpConfigDraft, type HttpToolConfig, type WebFetchToolConfig,
+  builtinInputSchemas,
+  completeHttpConfig,
+  completeWebFetchConfig,
+  effectOfMethod,
+  emptyInputSchema,
+  webFetchInputSchema,
+  type BuiltinToolConfig,
+  type HttpConfigDraft,
+  type HttpToolConfig,
+  type WebFetchToolConfig,
 } from '../../db/tools/tool-config.ts';
 import type { NewTool } from '../../db/tools/tools.ts';
 import { checkUrlForm, EgressRefused, type EgressPolicy } from '../../ports/egress.ts';
@@ -32,7 +40,11 @@ export async function shapeOf(body: Body, checks: ToolChecks): Promise<ToolShape
       // The body's schema has checked the config against its kind.
       const config = completeHttpConfig(body.config as unknown as HttpConfigDraft);
       await checkHttp(config, checks);
-      return { inputSchema: checkedSchema(body.input_schema ?? { ...emptyInputSchema }, checks), config: { ...config }, effect: effectOfMethod(config.method) };
+      return {
+        inputSchema: checkedSchema(body.input_schema ?? { ...emptyInputSchema }, checks),
+        config: { ...config },
+        effect: effectOfMethod(config.method),
+      };
     }
     case 'web_fetch': {
       refuseOwnSchema(body);
@@ -68,7 +80,8 @@ export function toNewTool(body: Body, shape: ToolShape): Omit<NewTool, 'scope' |
 }
 
 function refuseOwnSchema(body: Body): void {
-  if (body.input_schema !== undefined) throw invalid('/input_schema', 'unknown_field', 'The kind of the tool fixes what the model may send.');
+  if (body.input_schema !== undefined)
+    throw invalid('/input_schema', 'unknown_field', 'The kind of the tool fixes what the model may send.');
 }
 
 function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks): Record<string, unknown> {
@@ -76,7 +89,13 @@ function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks): Rec
   if (problems.length === 0) return schema;
   throw fail('validation_failed', {
     detail: 'The input schema can not be used.',
-    errors: problems.map((problem): Violation => ({ in: 'body', pointer: `/input_schema${problem.pointer}`, name: null, rule: problem.rule, message: problem.message })),
+    errors: problems.map((problem): Violation => ({
+      in: 'body',
+      pointer: `/input_schema${problem.pointer}`,
+      name: null,
+      rule: problem.rule,
+      message: problem.message,
+    })),
   });
 }
 
@@ -85,7 +104,8 @@ async function checkHttp(config: HttpToolConfig, checks: ToolChecks): Promise<vo
   if (config.method === 'GET' || config.method === 'HEAD') {
     if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
   }
-  if (config.body.mode === 'raw' && typeof config.body.template !== 'string') throw invalid('/config/body/template', 'type', 'A raw body is one template.');
+  if (config.body.mode === 'raw' && typeof config.body.template !== 'string')
+    throw invalid('/config/body/template', 'type', 'A raw body is one template.');
   if (config.body.mode === 'form' && config.body.template !== null && !isFlat(config.body.template)) {
     throw invalid('/config/body/template', 'type', 'A form is an object of templates.');
   }
@@ -126,7 +146,9 @@ function textsOf(node: unknown, pointer: string): [string, string][] {
 }
 
 function isFlat(node: unknown): boolean {
-  return typeof node === 'object' && node !== null && !Array.isArray(node) && Object.values(node).every((value) => typeof value === 'string');
+  return (
+    typeof node === 'object' && node !== null && !Array.isArray(node) && Object.values(node).every((value) => typeof value === 'string')
+  );
 }
 
 function escapePointer(name: string): string {

@@ -33,14 +33,24 @@ const HttpToolConfig = closed(
     body: Type.Optional(
       closed({
         mode: Type.Optional(oneOf(['none', 'json', 'form', 'raw'], { default: 'none' })),
-        template: Type.Optional(Type.Unsafe<unknown>({ description: 'JSON whose texts are Liquid templates, an object of templates for form, one template for raw; null sends the arguments' })),
+        template: Type.Optional(
+          Type.Unsafe<unknown>({
+            description:
+              'JSON whose texts are Liquid templates, an object of templates for form, one template for raw; null sends the arguments',
+          }),
+        ),
       }),
     ),
     auth: Type.Optional(closed({ type: oneOf(['none']) })),
     response: Type.Optional(
       closed({
         pointer: Type.Optional(nullable(text(400, { pattern: '^(/.*)?$', description: 'JSON pointer to the result within a JSON reply' }))),
-        success: Type.Optional(listOf(integer({ minimum: 100, maximum: 599 }), { maxItems: 20, description: 'Statuses that count as success; none means any 2xx' })),
+        success: Type.Optional(
+          listOf(integer({ minimum: 100, maximum: 599 }), {
+            maxItems: 20,
+            description: 'Statuses that count as success; none means any 2xx',
+          }),
+        ),
       }),
     ),
     idempotency_header: Type.Optional(nullable(HeaderName)),

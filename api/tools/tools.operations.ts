@@ -25,7 +25,8 @@ export const tools = area('Tools', {
     '/tools',
     {
       summary: 'Create a tool',
-      description: 'Creates a tool that revisions can bind by id or slug. Its kind decides the form of config and, but for http, what the model may send.',
+      description:
+        'Creates a tool that revisions can bind by id or slug. Its kind decides the form of config and, but for http, what the model may send.',
       access: 'admin',
       audit: 'create',
       idempotent: true,
@@ -35,7 +36,12 @@ export const tools = area('Tools', {
           slug: 'find_order',
           kind: 'http',
           description: 'Finds an order by its number.',
-          input_schema: { type: 'object', properties: { number: { type: 'string', maxLength: 40 } }, required: ['number'], additionalProperties: false },
+          input_schema: {
+            type: 'object',
+            properties: { number: { type: 'string', maxLength: 40 } },
+            required: ['number'],
+            additionalProperties: false,
+          },
           config: { method: 'GET', url: 'https://api.example.com/orders/{{ args.number }}' },
         },
       },

@@ -58,7 +58,10 @@ export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow>
 /** Throws 404 unless the caller sees the agent: the parent of a list. */
 export async function requireAgent(ctx: Scoped, agentId: string): Promise<void> {
   const visible = visibleTo(ctx, Agent, 'a');
-  const found = await row(ctx.em, `select a.id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [agentId, ...visible.params]);
+  const found = await row(ctx.em, `select a.id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [
+    agentId,
+    ...visible.params,
+  ]);
   if (!found) throw fail('not_found');
 }
 

@@ -45,8 +45,10 @@ export interface NewRevision {
 }
 
 /** SHA-256 of the canonical JSON (RFC 8785) of a document, hexadecimal. */
-export function hashDocument(document: RevisionDocument): string {
-  return createHash('sha256').update(canonicalize(document) ?? '').digest('hex');
+function hashDocument(document: RevisionDocument): string {
+  return createHash('sha256')
+    .update(canonicalize(document) ?? '')
+    .digest('hex');
 }
 
 /** Writes the next revision and what it refers to; never activates. The caller holds the agent's lock. */
@@ -61,17 +63,34 @@ export async function insertRevision(unit: Unit, revision: NewRevision): Promise
       where ?::uuid is null or newest.id = ?::uuid
      returning number`,
     [
-      id, agent.id, agent.organizationId, agent.workspaceId, JSON.stringify(document), hashDocument(document), revision.note, JSON.stringify(creatorOf(unit.actor)),
-      agent.id, revision.baseRevisionId, revision.baseRevisionId,
+      id,
+      agent.id,
+      agent.organizationId,
+      agent.workspaceId,
+      JSON.stringify(document),
+      hashDocument(document),
+      revision.note,
+      JSON.stringify(creatorOf(unit.actor)),
+      agent.id,
+      revision.baseRevisionId,
+      revision.baseRevisionId,
     ],
   );
-  if (!inserted) throw fail('state_conflict', { reason: 'revision_base_stale', detail: 'The agent has a newer revision than the one this was made from.' });
+  if (!inserted)
+    throw fail('state_conflict', {
+      reason: 'revision_base_stale',
+      detail: 'The agent has a newer revision than the one this was made from.',
+    });
 
   await insertRefs(unit, agent, { revisionId: id, toolIds: document.tools.map((tool) => tool.id) });
   return { id, number: inserted.number };
 }
 
-async function insertRefs(unit: Unit, agent: AgentHome, refs: { readonly revisionId: string; readonly toolIds: readonly string[] }): Promise<void> {
+async function insertRefs(
+  unit: Unit,
+  agent: AgentHome,
+  refs: { readonly revisionId: string; readonly toolIds: readonly string[] },
+): Promise<void> {
   if (refs.toolIds.length === 0) return;
   await rows(
     unit.em,
@@ -91,10 +110,15 @@ export async function setActiveRevision(unit: Unit, agentId: string, revisionId:
   return changed.length > 0;
 }
 
-const listColumns = 'v.id, v.agent_id, v.number, coalesce(v.id = a.active_revision_id, false) as is_active, v.document_hash, v.note, v.created_by, v.created_at';
+const listColumns =
+  'v.id, v.agent_id, v.number, coalesce(v.id = a.active_revision_id, false) as is_active, v.document_hash, v.note, v.created_by, v.created_at';
 
 /** One revision of an agent that the caller sees. Throws 404, also for another agent's. */
-export async function readRevision(ctx: Scoped, agentId: string, revisionId: string): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
+export async function readRevision(
+  ctx: Scoped,
+  agentId: string,
+  revisionId: string,
+): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
   const visible = visibleTo(ctx, Agent, 'a');
   const found = await row<AgentRevisionRow & { document: RevisionDocument }>(
     ctx.em,

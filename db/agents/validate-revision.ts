@@ -3,7 +3,13 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import {
-  completeBinding, completeDocument, limitDocumentBytes, type RevisionDocument, type RevisionDraft, type ToolBinding, type ToolBindingDraft,
+  completeBinding,
+  completeDocument,
+  limitDocumentBytes,
+  type RevisionDocument,
+  type RevisionDraft,
+  type ToolBinding,
+  type ToolBindingDraft,
 } from './revision-document.ts';
 
 /** What is wrong with a revision, and at which stage it matters. Pointers lie within the document. */
@@ -19,7 +25,10 @@ export interface RevisionProblem {
 /** What the validation asks of model registry and template engine. */
 export interface RevisionChecks {
   /** Null for a model that the deployment can't call; null asks for its default. `lacks` names capabilities that the needs demand. */
-  readonly model: (name: string | null, needs: { readonly hasTools: boolean; readonly reasoning: RevisionDocument['model_settings']['reasoning'] }) => ModelFacts | null;
+  readonly model: (
+    name: string | null,
+    needs: { readonly hasTools: boolean; readonly reasoning: RevisionDocument['model_settings']['reasoning'] },
+  ) => ModelFacts | null;
   /** Rejects with the parser's message. */
   readonly template: (text: string) => Promise<void>;
 }
@@ -69,7 +78,12 @@ export async function validateRevision(
     bindings.push(completeBinding(binding, target));
   }
   const document = completeDocument(draft, bindings);
-  problems.push(...modelProblems(document, checks), ...(await templateProblems(document, checks)), ...variableProblems(document), ...sizeProblems(document));
+  problems.push(
+    ...modelProblems(document, checks),
+    ...(await templateProblems(document, checks)),
+    ...variableProblems(document),
+    ...sizeProblems(document),
+  );
   return { document, problems };
 }
 
@@ -94,7 +108,11 @@ export function refuseInvalid(problems: readonly RevisionProblem[], prefix: stri
 export function refuseNotActivatable(problems: readonly RevisionProblem[]): void {
   const errors = problems.filter((problem) => problem.severity === 'error' && problem.stage !== 'run').slice(0, 50);
   if (errors.length === 0) return;
-  throw fail('state_conflict', { reason: 'revision_not_activatable', detail: 'The revision can not be activated.', context: { problems: errors } });
+  throw fail('state_conflict', {
+    reason: 'revision_not_activatable',
+    detail: 'The revision can not be activated.',
+    context: { problems: errors },
+  });
 }
 
 function readTargets(unit: Pick<Unit, 'em'>, home: RevisionHome, drafts: readonly ToolBindingDraft[]): Promise<TargetRow[]> {
@@ -120,35 +138,48 @@ function nearest(targets: readonly TargetRow[], draft: ToolBindingDraft): Target
 
 function bindingProblems(pointer: string, draft: ToolBindingDraft, target: TargetRow | undefined): RevisionProblem[] {
   if (draft.id === undefined && draft.slug === undefined) return [create(pointer, 'required', 'id or slug is demanded')];
-  if (!target) return [create(pointer, 'reference', 'The tool does not exist where the agent can use it.', { kind: 'tool', slug: draft.slug ?? null })];
+  if (!target)
+    return [
+      create(pointer, 'reference', 'The tool does not exist where the agent can use it.', { kind: 'tool', slug: draft.slug ?? null }),
+    ];
 
   const problems: RevisionProblem[] = [];
-  if (draft.approval === 'never' && target.critical) problems.push(create(`${pointer}/approval`, 'critical', 'A critical tool always asks.'));
-  if (draft.timeout_s != null && draft.timeout_s > target.timeout_s) {
-    problems.push(create(`${pointer}/timeout_s`, 'maximum', 'A binding can only lower the timeout of the tool.', { limit: target.timeout_s }));
+  if (draft.approval === 'never' && target.critical)
+    problems.push(create(`${pointer}/approval`, 'critical', 'A critical tool always asks.'));
+  if (typeof draft.timeout_s === 'number' && draft.timeout_s > target.timeout_s) {
+    problems.push(
+      create(`${pointer}/timeout_s`, 'maximum', 'A binding can only lower the timeout of the tool.', { limit: target.timeout_s }),
+    );
   }
-  if (draft.preset !== undefined && Buffer.byteLength(JSON.stringify(draft.preset)) > 8_192) problems.push(create(`${pointer}/preset`, 'maxLength', 'At most 8 KiB.'));
+  if (draft.preset !== undefined && Buffer.byteLength(JSON.stringify(draft.preset)) > 8_192)
+    problems.push(create(`${pointer}/preset`, 'maxLength', 'At most 8 KiB.'));
   if (target.input_schema.additionalProperties === false) {
     for (const name of Object.keys(draft.preset ?? {})) {
-      if (!Object.hasOwn(target.input_schema.properties ?? {}, name)) problems.push(create(`${pointer}/preset`, 'unknown_field', 'The tool has no such argument.', { field: name }));
+      if (!Object.hasOwn(target.input_schema.properties ?? {}, name))
+        problems.push(create(`${pointer}/preset`, 'unknown_field', 'The tool has no such argument.', { field: name }));
     }
   }
   if (!target.is_active) problems.push(activate(pointer, 'inactive', 'The tool is not active.', { kind: 'tool', slug: target.slug }));
-  if (target.is_quarantined) problems.push(activate(pointer, 'quarantined', 'The tool is quarantined.', { kind: 'tool', slug: target.slug }));
+  if (target.is_quarantined)
+    problems.push(activate(pointer, 'quarantined', 'The tool is quarantined.', { kind: 'tool', slug: target.slug }));
   return problems;
 }
 
 function modelProblems(document: RevisionDocument, checks: RevisionChecks): RevisionProblem[] {
   const problems: RevisionProblem[] = [];
   const needs = { hasTools: document.tools.length > 0, reasoning: document.model_settings.reasoning };
-  const named = [['/model', document.model] as const, ...document.fallback_models.map((name, index) => [`/fallback_models/${index}`, name] as const)];
+  const named = [
+    ['/model', document.model] as const,
+    ...document.fallback_models.map((name, index) => [`/fallback_models/${index}`, name] as const),
+  ];
   for (const [pointer, name] of named) {
     const facts = checks.model(name, needs);
     if (!facts) {
       problems.push(create(pointer, 'reference', 'The deployment has no such model.', { kind: 'model', slug: name }));
       continue;
     }
-    for (const capability of facts.lacks) problems.push(create(pointer, 'capability', 'The model lacks what the revision needs.', { capability }));
+    for (const capability of facts.lacks)
+      problems.push(create(pointer, 'capability', 'The model lacks what the revision needs.', { capability }));
   }
   return [...problems, ...optionProblems(document, checks.model(document.model, needs))];
 }
@@ -186,7 +217,8 @@ function variableProblems(document: RevisionDocument): RevisionProblem[] {
 function sizeProblems(document: RevisionDocument): RevisionProblem[] {
   const problems: RevisionProblem[] = [];
   if (Buffer.byteLength(JSON.stringify(document.metadata)) > 16_384) problems.push(create('/metadata', 'maxLength', 'At most 16 KiB.'));
-  if (Buffer.byteLength(JSON.stringify(document)) > limitDocumentBytes) problems.push(create('', 'maxLength', 'The document is over 256 KiB.'));
+  if (Buffer.byteLength(JSON.stringify(document)) > limitDocumentBytes)
+    problems.push(create('', 'maxLength', 'The document is over 256 KiB.'));
   return problems;
 }
 

@@ -40,7 +40,10 @@ const maxBytes = 16_384;
 const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|api_key|private|credential|code_verifier/;
 
 /** Writes one audit entry in the transaction of the change it records. */
-export async function writeAudit(unit: Unit, { action, operationId, note, ip, userAgent, outcome = 'success' }: AuditOptions): Promise<void> {
+export async function writeAudit(
+  unit: Unit,
+  { action, operationId, note, ip, userAgent, outcome = 'success' }: AuditOptions,
+): Promise<void> {
   const { actor, tenant } = unit;
   const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
 
@@ -50,9 +53,24 @@ export async function writeAudit(unit: Unit, { action, operationId, note, ip, us
        action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
      values (?, clock_timestamp(), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, ?, ?, ?, ?)`,
     [
-      newId(), organizationId, note.workspaceId ?? null, actor.kind, actor.id, actor.role, actor.actingUserId, actor.impersonationId,
-      action, note.resourceType.slice(0, 60), cut(note.resourceId, 200), cut(note.label, 200), outcome, JSON.stringify(boundedChanges(note.changes ?? {})),
-      cut(operationId, 100), unit.correlationId, ip, cut(userAgent, 400),
+      newId(),
+      organizationId,
+      note.workspaceId ?? null,
+      actor.kind,
+      actor.id,
+      actor.role,
+      actor.actingUserId,
+      actor.impersonationId,
+      action,
+      note.resourceType.slice(0, 60),
+      cut(note.resourceId, 200),
+      cut(note.label, 200),
+      outcome,
+      JSON.stringify(boundedChanges(note.changes ?? {})),
+      cut(operationId, 100),
+      unit.correlationId,
+      ip,
+      cut(userAgent, 400),
     ],
   );
 }

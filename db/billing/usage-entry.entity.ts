@@ -1,5 +1,14 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { bigintColumn, createdAtColumn, currencyColumn, decimalColumn, idColumn, timeColumn, uuidArrayColumn, uuidColumn } from '../columns.ts';
+import {
+  bigintColumn,
+  createdAtColumn,
+  currencyColumn,
+  decimalColumn,
+  idColumn,
+  timeColumn,
+  uuidArrayColumn,
+  uuidColumn,
+} from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -48,7 +57,9 @@ const schema = defineEntity({
     currency: currencyColumn(),
     estimated: p.boolean().default(false),
     unpriced: p.boolean().default(false),
-    priceIds: uuidArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
+    priceIds: uuidArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
     correlationId: uuidColumn().strictNullable(),
     createdAt: createdAtColumn(),
   },

@@ -48,7 +48,16 @@ const matches = `organization_id is not distinct from ?::uuid and workspace_id i
  * snapshot: ask again.
  */
 export function reserveKey(em: SqlEntityManager, scope: IdempotencyScope, fingerprint: Buffer): Promise<IdempotencyRow | null> {
-  const place = [scope.organizationId, scope.workspaceId, scope.principalKind, scope.principalId, scope.actingUserId, scope.method, scope.route, scope.key];
+  const place = [
+    scope.organizationId,
+    scope.workspaceId,
+    scope.principalKind,
+    scope.principalId,
+    scope.actingUserId,
+    scope.method,
+    scope.route,
+    scope.key,
+  ];
   return row<IdempotencyRow>(
     em,
     `with mine as (
@@ -103,7 +112,10 @@ export async function settleStandIn(em: SqlEntityManager, id: string, lease: str
 
 /** Gives a key free whose request left nothing to repeat. */
 export async function releaseKey(em: SqlEntityManager, id: string, lease: string): Promise<void> {
-  await row(em, `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz returning id`, [id, lease]);
+  await row(em, `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz returning id`, [
+    id,
+    lease,
+  ]);
 }
 
 /** Removes a row past its end that the sweep has not reached yet. */

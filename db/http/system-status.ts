@@ -60,6 +60,10 @@ export async function markAt(em: SqlEntityManager, name: string): Promise<string
 
 /** Whether an organization demands a second factor; false where it is unknown. */
 export async function isMfaRequired(em: SqlEntityManager, organizationId: string): Promise<boolean> {
-  const settings = await row<{ required: boolean }>(em, 'select require_mfa as required from organization_settings where organization_id = ?', [organizationId]);
+  const settings = await row<{ required: boolean }>(
+    em,
+    'select require_mfa as required from organization_settings where organization_id = ?',
+    [organizationId],
+  );
   return settings?.required ?? false;
 }

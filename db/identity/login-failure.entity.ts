@@ -11,7 +11,9 @@ const schema = defineEntity({
   indexes: [index('login_failures', 'organization', '(organization_id, at)')],
   properties: {
     id: idColumn(),
-    at: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
+    at: timeColumn()
+      .onCreate(() => new Date())
+      .defaultRaw('now()'),
     accountHash: p.blob().$type<Buffer>(),
     userId: uuidColumn().strictNullable(),
     organizationId: uuidColumn().strictNullable(),

@@ -24,7 +24,9 @@ const schema = defineEntity({
     scope: p.enum(serviceKeyScopes),
     name: p.text(),
     role: p.enum(serviceKeyRoles).default('member'),
-    scopes: textArrayColumn().defaultRaw("'{*}'").onCreate(() => ['*']),
+    scopes: textArrayColumn()
+      .defaultRaw("'{*}'")
+      .onCreate(() => ['*']),
     prefix: p.text(),
     last4: p.text().fieldName('last4'),
     keyHash: p.blob().$type<Buffer>(),

@@ -8,7 +8,7 @@ import { takeStreamToken } from './gates.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 
 /** Seconds in which a stream token must be used; it limits the opening, not the socket. */
-export const streamTokenLifeS = 60;
+const streamTokenLifeS = 60;
 
 /** Makes a token that opens one socket of one run as the caller. The run has been shown to the caller before. */
 export async function issueStreamToken(

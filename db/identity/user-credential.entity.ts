@@ -11,7 +11,9 @@ const schema = defineEntity({
     userId: uuidColumn().primary(),
     organizationId: uuidColumn().strictNullable(),
     passwordHash: p.text().strictNullable(),
-    passwordChangedAt: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
+    passwordChangedAt: timeColumn()
+      .onCreate(() => new Date())
+      .defaultRaw('now()'),
     emailVerifiedAt: timeColumn().strictNullable(),
     pendingEmail: p.text().strictNullable(),
     createdAt: createdAtColumn(),

@@ -47,7 +47,9 @@ async function requestCancel(unit: Unit, run: RunState, cancel: CancelRun): Prom
     [cancel.policy, run.id],
   );
   await requestStreamCancel(unit, [run.id]);
-  await appendFrames(unit, [stateBatch(identityOf(run), [statusFrame({ status: 'cancelling', previous: run.status, reason: cancel.reason })])]);
+  await appendFrames(unit, [
+    stateBatch(identityOf(run), [statusFrame({ status: 'cancelling', previous: run.status, reason: cancel.reason })]),
+  ]);
   const workflowId = workflowIds.run(run.id);
   await addOutbox(unit, { kind: 'workflow.cancel', workflowId }, { dedupeKey: workflowId });
 }

@@ -26,7 +26,9 @@ export const conversationColumns = 'c.id, c.active_run_id, c.queue_length, c.nex
 
 /** Locks a conversation to the end of the transaction: always the first lock of a change of a run. Null when it is not visible. */
 export function lockConversation(unit: Unit, conversationId: string): Promise<ConversationRow | null> {
-  return row<ConversationRow>(unit.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [conversationId]);
+  return row<ConversationRow>(unit.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [
+    conversationId,
+  ]);
 }
 
 /** Locks the conversation of a run; null when the run is not in the unit's tenant. */

@@ -44,55 +44,123 @@ export async function lockSession(unit: Unit, key: SessionKey): Promise<Conversa
   return conversation;
 }
 
+/** A statement with its parameters in the order of its placeholders. */
+interface Statement {
+  readonly sql: string;
+  readonly params: readonly unknown[];
+}
+
+const dayMs = 86_400_000;
+
 /** Writes conversation, run, user message and stream in one statement; foreign keys are checked at its end. */
 export async function insertRun(unit: Unit, run: NewRun): Promise<void> {
-  const conversation = run.isNewConversation ? newConversation(run) : movedConversation(run);
-  const { target, start } = run;
-  const turn = run.isFree ? run.conversation.turn_no + 1 : null;
-  const usage = JSON.stringify(run.usage);
-  const tenant = [target.organizationId, target.workspaceId];
-  const activatedAt = run.isFree ? run.at : null;
+  const conversation = run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run);
+  const stream = insertInto('run_streams', { ...placeOf(run), run_id: run.id, root_run_id: run.id });
+  const message = insertInto('messages', messageValues(run));
+  const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
 
-  await rows(
-    unit.em,
-    `with conversation as (${conversation.sql}),
-     stream as (
-       insert into run_streams (run_id, organization_id, workspace_id, root_run_id, head_seq, ended, cancel_requested, updated_at) values (?, ?, ?, ?, 0, false, false, now())
-     ), message as (
-       insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, state, attempt, created_at)
-       values (?, ?, ?, ?, ?, ?, 0, null, 'user', 'user', ?::jsonb, '{}', 'pending', 1, ?)
-     )
-     insert into runs (id, organization_id, workspace_id, agent_id, agent_revision_id, conversation_id, root_run_id, agent_slug, session_key, source, subject_kind, subject_id,
-       created_by_kind, created_by_id, created_by_acting_user_id, status, turn_no, queue_no, input, warnings, limits, usage_own, usage_subtree, steps, depth, pending_approvals,
-       on_busy, metadata, event_depth, untrusted, max_effect, active_ms, activated_at, hard_deadline_at, created_at, updated_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'queued', ?::int, ?::int, ?::jsonb, '[]', ?::jsonb, ?::jsonb, ?::jsonb, 0, 0, 0,
-       ?, ?::jsonb, 0, false, 'write', 0, ?::timestamptz, ?::timestamptz + interval '${hardDeadlineDays} days', ?, ?)`,
-    [
-      ...conversation.params,
-      run.id, ...tenant, run.id,
-      run.messageId, ...tenant, run.conversation.id, run.id, turn ?? 0, JSON.stringify(contentOf(start.input)), run.at,
-      run.id, ...tenant, target.agentId, target.revisionId, run.conversation.id, run.id, target.agentSlug, start.sessionKey, start.source,
-      start.subject?.kind ?? null, start.subject?.id ?? null, start.createdBy.kind, start.createdBy.id, start.createdBy.actingUserId,
-      turn, run.isFree ? null : run.conversation.next_queue_no, JSON.stringify(start.input), JSON.stringify(run.limits), usage, usage,
-      start.onBusy, JSON.stringify(start.metadata), activatedAt, activatedAt, run.at, run.at,
-    ],
-  );
+  await rows(unit.em, `with conversation as (${conversation.sql}), stream as (${stream.sql}), message as (${message.sql}) ${made.sql}`, [
+    ...conversation.params,
+    ...stream.params,
+    ...message.params,
+    ...made.params,
+  ]);
 }
 
-function newConversation(run: NewRun): { readonly sql: string; readonly params: readonly unknown[] } {
-  const { target, start } = run;
-  return {
-    sql: `insert into conversations (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, active_run_id, queue_length, next_queue_no, turn_no, created_at)
-          values (?, ?, ?, ?, ?, ?, null, ?, 0, 1, 1, now())`,
-    params: [run.conversation.id, target.organizationId, target.workspaceId, target.agentId, start.subject?.kind ?? null, start.subject?.id ?? null, run.id],
-  };
+/** Names and values side by side: forty positional parameters would be a trap. */
+function insertInto(table: string, values: Readonly<Record<string, unknown>>): Statement {
+  const names = Object.keys(values);
+  return { sql: `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, params: Object.values(values) };
 }
 
-function movedConversation(run: NewRun): { readonly sql: string; readonly params: readonly unknown[] } {
+function moveConversation(run: NewRun): Statement {
   if (run.isFree) {
     return { sql: 'update conversations set active_run_id = ?, turn_no = turn_no + 1 where id = ?', params: [run.id, run.conversation.id] };
   }
-  return { sql: 'update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + 1 where id = ?', params: [run.conversation.id] };
+  return {
+    sql: 'update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + 1 where id = ?',
+    params: [run.conversation.id],
+  };
+}
+
+function placeOf({ target }: NewRun) {
+  return { organization_id: target.organizationId, workspace_id: target.workspaceId };
+}
+
+function conversationValues(run: NewRun) {
+  return {
+    ...placeOf(run),
+    id: run.conversation.id,
+    agent_id: run.target.agentId,
+    subject_kind: run.start.subject?.kind ?? null,
+    subject_id: run.start.subject?.id ?? null,
+    session_key: null,
+    active_run_id: run.id,
+    queue_length: 0,
+    next_queue_no: 1,
+    turn_no: 1,
+    created_at: run.at,
+  };
+}
+
+function messageValues(run: NewRun) {
+  return {
+    ...placeOf(run),
+    id: run.messageId,
+    conversation_id: run.conversation.id,
+    run_id: run.id,
+    turn: turnOf(run) ?? 0,
+    pos: 0,
+    role: 'user',
+    origin: 'user',
+    content: JSON.stringify(contentOf(run.start.input)),
+    state: 'pending',
+    attempt: 1,
+    created_at: run.at,
+  };
+}
+
+function runValues(run: NewRun) {
+  const usage = JSON.stringify(run.usage);
+  return {
+    ...placeOf(run),
+    id: run.id,
+    agent_id: run.target.agentId,
+    agent_revision_id: run.target.revisionId,
+    agent_slug: run.target.agentSlug,
+    conversation_id: run.conversation.id,
+    root_run_id: run.id,
+    status: 'queued',
+    turn_no: turnOf(run),
+    queue_no: run.isFree ? null : run.conversation.next_queue_no,
+    limits: JSON.stringify(run.limits),
+    usage_own: usage,
+    usage_subtree: usage,
+    activated_at: run.isFree ? run.at : null,
+    hard_deadline_at: run.isFree ? new Date(run.at.getTime() + hardDeadlineDays * dayMs) : null,
+    created_at: run.at,
+    updated_at: run.at,
+  };
+}
+
+function startValues(start: StartRun) {
+  return {
+    session_key: start.sessionKey,
+    source: start.source,
+    subject_kind: start.subject?.kind ?? null,
+    subject_id: start.subject?.id ?? null,
+    created_by_kind: start.createdBy.kind,
+    created_by_id: start.createdBy.id,
+    created_by_acting_user_id: start.createdBy.actingUserId,
+    input: JSON.stringify(start.input),
+    on_busy: start.onBusy,
+    metadata: JSON.stringify(start.metadata),
+  };
+}
+
+/** The turn is given when the run becomes active. */
+function turnOf(run: NewRun): number | null {
+  return run.isFree ? run.conversation.turn_no + 1 : null;
 }
 
 function contentOf(input: RunInput): ContentBlock[] {

@@ -30,7 +30,9 @@ const schema = defineEntity({
     role: p.enum(messageRoles),
     origin: p.enum(messageOrigins),
     content: p.json<ContentBlock[]>(),
-    toolCallIds: uuidArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
+    toolCallIds: uuidArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
     toolCallId: uuidColumn().strictNullable(),
     model: p.text().strictNullable(),
     stopReason: p.enum(stopReasons).strictNullable(),

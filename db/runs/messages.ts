@@ -27,18 +27,26 @@ export interface MessageFilters {
   readonly message_id?: string;
 }
 
-const columns = 'm.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.content, m.tool_call_ids, m.tool_call_id, m.model, m.stop_reason, m.state, m.created_at';
+const columns =
+  'm.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.content, m.tool_call_ids, m.tool_call_id, m.model, m.stop_reason, m.state, m.created_at';
 
 /**
  * Messages of a run that the caller has been shown, oldest first. Scope conversation adds the turns before it; of those only what was
  * committed or, when asked for, discarded.
  */
-export function listMessageRows(unit: Pick<Unit, 'em'>, run: { readonly id: string; readonly workspace_id: string }, filters: MessageFilters, page: PageRequest): Promise<Page<MessageRow>> {
+export function listMessageRows(
+  unit: Pick<Unit, 'em'>,
+  run: { readonly id: string; readonly workspace_id: string },
+  filters: MessageFilters,
+  page: PageRequest,
+): Promise<Page<MessageRow>> {
   const where = ['m.workspace_id = ?'];
   const params: unknown[] = [run.workspace_id];
   if (filters.scope === 'conversation') {
     // A run in line has no turn yet: it stands behind everything committed so far.
-    where.push(`m.conversation_id = t.conversation_id and (m.run_id = t.id or (m.state <> 'pending' and m.turn > 0 and (t.turn_no is null or m.turn < t.turn_no)))`);
+    where.push(
+      `m.conversation_id = t.conversation_id and (m.run_id = t.id or (m.state <> 'pending' and m.turn > 0 and (t.turn_no is null or m.turn < t.turn_no)))`,
+    );
   } else {
     where.push('m.run_id = t.id');
   }

@@ -16,7 +16,11 @@ export function readRunRow(unit: Pick<Unit, 'em'>, runId: string): Promise<RunRo
 /** A run that the caller may see. Throws 404. */
 export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
   const visible = visibleTo(ctx, Run, 'r');
-  const found = await row<RunRow>(ctx.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${visible.sql}`, [runId, ...visible.params]);
+  const found = await row<RunRow>(
+    ctx.em,
+    `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${visible.sql}`,
+    [runId, ...visible.params],
+  );
   if (!found) throw fail('not_found');
   return found;
 }
@@ -54,7 +58,17 @@ export interface RunFilters {
   readonly to?: string;
 }
 
-const equalFilters = ['agent_id', 'status', 'waiting_on', 'session_key', 'subject_id', 'trigger_id', 'parent_run_id', 'evaluation_run_id', 'binding_id'] as const;
+const equalFilters = [
+  'agent_id',
+  'status',
+  'waiting_on',
+  'session_key',
+  'subject_id',
+  'trigger_id',
+  'parent_run_id',
+  'evaluation_run_id',
+  'binding_id',
+] as const;
 
 /** Runs that the caller may see, newest first, texts cut. Ids of other tenants match nothing. */
 export function listRunRows(ctx: Scoped, filters: RunFilters, page: PageRequest): Promise<Page<RunRow>> {

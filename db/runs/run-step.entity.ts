@@ -32,7 +32,9 @@ const schema = defineEntity({
     error: p.json<StepFault>().strictNullable(),
     retries: jsonColumn<StepRetry[]>(() => []),
     usage: p.json<UsageTotals>().strictNullable(),
-    startedAt: timeColumn().onCreate(() => new Date()).defaultRaw('now()'),
+    startedAt: timeColumn()
+      .onCreate(() => new Date())
+      .defaultRaw('now()'),
     firstTokenAt: timeColumn().strictNullable(),
     finishedAt: timeColumn().strictNullable(),
     durationMs: p.integer().strictNullable(),

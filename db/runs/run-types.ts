@@ -57,5 +57,17 @@ export interface StepRetry {
 export type ContentBlock =
   | { readonly type: 'text' | 'reasoning_summary' | 'refusal'; readonly text: string }
   | { readonly type: 'json'; readonly value: unknown }
-  | { readonly type: 'citation'; readonly item_id: string | null; readonly title: string; readonly quote: string; readonly url: string | null }
-  | { readonly type: 'attachment'; readonly attachment_id: string; readonly media_type: string; readonly name: string; readonly bytes: number };
+  | {
+      readonly type: 'citation';
+      readonly item_id: string | null;
+      readonly title: string;
+      readonly quote: string;
+      readonly url: string | null;
+    }
+  | {
+      readonly type: 'attachment';
+      readonly attachment_id: string;
+      readonly media_type: string;
+      readonly name: string;
+      readonly bytes: number;
+    };

@@ -24,7 +24,11 @@ export interface StartRun {
   readonly sessionKey: string | null;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
   readonly source: RunSource;
-  readonly createdBy: { readonly kind: 'user' | 'service_key' | 'system'; readonly id: string | null; readonly actingUserId: string | null };
+  readonly createdBy: {
+    readonly kind: 'user' | 'service_key' | 'system';
+    readonly id: string | null;
+    readonly actingUserId: string | null;
+  };
   readonly onBusy: 'enqueue' | 'reject';
   readonly limits: RunLimitsDraft;
   readonly metadata: Record<string, unknown>;
@@ -48,7 +52,8 @@ export async function startRun(unit: Unit, start: StartRun): Promise<StartedRun>
   const target = await resolveStart(unit, start);
   refuseUnready(target, start);
 
-  const session = start.sessionKey === null ? null : await lockSession(unit, { ...target, subject: start.subject, sessionKey: start.sessionKey });
+  const session =
+    start.sessionKey === null ? null : await lockSession(unit, { ...target, subject: start.subject, sessionKey: start.sessionKey });
   const isFree = session === null || session.active_run_id === null;
   if (session && session.active_run_id !== null) refuseBusy(session.active_run_id, session.queue_length, start.onBusy);
 
@@ -85,10 +90,18 @@ function refuseUnready(target: StartTarget, start: StartRun): void {
 
 function refuseBusy(activeRunId: string, queueLength: number, onBusy: StartRun['onBusy']): void {
   if (onBusy === 'reject') {
-    throw fail('state_conflict', { reason: 'conversation_busy', detail: 'The conversation has an active run.', context: { active_run_id: activeRunId } });
+    throw fail('state_conflict', {
+      reason: 'conversation_busy',
+      detail: 'The conversation has an active run.',
+      context: { active_run_id: activeRunId },
+    });
   }
   if (queueLength >= limitQueue) {
-    throw fail('state_conflict', { reason: 'conversation_queue_full', detail: 'The line of the conversation is full.', context: { active_run_id: activeRunId } });
+    throw fail('state_conflict', {
+      reason: 'conversation_queue_full',
+      detail: 'The line of the conversation is full.',
+      context: { active_run_id: activeRunId },
+    });
   }
 }
 
@@ -104,32 +117,63 @@ async function announce(unit: Unit, run: NewRun): Promise<void> {
   };
   await appendFrames(unit, [stateBatch(identity, [statusFrame({ status: 'queued', previous: null, queuePosition: queuePosition(run) })])]);
   if (!run.isFree) return;
-  await addRunStart(unit, { id: run.id, organizationId: target.organizationId, workspaceId: target.workspaceId, agentId: target.agentId, source: start.source });
+  await addRunStart(unit, {
+    id: run.id,
+    organizationId: target.organizationId,
+    workspaceId: target.workspaceId,
+    agentId: target.agentId,
+    source: start.source,
+  });
 }
 
 function queuePosition(run: NewRun): number | null {
   return run.isFree ? null : run.conversation.queue_length + 1;
 }
 
+/** What is alike in every run that has just been made. */
+const untouched = {
+  parent_run_id: null,
+  parent_tool_call_id: null,
+  retry_of_run_id: null,
+  forked_at_message_id: null,
+  trigger_id: null,
+  evaluation_run_id: null,
+  binding_id: null,
+  persona_slug: null,
+  status: 'queued',
+  waiting_on: null,
+  waiting_until: null,
+  finish_reason: null,
+  input_cut: false,
+  has_output: false,
+  output_text: null,
+  output_json: null,
+  output_cut: false,
+  error: null,
+  warnings: [],
+  steps: 0,
+  depth: 0,
+  last_seq: 1,
+  pending_approvals: 0,
+  cancel_policy: null,
+  start_after: null,
+  started_at: null,
+  finished_at: null,
+  cancel_requested_at: null,
+} satisfies Partial<RunRow>;
+
 /** The row as a query would read it, without asking again. */
 function rowOf(run: NewRun): RunRow {
   const { target, start } = run;
   return {
+    ...untouched,
     id: run.id,
     organization_id: target.organizationId,
     workspace_id: target.workspaceId,
     agent_id: target.agentId,
     agent_revision_id: target.revisionId,
     root_run_id: run.id,
-    parent_run_id: null,
-    parent_tool_call_id: null,
-    retry_of_run_id: null,
-    forked_at_message_id: null,
-    trigger_id: null,
-    evaluation_run_id: null,
-    binding_id: null,
     agent_slug: target.agentSlug,
-    persona_slug: null,
     session_key: start.sessionKey,
     source: start.source,
     subject_kind: start.subject?.kind ?? null,
@@ -137,34 +181,14 @@ function rowOf(run: NewRun): RunRow {
     created_by_kind: start.createdBy.kind,
     created_by_id: start.createdBy.id,
     created_by_acting_user_id: start.createdBy.actingUserId,
-    status: 'queued',
-    waiting_on: null,
-    waiting_until: null,
-    finish_reason: null,
     queue_position: queuePosition(run),
     input_text: start.input.text ?? null,
     input_json: start.input.json ?? null,
-    input_cut: false,
-    has_output: false,
-    output_text: null,
-    output_json: null,
-    output_cut: false,
-    error: null,
-    warnings: [],
     limits: run.limits,
     usage_own: run.usage,
     usage_subtree: run.usage,
-    steps: 0,
-    depth: 0,
-    last_seq: 1,
-    pending_approvals: 0,
     on_busy: start.onBusy,
-    cancel_policy: null,
     metadata: start.metadata,
-    start_after: null,
-    started_at: null,
-    finished_at: null,
-    cancel_requested_at: null,
     created_at: run.at,
     updated_at: run.at,
   };

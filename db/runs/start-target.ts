@@ -67,18 +67,31 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
   const agentId = 'id' in start.agent ? start.agent.id : null;
   const agentSlug = 'slug' in start.agent ? start.agent.slug : null;
   const found = await row<TargetRow>(unit.em, targetSql, [
-    start.workspaceId, agentId, start.defaultWorkspaceId, tenant.organizationId,
-    tenant.isOperator, tenant.organizationId, tenant.hasAllWorkspaces, `{${tenant.workspaceIds.join(',')}}`,
-    agentId, agentSlug, start.revisionId,
+    start.workspaceId,
+    agentId,
+    start.defaultWorkspaceId,
+    tenant.organizationId,
+    tenant.isOperator,
+    tenant.organizationId,
+    tenant.hasAllWorkspaces,
+    `{${tenant.workspaceIds.join(',')}}`,
+    agentId,
+    agentSlug,
+    start.revisionId,
   ]);
   if (!found || found.chosen_id === null) throw workspaceRequired();
-  if (found.workspace_id === null || found.organization_id === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
+  if (found.workspace_id === null || found.organization_id === null)
+    throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
   start.admit?.(found.workspace_id);
 
   if (found.agent_id === null || found.agent_slug === null) {
-    throw invalid(agentId === null ? '/agent_slug' : '/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent', slug: agentSlug });
+    throw invalid(agentId === null ? '/agent_slug' : '/agent_id', 'reference', 'The agent does not exist in this workspace.', {
+      kind: 'agent',
+      slug: agentSlug,
+    });
   }
-  if (start.revisionId !== null && found.revision_id === null) throw invalid('/revision_id', 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
+  if (start.revisionId !== null && found.revision_id === null)
+    throw invalid('/revision_id', 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
   if (found.revision_id === null || found.limits === null || found.variables === null) throw agentInactive();
   return {
     organizationId: found.organization_id,

@@ -38,7 +38,12 @@ const columns = `t.id, t.run_id, t.step, t.kind, t.name, t.status, t.attempt, t.
   coalesce(t.duration_ms, floor(extract(epoch from t.finished_at - t.started_at) * 1000)::int) as duration_ms, t.trace_id, t.span_id`;
 
 /** Model and tool calls of a run that the caller has been shown, oldest first. */
-export function listStepRows(unit: Pick<Unit, 'em'>, run: { readonly id: string; readonly workspace_id: string }, filters: StepFilters, page: PageRequest): Promise<Page<RunStepRow>> {
+export function listStepRows(
+  unit: Pick<Unit, 'em'>,
+  run: { readonly id: string; readonly workspace_id: string },
+  filters: StepFilters,
+  page: PageRequest,
+): Promise<Page<RunStepRow>> {
   const where = ['t.run_id = ?', 't.workspace_id = ?'];
   const params: unknown[] = [run.id, run.workspace_id];
   if (filters.kind !== undefined) {

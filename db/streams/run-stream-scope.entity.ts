@@ -16,7 +16,9 @@ const schema = defineEntity({
     batch: p.integer(),
     firstSeq: bigintColumn(),
     lastSeq: bigintColumn(),
-    openMessageIds: uuidArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
+    openMessageIds: uuidArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
   },
 });
 

@@ -5,6 +5,10 @@ import type { EgressAllowance } from './organization-settings.entity.ts';
 /** What an operator has opened for an organization; nothing for platform rows. */
 export async function readEgressAllowlist(unit: Pick<Unit, 'em'>, organizationId: string | null): Promise<readonly EgressAllowance[]> {
   if (organizationId === null) return [];
-  const settings = await row<{ egress_allowlist: EgressAllowance[] }>(unit.em, 'select egress_allowlist from organization_settings where organization_id = ?', [organizationId]);
+  const settings = await row<{ egress_allowlist: EgressAllowance[] }>(
+    unit.em,
+    'select egress_allowlist from organization_settings where organization_id = ?',
+    [organizationId],
+  );
   return settings?.egress_allowlist ?? [];
 }

@@ -67,10 +67,17 @@ export function keyIdOf(envelope: Buffer): string {
 /** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
 export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
   const [newest] = keys.keks;
-  const stored = await rows<StoredKey>(em, `select ${storedColumns} from data_keys where kek_id <> ? order by id limit ? for update`, [newest.id, limit]);
+  const stored = await rows<StoredKey>(em, `select ${storedColumns} from data_keys where kek_id <> ? order by id limit ? for update`, [
+    newest.id,
+    limit,
+  ]);
   for (const old of stored) {
     const { secret } = unwrap(keys, old);
-    await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [wrap(keys, old.id, old.organization_id, secret), newest.id, old.id]);
+    await change(em, 'update data_keys set wrapped = ?, kek_id = ? where id = ?', [
+      wrap(keys, old.id, old.organization_id, secret),
+      newest.id,
+      old.id,
+    ]);
   }
   return stored.length;
 }
@@ -81,7 +88,10 @@ async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string 
 
   const id = newId();
   await change(em, 'insert into data_keys (id, organization_id, wrapped, kek_id) values (?, ?, ?, ?) on conflict do nothing', [
-    id, organizationId, wrap(keys, id, organizationId, randomBytes(32)), keys.keks[0].id,
+    id,
+    organizationId,
+    wrap(keys, id, organizationId, randomBytes(32)),
+    keys.keks[0].id,
   ]);
   // Of two that make one at once the first commits; the other waited for it and reads it here.
   const made = await findLive(em, organizationId);
@@ -90,9 +100,11 @@ async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string 
 }
 
 async function findLive(em: SqlEntityManager, organizationId: string | null): Promise<StoredKey | null> {
-  return row<StoredKey>(em, `select ${storedColumns} from data_keys where organization_id is not distinct from ?::uuid and retired_at is null`, [
-    organizationId,
-  ]);
+  return row<StoredKey>(
+    em,
+    `select ${storedColumns} from data_keys where organization_id is not distinct from ?::uuid and retired_at is null`,
+    [organizationId],
+  );
 }
 
 function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buffer): Buffer {

@@ -22,7 +22,9 @@ const schema = defineEntity({
   properties: {
     organizationId: uuidColumn().primary(),
     requireMfa: p.boolean().default(false),
-    allowedEmailDomains: textArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
+    allowedEmailDomains: textArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
     sessionIdleDays: p.integer().default(14),
     sessionAbsoluteDays: p.integer().default(90),
     invitationDays: p.integer().default(7),

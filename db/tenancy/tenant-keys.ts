@@ -13,15 +13,49 @@ export interface TenantKey {
  * row after its stream's.
  */
 const entityTables = new Set([
-  'organization_settings', 'workspaces', 'users', 'workspace_grants', 'data_keys', 'user_credentials', 'totp_factors', 'sessions', 'refresh_tokens', 'service_keys',
-  'agents', 'agent_revisions', 'agent_refs', 'tools', 'tool_versions',
+  'organization_settings',
+  'workspaces',
+  'users',
+  'workspace_grants',
+  'data_keys',
+  'user_credentials',
+  'totp_factors',
+  'sessions',
+  'refresh_tokens',
+  'service_keys',
+  'agents',
+  'agent_revisions',
+  'agent_refs',
+  'tools',
+  'tool_versions',
 ]);
 
 const workspaceTables = [
-  'users', 'workspace_grants', 'service_keys', 'agents', 'agent_revisions', 'tools', 'tool_versions', 'conversations', 'runs', 'messages', 'run_steps',
-  'tool_calls', 'tool_outputs',
+  'users',
+  'workspace_grants',
+  'service_keys',
+  'agents',
+  'agent_revisions',
+  'tools',
+  'tool_versions',
+  'conversations',
+  'runs',
+  'messages',
+  'run_steps',
+  'tool_calls',
+  'tool_outputs',
 ];
-const organizationTables = ['organization_settings', 'workspaces', 'users', 'data_keys', 'sessions', 'service_keys', 'agents', 'tools', 'usage_entries'];
+const organizationTables = [
+  'organization_settings',
+  'workspaces',
+  'users',
+  'data_keys',
+  'sessions',
+  'service_keys',
+  'agents',
+  'tools',
+  'usage_entries',
+];
 
 /**
  * The foreign keys of the schema, for migrations and the drift test. Policies do not bind them, so a child names its parent together
@@ -31,7 +65,12 @@ const organizationTables = ['organization_settings', 'workspaces', 'users', 'dat
  */
 export const tenantKeys: readonly TenantKey[] = [
   ...organizationTables.map((table) => plain(table, 'organization_id', 'organizations')),
-  ...workspaceTables.map((table) => ({ table, columns: ['workspace_id', 'organization_id'], references: 'workspaces', referenced: ['id', 'organization_id'] })),
+  ...workspaceTables.map((table) => ({
+    table,
+    columns: ['workspace_id', 'organization_id'],
+    references: 'workspaces',
+    referenced: ['id', 'organization_id'],
+  })),
 
   plain('workspace_grants', 'user_id', 'users'),
   plain('user_credentials', 'user_id', 'users'),
@@ -82,7 +121,7 @@ export function isDeferred({ table }: TenantKey): boolean {
 export function keySql(key: TenantKey): string {
   const { table, columns, references, referenced, onDelete } = key;
   const rule = `${onDelete ? ` on delete ${onDelete}` : ''}${isDeferred(key) ? ' deferrable initially deferred' : ''}`;
-  return `alter table ${table} add constraint ${keyName(key)} foreign key (${columns.join(', ')}) references ${references} (${referenced.join(', ')})${rule}`;
+  return `alter table ${table} add constraint ${keyName(key)} foreign key (${columns.join(', ')}) references ${references}(${referenced.join(', ')})${rule}`;
 }
 
 function plain(table: string, column: string, references: string, referenced = 'id'): TenantKey {

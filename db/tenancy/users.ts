@@ -20,7 +20,19 @@ export interface UserRow {
 
 /** Select list of a UserRow over `users` under the given alias. */
 export function userColumns(alias: string): string {
-  const own = ['id', 'email', 'full_name', 'role', 'scope', 'organization_id', 'workspace_id', 'is_active', 'last_login_at', 'created_at', 'updated_at'];
+  const own = [
+    'id',
+    'email',
+    'full_name',
+    'role',
+    'scope',
+    'organization_id',
+    'workspace_id',
+    'is_active',
+    'last_login_at',
+    'created_at',
+    'updated_at',
+  ];
   const hasFactor = `exists (select from totp_factors f where f.user_id = ${alias}.id and f.confirmed_at is not null) as mfa_enabled`;
 
   return [...own.map((column) => `${alias}.${column}`), hasFactor].join(', ');

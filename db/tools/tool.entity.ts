@@ -1,7 +1,16 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
-import { createdAtColumn, idColumn, jsonColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import {
+  createdAtColumn,
+  idColumn,
+  jsonColumn,
+  textArrayColumn,
+  timeColumn,
+  updatedAtColumn,
+  uuidColumn,
+  versionColumn,
+} from '../columns.ts';
 import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -35,7 +44,9 @@ const schema = defineEntity({
     description: p.text(),
     inputSchema: p.json<Record<string, unknown>>(),
     config: jsonColumn<Record<string, unknown>>(() => ({})),
-    secretsRequired: textArrayColumn().onCreate(() => []).defaultRaw("'{}'"),
+    secretsRequired: textArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
     concurrency: p.enum(toolConcurrencies),
     effect: p.enum(toolEffects),
     critical: p.boolean().default(false),

@@ -67,7 +67,10 @@ const columns = `t.id, t.scope, t.organization_id, t.workspace_id, t.slug, t.kin
 /** One tool that the caller sees. Throws 404. */
 export async function readTool(ctx: Scoped, toolId: string): Promise<ToolRow> {
   const visible = visibleTo(ctx, Tool, 't');
-  const found = await row<ToolRow>(ctx.em, `select ${columns} from tools t where t.id = ? and t.deleted_at is null and ${visible.sql}`, [toolId, ...visible.params]);
+  const found = await row<ToolRow>(ctx.em, `select ${columns} from tools t where t.id = ? and t.deleted_at is null and ${visible.sql}`, [
+    toolId,
+    ...visible.params,
+  ]);
   if (!found) throw fail('not_found');
   return found;
 }

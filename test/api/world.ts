@@ -35,7 +35,11 @@ export async function openWorld(options: TestApiOptions = {}): Promise<World> {
         headers: { ...bearer(token), ...headers },
         ...(body === undefined ? {} : { payload: body as object }),
       });
-      return { status: reply.statusCode, headers: reply.headers as Record<string, string | undefined>, body: reply.body === '' ? null : JSON.parse(reply.body) };
+      return {
+        status: reply.statusCode,
+        headers: reply.headers as Record<string, string | undefined>,
+        body: reply.body === '' ? null : JSON.parse(reply.body),
+      };
     },
     close: () => api.close(),
   };

@@ -57,7 +57,7 @@ test('two first starts at once make one deployment, a further one repeats nothin
   expect(await works(again)).toEqual({ owner: true, operator: true, key: true });
 });
 
-test('the agent is active, has a web_fetch tool and may reach the API\'s origin, also when the port has changed', async () => {
+test("the agent is active, has a web_fetch tool and may reach the API's origin, also when the port has changed", async () => {
   const first = await start();
   const access = await start({ known: first, publicUrl: 'http://127.0.0.1:3999' });
 
@@ -66,7 +66,9 @@ test('the agent is active, has a web_fetch tool and may reach the API\'s origin,
     join agent_refs r on r.revision_id = v.id join tools t on t.id = r.target_id where a.id = ?`,
     [access.agent_id],
   );
-  const [settings] = await ask<{ egress_allowlist: unknown }>('select egress_allowlist from organization_settings where organization_id = ?', [access.organization_id]);
+  const [settings] = await ask<{ egress_allowlist: unknown }>('select egress_allowlist from organization_settings where organization_id = ?', [
+    access.organization_id,
+  ]);
 
   expect(agent).toEqual({ kind: 'web_fetch', model: 'builtin/extractive' });
   expect(access.base_url).toBe('http://127.0.0.1:3999');

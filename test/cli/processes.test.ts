@@ -43,6 +43,7 @@ const launcherSource = `
 const folders: string[] = [];
 let folder: string;
 let launcher: ChildProcess;
+let exited: Promise<unknown>;
 let output: string;
 
 beforeEach(() => {
@@ -54,9 +55,8 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
-  if (launcher.exitCode !== null || launcher.signalCode !== null) return;
   launcher.kill('SIGKILL');
-  await once(launcher, 'exit');
+  await exited;
 });
 
 afterAll(() => {
@@ -81,7 +81,7 @@ test('SIGTERM stops what lets work in, then the workers, then the services, and 
   const started = Object.values(processes());
 
   launcher.kill('SIGTERM');
-  await once(launcher, 'exit');
+  await exited;
 
   expect(orderLines().slice(-2)).toEqual(['api down', 'worker-runs down']);
   expect(output).toContain('all down');
@@ -95,7 +95,7 @@ test('a second signal does not wait for a process that does not end', async () =
   launcher.kill('SIGINT');
   await until(() => output.includes('Stopping'));
   launcher.kill('SIGINT');
-  await once(launcher, 'exit');
+  await exited;
 
   expect(orderLines()).toEqual(['worker-runs up']);
   expect(processes()).toEqual({});
@@ -103,7 +103,7 @@ test('a second signal does not wait for a process that does not end', async () =
 
 test('a process that can not start ends the start with the end of its log, and stops the others', async () => {
   await launch(withoutServices(), ['worker-runs=0', 'api=crash'], 'failed:');
-  await once(launcher, 'exit');
+  await exited;
 
   expect(output).toMatch(/failed: api ended \(exit 3\)[^]*hello from api/);
   expect(processes()).toEqual({});
@@ -125,6 +125,7 @@ async function launch(launcherEnv: NodeJS.ProcessEnv, specs: readonly string[], 
     env: launcherEnv,
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  exited = once(launcher, 'exit');
   launcher.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await until(() => output.includes(expected), 50_000);
 }

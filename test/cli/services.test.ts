@@ -19,6 +19,7 @@ const env = { ...process.env, DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS:
 let folder: string;
 let stateDir: string;
 let services: Services;
+const started: Services[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'longhaul-services-'));
@@ -27,7 +28,7 @@ beforeAll(async () => {
 }, 180_000);
 
 afterAll(async () => {
-  await services.stop();
+  for (const one of started) await one.stop();
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
 
@@ -212,14 +213,10 @@ test('a port that is set but taken is named, and nothing is left running', async
   expect(findRunningServices(options.stateDir)).toBeNull();
 });
 
-function start(folderOfState: string): Promise<Services> {
-  return startServices({
-    stateDir: folderOfState,
-    wheelsDir,
-    env,
-    log: () => {},
-    isEphemeral: true,
-  });
+async function start(folderOfState: string): Promise<Services> {
+  const one = await startServices({ stateDir: folderOfState, wheelsDir, env, log: () => {}, isEphemeral: true });
+  started.push(one);
+  return one;
 }
 
 async function query({ databaseUrl }: { databaseUrl: string }, text: string): Promise<unknown[]> {

@@ -17,7 +17,10 @@ export interface ContractOperation {
 
 /** The rows of a copy of the contract's tables, by the names of their first line. */
 export function contractTable(name: 'operations.tsv' | 'errors.tsv'): Record<string, string>[] {
-  const [head = [], ...lines] = readFileSync(join(import.meta.dirname, name), 'utf8').trimEnd().split('\n').map((line) => line.split('\t'));
+  const [head = [], ...lines] = readFileSync(join(import.meta.dirname, name), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.split('\t'));
   return lines.map((cells) => Object.fromEntries(head.map((column, index) => [column, cells[index] ?? ''])));
 }
 

@@ -30,7 +30,8 @@ test('an area of the API reaches no other area', () => {
 
 test('files keep their size: operations 250 lines, others 300, tests 500', () => {
   const tests = sourcesIn(join(root, 'test'));
-  const limitOf = (file: string) => (file.includes('/test/') ? 500 : file.includes('/migrations/') ? Infinity : file.endsWith('.operations.ts') ? 250 : 300);
+  const limitOf = (file: string) =>
+    file.includes('/test/') ? 500 : file.includes('/migrations/') ? Infinity : file.endsWith('.operations.ts') ? 250 : 300;
   const tooLong = [...files, ...tests].filter((file) => readFileSync(file, 'utf8').split('\n').length - 1 > limitOf(file));
 
   expect(tooLong.map((file) => relative(root, file))).toEqual([]);
@@ -39,7 +40,12 @@ test('files keep their size: operations 250 lines, others 300, tests 500', () =>
 test('the environment is read in env.ts files only, and nothing but the command line prints', () => {
   const faults = files.filter((file) => {
     const path = relative(root, file);
-    return !path.startsWith('cli/') && !path.startsWith('bench/') && !path.endsWith('env.ts') && /process\.env\b|\bconsole\./.test(withoutComments(readFileSync(file, 'utf8')));
+    return (
+      !path.startsWith('cli/') &&
+      !path.startsWith('bench/') &&
+      !path.endsWith('env.ts') &&
+      /process\.env\b|\bconsole\./.test(withoutComments(readFileSync(file, 'utf8')))
+    );
   });
 
   expect(faults.map((file) => relative(root, file))).toEqual([]);
@@ -63,7 +69,8 @@ function specificity(rule: ImportRule): number {
 
 function allows(rule: ImportRule, file: string, { target, isType, isOurs }: Import): boolean {
   if (isType && rule.mayAsType?.some((prefix) => target.startsWith(prefix))) return true;
-  if (isOurs) return rule.may.some((prefix) => target.startsWith(prefix)) || (rule.from.includes('*') && dirname(target).startsWith(dirname(file)));
+  if (isOurs)
+    return rule.may.some((prefix) => target.startsWith(prefix)) || (rule.from.includes('*') && dirname(target).startsWith(dirname(file)));
   if (target.startsWith('node:')) return rule.from !== 'workflows/' && rule.from !== 'workflows/contracts/';
 
   const { packages } = rule;

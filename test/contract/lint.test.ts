@@ -20,7 +20,12 @@ afterAll(() => rmSync(folder, { recursive: true }));
 test('redocly lint finds nothing', async () => {
   const report = JSON.parse(await redocly('lint', file, '--config', config, '--format', 'json'));
 
-  expect(report.problems.map((problem: { ruleId: string; message: string; location: { pointer: string }[] }) => `${problem.ruleId} ${problem.location[0]?.pointer}: ${problem.message}`)).toEqual([]);
+  expect(
+    report.problems.map(
+      (problem: { ruleId: string; message: string; location: { pointer: string }[] }) =>
+        `${problem.ruleId} ${problem.location[0]?.pointer}: ${problem.message}`,
+    ),
+  ).toEqual([]);
 });
 
 test('redocly scores it at 85 or better', async () => {
@@ -31,7 +36,9 @@ test('redocly scores it at 85 or better', async () => {
 
 test('nothing that a client relies on has gone since the committed document', async () => {
   // Accept an addition with: npm run -s openapi > test/contract/openapi.json
-  const report = JSON.parse(await redocly('diff', join(import.meta.dirname, 'openapi.json'), file, '--config', config, '--format', 'json', '--fail-on', 'none'));
+  const report = JSON.parse(
+    await redocly('diff', join(import.meta.dirname, 'openapi.json'), file, '--config', config, '--format', 'json', '--fail-on', 'none'),
+  );
 
   expect(report.changes.filter((change: { impact: string }) => change.impact === 'major')).toEqual([]);
   expect(report.summary.major).toBe(0);
@@ -45,6 +52,9 @@ test('spectral finds nothing, the OWASP rules no error', async () => {
 });
 
 async function redocly(...args: string[]): Promise<string> {
-  const { stdout } = await run(process.execPath, [redoclyCli, ...args], { maxBuffer: 50_000_000, env: { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' } });
+  const { stdout } = await run(process.execPath, [redoclyCli, ...args], {
+    maxBuffer: 50_000_000,
+    env: { PATH: process.env['PATH'], REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+  });
   return stdout;
 }

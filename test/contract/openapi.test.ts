@@ -24,12 +24,30 @@ test('it is OpenAPI 3.1.0 of contract 0.1.0, made anew each time alike', () => {
 test('it holds the live operations and no other', () => {
   const ids = operations.map((operation) => operation['operationId']);
 
-  expect(ids.toSorted()).toEqual(liveOperations(areas).map((operation) => operation.operationId).toSorted());
+  expect(ids.toSorted()).toEqual(
+    liveOperations(areas)
+      .map((operation) => operation.operationId)
+      .toSorted(),
+  );
 });
 
 test('every operation says who may call it, what it leaves behind and what it answers', () => {
   for (const operation of operations) {
-    expect(Object.keys(operation)).toEqual(expect.arrayContaining(['summary', 'description', 'tags', 'x-access', 'x-credentials', 'x-scope', 'x-audit-action', 'x-idempotency', 'x-if-match', 'security', 'responses']));
+    expect(Object.keys(operation)).toEqual(
+      expect.arrayContaining([
+        'summary',
+        'description',
+        'tags',
+        'x-access',
+        'x-credentials',
+        'x-scope',
+        'x-audit-action',
+        'x-idempotency',
+        'x-if-match',
+        'security',
+        'responses',
+      ]),
+    );
     expect(String(operation['description']).length).toBeGreaterThanOrEqual(20);
     expect(operation['tags']).toHaveLength(1);
     expect(Object.keys(asObject(operation['responses']))).toEqual(expect.arrayContaining(['422', 'default']));
@@ -40,13 +58,19 @@ test('every operation says who may call it, what it leaves behind and what it an
 test('security is empty exactly where no role is asked for', () => {
   const roles = ['viewer', 'member', 'admin', 'owner', 'operator'];
 
-  for (const operation of operations) expect([operation['operationId'], asArray(operation['security']).length > 0]).toEqual([operation['operationId'], roles.includes(String(operation['x-access']))]);
+  for (const operation of operations)
+    expect([operation['operationId'], asArray(operation['security']).length > 0]).toEqual([
+      operation['operationId'],
+      roles.includes(String(operation['x-access'])),
+    ]);
 });
 
 test('every parameter has a description, every body and reply an example', () => {
   for (const operation of operations) {
-    for (const parameter of asArray(operation['parameters'])) expect(asObject(parameter)['$ref'] ?? asObject(parameter)['description']).toEqual(expect.any(String));
-    for (const media of [...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)]) expect(media).toHaveProperty('example');
+    for (const parameter of asArray(operation['parameters']))
+      expect(asObject(parameter)['$ref'] ?? asObject(parameter)['description']).toEqual(expect.any(String));
+    for (const media of [...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)])
+      expect(media).toHaveProperty('example');
   }
 });
 
@@ -57,7 +81,8 @@ test('every example is valid against its schema', () => {
     [...mediaOf(operation['requestBody']), ...successesOf(operation).flatMap(mediaOf)].flatMap((media) => {
       const schema = JSON.parse(JSON.stringify(media['schema']).replaceAll('"#/', '"document#/'));
       return ajv.validate(schema, media['example']) ? [] : [`${String(operation['operationId'])}: ${ajv.errorsText()}`];
-    }));
+    }),
+  );
 
   expect(faults).toEqual([]);
 });
@@ -74,17 +99,32 @@ test('all 38 codes stand in the envelope', () => {
 
 test('the public document leaves out what is for operators', () => {
   const open = openApiDocument(areas, { publicUrl: 'https://longhaul.test', audience: 'public' });
-  const shown = Object.values(open.paths).flatMap((item) => Object.values(item)).map((operation) => operation['operationId']);
+  const shown = Object.values(open.paths)
+    .flatMap((item) => Object.values(item))
+    .map((operation) => operation['operationId']);
 
-  expect(shown.toSorted()).toEqual(liveOperations(areas).filter((operation) => !isForOperators(operation)).map((operation) => operation.operationId).toSorted());
+  expect(shown.toSorted()).toEqual(
+    liveOperations(areas)
+      .filter((operation) => !isForOperators(operation))
+      .map((operation) => operation.operationId)
+      .toSorted(),
+  );
   expect(JSON.stringify(open)).not.toContain('x-audience');
 });
 
 test('every schema of a request compiles under the strict validator; PATCH bodies hold no default', () => {
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, discriminator: true, useDefaults: true, formats, keywords: ['x-id-of', 'x-normal-form', 'x-free-object'] });
+  const ajv = new Ajv2020({
+    strict: true,
+    allowUnionTypes: true,
+    discriminator: true,
+    useDefaults: true,
+    formats,
+    keywords: ['x-id-of', 'x-normal-form', 'x-free-object'],
+  });
 
   for (const operation of liveOperations(areas)) {
-    for (const schema of [operation.params, querySchemaOf(operation), operation.headers, operation.body]) if (schema) expect(() => ajv.compile(forRequests(schema))).not.toThrow();
+    for (const schema of [operation.params, querySchemaOf(operation), operation.headers, operation.body])
+      if (schema) expect(() => ajv.compile(forRequests(schema))).not.toThrow();
     if (operation.method === 'PATCH') expect(JSON.stringify(operation.body)).not.toContain('"default"');
   }
 });
@@ -97,8 +137,15 @@ function boundFaults(schema: Json): string[] {
     schema['anyOf'] !== undefined && 'uses anyOf',
     types.includes('string') && !isFree && schema['maxLength'] === undefined && 'is a string without maxLength',
     types.includes('array') && schema['maxItems'] === undefined && 'is an array without maxItems',
-    types.includes('integer') && !isFree && (schema['minimum'] === undefined || schema['maximum'] === undefined) && 'is an integer without bounds',
-    types.includes('object') && schema['properties'] !== undefined && schema['additionalProperties'] === undefined && !pointerIsCondition(schema) && 'is an open object',
+    types.includes('integer') &&
+      !isFree &&
+      (schema['minimum'] === undefined || schema['maximum'] === undefined) &&
+      'is an integer without bounds',
+    types.includes('object') &&
+      schema['properties'] !== undefined &&
+      schema['additionalProperties'] === undefined &&
+      !pointerIsCondition(schema) &&
+      'is an open object',
   ].filter((fault) => fault !== false);
 }
 
@@ -113,7 +160,9 @@ function* schemasIn(node: unknown, pointer: string): Generator<[string, Json]> {
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return;
   const isCondition = /\/(if|then|else)$/.test(pointer);
   yield [pointer, isCondition ? { ...node, 'x-condition': true } : { ...node }];
-  for (const [key, child] of Object.entries(node)) if (!['example', 'examples', 'default', 'enum', 'const'].includes(key) || pointer.endsWith('/properties')) yield* schemasIn(child, `${pointer}/${key}`);
+  for (const [key, child] of Object.entries(node))
+    if (!['example', 'examples', 'default', 'enum', 'const'].includes(key) || pointer.endsWith('/properties'))
+      yield* schemasIn(child, `${pointer}/${key}`);
 }
 
 function mediaOf(holder: unknown): Json[] {
@@ -121,7 +170,9 @@ function mediaOf(holder: unknown): Json[] {
 }
 
 function successesOf(operation: Json): unknown[] {
-  return Object.entries(asObject(operation['responses'])).filter(([status]) => status.startsWith('2')).map(([, response]) => response);
+  return Object.entries(asObject(operation['responses']))
+    .filter(([status]) => status.startsWith('2'))
+    .map(([, response]) => response);
 }
 
 function asObject(value: unknown): Json {

@@ -11,12 +11,48 @@ const wanted = contractOperations();
 const live = liveOperations(areas);
 
 const mountedHere = [
-  'createRun', 'getRun', 'listRuns', 'cancelRun', 'waitForRun', 'listRunMessages', 'listRunSteps', 'streamRun', 'createStreamToken',
-  'createAgent', 'getAgent', 'listAgents', 'updateAgent', 'createAgentRevision', 'listAgentRevisions', 'getAgentRevision', 'activateAgentRevision',
-  'createTool', 'getTool', 'listTools', 'login', 'refreshTokens', 'logout', 'getMe',
-  'createServiceKey', 'listServiceKeys', 'getServiceKey', 'rotateServiceKey', 'revokeServiceKey',
-  'getLiveness', 'getReadiness', 'getStartup', 'getMetrics', 'getVersion', 'getOpenapi', 'getRedoc', 'getLlmsText', 'listErrorCodes', 'getStreamProtocol',
-  'listDeprecations', 'getCapabilities', 'getSystemStatus',
+  'createRun',
+  'getRun',
+  'listRuns',
+  'cancelRun',
+  'waitForRun',
+  'listRunMessages',
+  'listRunSteps',
+  'streamRun',
+  'createStreamToken',
+  'createAgent',
+  'getAgent',
+  'listAgents',
+  'updateAgent',
+  'createAgentRevision',
+  'listAgentRevisions',
+  'getAgentRevision',
+  'activateAgentRevision',
+  'createTool',
+  'getTool',
+  'listTools',
+  'login',
+  'refreshTokens',
+  'logout',
+  'getMe',
+  'createServiceKey',
+  'listServiceKeys',
+  'getServiceKey',
+  'rotateServiceKey',
+  'revokeServiceKey',
+  'getLiveness',
+  'getReadiness',
+  'getStartup',
+  'getMetrics',
+  'getVersion',
+  'getOpenapi',
+  'getRedoc',
+  'getLlmsText',
+  'listErrorCodes',
+  'getStreamProtocol',
+  'listDeprecations',
+  'getCapabilities',
+  'getSystemStatus',
 ];
 
 test('the contract has 282 live operations in 22 areas and one for operators', () => {
@@ -42,22 +78,37 @@ test.each(live.map((operation) => [operation.operationId, operation] as const))(
 });
 
 test('the eight specified operations are in the list as such', () => {
-  const listed = specifiedOperations(areas).map(({ method, path, operationId, access }) => ({ method, path, operation_id: operationId, access }));
-  const specified = wanted.filter((operation) => operation.area === 'Specified').map(({ method, path, operation_id, access }) => ({ method, path, operation_id, access }));
+  const listed = specifiedOperations(areas).map(({ method, path, operationId, access }) => ({
+    method,
+    path,
+    operation_id: operationId,
+    access,
+  }));
+  const specified = wanted
+    .filter((operation) => operation.area === 'Specified')
+    .map(({ method, path, operation_id, access }) => ({ method, path, operation_id, access }));
 
   expect(listed).toEqual(specified);
 });
 
 test('the areas and the operations in them stand in the order of the contract', () => {
   const order = wanted.map((operation) => operation.operation_id);
-  const positions = areas.flatMap((area) => area.operations).filter((operation) => operation.status !== 'specified').map((operation) => areaNames.findIndex((name) => name === operation.area));
+  const positions = areas
+    .flatMap((area) => area.operations)
+    .filter((operation) => operation.status !== 'specified')
+    .map((operation) => areaNames.findIndex((name) => name === operation.area));
 
   expect(positions).toEqual(positions.toSorted((left, right) => left - right));
   expect(order).toEqual(expect.arrayContaining(live.map((operation) => operation.operationId)));
 });
 
 test('the error codes are those of the contract, with status and retryability', () => {
-  const ours = Object.entries(errorCodes).map(([code, { status, retryable, when }]) => ({ code, status: String(status), retryable: retryable ? 'yes' : 'no', when }));
+  const ours = Object.entries(errorCodes).map(([code, { status, retryable, when }]) => ({
+    code,
+    status: String(status),
+    retryable: retryable ? 'yes' : 'no',
+    when,
+  }));
 
   expect(ours).toEqual(contractTable('errors.tsv'));
   expect(ours).toHaveLength(38);

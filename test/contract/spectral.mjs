@@ -17,12 +17,20 @@ const rules = {
   // Signing in can't ask for a credential; test/contract/openapi.test.ts checks that security is empty exactly where no role is asked for.
   'owasp:api2:2023-write-restricted': 'off',
   // As published it calls match() on whatever stands under `in` and breaks; the same rule for parameters only.
-  'owasp:api2:2023-no-credentials-in-url': { ...owasp.rules['owasp:api2:2023-no-credentials-in-url'], given: '$.paths[*][*].parameters[?(@ && (@.in === "query" || @.in === "path"))]' },
+  'owasp:api2:2023-no-credentials-in-url': {
+    ...owasp.rules['owasp:api2:2023-no-credentials-in-url'],
+    given: '$.paths[*][*].parameters[?(@ && (@.in === "query" || @.in === "path"))]',
+  },
   // As published it takes a schema's own property `headers` for the headers of a reply.
-  'owasp:api8:2023-define-cors-origin': { ...owasp.rules['owasp:api8:2023-define-cors-origin'], given: '$.paths[*][*].responses[*].headers' },
+  'owasp:api8:2023-define-cors-origin': {
+    ...owasp.rules['owasp:api8:2023-define-cors-origin'],
+    given: '$.paths[*][*].responses[*].headers',
+  },
 };
 
 const spectral = new Spectral();
 spectral.setRuleset(new Ruleset({ extends: [oas, owasp], rules }));
 const findings = await spectral.run(JSON.parse(readFileSync(process.argv[2], 'utf8')));
-process.stdout.write(JSON.stringify(findings.map(({ code, severity, path, message }) => ({ code, severity, path: path.join('/'), message }))));
+process.stdout.write(
+  JSON.stringify(findings.map(({ code, severity, path, message }) => ({ code, severity, path: path.join('/'), message }))),
+);

@@ -16,12 +16,25 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 test('an audit entry says who did what in the tenant, without secrets, addresses and names', async () => {
-  const note = { resourceType: 'user', resourceId: 'u1', changes: { email: { from: 'a@b.c', to: 'd@e.f' }, role: { from: 'member', to: 'admin' }, password: { to: 'hunter2' } } };
-  await transact(database.db, options(), (unit) => writeAudit(unit, { action: 'update', operationId: 'setUserRole', note, ip: '10.0.0.1', userAgent: 'x'.repeat(900) }));
+  const note = {
+    resourceType: 'user',
+    resourceId: 'u1',
+    changes: { email: { from: 'a@b.c', to: 'd@e.f' }, role: { from: 'member', to: 'admin' }, password: { to: 'hunter2' } },
+  };
+  await transact(database.db, options(), (unit) =>
+    writeAudit(unit, { action: 'update', operationId: 'setUserRole', note, ip: '10.0.0.1', userAgent: 'x'.repeat(900) }),
+  );
 
   const [entry] = await sweep(database.db, (em) => rows<Record<string, unknown>>(em, 'select * from audit_entries'));
 
-  expect(entry).toMatchObject({ organization_id: world.organizationId, actor_kind: 'system', action: 'update', outcome: 'success', operation_id: 'setUserRole', seal_no: null });
+  expect(entry).toMatchObject({
+    organization_id: world.organizationId,
+    actor_kind: 'system',
+    action: 'update',
+    outcome: 'success',
+    operation_id: 'setUserRole',
+    seal_no: null,
+  });
   expect(entry?.['changes']).toEqual({ email: { changed: true }, role: { from: 'member', to: 'admin' }, password: { changed: true } });
   expect(entry?.['user_agent']).toHaveLength(400);
 });

@@ -20,9 +20,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const bindingIn = (world: World, name = 'api_key'): Binding => ({ organizationId: world.organizationId, aad: ['secrets', world.workspaceIds[0] ?? null, name, 1] });
+const bindingIn = (world: World, name = 'api_key'): Binding => ({
+  organizationId: world.organizationId,
+  aad: ['secrets', world.workspaceIds[0] ?? null, name, 1],
+});
 const sealIn = (world: World, binding = bindingIn(world), ring: Keks = keys) => as(world, (em) => seal(em, ring, binding, secret));
-const openIn = (world: World, envelope: Buffer, binding = bindingIn(world), ring: Keks = keys) => as(world, (em) => open(em, ring, binding, envelope));
+const openIn = (world: World, envelope: Buffer, binding = bindingIn(world), ring: Keks = keys) =>
+  as(world, (em) => open(em, ring, binding, envelope));
 
 test('what was sealed opens in its place, and nothing of it is in clear', async () => {
   const envelope = await sealIn(a);

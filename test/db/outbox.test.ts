@@ -16,7 +16,11 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const inWorld = <R>(work: Parameters<typeof transact<R>>[2]) =>
-  transact(database.db, { tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() }, work);
+  transact(
+    database.db,
+    { tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() },
+    work,
+  );
 const cancel = (workflowId: string) => ({ kind: 'workflow.cancel' as const, workflowId });
 const take = (limit: number) => sweep(database.db, (em) => takeDueOutbox(em, { limit, olderThanMs: 0 }));
 
@@ -44,7 +48,9 @@ test('a message stands with its row in the tenant, and a rolled back one never w
   const loaded = await sweep(database.db, (em) => loadOutbox(em, [value ?? '']));
   const gone = await sweep(database.db, (em) => rows(em, "select from outbox where target = 'run:gone'"));
 
-  expect(loaded).toMatchObject([{ id: value, kind: 'workflow.cancel', message: cancel('run:1'), attempts: 0, organizationId: world.organizationId }]);
+  expect(loaded).toMatchObject([
+    { id: value, kind: 'workflow.cancel', message: cancel('run:1'), attempts: 0, organizationId: world.organizationId },
+  ]);
   expect(loaded[0]?.createdAt).toBeInstanceOf(Date);
   expect(gone).toEqual([]);
 });
@@ -56,7 +62,11 @@ test('a taken message is leased: nobody else gets it until the lease ends, and n
   const [first, second] = await Promise.all([take(10), take(10)]);
   await sweep(database.db, (em) => markOutboxFailed(em, id ?? '', 'unreachable'));
   const [left] = await sweep(database.db, (em) =>
-    rows<{ attempts: number; last_error: string; leased: boolean }>(em, 'select attempts, last_error, not_before > now() as leased from outbox where id = ?', [id]),
+    rows<{ attempts: number; last_error: string; leased: boolean }>(
+      em,
+      'select attempts, last_error, not_before > now() as leased from outbox where id = ?',
+      [id],
+    ),
   );
   await sweep(database.db, (em) => markOutboxSent(em, [id ?? '']));
   await sweep(database.db, (em) => change(em, "update outbox set not_before = now() - interval '1 hour'"));
@@ -69,7 +79,9 @@ test('a taken message is leased: nobody else gets it until the lease ends, and n
 
 test('a message with a time waits for it, and is not handed to the committing process', async () => {
   await clear();
-  const { outgoing } = await inWorld((unit) => addOutbox(unit, cancel('run:3'), { dedupeKey: newId(), notBefore: new Date(Date.now() + 60_000) }));
+  const { outgoing } = await inWorld((unit) =>
+    addOutbox(unit, cancel('run:3'), { dedupeKey: newId(), notBefore: new Date(Date.now() + 60_000) }),
+  );
 
   expect(outgoing.outboxIds).toEqual([]);
   expect(await take(10)).toEqual([]);

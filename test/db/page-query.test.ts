@@ -69,7 +69,14 @@ test('a page reads one row more than it shows, and the last one has no position'
   const last = await page({ limit: 2, offset: null, after: ['2'] });
   const exact = await page({ limit: 5, offset: null, after: null });
 
-  expect(first).toEqual({ items: [{ id: 4, label: 'l4' }, { id: 3, label: 'l3' }], next: ['3'], total: null });
+  expect(first).toEqual({
+    items: [
+      { id: 4, label: 'l4' },
+      { id: 3, label: 'l3' },
+    ],
+    next: ['3'],
+    total: null,
+  });
   expect(last).toMatchObject({ items: [{ id: 1 }, { id: 0 }], next: null });
   expect(exact.next).toBeNull();
 });
@@ -89,7 +96,9 @@ test('a position of another order is refused', async () => {
 });
 
 function page(request: { limit: number; offset: number | null; after: string[] | null }, where = 'true'): Promise<Page<Item>> {
-  return sweep(database.db, (em) => fetchPage<Item>(em, { select: 'i.id, i.label', from: 'items i', where, params: [], order: [byId], page: request }));
+  return sweep(database.db, (em) =>
+    fetchPage<Item>(em, { select: 'i.id, i.label', from: 'items i', where, params: [], order: [byId], page: request }),
+  );
 }
 
 async function readAll(order: readonly OrderColumn[], limit: number): Promise<number[]> {

@@ -2,17 +2,46 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EntityMetadata } from '@mikro-orm/core';
 import pg from 'pg';
 import { newId } from '../../db/ids.ts';
+import { appGrants } from '../../db/roles.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { insertRow, type RowValues, sampleRow } from './rows.ts';
 
 // Stated once more, from the design and not from the code: what a table's rows are.
 const kinds: Record<string, 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform'> = {
-  organizations: 'tenant', organization_settings: 'tenant', workspaces: 'tenant', workspace_grants: 'tenant', users: 'person', data_keys: 'open',
-  user_credentials: 'person', totp_factors: 'person', sessions: 'person', refresh_tokens: 'person', service_keys: 'tenant', login_failures: 'open',
-  signing_keys: 'platform', stream_tokens: 'tenant', audit_entries: 'append', outbox: 'open', idempotency_keys: 'open', system_marks: 'platform',
-  agents: 'scoped', agent_revisions: 'child', agent_refs: 'child', tools: 'scoped', tool_versions: 'child', conversations: 'tenant', runs: 'tenant',
-  messages: 'tenant', run_steps: 'tenant', tool_calls: 'tenant', tool_outputs: 'tenant', run_streams: 'tenant', run_stream_scopes: 'tenant',
-  run_frame_chunks: 'tenant', usage_entries: 'append', model_prices: 'platform',
+  organizations: 'tenant',
+  organization_settings: 'tenant',
+  workspaces: 'tenant',
+  workspace_grants: 'tenant',
+  users: 'person',
+  data_keys: 'open',
+  user_credentials: 'person',
+  totp_factors: 'person',
+  sessions: 'person',
+  refresh_tokens: 'person',
+  service_keys: 'tenant',
+  login_failures: 'open',
+  signing_keys: 'platform',
+  stream_tokens: 'tenant',
+  audit_entries: 'append',
+  outbox: 'open',
+  idempotency_keys: 'open',
+  system_marks: 'platform',
+  agents: 'scoped',
+  agent_revisions: 'child',
+  agent_refs: 'child',
+  tools: 'scoped',
+  tool_versions: 'child',
+  conversations: 'tenant',
+  runs: 'tenant',
+  messages: 'tenant',
+  run_steps: 'tenant',
+  tool_calls: 'tenant',
+  tool_outputs: 'tenant',
+  run_streams: 'tenant',
+  run_stream_scopes: 'tenant',
+  run_frame_chunks: 'tenant',
+  usage_entries: 'append',
+  model_prices: 'platform',
 };
 const tables = Object.keys(kinds);
 const tenantTables = tables.filter((table) => kinds[table] !== 'platform');
@@ -78,6 +107,20 @@ test('no role may pass the policies, and the app owns nothing', async () => {
   expect(rows.filter((row) => row.owns !== '0').map((row) => row.name)).toEqual(['longhaul_owner']);
 });
 
+test('the app may do on each table what roles.ts grants, and no more', async () => {
+  const commands = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
+  const { rows } = await admin.query<{ name: string; granted: string[] }>(
+    `select t as name, array(select c from unnest($2::text[]) c where has_table_privilege('longhaul_app', t, c)) as granted from unnest($1::text[]) t`,
+    [tables, commands],
+  );
+
+  for (const { name, granted } of rows) {
+    // A right on some columns is none on the table.
+    const expected = (appGrants[name] ?? 'select, insert, update, delete').replace(/, update \(.*\)/, '').split(', ');
+    expect({ name, granted }).toEqual({ name, granted: expected });
+  }
+});
+
 describe.each(tenantTables)('%s', (table) => {
   const isOrganizationWide = ['organizations', 'organization_settings', 'data_keys', 'login_failures'].includes(table);
   const seesSiblings = isOrganizationWide || kinds[table] === 'person';
@@ -106,7 +149,9 @@ describe.each(tenantTables)('%s', (table) => {
       await expectUntouched(`delete from ${table} where ${column} = $1`);
       await expectUntouched(`update ${table} set ${updatedColumn(table)} = ${updatedColumn(table)} where ${column} = $1`);
       await expect(attempt(() => app.query(`update ${table} set ${column} = $1`, [foreign.organizationId]))).rejects.toThrow(refusal);
-      await expect(attempt(() => insertRow(app, table, { ...sampleRow(metaOf(table), foreign), ...freshIds(table) }))).rejects.toThrow(refusal);
+      await expect(attempt(() => insertRow(app, table, { ...sampleRow(metaOf(table), foreign), ...freshIds(table) }))).rejects.toThrow(
+        refusal,
+      );
     });
   });
 
@@ -123,8 +168,12 @@ test('rows without an organization: people see those of platform and open tables
     await expect(attempt(() => insertRow(app, 'outbox', sampleRow(metaOf('outbox'), nowhere)))).resolves.toBeUndefined();
     await expect(attempt(() => insertRow(app, 'audit_entries', sampleRow(metaOf('audit_entries'), nowhere)))).resolves.toBeUndefined();
     await expect(attempt(() => insertRow(app, 'agents', platformAgent()))).rejects.toThrow('row-level security');
-    await expect(attempt(() => insertRow(app, 'tool_versions', sampleRow(metaOf('tool_versions'), nowhere)))).rejects.toThrow('row-level security');
-    await expect(attempt(() => insertRow(app, 'model_prices', sampleRow(metaOf('model_prices'), nowhere)))).rejects.toThrow('row-level security');
+    await expect(attempt(() => insertRow(app, 'tool_versions', sampleRow(metaOf('tool_versions'), nowhere)))).rejects.toThrow(
+      'row-level security',
+    );
+    await expect(attempt(() => insertRow(app, 'model_prices', sampleRow(metaOf('model_prices'), nowhere)))).rejects.toThrow(
+      'row-level security',
+    );
   });
 });
 
@@ -133,7 +182,8 @@ test('a platform row is seen by every tenant while it is active, and changed by 
   const idle: RowValues = { ...platformAgent(), is_active: false };
   await insertRow(admin, 'agents', active);
   await insertRow(admin, 'agents', idle);
-  const seen = async () => (await app.query<{ id: string }>('select id from agents where id = any($1)', [[active['id'], idle['id']]])).rows.map((row) => row.id);
+  const seen = async () =>
+    (await app.query<{ id: string }>('select id from agents where id = any($1)', [[active['id'], idle['id']]])).rows.map((row) => row.id);
   const change = () => app.query("update agents set name = 'changed' where id = any($1)", [[active['id'], idle['id']]]);
 
   await withSettings(tenantSettings(mine), async () => {
@@ -165,7 +215,9 @@ test.each(['usage_entries', 'audit_entries', 'agent_revisions', 'tool_versions']
 test('frames and fences are written by the gate alone, and a stream is not renumbered by the app', async () => {
   await withSettings(tenantSettings(mine), async () => {
     for (const table of ['run_frame_chunks', 'run_stream_scopes']) {
-      await expect(attempt(() => insertRow(app, table, { ...sampleRow(metaOf(table), mine), ...freshIds(table) }))).rejects.toThrow('permission denied');
+      await expect(attempt(() => insertRow(app, table, { ...sampleRow(metaOf(table), mine), ...freshIds(table) }))).rejects.toThrow(
+        'permission denied',
+      );
     }
     await expect(attempt(() => app.query('update run_streams set head_seq = 0'))).rejects.toThrow('permission denied');
     expect((await app.query('update run_streams set cancel_requested = true')).rowCount).toBe(1);
@@ -181,7 +233,13 @@ interface Settings {
 }
 
 function tenantSettings(tenant: Tenant): Settings {
-  return { org: tenant.organizationId ?? 'none', user: 'none', ws: tenant.workspaceId ? `{${tenant.workspaceId}}` : '{}', wsAll: 'off', operator: 'off' };
+  return {
+    org: tenant.organizationId ?? 'none',
+    user: 'none',
+    ws: tenant.workspaceId ? `{${tenant.workspaceId}}` : '{}',
+    wsAll: 'off',
+    operator: 'off',
+  };
 }
 
 async function withSettings(settings: Settings, work: () => Promise<void>): Promise<void> {
@@ -232,7 +290,9 @@ async function countIn(table: string, tenant: Tenant): Promise<number> {
   const column = table === 'workspaces' ? 'id' : 'workspace_id';
   const hasWorkspace = table === 'workspaces' || metaOf(table).props.some((property) => property.fieldNames[0] === 'workspace_id');
   const { rows } = await app.query<{ count: string }>(
-    hasWorkspace ? `select count(*) from ${table} where ${column} = $1` : `select least(count(*), 1) as count from ${table} where organization_id = $1`,
+    hasWorkspace
+      ? `select count(*) from ${table} where ${column} = $1`
+      : `select least(count(*), 1) as count from ${table} where organization_id = $1`,
     [hasWorkspace ? tenant.workspaceId : tenant.organizationId],
   );
   return Number(rows[0]?.count);

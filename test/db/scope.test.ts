@@ -3,7 +3,19 @@ import { AgentRevision } from '../../db/agents/agent-revision.entity.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
 import {
-  beginUnit, homeOfNewRow, nobodyTenant, organizationTenant, removeOne, see, seeForChange, sweep, systemActor, tenantOf, transact, visibleTo, workspaceOfNewRow,
+  beginUnit,
+  homeOfNewRow,
+  nobodyTenant,
+  organizationTenant,
+  removeOne,
+  see,
+  seeForChange,
+  sweep,
+  systemActor,
+  tenantOf,
+  transact,
+  visibleTo,
+  workspaceOfNewRow,
   workspaceTenant,
 } from '../../db/scope.ts';
 import { change, iso, row, rows } from '../../db/sql.ts';
@@ -25,7 +37,11 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const unitIn = (world: World) => ({ tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() });
+const unitIn = (world: World) => ({
+  tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''),
+  actor: systemActor,
+  correlationId: newId(),
+});
 const agentIds = "select id from agents where scope <> 'platform' order by id";
 
 describe('transact', () => {
@@ -87,7 +103,7 @@ describe('transact', () => {
   });
 
   test.each([
-    ['a lost connection', () => "select pg_terminate_backend(pg_backend_pid())", 'service_unavailable'],
+    ['a lost connection', () => 'select pg_terminate_backend(pg_backend_pid())', 'service_unavailable'],
     ['a statement that takes too long', () => "select set_config('statement_timeout', '20', true), pg_sleep(0)", 'service_unavailable'],
   ])('%s is 503, and the pool keeps its connections', async (_name, statement, code) => {
     const narrow = await testDatabase({ poolMax: 1 });
@@ -116,7 +132,16 @@ describe('transact', () => {
 
   test.each([
     ['a taken slug', 'already_exists', async (em: Em) => void em.create(Organization, { name: 'Twin', slug: a.organizationId })],
-    ['a missing reference', 'validation_failed', (em: Em) => change(em, 'update agents set organization_id = ?, workspace_id = null, scope = ? where id = ?', [newId(), 'organization', b.organizationAgentId])],
+    [
+      'a missing reference',
+      'validation_failed',
+      (em: Em) =>
+        change(em, 'update agents set organization_id = ?, workspace_id = null, scope = ? where id = ?', [
+          newId(),
+          'organization',
+          b.organizationAgentId,
+        ]),
+    ],
     ['a row still in use', 'state_conflict', (em: Em) => change(em, 'delete from organizations where id = ?', [b.organizationId])],
   ])('%s is %s', async (_name, code, work) => {
     await expect(sweep(database.db, async (em) => void (await work(em)))).rejects.toMatchObject({ code });
@@ -127,7 +152,11 @@ describe('beginUnit', () => {
   test('renew commits, keeps connection and tenant, and gives what is to be sent', async () => {
     const open = await beginUnit(database.db, unitIn(a));
     const { em, outgoing } = open.unit;
-    const here = () => row<{ pid: number; org: string; started: string }>(em, "select pg_backend_pid() as pid, current_setting('app.org') as org, now() as started");
+    const here = () =>
+      row<{ pid: number; org: string; started: string }>(
+        em,
+        "select pg_backend_pid() as pid, current_setting('app.org') as org, now() as started",
+      );
     const before = await here();
     outgoing.outboxIds.push('kept');
     await change(em, "update agents set name = 'Kept' where id = ?", [a.agentId]);
@@ -141,7 +170,9 @@ describe('beginUnit', () => {
     expect(kept.outboxIds).toEqual(['kept']);
     expect(after).toMatchObject({ pid: before?.pid, org: before?.org });
     expect(after?.started).not.toEqual(before?.started);
-    expect(await sweep(database.db, (sweeper) => rows(sweeper, 'select name from agents where id = ?', [a.agentId]))).toEqual([{ name: 'Kept' }]);
+    expect(await sweep(database.db, (sweeper) => rows(sweeper, 'select name from agents where id = ?', [a.agentId]))).toEqual([
+      { name: 'Kept' },
+    ]);
   });
 
   test('a fault at the commit rolls back and frees the connection', async () => {
@@ -170,28 +201,42 @@ describe('what a caller sees', () => {
     const narrowed = { ...operator, view: { organizationId: b.organizationId, workspaceId: b.workspaceIds[0] ?? null } };
 
     expect(await sees()).toEqual([a.agentId, a.organizationAgentId, common].toSorted());
-    expect(await sees(callerOf({ organizationId: a.organizationId, workspaceId: a.workspaceIds[1] ?? '' }))).toEqual([a.organizationAgentId, common].toSorted());
+    expect(await sees(callerOf({ organizationId: a.organizationId, workspaceId: a.workspaceIds[1] ?? '' }))).toEqual(
+      [a.organizationAgentId, common].toSorted(),
+    );
     expect(await sees(operator)).toEqual(expect.arrayContaining([a.agentId, b.agentId, common, idle]));
     expect(await sees(narrowed)).toEqual([b.agentId, b.organizationAgentId, common].toSorted());
   });
 
   test('a foreign id is the 404 of an unknown one, to read and to change', async () => {
     for (const id of [b.agentId, b.organizationAgentId, newId()]) {
-      await expect(asHandler(database.db, member(), (ctx) => see(ctx, Agent, id))).rejects.toMatchObject({ code: 'not_found', context: {} });
-      await expect(asHandler(database.db, member(), (ctx) => seeForChange(ctx, Agent, id))).rejects.toMatchObject({ code: 'not_found', context: {} });
+      await expect(asHandler(database.db, member(), (ctx) => see(ctx, Agent, id))).rejects.toMatchObject({
+        code: 'not_found',
+        context: {},
+      });
+      await expect(asHandler(database.db, member(), (ctx) => seeForChange(ctx, Agent, id))).rejects.toMatchObject({
+        code: 'not_found',
+        context: {},
+      });
     }
     await expect(asHandler(database.db, member(), (ctx) => see(ctx, Agent, a.agentId))).resolves.toMatchObject({ id: a.agentId });
   });
 
   test('visible and not modifiable is 403: platform and organization rows, and a rank below the floor', async () => {
     const common = await makePlatformAgent(database.db);
-    const granted = callerOf({ organizationId: a.organizationId, workspaceId: a.workspaceIds[0] ?? '', workspaces: new Map([[a.workspaceIds[0] ?? '', 'viewer' as const]]) });
+    const granted = callerOf({
+      organizationId: a.organizationId,
+      workspaceId: a.workspaceIds[0] ?? '',
+      workspaces: new Map([[a.workspaceIds[0] ?? '', 'viewer' as const]]),
+    });
     const forChange = (caller = member(), id = a.agentId) => asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, id));
 
     await expect(forChange(member(), common)).rejects.toMatchObject({ code: 'resource_forbidden' });
     await expect(forChange(member(), a.organizationAgentId)).rejects.toMatchObject({ code: 'resource_forbidden' });
     await expect(forChange(granted)).rejects.toMatchObject({ code: 'role_insufficient' });
-    await expect(forChange(callerOf({ organizationId: a.organizationId, workspaceId: null }), a.organizationAgentId)).resolves.toMatchObject({ slug: 'shared' });
+    await expect(
+      forChange(callerOf({ organizationId: a.organizationId, workspaceId: null }), a.organizationAgentId),
+    ).resolves.toMatchObject({ slug: 'shared' });
   });
 
   test('If-Match: an old version is 412 with the present one, none is 428 where it is demanded', async () => {
@@ -207,10 +252,21 @@ describe('what a caller sees', () => {
     const revisionId = newId();
     const document = {} as never; // what it holds is of no matter here
     await sweep(database.db, async (em) => {
-      em.create(AgentRevision, { id: revisionId, agentId: b.agentId, organizationId: b.organizationId, workspaceId: b.workspaceIds[0], number: 1, document, documentHash: '', createdBy: { kind: 'system', id: null } });
+      em.create(AgentRevision, {
+        id: revisionId,
+        agentId: b.agentId,
+        organizationId: b.organizationId,
+        workspaceId: b.workspaceIds[0],
+        number: 1,
+        document,
+        documentHash: '',
+        createdBy: { kind: 'system', id: null },
+      });
     });
 
-    await expect(asHandler(database.db, member(), (ctx) => see(ctx, AgentRevision, revisionId))).rejects.toMatchObject({ code: 'not_found' });
+    await expect(asHandler(database.db, member(), (ctx) => see(ctx, AgentRevision, revisionId))).rejects.toMatchObject({
+      code: 'not_found',
+    });
     await expect(asHandler(database.db, member(), (ctx) => removeOne(ctx.em, Agent, b.agentId))).rejects.toThrow('changed 0');
   });
 });
@@ -224,8 +280,15 @@ describe('where a new row goes', () => {
 
     await expect(home()).resolves.toEqual({ scope: 'workspace', organizationId: a.organizationId, workspaceId: first });
     await expect(home(owner)).resolves.toEqual({ scope: 'organization', organizationId: a.organizationId, workspaceId: null });
-    await expect(home(owner, { workspace_id: second })).resolves.toEqual({ scope: 'workspace', organizationId: a.organizationId, workspaceId: second });
-    await expect(home(member, { scope: 'organization' })).rejects.toMatchObject({ code: 'role_insufficient', context: { reason: 'scope_too_wide' } });
+    await expect(home(owner, { workspace_id: second })).resolves.toEqual({
+      scope: 'workspace',
+      organizationId: a.organizationId,
+      workspaceId: second,
+    });
+    await expect(home(member, { scope: 'organization' })).rejects.toMatchObject({
+      code: 'role_insufficient',
+      context: { reason: 'scope_too_wide' },
+    });
     await expect(home(owner, { scope: 'platform' })).rejects.toMatchObject({ context: { reason: 'scope_too_wide' } });
     await expect(home(owner, { scope: 'organization', workspace_id: first })).rejects.toMatchObject({ code: 'validation_failed' });
   });
@@ -236,7 +299,8 @@ describe('where a new row goes', () => {
     const member = callerOf({ organizationId: a.organizationId, workspaceId: a.workspaceIds[0] ?? '' });
     const place = (caller: typeof owner, id?: string) => asHandler(database.db, caller, (ctx) => workspaceOfNewRow(ctx, id));
 
-    for (const id of [b.workspaceIds[0], newId()]) await expect(place(owner, id)).rejects.toMatchObject({ errors: [{ rule: 'reference', pointer: '/workspace_id' }] });
+    for (const id of [b.workspaceIds[0], newId()])
+      await expect(place(owner, id)).rejects.toMatchObject({ errors: [{ rule: 'reference', pointer: '/workspace_id' }] });
     await expect(place(member, a.workspaceIds[1])).rejects.toMatchObject({ errors: [{ rule: 'reference' }] });
     await expect(place(owner)).rejects.toMatchObject({ errors: [{ rule: 'workspace_required' }] });
     await expect(place(ownerOfB)).resolves.toEqual({ organizationId: b.organizationId, workspaceId: b.workspaceIds[0] });
@@ -247,15 +311,22 @@ describe('where a new row goes', () => {
     const caller = callerOf({ organizationId: frozen.organizationId, workspaceId: frozen.workspaceIds[0] ?? '' });
     const set = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql, [frozen.organizationId]));
     const refused = async (reason: string) => {
-      await expect(asHandler(database.db, caller, (ctx) => homeOfNewRow(ctx, {}))).rejects.toMatchObject({ code: 'resource_frozen', context: { reason } });
-      await expect(asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, frozen.agentId))).rejects.toMatchObject({ code: 'resource_frozen' });
+      await expect(asHandler(database.db, caller, (ctx) => homeOfNewRow(ctx, {}))).rejects.toMatchObject({
+        code: 'resource_frozen',
+        context: { reason },
+      });
+      await expect(asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, frozen.agentId))).rejects.toMatchObject({
+        code: 'resource_frozen',
+      });
     };
 
     await set('update workspaces set is_active = false where organization_id = $1');
     await refused('workspace_archived');
     await set("update organizations set status = 'suspended' where id = $1");
     await refused('organization_suspended');
-    await expect(asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, frozen.agentId, { openWhenFrozen: true }))).resolves.toBeInstanceOf(Agent);
+    await expect(
+      asHandler(database.db, caller, (ctx) => seeForChange(ctx, Agent, frozen.agentId, { openWhenFrozen: true })),
+    ).resolves.toBeInstanceOf(Agent);
   });
 });
 
@@ -268,7 +339,12 @@ test('statements bind what they are given, and times go to the wire with three d
     ),
   );
 
-  expect(value).toMatchObject({ list: ['NULL', "it's", 'a"b\\c,{}'], odd: "'; drop table agents; --", has: true, n: Number.MAX_SAFE_INTEGER });
+  expect(value).toMatchObject({
+    list: ['NULL', "it's", 'a"b\\c,{}'],
+    odd: "'; drop table agents; --",
+    has: true,
+    n: Number.MAX_SAFE_INTEGER,
+  });
   expect(iso(value?.at ?? '')).toBe('2026-02-03T02:05:06.700Z');
   expect(tenantOf(callerOf({ organizationId: null, workspaceId: null, scope: 'platform', role: 'operator' })).isOperator).toBe(true);
 });

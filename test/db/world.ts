@@ -41,10 +41,23 @@ export async function makePlatformAgent(db: Databases, isActive = true): Promise
 }
 
 /** Runs `work` as a handler would, and rolls back. */
-export async function asHandler<R>(db: Databases, caller: Caller, work: (ctx: Changing) => Promise<R>, options: Partial<Changing> = {}): Promise<R> {
+export async function asHandler<R>(
+  db: Databases,
+  caller: Caller,
+  work: (ctx: Changing) => Promise<R>,
+  options: Partial<Changing> = {},
+): Promise<R> {
   const open = await beginUnit(db, { tenant: tenantOf(caller), actor: systemActor, correlationId: newId() });
   try {
-    return await work({ ...open.unit, caller, floor: 'member', ifMatch: null, isIfMatchRequired: false, outgoing: emptyOutgoing(), ...options });
+    return await work({
+      ...open.unit,
+      caller,
+      floor: 'member',
+      ifMatch: null,
+      isIfMatchRequired: false,
+      outgoing: emptyOutgoing(),
+      ...options,
+    });
   } finally {
     await open.rollback();
   }

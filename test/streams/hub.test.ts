@@ -159,7 +159,8 @@ function open(run: RunIdentity, options: Partial<SseOptions> = {}): Promise<SseC
 /** Sockets of this process to Redis. */
 function redisConnections(): number {
   const port = Number(new URL(world.redisUrl).port);
-  return process.report.getReport().libuv.filter((handle: { type: string; remoteEndpoint?: { port: number } }) => handle.type === 'tcp' && handle.remoteEndpoint?.port === port).length;
+  const { libuv } = process.report.getReport() as unknown as { libuv: { type: string; remoteEndpoint?: { port: number } }[] }; // documented, but typed as object
+  return libuv.filter((handle) => handle.type === 'tcp' && handle.remoteEndpoint?.port === port).length;
 }
 
 function at(clients: readonly SseClient[], index: number): SseClient {

@@ -48,9 +48,9 @@ export interface StreamWorld {
   readonly callers: Map<string, Caller>;
   /** Somebody in the run's workspace whose credential never ends; gives the bearer that the test server knows. */
   admit(run: RunIdentity, given?: Partial<Caller>): string;
-  makeRun(parent?: RunIdentity): Promise<RunIdentity>;
+  makeRun(parent?: RunIdentity | null, home?: Pick<RunIdentity, 'organizationId' | 'workspaceId'>): Promise<RunIdentity>;
   /** A run that has started: two frames are written. */
-  startRun(): Promise<RunIdentity>;
+  startRun(home?: Pick<RunIdentity, 'organizationId' | 'workspaceId'>): Promise<RunIdentity>;
   /** Appends state frames in a transaction and publishes them. */
   append(run: RunIdentity, frames: readonly FrameDraft[]): Promise<void>;
   finish(run: RunIdentity): Promise<void>;
@@ -83,16 +83,16 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
       callers.set(bearer, callerOf({ organizationId: run.organizationId, workspaceId: run.workspaceId, kind: 'oauth_client', principalId: newId(), ...given }));
       return bearer;
     },
-    async makeRun(parent) {
+    async makeRun(parent, given) {
       const id = newId();
-      const home = parent ?? { organizationId: newId(), workspaceId: newId() };
+      const home = parent ?? given ?? { organizationId: newId(), workspaceId: newId() };
       const run = { runId: id, rootRunId: parent?.rootRunId ?? id, parentRunId: parent?.runId ?? null, organizationId: home.organizationId, workspaceId: home.workspaceId, path: [...(parent?.path ?? []), 'agent'] };
       await insertRun(admin, run);
       await world.append(run, [queued()]);
       return run;
     },
-    async startRun() {
-      const run = await world.makeRun();
+    async startRun(home) {
+      const run = await world.makeRun(null, home);
       await world.append(run, [started()]);
       return run;
     },

@@ -45,15 +45,20 @@ export interface TestApiOptions extends AppOptions {
 
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const keys = options.keys ?? randomKeyRing();
-  const database = options.database ?? await testDatabase({ onQuery: options.onQuery });
+  const database = options.database ?? (await testDatabase({ onQuery: options.onQuery }));
   const redisPrefix = options.redisPrefix ?? `test-${randomBytes(6).toString('hex')}:`;
   const check = createReplyCheck();
   let isDraining = false;
 
   const source = environmentOf(database, redisPrefix, options.env);
   const parts = await openParts({
-    env: parseApiEnv(source), keys, models: source, db: database.db, now: options.now,
-    log: options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }), isDraining: () => isDraining,
+    env: parseApiEnv(source),
+    keys,
+    models: source,
+    db: database.db,
+    now: options.now,
+    log: options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
+    isDraining: () => isDraining,
   });
   const app = await buildApp(parts.deps, {
     ...options,
@@ -65,7 +70,14 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
 
   return {
-    app, url, deps: parts.deps, db: database.db, keys, database, redisPrefix, check,
+    app,
+    url,
+    deps: parts.deps,
+    db: database.db,
+    keys,
+    database,
+    redisPrefix,
+    check,
     drain: () => {
       isDraining = true;
     },
@@ -73,7 +85,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await app.close();
       await parts.close();
       if (!options.database) await database.drop();
-      if (!options.isUnchecked && check.faults.length > 0) throw new Error(`replies differ from the document:\n${[...new Set(check.faults)].slice(0, 20).join('\n')}`);
+      if (!options.isUnchecked && check.faults.length > 0)
+        throw new Error(`replies differ from the document:\n${[...new Set(check.faults)].slice(0, 20).join('\n')}`);
     },
   };
 }

@@ -30,7 +30,8 @@ export function createReplyCheck(): ReplyCheck {
     watch(app, deps) {
       const validate = createValidator(deps.documents.source);
       app.addHook('onSend', (request, reply, payload, done) => {
-        for (const fault of judge({ request, reply, text: textOf(payload), validate, codes })) faults.push(`${nameOf(request)} ${reply.statusCode}: ${fault}`);
+        for (const fault of judge({ request, reply, text: textOf(payload), validate, codes }))
+          faults.push(`${nameOf(request)} ${reply.statusCode}: ${fault}`);
         done(null, payload);
       });
     },
@@ -78,7 +79,9 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
     !String(reply.getHeader('content-type')).startsWith('application/problem+json') && `is ${String(reply.getHeader('content-type'))}`,
     body['status'] !== reply.statusCode && `says status ${String(body['status'])}`,
     !isReplay && body['correlation_id'] !== request.id && 'names another correlation id',
-    !isReplay && (body['retry_after_s'] === null ? retryAfter !== undefined : String(body['retry_after_s']) !== String(retryAfter)) && 'Retry-After differs',
+    !isReplay &&
+      (body['retry_after_s'] === null ? retryAfter !== undefined : String(body['retry_after_s']) !== String(retryAfter)) &&
+      'Retry-After differs',
     reply.statusCode === 401 && reply.getHeader('www-authenticate') === undefined && 'has no WWW-Authenticate',
   ].filter((fault) => typeof fault === 'string');
 }
@@ -96,13 +99,18 @@ function successFaults({ reply, text, validate }: Judged, operation: RegisteredO
 /** Checks a value against a schema of the document; growing sets count as closed, instants have one spelling. */
 function createValidator(document: OpenApiDocument): (pointer: string, value: unknown) => string | null {
   const anything = () => true;
-  const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { ...formats, 'date-time': instant, 'int32': anything, 'int64': anything } });
+  const ajv = new Ajv2020({
+    strict: false,
+    allErrors: true,
+    formats: { ...formats, 'date-time': instant, 'int32': anything, 'int64': anything },
+  });
   ajv.addKeyword({ keyword: 'x-extensible-enum', validate: (known: readonly unknown[], value: unknown) => known.includes(value) });
   ajv.addSchema({ $id: 'document', ...structuredClone(document) });
   const known = new Map<string, ValidateFunction | null>();
 
   return (pointer, value) => {
-    if (!known.has(pointer)) known.set(pointer, resolve(document, pointer) === undefined ? null : ajv.compile({ $ref: `document#${encodeURI(pointer)}` }));
+    if (!known.has(pointer))
+      known.set(pointer, resolve(document, pointer) === undefined ? null : ajv.compile({ $ref: `document#${encodeURI(pointer)}` }));
     const validate = known.get(pointer);
     if (!validate) return 'is not declared in the document';
     return validate(value) ? null : ajv.errorsText(validate.errors, { separator: '; ' }).slice(0, 1_000);
@@ -110,7 +118,10 @@ function createValidator(document: OpenApiDocument): (pointer: string, value: un
 }
 
 function resolve(document: OpenApiDocument, pointer: string): unknown {
-  const segments = pointer.split('/').slice(1).map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const segments = pointer
+    .split('/')
+    .slice(1)
+    .map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'));
   return segments.reduce<unknown>((at, segment) => (isObject(at) ? at[segment] : undefined), document);
 }
 

@@ -20,7 +20,8 @@ export default class QuietReporter {
     this.#counts.skipped += result.numPendingTests + result.numTodoTests;
 
     if (result.failureMessage) process.stdout.write(`${result.testFilePath}\n${result.failureMessage}\n${printed(result.console)}\n`);
-    if (process.env.TEST_TIMES) process.stdout.write(`${((Date.now() - result.perfStats.start) / 1000).toFixed(1)} s ${result.testFilePath}\n`);
+    if (process.env.TEST_TIMES)
+      process.stdout.write(`${((Date.now() - result.perfStats.start) / 1000).toFixed(1)} s ${result.testFilePath}\n`);
   }
 
   onRunComplete() {

@@ -6,7 +6,11 @@ import pg from 'pg';
 import { migrate, type RolePasswords } from '../../cli/migrate.ts';
 
 /** Fixed, since roles belong to the cluster and several runs may share it. */
-export const testPasswords: RolePasswords = { longhaul_owner: 'longhaul-test', longhaul_app: 'longhaul-test', longhaul_sweeper: 'longhaul-test' };
+export const testPasswords: RolePasswords = {
+  longhaul_owner: 'longhaul-test',
+  longhaul_app: 'longhaul-test',
+  longhaul_sweeper: 'longhaul-test',
+};
 
 /** Clones are named after the process that made them, so that those of killed runs can be told. */
 export const clonePrefix = 'longhaul_test_';
@@ -35,7 +39,9 @@ export async function makeTemplate(adminUrl: string): Promise<string> {
 /** Drops the clones that killed runs left behind. */
 export async function dropStaleDatabases(adminUrl: string): Promise<void> {
   await withAdmin(adminUrl, async (admin) => {
-    const { rows } = await admin.query<{ datname: string }>('select datname from pg_database where starts_with(datname, $1)', [clonePrefix]);
+    const { rows } = await admin.query<{ datname: string }>('select datname from pg_database where starts_with(datname, $1)', [
+      clonePrefix,
+    ]);
     const stale = rows.map((row) => row.datname).filter((name) => !isAlive(Number(name.split('_').at(-2))));
     // One with a live connection belongs to somebody after all and stays.
     for (const name of stale) await admin.query(`drop database if exists ${name}`).catch(() => undefined);

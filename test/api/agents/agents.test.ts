@@ -15,17 +15,37 @@ test('createAgent, getAgent and updateAgent give one agent, with its revision an
   const { tokens, workspaceId, organizationId, users } = await world.tenant();
 
   const made = await world.call(tokens.member, 'POST', '/agents', {
-    body: { slug: 'helper', name: 'Helper', attributes: { team: 'a' }, revision: { instructions: 'Hello {{ vars.who }}', variables: [{ name: 'who' }] } },
+    body: {
+      slug: 'helper',
+      name: 'Helper',
+      attributes: { team: 'a' },
+      revision: { instructions: 'Hello {{ vars.who }}', variables: [{ name: 'who' }] },
+    },
   });
   const read = await world.call(tokens.viewer, 'GET', `/agents/${made.body.id}`);
-  const changed = await world.call(tokens.member, 'PATCH', `/agents/${made.body.id}`, { body: { name: 'Helper 2', description: 'x' }, headers: { 'if-match': read.headers['etag'] ?? '' } });
+  const changed = await world.call(tokens.member, 'PATCH', `/agents/${made.body.id}`, {
+    body: { name: 'Helper 2', description: 'x' },
+    headers: { 'if-match': read.headers['etag'] ?? '' },
+  });
 
   expect(made.status).toBe(201);
   expect(made.headers['location']).toBe(`/agents/${made.body.id}`);
   expect(read.body).toEqual(made.body);
   expect(read.body).toMatchObject({
-    scope: 'workspace', organization_id: organizationId, workspace_id: workspaceId, slug: 'helper', name: 'Helper', description: null, avatar_preset: null, image_url: null,
-    is_active: true, attributes: { team: 'a' }, active_revision_id: null, created_by_user_id: users.member.id, active_revision: null, revision_count: 1,
+    scope: 'workspace',
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    slug: 'helper',
+    name: 'Helper',
+    description: null,
+    avatar_preset: null,
+    image_url: null,
+    is_active: true,
+    attributes: { team: 'a' },
+    active_revision_id: null,
+    created_by_user_id: users.member.id,
+    active_revision: null,
+    revision_count: 1,
   });
   expect(changed.status).toBe(200);
   expect(changed.body).toMatchObject({ name: 'Helper 2', description: 'x', slug: 'helper' });
@@ -39,7 +59,10 @@ test('an empty PATCH changes nothing and a stale If-Match is 412', async () => {
 
   const empty = await world.call(tokens.member, 'PATCH', `/agents/${agent.id}`, { body: {} });
   await world.call(tokens.member, 'PATCH', `/agents/${agent.id}`, { body: { name: 'Other' } });
-  const stale = await world.call(tokens.member, 'PATCH', `/agents/${agent.id}`, { body: { name: 'Late' }, headers: { 'if-match': before.headers['etag'] ?? '' } });
+  const stale = await world.call(tokens.member, 'PATCH', `/agents/${agent.id}`, {
+    body: { name: 'Late' },
+    headers: { 'if-match': before.headers['etag'] ?? '' },
+  });
 
   expect(empty.body.updated_at).toBe(before.body.updated_at);
   expect(empty.headers['etag']).toBe(before.headers['etag']);
@@ -58,7 +81,12 @@ test('activate at creation needs admin and a revision', async () => {
   expect(byMember).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
   expect(without).toMatchObject({ status: 422, body: { errors: [{ pointer: '/revision', rule: 'required' }] } });
   expect(byAdmin.status).toBe(201);
-  expect(byAdmin.body.active_revision).toMatchObject({ number: 1, is_active: true, id: byAdmin.body.active_revision_id, document: { schema_version: 1, instructions: 'Hi', limits: { max_steps: 50 } } });
+  expect(byAdmin.body.active_revision).toMatchObject({
+    number: 1,
+    is_active: true,
+    id: byAdmin.body.active_revision_id,
+    document: { schema_version: 1, instructions: 'Hi', limits: { max_steps: 50 } },
+  });
 });
 
 test('a slug is unique per scope and what belongs to later areas is refused', async () => {
@@ -80,11 +108,13 @@ test('a slug is unique per scope and what belongs to later areas is refused', as
 
 test('q is a substring in which % and _ are letters, and the filters narrow', async () => {
   const { tokens } = await world.tenant();
-  const create = (slug: string, name: string, is_active = true) => world.call(tokens.member, 'POST', '/agents', { body: { slug, name, is_active } });
+  const create = (slug: string, name: string, is_active = true) =>
+    world.call(tokens.member, 'POST', '/agents', { body: { slug, name, is_active } });
   await create('one', '100% Sure');
   await create('two', 'snake_case');
   await create('three', 'Plain', false);
-  const slugs = async (query: string) => (await world.call(tokens.viewer, 'GET', `/agents?${query}`)).body.items.map((agent: { slug: string }) => agent.slug);
+  const slugs = async (query: string) =>
+    (await world.call(tokens.viewer, 'GET', `/agents?${query}`)).body.items.map((agent: { slug: string }) => agent.slug);
 
   expect(await slugs('q=%25')).toEqual(['one']);
   expect(await slugs('q=_')).toEqual(['two']);
@@ -94,7 +124,7 @@ test('q is a substring in which % and _ are letters, and the filters narrow', as
   expect(await slugs('limit=1&offset=2')).toEqual(['one']);
 });
 
-test('another tenant\'s agent is 404 and in no list; an organization\'s agent is visible but not changeable in a workspace', async () => {
+test("another tenant's agent is 404 and in no list; an organization's agent is visible but not changeable in a workspace", async () => {
   const [mine, other] = await Promise.all([world.tenant(), world.tenant()]);
   const agent = await makeAgent(world, mine.tokens.admin);
   const shared = await makeAgent(world, mine.organizationAdmin.token, { scope: 'organization' });
@@ -121,7 +151,9 @@ test('an image address passes the egress guard, and the audit entry says what ha
   await patch({ image_url: 'https://example.com/a.png', name: 'Agent' });
 
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/image_url', rule: 'egress' }] } });
-  const entries = await sweep(world.api.db, (em) => rows<object>(em, "select changes from audit_entries where resource_id = ? and operation_id = 'updateAgent'", [agent.id]));
+  const entries = await sweep(world.api.db, (em) =>
+    rows<object>(em, "select changes from audit_entries where resource_id = ? and operation_id = 'updateAgent'", [agent.id]),
+  );
   expect(entries).toEqual([{ changes: { image_url: { from: null, to: 'https://example.com/a.png' } } }]);
 });
 
@@ -131,7 +163,9 @@ test('a new revision shows in the count although the version of the agent stays'
   const before = await world.call(tokens.viewer, 'GET', `/agents/${agent.id}`);
   await world.call(tokens.member, 'POST', `/agents/${agent.id}/revisions`, { body: { document: {} } });
 
-  const after = await world.call(tokens.viewer, 'GET', `/agents/${agent.id}`, { headers: { 'if-none-match': before.headers['etag'] ?? '' } });
+  const after = await world.call(tokens.viewer, 'GET', `/agents/${agent.id}`, {
+    headers: { 'if-none-match': before.headers['etag'] ?? '' },
+  });
 
   expect(after).toMatchObject({ status: 200, body: { revision_count: 2 } });
 });

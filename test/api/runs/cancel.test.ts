@@ -11,12 +11,16 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-const start = (token: string, agentId: string, extra: object = {}) => world.call(token, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'Hi' }, ...extra } });
-const cancel = (token: string, runId: string, body?: object) => world.call(token, 'POST', `/runs/${runId}/cancel`, body === undefined ? {} : { body });
+const start = (token: string, agentId: string, extra: object = {}) =>
+  world.call(token, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'Hi' }, ...extra } });
+const cancel = (token: string, runId: string, body?: object) =>
+  world.call(token, 'POST', `/runs/${runId}/cancel`, body === undefined ? {} : { body });
 const read = (token: string, runId: string) => world.call(token, 'GET', `/runs/${runId}`);
 const query = <T>(sql: string, params: unknown[]) => sweep(world.api.db, (em) => rows<T>(em, sql, params));
 const framesOf = async (runId: string) =>
-  (await query<{ frames: string[] }>('select frames from run_frame_chunks where run_id = ? order by first_seq', [runId])).flatMap((chunk) => chunk.frames.map((text) => JSON.parse(text)));
+  (await query<{ frames: string[] }>('select frames from run_frame_chunks where run_id = ? order by first_seq', [runId])).flatMap((chunk) =>
+    chunk.frames.map((text) => JSON.parse(text)),
+  );
 
 test('a queued run ends in the request, its message discarded, its stream ended', async () => {
   const { tokens } = await world.tenant();
@@ -27,12 +31,25 @@ test('a queued run ends in the request, its message discarded, its stream ended'
   const messages = await world.call(tokens.viewer, 'GET', `/runs/${run.body.id}/messages?include_discarded=true`);
   const shown = await world.call(tokens.viewer, 'GET', `/runs/${run.body.id}/messages`);
 
-  expect(cancelled).toMatchObject({ status: 202, body: { status: 'cancelled', finish_reason: 'cancelled', cancel_policy: 'rollback', last_seq: 2, started_at: null, queue_position: null } });
+  expect(cancelled).toMatchObject({
+    status: 202,
+    body: {
+      status: 'cancelled',
+      finish_reason: 'cancelled',
+      cancel_policy: 'rollback',
+      last_seq: 2,
+      started_at: null,
+      queue_position: null,
+    },
+  });
   expect(cancelled.body.finished_at).not.toBeNull();
   expect(messages.body.items).toMatchObject([{ role: 'user', state: 'discarded' }]);
   expect(shown.body.items).toEqual([]);
   const frames = await framesOf(run.body.id);
-  expect(frames.map((frame) => [frame.seq, frame.type])).toEqual([[1, 'run.status'], [2, 'run.finished']]);
+  expect(frames.map((frame) => [frame.seq, frame.type])).toEqual([
+    [1, 'run.status'],
+    [2, 'run.finished'],
+  ]);
   expect(frames[1].data).toMatchObject({ status: 'cancelled', finish_reason: 'cancelled', last_seq: 2, output: null, steps: 0 });
 });
 
@@ -50,11 +67,19 @@ test('cancelling the active run moves the line; cancelling one in line closes th
   expect(before.body.queue_position).toBe(2);
   expect(active.body).toMatchObject({ status: 'queued', queue_position: null, last_seq: 2 });
   expect(next.body.queue_position).toBe(1);
-  const [conversation] = await query<object>('select c.active_run_id, c.queue_length, c.turn_no from conversations c join runs r on r.conversation_id = c.id where r.id = ?', [first.body.id]);
+  const [conversation] = await query<object>(
+    'select c.active_run_id, c.queue_length, c.turn_no from conversations c join runs r on r.conversation_id = c.id where r.id = ?',
+    [first.body.id],
+  );
   expect(conversation).toEqual({ active_run_id: second.body.id, queue_length: 1, turn_no: 2 });
-  const starts = await query<{ target: string }>("select target from outbox where kind = 'workflow.start' and target = any(?)", [[first, second, fourth].map((run) => `run:${run.body.id}`)]);
+  const starts = await query<{ target: string }>("select target from outbox where kind = 'workflow.start' and target = any(?)", [
+    [first, second, fourth].map((run) => `run:${run.body.id}`),
+  ]);
   expect(starts.map((row) => row.target).toSorted()).toEqual([`run:${first.body.id}`, `run:${second.body.id}`].toSorted());
-  expect((await framesOf(second.body.id)).at(-1)).toMatchObject({ type: 'run.status', data: { status: 'queued', previous: 'queued', queue_position: null } });
+  expect((await framesOf(second.body.id)).at(-1)).toMatchObject({
+    type: 'run.status',
+    data: { status: 'queued', previous: 'queued', queue_position: null },
+  });
 });
 
 test('a running run becomes cancelling once, whatever the repeats', async () => {
@@ -98,9 +123,15 @@ test('cancel is refused to viewers, unknown to other tenants, and audited', asyn
 
   expect(byViewer.status).toBe(403);
   expect(byOther.status).toBe(404);
-  const audit = await query<object>('select action, operation_id, actor_id, workspace_id from audit_entries where resource_id = ? order by id', [run.body.id]);
+  const audit = await query<object>(
+    'select action, operation_id, actor_id, workspace_id from audit_entries where resource_id = ? order by id',
+    [run.body.id],
+  );
   const entry = { action: 'submit', actor_id: mine.users.member.id, workspace_id: mine.workspaceId };
-  expect(audit).toEqual([{ ...entry, operation_id: 'createRun' }, { ...entry, operation_id: 'cancelRun' }]);
+  expect(audit).toEqual([
+    { ...entry, operation_id: 'createRun' },
+    { ...entry, operation_id: 'cancelRun' },
+  ]);
 });
 
 test('starts and cancels of one conversation at once leave no run stuck and no line behind', async () => {
@@ -109,11 +140,17 @@ test('starts and cancels of one conversation at once leave no run stuck and no l
   const begin = () => start(tokens.member, agent.id, { session_key: 'storm' });
   const early = await Promise.all(Array.from({ length: 12 }, begin));
 
-  const [ends, late] = await Promise.all([Promise.all(early.map((run) => cancel(tokens.member, run.body.id))), Promise.all(Array.from({ length: 8 }, begin))]);
+  const [ends, late] = await Promise.all([
+    Promise.all(early.map((run) => cancel(tokens.member, run.body.id))),
+    Promise.all(Array.from({ length: 8 }, begin)),
+  ]);
   const rest = await Promise.all(late.map((run) => cancel(tokens.member, run.body.id)));
 
   expect([...ends, ...late, ...rest].map((answer) => answer.status)).toEqual(Array.from({ length: 28 }, () => 202));
-  const [conversation] = await query<object>('select c.active_run_id, c.queue_length from conversations c join runs r on r.conversation_id = c.id where r.id = ?', [early[0]?.body.id]);
+  const [conversation] = await query<object>(
+    'select c.active_run_id, c.queue_length from conversations c join runs r on r.conversation_id = c.id where r.id = ?',
+    [early[0]?.body.id],
+  );
   expect(conversation).toEqual({ active_run_id: null, queue_length: 0 });
   for (const run of [...early, ...late]) expect((await framesOf(run.body.id)).at(-1).type).toBe('run.finished');
 });

@@ -15,9 +15,14 @@ afterAll(() => world.close());
 const start = (token: string, body: object) => world.call(token, 'POST', '/runs', { body: { input: { text: 'Hi' }, ...body } });
 const run = (sql: string, params: unknown[]) => sweep(world.api.db, (em) => change(em, sql, params));
 const grant = (tenant: TestTenant, userId: string, role: string) =>
-  run('insert into workspace_grants (workspace_id, user_id, organization_id, role) values (?, ?, ?, ?)', [tenant.workspaceIds[1], userId, tenant.organizationId, role]);
+  run('insert into workspace_grants (workspace_id, user_id, organization_id, role) values (?, ?, ?, ?)', [
+    tenant.workspaceIds[1],
+    userId,
+    tenant.organizationId,
+    role,
+  ]);
 
-test('a run lives in the workspace of its agent, else the one named, else the caller\'s', async () => {
+test("a run lives in the workspace of its agent, else the one named, else the caller's", async () => {
   const tenant = await world.tenant({ workspaces: 2 });
   const [first, second] = tenant.workspaceIds;
   const { token } = tenant.organizationAdmin;
@@ -28,7 +33,10 @@ test('a run lives in the workspace of its agent, else the one named, else the ca
   expect((await start(token, { agent_id: shared.id, workspace_id: first })).body.workspace_id).toBe(first);
   expect((await start(tenant.tokens.member, { agent_id: shared.id })).body.workspace_id).toBe(tenant.workspaceId);
   expect(await start(token, { agent_id: shared.id })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/workspace_id' }] } });
-  expect(await start(token, { agent_id: inSecond.id, workspace_id: first })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/agent_id', rule: 'reference' }] } });
+  expect(await start(token, { agent_id: inSecond.id, workspace_id: first })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/agent_id', rule: 'reference' }] },
+  });
   expect((await start(tenant.tokens.admin, { agent_id: inSecond.id })).status).toBe(422);
 });
 
@@ -42,7 +50,10 @@ test('in a granted workspace the rank is the lower of grant and home role', asyn
 
   expect(await start(tokens.admin, { agent_id: agent.id })).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
   expect((await world.call(tokens.admin, 'GET', `/runs/${theirs.body.id}`)).status).toBe(200);
-  expect(await world.call(tokens.admin, 'POST', `/runs/${theirs.body.id}/cancel`)).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
+  expect(await world.call(tokens.admin, 'POST', `/runs/${theirs.body.id}/cancel`)).toMatchObject({
+    status: 403,
+    body: { code: 'role_insufficient' },
+  });
   expect(await start(tokens.member, { agent_id: agent.id })).toMatchObject({ status: 202, body: { workspace_id: tenant.workspaceIds[1] } });
 });
 
@@ -54,7 +65,7 @@ test('an archived workspace and a suspended organization take no start and no ca
 
   await run('update workspaces set is_active = false where id = ?', [tenant.workspaceId]);
   expect(await start(tenant.tokens.member, { agent_id: agent.id })).toMatchObject(refused);
-  await run("update workspaces set is_active = true where id = ?", [tenant.workspaceId]);
+  await run('update workspaces set is_active = true where id = ?', [tenant.workspaceId]);
   await run("update organizations set status = 'suspended' where id = ?", [tenant.organizationId]);
   expect(await start(tenant.tokens.member, { agent_id: agent.id })).toMatchObject(refused);
   expect(await world.call(tenant.tokens.member, 'POST', `/runs/${live.body.id}/cancel`)).toMatchObject(refused);
@@ -72,7 +83,10 @@ test('a platform agent runs in every tenant and is changed by operators alone', 
   expect(agent).toMatchObject({ scope: 'platform', organization_id: null });
   expect(started).toMatchObject({ status: 202, body: { agent_id: agent.id, organization_id: tenant.organizationId } });
   expect(byOperator).toMatchObject({ status: 202, body: { organization_id: tenant.organizationId, workspace_id: tenant.workspaceId } });
-  expect(await world.call(tokens.owner, 'PATCH', `/agents/${agent.id}`, { body: { name: 'x' } })).toMatchObject({ status: 403, body: { code: 'resource_forbidden' } });
+  expect(await world.call(tokens.owner, 'PATCH', `/agents/${agent.id}`, { body: { name: 'x' } })).toMatchObject({
+    status: 403,
+    body: { code: 'resource_forbidden' },
+  });
   expect((await world.call(tokens.operator, 'PATCH', `/agents/${agent.id}`, { body: { is_active: false } })).status).toBe(200);
   expect((await world.call(tokens.viewer, 'GET', `/agents/${agent.id}`)).status).toBe(404);
   expect((await world.call(tokens.viewer, 'GET', `/runs/${started.body.id}`)).status).toBe(200);

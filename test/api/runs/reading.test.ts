@@ -9,8 +9,10 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-const start = async (token: string, body: object) => (await world.call(token, 'POST', '/runs', { body: { input: { text: 'Hi' }, ...body } })).body;
-const list = async (token: string, query: string) => (await world.call(token, 'GET', `/runs?${query}`)).body.items.map((run: { id: string }) => run.id);
+const start = async (token: string, body: object) =>
+  (await world.call(token, 'POST', '/runs', { body: { input: { text: 'Hi' }, ...body } })).body;
+const list = async (token: string, query: string) =>
+  (await world.call(token, 'GET', `/runs?${query}`)).body.items.map((run: { id: string }) => run.id);
 
 test('listRuns filters by what a run is and knows nothing of ids it can not see', async () => {
   const [mine, other] = await Promise.all([world.tenant(), world.tenant()]);
@@ -27,7 +29,8 @@ test('listRuns filters by what a run is and knows nothing of ids it can not see'
   expect(await list(tokens.viewer, `subject_id=${users.admin.id}`)).toEqual([b.id]);
   expect(await list(tokens.viewer, `from=${b.created_at}`)).toEqual([b.id]);
   expect(await list(tokens.viewer, `to=${b.created_at}`)).toEqual([a.id]);
-  for (const name of ['trigger_id', 'parent_run_id', 'evaluation_run_id', 'binding_id']) expect(await list(tokens.viewer, `${name}=${a.id}`)).toEqual([]);
+  for (const name of ['trigger_id', 'parent_run_id', 'evaluation_run_id', 'binding_id'])
+    expect(await list(tokens.viewer, `${name}=${a.id}`)).toEqual([]);
   expect(await list(tokens.viewer, 'waiting_on=approval')).toEqual([]);
   expect(await list(other.tokens.owner, `agent_id=${agent.id}`)).toEqual([]);
   expect((await world.call(tokens.viewer, 'GET', '/runs?surprise=1')).status).toBe(422);
@@ -54,7 +57,7 @@ test('runs page by cursor, one by one, without hole or double', async () => {
   for (let n = 0; n < 4; n += 1) made.push((await start(tokens.member, { agent_id: agent.id })).id);
 
   const seen: string[] = [];
-  for (let path: string | null = '/runs?limit=1'; path !== null; ) {
+  for (let path: string | null = '/runs?limit=1'; path !== null;) {
     const page: { items: { id: string }[]; next_cursor: string | null } = (await world.call(tokens.viewer, 'GET', path)).body;
     seen.push(...page.items.map((run) => run.id));
     path = page.next_cursor === null ? null : `/runs?limit=1&cursor=${page.next_cursor}`;
@@ -76,20 +79,39 @@ test('messages show the input of a run, and steps are empty before it begins', a
   const steps = await world.call(tokens.viewer, 'GET', `/runs/${run.id}/steps?kind=tool`);
 
   expect(messages.body.items).toMatchObject([
-    { run_id: run.id, turn: 1, pos: 0, step: null, role: 'user', origin: 'user', content: [{ type: 'text', text: 'Hello' }, { type: 'json', value: { a: 1 } }], tool_call_ids: [], tool_call_id: null, model: null, stop_reason: null, state: 'pending' },
+    {
+      run_id: run.id,
+      turn: 1,
+      pos: 0,
+      step: null,
+      role: 'user',
+      origin: 'user',
+      content: [
+        { type: 'text', text: 'Hello' },
+        { type: 'json', value: { a: 1 } },
+      ],
+      tool_call_ids: [],
+      tool_call_id: null,
+      model: null,
+      stop_reason: null,
+      state: 'pending',
+    },
   ]);
   expect(later.body.items).toMatchObject([{ run_id: inLine.id, turn: 0 }]);
   expect(one.body.items).toHaveLength(1);
   expect(steps).toMatchObject({ status: 200, body: { items: [], next_cursor: null } });
 });
 
-test('another tenant\'s run is 404 on every path', async () => {
+test("another tenant's run is 404 on every path", async () => {
   const [mine, other] = await Promise.all([world.tenant(), world.tenant()]);
   const agent = await makeAgent(world, mine.tokens.admin);
   const run = await start(mine.tokens.member, { agent_id: agent.id });
 
   for (const path of ['', '/messages', '/steps', '/wait?timeout_s=0']) {
-    expect(await world.call(other.tokens.owner, 'GET', `/runs/${run.id}${path}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(await world.call(other.tokens.owner, 'GET', `/runs/${run.id}${path}`)).toMatchObject({
+      status: 404,
+      body: { code: 'not_found' },
+    });
   }
 });
 

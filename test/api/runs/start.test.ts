@@ -9,13 +9,19 @@ beforeAll(async () => {
 
 afterAll(() => world.close());
 
-const start = (token: string, body: object, headers: Record<string, string> = {}) => world.call(token, 'POST', '/runs', { body: { input: { text: 'Hi' }, ...body }, headers });
+const start = (token: string, body: object, headers: Record<string, string> = {}) =>
+  world.call(token, 'POST', '/runs', { body: { input: { text: 'Hi' }, ...body }, headers });
 
 test('a start answers 202 with the whole queued run', async () => {
   const { tokens, users, organizationId, workspaceId } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);
 
-  const started = await start(tokens.member, { agent_id: agent.id, input: { text: 'Hi', json: { a: 1 } }, metadata: { ticket: 7 }, limits: { max_steps: 3, max_duration_s: 604_800 } });
+  const started = await start(tokens.member, {
+    agent_id: agent.id,
+    input: { text: 'Hi', json: { a: 1 } },
+    metadata: { ticket: 7 },
+    limits: { max_steps: 3, max_duration_s: 604_800 },
+  });
   const read = await world.call(tokens.viewer, 'GET', `/runs/${started.body.id}`);
 
   expect(started.status).toBe(202);
@@ -24,11 +30,45 @@ test('a start answers 202 with the whole queued run', async () => {
   expect(admission).toBe('started');
   expect(read.body).toEqual(view);
   expect(view).toMatchObject({
-    organization_id: organizationId, workspace_id: workspaceId, agent_id: agent.id, agent_revision_id: agent.active_revision_id, agent_slug: agent.slug, root_run_id: view.id,
-    parent_run_id: null, source: 'api', subject: { kind: 'user', id: users.member.id }, created_by: { kind: 'user', id: users.member.id, acting_user_id: null }, status: 'queued',
-    waiting_on: null, finish_reason: null, queue_position: null, input: { text: 'Hi', json: { a: 1 }, attachments: [], truncated: false }, output: null, error: null, warnings: [],
-    limits: { max_steps: 3, max_duration_s: 3_600, max_output_tokens: null, max_cost: null, max_children: 20, max_depth: 3, approval_ttl_s: 86_400, on_expiry: 'deny', on_budget: 'fail' },
-    steps: 0, depth: 0, last_seq: 1, pending_approvals: 0, on_busy: 'enqueue', cancel_policy: null, metadata: { ticket: 7 }, start_after: null, started_at: null, finished_at: null,
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    agent_id: agent.id,
+    agent_revision_id: agent.active_revision_id,
+    agent_slug: agent.slug,
+    root_run_id: view.id,
+    parent_run_id: null,
+    source: 'api',
+    subject: { kind: 'user', id: users.member.id },
+    created_by: { kind: 'user', id: users.member.id, acting_user_id: null },
+    status: 'queued',
+    waiting_on: null,
+    finish_reason: null,
+    queue_position: null,
+    input: { text: 'Hi', json: { a: 1 }, attachments: [], truncated: false },
+    output: null,
+    error: null,
+    warnings: [],
+    limits: {
+      max_steps: 3,
+      max_duration_s: 3_600,
+      max_output_tokens: null,
+      max_cost: null,
+      max_children: 20,
+      max_depth: 3,
+      approval_ttl_s: 86_400,
+      on_expiry: 'deny',
+      on_budget: 'fail',
+    },
+    steps: 0,
+    depth: 0,
+    last_seq: 1,
+    pending_approvals: 0,
+    on_busy: 'enqueue',
+    cancel_policy: null,
+    metadata: { ticket: 7 },
+    start_after: null,
+    started_at: null,
+    finished_at: null,
   });
   expect(view.usage.own).toEqual(view.usage.subtree);
   expect(view.usage.own).toMatchObject({ model_calls: 0, tokens: { input: 0 }, currency: 'USD', estimated: false });
@@ -66,9 +106,13 @@ test.each([
   expect(refused.status).toBe(422);
 });
 
-test('references that do not resolve in the caller\'s sight are 422, foreign ids like unknown ones', async () => {
+test("references that do not resolve in the caller's sight are 422, foreign ids like unknown ones", async () => {
   const [mine, other] = await Promise.all([world.tenant(), world.tenant()]);
-  const [agent, foreign, second] = [await makeAgent(world, mine.tokens.admin), await makeAgent(world, other.tokens.admin), await makeAgent(world, mine.tokens.admin)];
+  const [agent, foreign, second] = [
+    await makeAgent(world, mine.tokens.admin),
+    await makeAgent(world, other.tokens.admin),
+    await makeAgent(world, mine.tokens.admin),
+  ];
   const rule = async (body: object) => {
     const { status, body: reply } = await start(mine.tokens.member, body);
     return [status, reply.errors?.[0]?.pointer, reply.errors?.[0]?.rule];
@@ -78,17 +122,24 @@ test('references that do not resolve in the caller\'s sight are 422, foreign ids
   expect(await rule({ agent_slug: foreign.slug })).toEqual([422, '/agent_slug', 'reference']);
   expect(await rule({ agent_id: agent.id, revision_id: second.active_revision_id })).toEqual([422, '/revision_id', 'reference']);
   expect(await rule({ agent_id: agent.id, workspace_id: other.workspaceId })).toEqual([422, '/workspace_id', 'reference']);
-  expect(await rule({ agent_id: agent.id, subject: { kind: 'user', id: other.users.member.id } })).toEqual([422, '/subject/id', 'reference']);
+  expect(await rule({ agent_id: agent.id, subject: { kind: 'user', id: other.users.member.id } })).toEqual([
+    422,
+    '/subject/id',
+    'reference',
+  ]);
 });
 
-test('another user\'s subject needs admin; a guest is anybody\'s', async () => {
+test("another user's subject needs admin; a guest is anybody's", async () => {
   const { tokens, users } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);
   const subject = { kind: 'user', id: users.viewer.id };
 
   expect(await start(tokens.member, { agent_id: agent.id, subject })).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
   expect(await start(tokens.admin, { agent_id: agent.id, subject })).toMatchObject({ status: 202, body: { subject } });
-  expect(await start(tokens.member, { agent_id: agent.id, subject: { kind: 'guest', id: 'chat-7' } })).toMatchObject({ status: 202, body: { subject: { kind: 'guest', id: 'chat-7' } } });
+  expect(await start(tokens.member, { agent_id: agent.id, subject: { kind: 'guest', id: 'chat-7' } })).toMatchObject({
+    status: 202,
+    body: { subject: { kind: 'guest', id: 'chat-7' } },
+  });
   expect((await start(tokens.viewer, { agent_id: agent.id })).status).toBe(403);
 });
 
@@ -98,16 +149,27 @@ test('an agent that is off or unpublished is 409, though a named revision runs',
   const draft = await makeAgent(world, tokens.admin, { activate: false });
   const revisions = await world.call(tokens.viewer, 'GET', `/agents/${draft.id}/revisions`);
 
-  expect(await start(tokens.member, { agent_id: off.id })).toMatchObject({ status: 409, body: { code: 'state_conflict', context: { reason: 'agent_inactive' } } });
-  expect(await start(tokens.member, { agent_id: draft.id })).toMatchObject({ status: 409, body: { context: { reason: 'agent_inactive' } } });
+  expect(await start(tokens.member, { agent_id: off.id })).toMatchObject({
+    status: 409,
+    body: { code: 'state_conflict', context: { reason: 'agent_inactive' } },
+  });
+  expect(await start(tokens.member, { agent_id: draft.id })).toMatchObject({
+    status: 409,
+    body: { context: { reason: 'agent_inactive' } },
+  });
   expect((await start(tokens.member, { agent_id: draft.id, revision_id: revisions.body.items[0].id })).status).toBe(202);
 });
 
 test('a required variable without a value is 422', async () => {
   const { tokens } = await world.tenant();
-  const agent = await makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', instructions: '{{ vars.who }}', variables: [{ name: 'who', required: true }] } });
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: { model: 'builtin/extractive', instructions: '{{ vars.who }}', variables: [{ name: 'who', required: true }] },
+  });
 
-  expect(await start(tokens.member, { agent_id: agent.id })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/input/json/who', rule: 'required' }] } });
+  expect(await start(tokens.member, { agent_id: agent.id })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/input/json/who', rule: 'required' }] },
+  });
   expect((await start(tokens.member, { agent_id: agent.id, input: { json: { who: 'you' } } })).status).toBe(202);
 });
 
@@ -124,7 +186,9 @@ test('runs of one session key stand in line; the line holds 20; reject names the
   const elsewhere = await next({ session_key: 'other', on_busy: 'reject' });
 
   expect(active.body).toMatchObject({ admission: 'started', queue_position: null });
-  expect(inLine.map((run) => [run.status, run.body.admission, run.body.queue_position])).toEqual(inLine.map((_, n) => [202, 'queued', n + 1]));
+  expect(inLine.map((run) => [run.status, run.body.admission, run.body.queue_position])).toEqual(
+    inLine.map((_, n) => [202, 'queued', n + 1]),
+  );
   expect((await world.call(tokens.viewer, 'GET', `/runs/${inLine[4]?.body.id}`)).body.queue_position).toBe(5);
   expect(full).toMatchObject({ status: 409, body: { code: 'state_conflict', context: { reason: 'conversation_queue_full' } } });
   expect(rejected).toMatchObject({ status: 409, body: { context: { reason: 'conversation_busy', active_run_id: active.body.id } } });
@@ -138,7 +202,10 @@ test('50 parallel starts of one session key: one is active, 20 are in line, in o
   const answers = await Promise.all(Array.from({ length: 50 }, () => start(tokens.member, { agent_id: agent.id, session_key: 'race' })));
 
   expect(answers.filter((answer) => answer.body.admission === 'started')).toHaveLength(1);
-  const positions = answers.filter((answer) => answer.body.admission === 'queued').map((answer) => answer.body.queue_position).toSorted((a, b) => a - b);
+  const positions = answers
+    .filter((answer) => answer.body.admission === 'queued')
+    .map((answer) => answer.body.queue_position)
+    .toSorted((a, b) => a - b);
   expect(positions).toEqual(Array.from({ length: 20 }, (_, n) => n + 1));
   expect(answers.filter((answer) => answer.status === 409)).toHaveLength(29);
 });
@@ -168,3 +235,27 @@ test('mode wait answers 202 at its timeout while no worker takes the run', async
   expect(started).toMatchObject({ status: 202, body: { status: 'queued', admission: 'started' } });
   expect(performance.now() - began).toBeGreaterThan(900);
 });
+
+test('mode wait answers 200 with the ended run, and a repeat of its key the same', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const body = { agent_id: agent.id, mode: 'wait', wait_timeout_s: 20 };
+  const headers = { 'idempotency-key': 'wait-1' };
+  const first = start(tokens.member, body, headers);
+  const runId = await firstRunId(tokens.viewer);
+
+  await world.call(tokens.member, 'POST', `/runs/${runId}/cancel`);
+  const answer = await first;
+  const again = await start(tokens.member, body, headers);
+
+  expect(answer).toMatchObject({ status: 200, body: { id: runId, status: 'cancelled', admission: 'started' } });
+  expect(again).toMatchObject({ status: 200, body: answer.body, headers: { 'idempotency-replayed': 'true' } });
+});
+
+/** Waits until the tenant has a run. */
+async function firstRunId(token: string): Promise<string> {
+  for (;;) {
+    const [run] = (await world.call(token, 'GET', '/runs')).body.items;
+    if (run) return run.id;
+  }
+}

@@ -14,16 +14,39 @@ const http = { method: 'POST', url: 'https://api.example.com/things/{{ args.id }
 test('createTool fills the defaults of its kind and getTool shows the same', async () => {
   const { tokens, workspaceId } = await world.tenant();
 
-  const made = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'things', kind: 'http', description: 'Makes things', config: http } });
+  const made = await world.call(tokens.admin, 'POST', '/tools', {
+    body: { slug: 'things', kind: 'http', description: 'Makes things', config: http },
+  });
   const read = await world.call(tokens.viewer, 'GET', `/tools/${made.body.id}`);
 
   expect(made.status).toBe(201);
   expect(read.body).toEqual(made.body);
   expect(read.headers['etag']).toBeDefined();
   expect(read.body).toMatchObject({
-    scope: 'workspace', workspace_id: workspaceId, slug: 'things', kind: 'http', display_name: null, effect: 'write', concurrency: 'write', critical: false, client_owned: false,
-    secrets_required: [], response_max_chars: 20_000, timeout_s: 60, is_active: true, input_schema: { type: 'object' },
-    config: { ...http, query: {}, headers: {}, body: { mode: 'none', template: null }, auth: { type: 'none' }, response: { pointer: null, success: [] }, idempotency_header: null, redirects: 0 },
+    scope: 'workspace',
+    workspace_id: workspaceId,
+    slug: 'things',
+    kind: 'http',
+    display_name: null,
+    effect: 'write',
+    concurrency: 'write',
+    critical: false,
+    client_owned: false,
+    secrets_required: [],
+    response_max_chars: 20_000,
+    timeout_s: 60,
+    is_active: true,
+    input_schema: { type: 'object' },
+    config: {
+      ...http,
+      query: {},
+      headers: {},
+      body: { mode: 'none', template: null },
+      auth: { type: 'none' },
+      response: { pointer: null, success: [] },
+      idempotency_header: null,
+      redirects: 0,
+    },
   });
 });
 
@@ -31,11 +54,19 @@ test('the kind fixes the input schema of web_fetch and builtin tools', async () 
   const { tokens } = await world.tenant();
 
   const fetch = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'web', kind: 'web_fetch', description: 'Reads pages' } });
-  const clock = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'clock', kind: 'builtin', description: 'Time', config: { name: 'current_time' } } });
-  const own = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'own', kind: 'web_fetch', description: 'x', input_schema: { type: 'object' } } });
+  const clock = await world.call(tokens.admin, 'POST', '/tools', {
+    body: { slug: 'clock', kind: 'builtin', description: 'Time', config: { name: 'current_time' } },
+  });
+  const own = await world.call(tokens.admin, 'POST', '/tools', {
+    body: { slug: 'own', kind: 'web_fetch', description: 'x', input_schema: { type: 'object' } },
+  });
   const nameless = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'own', kind: 'builtin', description: 'x' } });
 
-  expect(fetch.body).toMatchObject({ effect: 'read', input_schema: { required: ['url'] }, config: { max_bytes: 2_097_152, format: 'markdown', robots: true, cache_s: 300 } });
+  expect(fetch.body).toMatchObject({
+    effect: 'read',
+    input_schema: { required: ['url'] },
+    config: { max_bytes: 2_097_152, format: 'markdown', robots: true, cache_s: 300 },
+  });
   expect(clock.body).toMatchObject({ effect: 'read', config: { name: 'current_time', options: {} } });
   expect(own).toMatchObject({ status: 422, body: { errors: [{ pointer: '/input_schema' }] } });
   expect(nameless.status).toBe(422);
@@ -62,16 +93,20 @@ test.each([
 ])('createTool refuses %s', async (_name, change, pointer) => {
   const { tokens } = await world.tenant();
 
-  const refused = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'thing', kind: 'http', description: 'x', config: http, ...change } });
+  const refused = await world.call(tokens.admin, 'POST', '/tools', {
+    body: { slug: 'thing', kind: 'http', description: 'x', config: http, ...change },
+  });
 
   expect(refused.status).toBe(422);
   expect(refused.body.errors.some((error: { pointer: string }) => error.pointer.startsWith(pointer))).toBe(true);
 });
 
-test('the organization\'s allow-list opens an origin', async () => {
+test("the organization's allow-list opens an origin", async () => {
   const { tokens } = await world.tenant({ egressAllowlist: [{ host: 'intranet.test', port: 8080, allow_http: true }] });
 
-  const made = await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'in', kind: 'http', description: 'x', config: { method: 'GET', url: 'http://intranet.test:8080/a' } } });
+  const made = await world.call(tokens.admin, 'POST', '/tools', {
+    body: { slug: 'in', kind: 'http', description: 'x', config: { method: 'GET', url: 'http://intranet.test:8080/a' } },
+  });
 
   expect(made.status).toBe(201);
 });
@@ -81,7 +116,8 @@ test('listTools filters, and another tenant sees nothing', async () => {
   const create = (body: object) => world.call(mine.tokens.admin, 'POST', '/tools', { body: { description: 'x', ...body } });
   const writer = await create({ slug: 'writer', kind: 'http', config: http });
   await create({ slug: 'web', kind: 'web_fetch', description: '50% off' });
-  const slugs = async (query: string, token = mine.tokens.viewer) => (await world.call(token, 'GET', `/tools?${query}`)).body.items.map((tool: { slug: string }) => tool.slug);
+  const slugs = async (query: string, token = mine.tokens.viewer) =>
+    (await world.call(token, 'GET', `/tools?${query}`)).body.items.map((tool: { slug: string }) => tool.slug);
 
   expect(await slugs('')).toEqual(['web', 'writer']);
   expect(await slugs('kind=http')).toEqual(['writer']);
@@ -91,5 +127,7 @@ test('listTools filters, and another tenant sees nothing', async () => {
   expect(await slugs(`toolkit_id=${writer.body.id}`)).toEqual([]);
   expect(await slugs('', other.tokens.owner)).toEqual([]);
   expect((await world.call(other.tokens.owner, 'GET', `/tools/${writer.body.id}`)).status).toBe(404);
-  expect((await world.call(mine.tokens.member, 'POST', '/tools', { body: { slug: 'm', kind: 'web_fetch', description: 'x' } })).status).toBe(403);
+  expect(
+    (await world.call(mine.tokens.member, 'POST', '/tools', { body: { slug: 'm', kind: 'web_fetch', description: 'x' } })).status,
+  ).toBe(403);
 });

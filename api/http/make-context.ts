@@ -1,0 +1,92 @@
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
+import type { PageRequest } from '../../db/page.ts';
+import { emptyOutgoing, type UnitOptions } from '../../db/scope.ts';
+import type { Outgoing, Unit } from '../../db/unit.ts';
+import type { Role } from '../../workflows/contracts/access.ts';
+import type { AuditNote, Ctx } from './context.ts';
+import type { AppDeps } from './deps.ts';
+import type { RegisteredOperation } from './operation.ts';
+import type { ParsedInput } from './parse-input.ts';
+import { stateOf } from './request-state.ts';
+import { isRoleAccess } from './scopes.ts';
+
+/** One request that has passed every check before its handler. */
+export interface Execution {
+  readonly deps: AppDeps;
+  readonly operation: RegisteredOperation;
+  readonly request: FastifyRequest;
+  readonly caller: Caller;
+  readonly options: UnitOptions;
+  readonly input: ParsedInput;
+  readonly identified: unknown;
+  readonly page: PageRequest;
+  readonly sealCursor: (position: readonly string[]) => string;
+}
+
+/** Commits, gives what is to be dispatched now, and begins anew on the same connection. */
+export type Renew = () => Promise<Outgoing>;
+
+/** What a handler works with, over one transaction. */
+export function makeContext(execution: Execution, unit: Unit, renew: Renew, audit: (note: AuditNote) => void): Ctx {
+  const { deps, operation, request, caller, input, page } = execution;
+  return {
+    // Read late: outside a transaction there is none to read.
+    get em() {
+      return unit.em;
+    },
+    tenant: unit.tenant,
+    actor: unit.actor,
+    correlationId: unit.correlationId,
+    outgoing: unit.outgoing,
+    caller,
+    deps,
+    get log() {
+      return deps.log.child({ correlation_id: request.id, operation: operation.operationId });
+    },
+    operationId: operation.operationId,
+    floor: floorOf(operation),
+    page,
+    ifMatch: input.ifMatch,
+    isIfMatchRequired: operation.ifMatch === 'required',
+    address: stateOf(request).address,
+    userAgent: userAgentOf(request),
+    audit,
+    keep: async (write) => {
+      await write(unit);
+      void deps.dispatch(await renew());
+    },
+  };
+}
+
+/** What a raw handler works with: everything but a transaction. */
+export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'keep'> {
+  return makeContext(execution, outsideUnit(execution), refuseRenew, () => undefined);
+}
+
+/** A unit for handlers that promised to touch no row; reaching for the transaction is a bug. */
+export function outsideUnit({ options, operation }: Execution): Unit {
+  return {
+    get em(): never {
+      throw new Error(`${operation.operationId} has no transaction`);
+    },
+    tenant: options.tenant,
+    actor: options.actor,
+    correlationId: options.correlationId,
+    outgoing: emptyOutgoing(),
+  };
+}
+
+/** There is nothing to keep outside a transaction. */
+export async function refuseRenew(): Promise<never> {
+  throw new Error('nothing to keep outside a transaction');
+}
+
+function floorOf(operation: RegisteredOperation): Role | null {
+  return isRoleAccess(operation) ? operation.access : null;
+}
+
+/** What the client calls itself, cut to what a row takes. */
+export function userAgentOf(request: FastifyRequest): string | null {
+  return request.headers['user-agent']?.slice(0, 400) ?? null;
+}

@@ -1,0 +1,129 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Static, TObject, TSchema } from 'typebox';
+import type { Page } from '../../db/page.ts';
+import type { Role } from '../../workflows/contracts/access.ts';
+import type { Ctx, IdentifyRequest, Reply } from './context.ts';
+import type { AppDeps } from './deps.ts';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Access = Role | 'none' | 'ingress' | 'oauth-client' | 'registration-token';
+export type AuditAction = 'create' | 'update' | 'delete' | 'login' | 'logout' | 'submit' | 'approve' | 'purge' | 'impersonate' | 'none';
+
+/** What every operation says about itself: who may call it, what it takes and gives, how it behaves. */
+export interface CommonSpec {
+  readonly summary: string;
+  readonly description: string;
+  readonly access: Access;
+  /** Path of a GET for the Location header of a 201 or 202, made from the view. */
+  readonly location?: (view: never) => string;
+  readonly visibility?: 'public' | 'operator';
+  readonly status?: 'live' | 'specified';
+  readonly sessionOnly?: true;
+  readonly notDelegable?: true;
+  readonly mcp?: true;
+  readonly spends?: true;
+  readonly secretReply?: true;
+  /** A scope of the credential, `{area}:read` or `{area}:write`; null needs none. Default by area and audit action. */
+  readonly scope?: string | null;
+  /** Another credential than those of the platform admits too, as nobody (the scrape token of `/metrics`). */
+  readonly ownCredential?: (deps: AppDeps, request: FastifyRequest) => boolean;
+  /** `any`: public documents and OAuth endpoints, readable from every origin without credentials. */
+  readonly cors?: 'any';
+  /** Not counted by any rate limit (probes). */
+  readonly unlimited?: true;
+  /** `none`: no transaction and no tenant query at all (documents, catalogues). */
+  readonly transaction?: 'none';
+  readonly bodyLimitBytes?: number;
+  /** Whether a suspended organization or archived workspace still admits it. */
+  readonly openWhenFrozen?: true;
+  readonly resourceType?: string;
+  /** Success statuses; the first is the operation's own. Default 200, 201 for POST that creates, 204 without view. */
+  readonly success?: readonly number[];
+  /** Request headers beside the shared ones, by their lower-case names; validated like parameters. */
+  readonly headers?: TObject;
+  /** Undeclared query keys are ignored instead of refused. */
+  readonly openQuery?: true;
+  /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
+  readonly notModified?: false;
+  /**
+   * Works after validation and before idempotency and transaction: looks a caller up by a `gate_*` function, verifies a password, counts limits
+   * that need a body value. An object with a `caller` replaces nobody; the whole value becomes `input.identified`.
+   */
+  readonly identify?: (request: IdentifyRequest) => Promise<unknown>;
+  readonly example?: { readonly body?: unknown; readonly view?: unknown };
+}
+
+export interface Shapes<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly view?: V;
+}
+
+export interface Input<P extends TObject, Q extends TObject, B extends TSchema> {
+  readonly params: Static<P>;
+  readonly query: Static<Q>;
+  readonly body: Static<B>;
+  /** What `identify` gave; undefined without it. */
+  readonly identified: unknown;
+}
+
+export type Handler<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> = (
+  ctx: Ctx,
+  input: NoInfer<Input<P, Q, B>>,
+) => Promise<NoInfer<Static<V>> | Reply<NoInfer<Static<V>>>>;
+export type ListHandler<P extends TObject, Q extends TObject, V extends TSchema> = (
+  ctx: Ctx,
+  input: NoInfer<Input<P, Q, TSchema>>,
+) => Promise<Page<NoInfer<Static<V>>>>;
+export type RawHandler<P extends TObject, Q extends TObject> = (
+  ctx: Omit<Ctx, 'em' | 'keep'>,
+  input: NoInfer<Input<P, Q, TSchema>>,
+  http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+) => Promise<void>;
+
+export type GetSpec<P extends TObject, Q extends TObject, V extends TSchema> = CommonSpec &
+  Shapes<P, Q, TSchema, V> & { readonly etag?: true; readonly view: V };
+export type ListSpec<P extends TObject, Q extends TObject, V extends TSchema> = CommonSpec &
+  Shapes<P, Q, TSchema, V> & {
+    readonly view: V;
+    /** `keyset` pages by cursor and offset, `offset` by offset only, `none` declares no paging parameter. */
+    readonly paging: 'keyset' | 'offset' | 'none';
+    readonly order?: string;
+  };
+export type PostSpec<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> = CommonSpec &
+  Shapes<P, Q, B, V> & {
+    readonly audit: AuditAction;
+    readonly idempotent?: true;
+    readonly etag?: true;
+    readonly ifMatch?: 'required';
+  };
+export type WriteSpec<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> = CommonSpec &
+  Shapes<P, Q, B, V> & {
+    readonly audit: AuditAction;
+    readonly etag?: true;
+  };
+export type DeleteSpec<P extends TObject, Q extends TObject> = CommonSpec & {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly audit: AuditAction;
+};
+export type RawSpec<P extends TObject, Q extends TObject> = CommonSpec & {
+  readonly params?: P;
+  readonly query?: Q;
+  readonly produces: string;
+  readonly headReply?: 'allowed' | 'refused';
+};
+
+/** What the verb helpers take between them. */
+export type AnySpec = CommonSpec &
+  Shapes<TObject, TObject, TSchema, TSchema> & {
+    readonly audit?: AuditAction;
+    readonly idempotent?: true;
+    readonly etag?: true;
+    readonly ifMatch?: 'required';
+    readonly paging?: 'keyset' | 'offset' | 'none';
+    readonly order?: string;
+    readonly produces?: string;
+    readonly headReply?: 'allowed' | 'refused';
+  };

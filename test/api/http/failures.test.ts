@@ -1,0 +1,161 @@
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { areas } from '../../../api/operations.ts';
+import { errorCodeNames, errorCodes } from '../../../workflows/contracts/error-codes.ts';
+import { startApi, type TestApi } from '../../support/api.ts';
+import { newProbeState, probeArea } from '../../support/probes.ts';
+import { bearer, makeTenant, type TestTenant } from '../../support/tenant.ts';
+
+let api: TestApi;
+let tenant: TestTenant;
+beforeAll(async () => {
+  api = await startApi({ areas: [...areas, probeArea(newProbeState())] });
+  tenant = await makeTenant(api.db, api.keys);
+});
+afterAll(() => api.close());
+
+test.each(errorCodeNames)('%s has its own status, retry flag and title on the wire', async (code) => {
+  const reply = await api.app.inject(`/probes/failures/${code}`);
+
+  expect(reply.statusCode).toBe(errorCodes[code].status);
+  expect(reply.json()).toMatchObject({
+    type: `http://longhaul.test/error-codes#${code}`, code, status: errorCodes[code].status, retryable: errorCodes[code].retryable,
+    title: errorCodes[code].title, detail: 'x'.repeat(500), context: { reason: 'probed' }, instance: `urn:uuid:${reply.headers['x-correlation-id']}`,
+  });
+});
+
+test('a bug answers internal_error and tells nothing of itself', async () => {
+  const reply = await api.app.inject('/probes/crash');
+
+  expect(reply.statusCode).toBe(500);
+  expect(reply.json()).toMatchObject({ code: 'internal_error', detail: 'Internal error' });
+  expect(reply.body).not.toContain('vault');
+});
+
+test('a view that can not be serialized fails before the first byte', async () => {
+  const reply = await api.app.inject('/probes/unserializable');
+
+  expect(reply.statusCode).toBe(500);
+  expect(reply.json()).toMatchObject({ code: 'internal_error' });
+});
+
+test('an unknown path is 404, a trailing slash or another case too', async () => {
+  for (const path of ['/nothing', '/version/', '/Version', '/agents/', '/probes/failures/']) {
+    const reply = await api.app.inject(path);
+
+    expect([path, reply.statusCode, reply.json().code]).toEqual([path, 404, 'not_found']);
+  }
+});
+
+test('a wrong method is 405 with a true Allow, also one that HTTP hardly knows', async () => {
+  const reply = await api.app.inject({ method: 'DELETE', url: '/agents' });
+  const odd = await fetch(`${api.url}/version`, { method: 'PROPFIND' });
+
+  expect([reply.statusCode, reply.headers['allow']]).toEqual([405, 'GET, HEAD, POST, OPTIONS']);
+  expect([odd.status, odd.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  expect((await odd.json()).code).toBe('method_not_allowed');
+});
+
+test('the eight specified operations are 404, even where another method lives', async () => {
+  const id = crypto.randomUUID();
+  const specified = [['GET', `/organizations/${id}/sso-connections`], ['GET', '/scim/v2/Users'], ['POST', '/audit-log/exports'], ['GET', '/invoices'], ['PUT', `/hooks/${id}/x`]] as const;
+
+  for (const [method, url] of specified) expect((await api.app.inject({ method, url })).statusCode).toBe(404);
+});
+
+test('HEAD answers like GET without a body; an event stream refuses it', async () => {
+  const head = await fetch(`${api.url}/error-codes`, { method: 'HEAD' });
+  const get = await fetch(`${api.url}/error-codes`);
+  const stream = await fetch(`${api.url}/probes/stream`, { method: 'HEAD' });
+
+  expect([head.status, await head.text(), head.headers.get('content-type')]).toEqual([200, '', get.headers.get('content-type')]);
+  expect([stream.status, stream.headers.get('allow')]).toEqual([405, 'GET, OPTIONS']);
+});
+
+test('OPTIONS tells the methods of a known path and needs no credential', async () => {
+  const known = await api.app.inject({ method: 'OPTIONS', url: '/agents' });
+  const unknown = await api.app.inject({ method: 'OPTIONS', url: '/nothing' });
+
+  expect([known.statusCode, known.headers['allow'], unknown.statusCode]).toEqual([204, 'GET, HEAD, POST, OPTIONS', 404]);
+});
+
+test.each([
+  ['no JSON', '{"name":', 'application/json', 400, 'malformed_request'],
+  ['bad UTF-8', Buffer.from([0x22, 0xff, 0x22]), 'application/json', 400, 'malformed_request'],
+  ['a prototype key', '{"name":"a","free":{"__proto__":{"x":1}}}', 'application/json', 400, 'malformed_request'],
+  ['an escaped prototype key', '{"name":"a","free":{"\\u005f_proto__":1}}', 'application/json', 400, 'malformed_request'],
+  ['text', 'name=a', 'text/plain', 415, 'unsupported_media_type'],
+  ['a form', 'name=a', 'application/x-www-form-urlencoded', 415, 'unsupported_media_type'],
+  ['another charset', '{"name":"a"}', 'application/json; charset=latin1', 415, 'unsupported_media_type'],
+  ['no type', '{"name":"a"}', '', 415, 'unsupported_media_type'],
+] as const)('a body that is %s is refused', async (_what, payload, type, status, code) => {
+  const reply = await api.app.inject({ method: 'POST', url: '/probes', headers: { ...bearer(tenant.tokens.member), ...(type ? { 'content-type': type } : {}) }, payload });
+
+  expect([reply.statusCode, reply.json().code]).toEqual([status, code]);
+  if (status === 415) expect(reply.headers['accept-post']).toBe('application/json');
+});
+
+test('an encoded body is 415, a byte order mark is skipped', async () => {
+  const headers = { ...bearer(tenant.tokens.member), 'content-type': 'application/json' };
+  const zipped = await api.app.inject({ method: 'POST', url: '/probes', headers: { ...headers, 'content-encoding': 'gzip' }, payload: '{"name":"a"}' });
+  const marked = await api.app.inject({ method: 'POST', url: '/probes', headers, payload: '\ufeff{"name":"a"}' });
+
+  expect([zipped.statusCode, marked.statusCode]).toEqual([415, 200]);
+});
+
+test('a body over its limit is 413, told by its length or cut while it streams in', async () => {
+  const headers = { ...bearer(tenant.tokens.member), 'content-type': 'application/json' };
+  const told = await fetch(`${api.url}/probes`, { method: 'POST', headers, body: `"${'x'.repeat(1_048_577)}"` });
+  const chunked = await fetch(`${api.url}/probes`, { method: 'POST', headers, body: chunks(1_100_000), duplex: 'half' } as RequestInit);
+
+  expect([told.status, (await told.json()).code]).toEqual([413, 'payload_too_large']);
+  expect([chunked.status, (await chunked.json()).code]).toEqual([413, 'payload_too_large']);
+});
+
+test('a body on GET or DELETE is not read', async () => {
+  const reply = await api.app.inject({ method: 'DELETE', url: `/service-keys/${crypto.randomUUID()}`, headers: { ...bearer(tenant.tokens.admin), 'content-type': 'application/json' }, payload: '{"no json' });
+
+  expect(reply.statusCode).toBe(404);
+});
+
+test.each([
+  ['no HTTP', 'NONSENSE\r\n\r\n'],
+  ['a method that does not exist', 'FOO /version HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['no Host', 'GET /version HTTP/1.1\r\nConnection: close\r\n\r\n'],
+  ['a bad escape', 'GET /agents/%zz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'],
+  ['headers without end', `GET /version HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`],
+  ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['an expectation', 'GET /version HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'],
+  ['two lengths', 'POST /probes HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+])('%s gets the envelope too, and the connection ends', async (_what, text) => {
+  const { head, body } = await rawRequest(api.url, text);
+
+  expect(head).toMatch(/^HTTP\/1\.1 400 /);
+  expect(head).toMatch(/content-type: application\/problem\+json/i);
+  expect(head).toMatch(/x-correlation-id: [0-9a-f-]{36}/i);
+  expect(head).toMatch(/x-request-duration-ms: [\d.]+/i);
+  expect(JSON.parse(body)).toMatchObject({ code: 'malformed_request', status: 400 });
+});
+
+test('a connection lives on after a refusal', async () => {
+  const refused = 'POST /probes HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nhi';
+  const { head, body } = await rawRequest(api.url, `${refused}GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+
+  expect(head).toMatch(/^HTTP\/1\.1 415 /);
+  expect(body).toContain('HTTP/1.1 200 OK');
+});
+
+async function* chunks(total: number): AsyncGenerator<Uint8Array> {
+  for (let sent = 0; sent < total; sent += 50_000) yield new Uint8Array(50_000).fill(0x20);
+}
+
+/** Sends bytes as they are and reads until the server closes. */
+async function rawRequest(url: string, text: string): Promise<{ head: string; body: string }> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(text);
+  let received = '';
+  for await (const part of socket) received += String(part);
+  const end = received.indexOf('\r\n\r\n');
+  return { head: received.slice(0, end), body: received.slice(end + 4) };
+}

@@ -1,0 +1,9 @@
+import base from './jest.config.mjs';
+
+/** The tests that only read the sources: no services. */
+export default {
+  ...base,
+  testMatch: ['<rootDir>/test/contract/imports.test.ts'],
+  globalSetup: undefined,
+  globalTeardown: undefined,
+};
