@@ -15,7 +15,7 @@ import type { Area } from './http/operation.ts';
 import { checkRegistry } from './http/registry.ts';
 import { correlationId, openState } from './http/request-state.ts';
 import { answerUnrouted, pathTable } from './http/routing.ts';
-import { answerServerFaults } from './http/server-faults.ts';
+import { answerClientError, answerServerFaults } from './http/server-faults.ts';
 import { areas as ownAreas } from './operations.ts';
 import { registerWebsocket } from './streams/websocket.ts';
 
@@ -71,6 +71,7 @@ function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
     // A missing Host is refused by us, with the envelope.
     http: { requireHostHeader: false },
     routerOptions: { maxParamLength: parameterLength, querystringParser: () => ({}) },
+    clientErrorHandler: answerClientError(deps.env.publicUrl),
     frameworkErrors: (error, request, reply) => {
       openState(request, proxies);
       sendFailure(deps.env.publicUrl, request, reply, error);

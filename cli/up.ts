@@ -53,13 +53,13 @@ function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[
     cwd: root,
     nodeArgs,
     env: { ...variables, WORKER_HEALTH_PORT: String(healthPorts[name]) },
-    isReady: () => answers(`http://127.0.0.1:${healthPorts[name]}/`),
+    isReady: () => answers(`http://127.0.0.1:${healthPorts[name]}/health/ready`),
     graceMs,
   });
   return [
     { name: 'api', entry: join(root, 'api', 'server.ts'), cwd: root, nodeArgs, env: { ...variables }, isReady: () => answers(`http://127.0.0.1:${port}/health/ready`), graceMs: 12_000, stopsFirst: true },
     worker('worker-runs', 'runs.worker.ts', 50_000),
-    worker('worker-bulk', 'bulk.worker.ts', 140_000),
+    worker('worker-bulk', 'bulk.worker.ts', 35_000),
   ];
 }
 

@@ -9,7 +9,8 @@ const kinds = { workflow: 1, activity: 2 } as const;
 
 /** What health and system operations ask of Temporal. Each call rejects after its `timeoutMs`. */
 export function createTemporalGateway(temporal: Temporal): TemporalGateway {
-  const within = <R>(timeoutMs: number, work: () => Promise<R>): Promise<R> => temporal.connection.withDeadline(Date.now() + timeoutMs, work);
+  const within = <R>(timeoutMs: number, work: () => Promise<R>): Promise<R> =>
+    temporal.connection.withDeadline(Date.now() + timeoutMs, work);
 
   return {
     check: (timeoutMs) =>
@@ -25,7 +26,13 @@ export function createTemporalGateway(temporal: Temporal): TemporalGateway {
 type QueuePart = Awaited<ReturnType<typeof describeQueue>>;
 
 function describeQueue({ connection, namespace }: Temporal, name: string, taskQueueType: number) {
-  return connection.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, taskQueueType, reportStats: true, reportPollers: true });
+  return connection.workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name },
+    taskQueueType,
+    reportStats: true,
+    reportPollers: true,
+  });
 }
 
 function describeBoth(temporal: Temporal, name: string): Promise<QueuePart[]> {
@@ -56,7 +63,12 @@ async function workerStatuses(temporal: Temporal): Promise<WorkerStatus[]> {
       }
     }
   }
-  return [...found].map(([identity, { buildId, queues, lastSeenMs }]) => ({ identity, buildId, queues: [...queues], lastSeenAt: new Date(lastSeenMs) }));
+  return [...found].map(([identity, { buildId, queues, lastSeenMs }]) => ({
+    identity,
+    buildId,
+    queues: [...queues],
+    lastSeenAt: new Date(lastSeenMs),
+  }));
 }
 
 async function scheduleStatuses({ client }: Temporal): Promise<ScheduleStatus[]> {

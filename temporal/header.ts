@@ -27,10 +27,15 @@ export function verifyTenantHeader(keys: KeyList, payload: Payload): TenantHeade
   const [madeBy, keyId, claims, mac] = parts;
   const key = keys.find((candidate) => candidate.id === keyId);
 
-  if (parts.length !== 4 || madeBy !== version || !key || !claims || !mac) throw new Error('the tenant header is malformed or made by an unknown key');
+  if (parts.length !== 4 || madeBy !== version || !key || !claims || !mac)
+    throw new Error('the tenant header is malformed or made by an unknown key');
   if (!isSame(mac, macOf(key, `${madeBy}.${keyId}.${claims}`))) throw new Error('the signature of the tenant header is wrong');
   // The MAC vouches for the shape: only signTenantHeader makes it.
-  const [organizationId, workspaceId, correlationId] = JSON.parse(Buffer.from(claims, 'base64url').toString()) as [string, string | null, string];
+  const [organizationId, workspaceId, correlationId] = JSON.parse(Buffer.from(claims, 'base64url').toString()) as [
+    string,
+    string | null,
+    string,
+  ];
 
   return { organizationId, workspaceId, correlationId };
 }

@@ -5,7 +5,14 @@ import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/orm.ts';
 import { activateNext, lockConversation, runStartMessage } from '../db/runs/conversations.ts';
 import {
-  endedRunsAmong, freeConversations, liveRunsAmong, markReconciled, overdueRuns, silentRuns, type FreeConversation, type ReconcilableRun,
+  endedRunsAmong,
+  freeConversations,
+  liveRunsAmong,
+  markReconciled,
+  overdueRuns,
+  silentRuns,
+  type FreeConversation,
+  type ReconcilableRun,
 } from '../db/runs/reconcile.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/scope.ts';
 import type { Outgoing } from '../db/unit.ts';
@@ -69,7 +76,7 @@ async function finishAbandoned(deps: ReconcilerDeps, counts: Counts): Promise<vo
   });
   const runs = await among(ids, (runIds) => sweep(deps.db, (em) => liveRunsAmong(em, runIds)));
 
-  for (const run of runs) await guarded(deps, run.id, () => repair(deps, counts, run));
+  for (const run of runs.slice(0, mostDescribes)) await guarded(deps, run.id, () => repair(deps, counts, run));
 }
 
 /** Live runs without a sign of life: the missing workflow of a queued one is started, any other missing or closed one ends its run. */
@@ -80,7 +87,6 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
     if (signal.aborted) return;
     await guarded(deps, run.id, () => repair(deps, counts, run));
     await sweep(deps.db, (em) => markReconciled(em, run.id));
-    await delay(1000 / describesPerS, undefined, { signal }).catch(() => undefined);
   }
 }
 
@@ -101,7 +107,10 @@ async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun
 
 function finishClosed({ finish }: ReconcilerDeps, run: ReconcilableRun): Promise<unknown> {
   if (run.status === 'cancelling') return finish(run, { reason: 'cancelled' });
-  return finish(run, { reason: 'error', error: { code: 'internal_error', message: 'The run was lost and could not be continued.', reason: 'workflow_closed' } });
+  return finish(run, {
+    reason: 'error',
+    error: { code: 'internal_error', message: 'The run was lost and could not be continued.', reason: 'workflow_closed' },
+  });
 }
 
 /** Open workflows whose run ended over a minute ago. Reads some pages of what is open and goes on there in the next pass. */
@@ -163,7 +172,9 @@ async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<
   }
 }
 
+/** Asks Temporal for one workflow, paced: a pass over many broken runs must not crowd out the runs that work. */
 async function workflowState({ client }: Temporal, workflowId: string): Promise<'open' | 'closed' | 'missing'> {
+  await delay(1000 / describesPerS);
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();
 

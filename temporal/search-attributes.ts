@@ -26,5 +26,8 @@ export async function ensureSearchAttributes({ connection, namespace }: Temporal
   const missing = names.filter((name) => !(name in (customAttributes ?? {})));
 
   if (missing.length === 0) return;
-  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes: Object.fromEntries(missing.map((name) => [name, keyword])) });
+  await connection.operatorService.addSearchAttributes({
+    namespace,
+    searchAttributes: Object.fromEntries(missing.map((name) => [name, keyword])),
+  });
 }

@@ -24,7 +24,11 @@ export async function startWorkflow(temporal: Temporal, message: StartMessage): 
         workflowIdConflictPolicy: 'USE_EXISTING',
         priority: { priorityKey: message.priority, fairnessKey: workspaceId ?? organizationId },
         memo: { correlation_id: correlationId },
-        typedSearchAttributes: searchAttributePairs({ OrganizationId: organizationId, WorkspaceId: workspaceId, ...message.searchAttributes }),
+        typedSearchAttributes: searchAttributePairs({
+          OrganizationId: organizationId,
+          WorkspaceId: workspaceId,
+          ...message.searchAttributes,
+        }),
       }),
     );
   } catch (error) {

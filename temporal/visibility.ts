@@ -8,7 +8,10 @@ export interface WorkflowList {
 }
 
 /** Ids of one page of workflows. Visibility lags and may miss some: a hint, never a proof. `nextPage` is null at the end. */
-export async function listWorkflowIds({ connection, namespace }: Temporal, { query, pageSize, from }: WorkflowList): Promise<{ ids: string[]; nextPage: Uint8Array | null }> {
+export async function listWorkflowIds(
+  { connection, namespace }: Temporal,
+  { query, pageSize, from }: WorkflowList,
+): Promise<{ ids: string[]; nextPage: Uint8Array | null }> {
   const { executions, nextPageToken } = await connection.workflowService.listWorkflowExecutions({
     namespace,
     query,

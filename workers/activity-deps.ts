@@ -27,7 +27,13 @@ export interface ActivityDepsOptions {
 /** Opens everything an activity may use; what has to be closed again is added to `closers`. */
 export async function openActivityDeps({ env, temporal, applicationName, log, closers }: ActivityDepsOptions): Promise<ActivityDeps> {
   const models = loadModelRegistry(env.models, log);
-  const db = await connectDatabases({ appUrl: env.databaseAppUrl, sweeperUrl: env.databaseSweeperUrl, poolMax: env.databasePoolMax, applicationName, log });
+  const db = await connectDatabases({
+    appUrl: env.databaseAppUrl,
+    sweeperUrl: env.databaseSweeperUrl,
+    poolMax: env.databasePoolMax,
+    applicationName,
+    log,
+  });
 
   closers.add('database', () => db.close());
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));

@@ -22,17 +22,18 @@ export async function ensureBundle(): Promise<string> {
   const hash = await hashSources();
 
   while (!(await isBuiltFrom(hash))) {
-    if (await takeLock()) {
-      try {
-        if (!(await isBuiltFrom(hash))) await build(hash);
-      } finally {
-        await rm(lockPath, { force: true });
-      }
-    } else {
-      await delay(100);
-    }
+    if (await takeLock()) await buildLocked(hash);
+    else await delay(100);
   }
   return bundlePath;
+}
+
+async function buildLocked(hash: string): Promise<void> {
+  try {
+    if (!(await isBuiltFrom(hash))) await build(hash);
+  } finally {
+    await rm(lockPath, { force: true });
+  }
 }
 
 async function build(hash: string): Promise<void> {
@@ -62,10 +63,18 @@ function nameWithoutPlace({ resourcePath }: { readonly resourcePath: string }): 
 async function hashSources(): Promise<string> {
   const entries = await readdir(workflows, { recursive: true, withFileTypes: true });
   const sources = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-  const files = [...sources.toSorted(), fileURLToPath(import.meta.url), join(root, 'node_modules', '@temporalio', 'worker', 'package.json')];
+  const files = [
+    ...sources.toSorted(),
+    fileURLToPath(import.meta.url),
+    join(root, 'node_modules', '@temporalio', 'worker', 'package.json'),
+  ];
   const hash = createHash('sha256');
 
-  for (const file of files) hash.update(`${relative(root, file)}\0`).update(await readFile(file)).update('\0');
+  for (const file of files)
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(await readFile(file))
+      .update('\0');
   return hash.digest('hex');
 }
 

@@ -52,7 +52,12 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
     databasePoolMax: values.DATABASE_POOL_MAX,
     redisUrl: values.REDIS_URL,
     redisPrefix: values.REDIS_PREFIX,
-    temporal: { address: values.TEMPORAL_ADDRESS, namespace: values.TEMPORAL_NAMESPACE, isTls: values.TEMPORAL_TLS, apiKey: values.TEMPORAL_API_KEY ?? null },
+    temporal: {
+      address: values.TEMPORAL_ADDRESS,
+      namespace: values.TEMPORAL_NAMESPACE,
+      isTls: values.TEMPORAL_TLS,
+      apiKey: values.TEMPORAL_API_KEY ?? null,
+    },
     keys: parseKeyRing(source),
     allowHttp: values.EGRESS_ALLOW_HTTP,
     billingCurrency: values.BILLING_CURRENCY,

@@ -5,7 +5,7 @@ import type { Temporal } from '../temporal/client.ts';
 import { lastPollAt } from '../temporal/gateway.ts';
 
 /** A long poll is answered within a minute, so a healthy worker is seen more often than this. */
-const stalledAfterMs = 90_000;
+const patienceMs = 90_000;
 const watchEveryMs = 15_000;
 const firstLookMs = 500;
 
@@ -23,15 +23,27 @@ export interface WorkerWatchOptions {
   readonly identity: string;
   readonly log: Logger;
   readonly metrics: Registry;
+  /** For tests: how long a worker may go unseen, and how often to look. */
+  readonly stalledAfterMs?: number;
+  readonly everyMs?: number;
 }
 
 /**
  * Asks Temporal when it last saw a poll of this very worker: its own opinion of itself is worth nothing once it hangs.
  * Not ready before the first poll, and again when none was seen for 90 s, which is logged as an error.
  */
-export function watchWorker({ temporal, queue, identity, log, metrics }: WorkerWatchOptions): WorkerWatch {
-  const ready = new Gauge({ name: 'longhaul_worker_ready', help: 'Whether Temporal saw a poll of this worker in the last 90 s', registers: [metrics] });
-  const taskFailures = new Counter({ name: 'longhaul_workflow_task_failures_total', help: 'Workflow tasks that failed', registers: [metrics] });
+export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
+  const { temporal, queue, identity, log, metrics, stalledAfterMs = patienceMs, everyMs = watchEveryMs } = options;
+  const ready = new Gauge({
+    name: 'longhaul_worker_ready',
+    help: 'Whether Temporal saw a poll of this worker in the last 90 s',
+    registers: [metrics],
+  });
+  const taskFailures = new Counter({
+    name: 'longhaul_workflow_task_failures_total',
+    help: 'Workflow tasks that failed',
+    registers: [metrics],
+  });
   let seenMs = 0;
   let wasReady = false;
   let isStopped = false;
@@ -48,7 +60,7 @@ export function watchWorker({ temporal, queue, identity, log, metrics }: WorkerW
       if (wasReady) log.info({ queue, identity }, 'worker ready');
       else log.error({ queue, identity, last_poll_at: new Date(seenMs) }, 'worker stalled');
     }
-    timer = setTimeout(() => void look(), seenMs === 0 ? firstLookMs : watchEveryMs);
+    timer = setTimeout(() => void look(), seenMs === 0 ? firstLookMs : everyMs);
     timer.unref();
   };
 

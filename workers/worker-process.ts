@@ -102,7 +102,11 @@ function installRuntime(log: Logger, watch: WorkerWatch): void {
 }
 
 /** The worker's own connection, tried until Temporal is there; null when the process is asked to stop before. */
-async function untilConnected({ address, isTls, apiKey }: TemporalAddress, log: Logger, signal: AbortSignal): Promise<NativeConnection | null> {
+async function untilConnected(
+  { address, isTls, apiKey }: TemporalAddress,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<NativeConnection | null> {
   while (!signal.aborted) {
     try {
       return await NativeConnection.connect({ address, ...(apiKey ? { apiKey } : {}), ...(isTls || apiKey ? { tls: true } : {}) });
@@ -120,7 +124,7 @@ async function untilConnected({ address, isTls, apiKey }: TemporalAddress, log: 
  */
 async function prepareNamespace(temporal: Temporal, log: Logger, signal: AbortSignal): Promise<void> {
   for (const prepare of [ensureSearchAttributes, ensureSchedules]) {
-    for (let isDone = false; !isDone && !signal.aborted; ) {
+    for (let isDone = false; !isDone && !signal.aborted;) {
       try {
         await temporal.connection.withDeadline(Date.now() + 10_000, () => prepare(temporal));
         isDone = true;

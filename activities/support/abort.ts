@@ -43,7 +43,8 @@ export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): Act
   };
 
   listen(context.cancellationSignal, () => abort(causeOfCancellation(context)));
-  for (const signal of signals) listen(signal, () => abort(causeOfSignal(signal), signal.reason instanceof Error ? signal.reason : undefined));
+  for (const signal of signals)
+    listen(signal, () => abort(causeOfSignal(signal), signal.reason instanceof Error ? signal.reason : undefined));
   const stopListening = cancelBus.onCancelled((cancelled) => {
     if (cancelled === runId) abort('cancelled');
   });

@@ -36,7 +36,11 @@ export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFac
   });
 }
 
-function provenTenant({ verify, systemActivities, log }: ActivityGuards, context: Context, header: Payload | undefined): ActivityTenant | null {
+function provenTenant(
+  { verify, systemActivities, log }: ActivityGuards,
+  context: Context,
+  header: Payload | undefined,
+): ActivityTenant | null {
   const { activityType } = context.info;
 
   if (!header && systemActivities.has(activityType)) return null;

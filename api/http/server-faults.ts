@@ -9,16 +9,20 @@ interface HttpSocket extends Duplex {
   readonly _httpMessage?: { readonly headersSent: boolean } | null;
 }
 
-/** Gives the envelope to whatever Node would answer by itself, before a request reaches the router. */
-export function answerServerFaults(server: Server, publicUrl: string): void {
-  server.on('clientError', (error: Error & { code?: string }, socket: HttpSocket) => {
+/** The answer to bytes that are no request; Fastify hands them to this instead of its own. */
+export function answerClientError(publicUrl: string) {
+  return (error: Error & { code?: string }, socket: HttpSocket): void => {
     const isBroken = error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true;
     if (isBroken) {
       socket.destroy();
       return;
     }
     refuse(socket, publicUrl, fail('malformed_request', { detail: detailOf(error.code) }));
-  });
+  };
+}
+
+/** Gives the envelope to what else Node would answer by itself, before a request reaches the router. */
+export function answerServerFaults(server: Server, publicUrl: string): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     refuse(socket, publicUrl, fail('malformed_request', { detail: 'CONNECT is not served here.' }));
   });

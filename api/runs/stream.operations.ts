@@ -34,7 +34,9 @@ export const streamOperations = {
         afterSeq: query.after_seq ?? 0,
         isReplay: query.replay ?? true,
       });
-      const toProblem = (failure: Parameters<typeof toEnvelope>[0]) => ({ ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId }) });
+      const toProblem = (failure: Parameters<typeof toEnvelope>[0]) => ({
+        ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId }),
+      });
       serveSse(http, opening, { hub: deps.hub, caller, toProblem });
     },
   ),
@@ -43,7 +45,8 @@ export const streamOperations = {
     '/runs/{run_id}/stream-token',
     {
       summary: 'Make a stream token',
-      description: 'A token that opens one WebSocket of one run, once, within 60 s, as the caller; it goes into the socket’s first message, never into a URL.',
+      description:
+        'A token that opens one WebSocket of one run, once, within 60 s, as the caller; it goes into the socket’s first message, never into a URL.',
       access: 'viewer',
       audit: 'submit',
       resourceType: 'run',
@@ -57,9 +60,19 @@ export const streamOperations = {
       const run = await openingState(ctx, params.run_id);
       if (!run) throw fail('not_found');
 
-      const { token, expiresAt } = await issueStreamToken(ctx, { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId });
+      const { token, expiresAt } = await issueStreamToken(ctx, {
+        id: run.runId,
+        organizationId: run.organizationId,
+        workspaceId: run.workspaceId,
+      });
       ctx.audit({ resourceType: 'run', resourceId: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId });
-      return reply({ token, run_id: run.runId, expires_at: iso(expiresAt), websocket_path: `/ws/runs/${run.runId}`, protocol: streamProtocol } as const);
+      return reply({
+        token,
+        run_id: run.runId,
+        expires_at: iso(expiresAt),
+        websocket_path: `/ws/runs/${run.runId}`,
+        protocol: streamProtocol,
+      } as const);
     },
   ),
 };

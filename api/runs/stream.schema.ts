@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { closed, idOf, integer, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, idOf, integer, text, Timestamp } from '../http/schema.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 
 export const StreamParams = closed({ run_id: idOf('Run', 'The run to watch.') });
@@ -10,7 +10,9 @@ export const StreamQuery = closed({
 });
 
 export const StreamHeaders = Type.Object({
-  'last-event-id': Type.Optional(text(1_024, { description: 'Number of the last event received, as a browser sends it when it reconnects.' })),
+  'last-event-id': Type.Optional(
+    text(1_024, { description: 'Number of the last event received, as a browser sends it when it reconnects.' }),
+  ),
 });
 
 export const StreamTokenView = closed(

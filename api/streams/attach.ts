@@ -72,7 +72,9 @@ export function startStream(
 export function placeOf(
   state: OpeningState,
   request: Pick<StreamRequest, 'lastEventId' | 'afterSeq' | 'isReplay'>,
-): { readonly kind: 'nothing' | 'empty'; readonly headSeq: number } | { readonly kind: 'stream'; readonly state: OpeningState; readonly cursor: number } {
+):
+  | { readonly kind: 'nothing' | 'empty'; readonly headSeq: number }
+  | { readonly kind: 'stream'; readonly state: OpeningState; readonly cursor: number } {
   const { headSeq, isEnded } = state;
   const isHeader = request.lastEventId !== null;
   const cursor = isHeader ? numberOf(request.lastEventId) : request.afterSeq;
@@ -89,7 +91,14 @@ export function principalOf(caller: Caller): string {
 }
 
 function holderOf(caller: Caller, runId: string): StreamHolder {
-  return { runId, kind: caller.kind, principalId: caller.principalId, sessionId: caller.sessionId, actingUserId: caller.actingUserId };
+  return {
+    runId,
+    kind: caller.kind,
+    principalId: caller.principalId,
+    sessionId: caller.sessionId,
+    actingUserId: caller.actingUserId,
+    openedAt: new Date(),
+  };
 }
 
 function numberOf(text: string | null): number | null {

@@ -9,7 +9,11 @@ export const closeCodes = {
   max_age: { code: 4000, retryable: true, when: 'one hour after opening' },
   slow_consumer: { code: 4008, retryable: true, when: 'no progress for 30 s with 256 KiB unsent' },
   bad_first_frame: { code: 4400, retryable: false, when: 'the first message is no auth frame or above 4 KiB' },
-  token_invalid: { code: 4401, retryable: false, when: 'the token is unknown, expired or of another run, or access was lost meanwhile; make a new token' },
+  token_invalid: {
+    code: 4401,
+    retryable: false,
+    when: 'the token is unknown, expired or of another run, or access was lost meanwhile; make a new token',
+  },
   not_found: { code: 4404, retryable: false, when: 'the run was purged or is not visible' },
   no_first_frame: { code: 4408, retryable: true, when: 'no first message within 5 s' },
   token_used: { code: 4409, retryable: false, when: 'the token was used before; make a new token' },

@@ -22,7 +22,10 @@ export class FrameRing {
   push(frame: StreamFrame): void {
     this.#frames.push(frame);
     this.#bytes += 2 * frame.bytes;
-    while (this.#frames.length - this.#start > 1 && (this.#frames.length - this.#start > this.#limitFrames || this.#bytes > this.#limitBytes)) {
+    while (
+      this.#frames.length - this.#start > 1 &&
+      (this.#frames.length - this.#start > this.#limitFrames || this.#bytes > this.#limitBytes)
+    ) {
       this.#bytes -= 2 * (this.#frames[this.#start]?.bytes ?? 0);
       this.#start += 1;
     }

@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Databases } from '../../db/orm.ts';
 import { lostAccess } from '../../db/streams/access.ts';
 import { streamHeads } from '../../db/streams/archive.ts';
-import { createCancelBus } from '../../db/streams/cancel-bus.ts';
+import { type CancelBus, createCancelBus } from '../../db/streams/cancel-bus.ts';
 import { streamKeys } from '../../db/streams/keys.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { createAdmission, type Slot } from './admission.ts';
+import { type Admission, createAdmission, type Slot } from './admission.ts';
 import { waitForChange } from './change-waiter.ts';
 import type { StreamConnection } from './connection.ts';
 import { defaultHubLimits, type HubLimits } from './limits.ts';
@@ -23,176 +24,207 @@ export interface HubDeps {
   readonly limits?: Partial<HubLimits>;
 }
 
+/** A run as the query that opened its stream saw it. */
 export interface WatchedRun {
   readonly runId: string;
   readonly headSeq: number;
   readonly isEnded: boolean;
 }
 
-/** The readers of one API process: every watched run once, however many watch it. */
-export interface Hub {
-  readonly limits: HubLimits;
-  readonly pages: PageCache;
-  /** Takes a place for a stream: 503 while draining, 429 above the limits of a principal or the process. */
-  admit(principal: string): Slot;
-  /** Aborted by a drain: whoever only waits gives up. */
-  readonly draining: AbortSignal;
-  /** The channel of a run as the opening query saw it; `watch` it before anything else happens. */
-  channel(run: WatchedRun): RunChannel;
-  watch(channel: RunChannel, watcher: Watcher): void;
-  unwatch(channel: RunChannel, watcher: Watcher): void;
-  /** Counts an open stream in: it is ticked, its access is checked, it is ended by a drain. */
-  register(connection: StreamConnection): void;
-  unregister(connection: StreamConnection): void;
-  /**
-   * Waits until the run's state changed behind a number, at most `timeoutMs`; holds no database connection. True when it did or may have:
-   * read the run again.
-   */
-  waitForChange(runId: string, options: { readonly afterSeq: number; readonly timeoutMs: number; readonly signal?: AbortSignal }): Promise<boolean>;
-  /** SIGTERM: no new streams; the open ones get a notice and end, to come back elsewhere. */
-  drain(): Promise<void>;
-  close(): Promise<void>;
-  counts(): { readonly streams: number; readonly watchedRuns: number; readonly isRedisAway: boolean };
-}
-
 const tickMs = 1_000;
 /** Frames on their way through Redis are not read from the archive: a head counts as missing only after this. */
 const lagMs = 250;
 
-export function createHub({ redisUrl, prefix, db, log, ...options }: HubDeps): Hub {
-  const limits = { ...defaultHubLimits, ...options.limits };
-  const keys = streamKeys(prefix);
-  const commands = connectRedis(redisUrl, 'commands');
-  const bus = createCancelBus({ redisUrl, prefix, log });
-  const pages = createPageCache(db);
-  const admission = createAdmission(limits);
-  const channels = new Map<string, RunChannel>();
-  const readers = new Map<RunChannel, RedisReader>();
-  const connections = new Set<StreamConnection>();
-  const draining = new AbortController();
-  let pool: RedisReader[] = [];
-  let headsAt = 0;
-  let accessAt = 0;
-  let isReadingHeads = false;
-  let isCheckingAccess = false;
+export function createHub(deps: HubDeps): Hub {
+  return new Hub(deps);
+}
 
-  function readerWithRoom(): RedisReader {
-    const known = pool.find((reader) => reader.size < limits.runsPerReader);
-    if (known) return known;
-    const reader = new RedisReader({ redisUrl, keys, commands, readerId: randomUUID(), log });
-    pool.push(reader);
-    return reader;
+/** The readers of one API process: every watched run once, however many watch it. */
+export class Hub {
+  readonly limits: HubLimits;
+  readonly pages: PageCache;
+
+  readonly #deps: HubDeps;
+  readonly #commands: Redis;
+  readonly #bus: CancelBus;
+  readonly #admission: Admission;
+  readonly #draining = new AbortController();
+  readonly #channels = new Map<string, RunChannel>();
+  readonly #readerOf = new Map<RunChannel, RedisReader>();
+  readonly #readers: RedisReader[] = [];
+  readonly #connections = new Set<StreamConnection>();
+  readonly #timer: NodeJS.Timeout;
+  #headsAt = 0;
+  #accessAt = 0;
+  #isReadingHeads = false;
+  #isCheckingAccess = false;
+
+  constructor(deps: HubDeps) {
+    this.#deps = deps;
+    this.limits = { ...defaultHubLimits, ...deps.limits };
+    this.pages = createPageCache(deps.db);
+    this.#admission = createAdmission(this.limits);
+    this.#commands = connectRedis(deps.redisUrl, 'commands');
+    this.#bus = createCancelBus(deps);
+    this.#bus.onRevoked((principals) => this.#checkNamed(new Set(principals)));
+    this.#timer = setInterval(() => this.#tick(), tickMs);
   }
 
-  function channelOf(run: WatchedRun): RunChannel {
-    // Of an ended run nothing more comes: its channel belongs to this one connection.
-    if (run.isEnded) return new RunChannel({ db, limits, log }, run);
-    const known = channels.get(run.runId);
+  /** Aborted by a drain: whoever only waits gives up. */
+  get draining(): AbortSignal {
+    return this.#draining.signal;
+  }
+
+  counts(): { readonly streams: number; readonly watchedRuns: number; readonly isRedisAway: boolean } {
+    return { streams: this.#connections.size, watchedRuns: this.#channels.size, isRedisAway: this.#isRedisAway };
+  }
+
+  /** Takes a place for a stream: 503 while draining, 429 above the limits of a principal or the process. */
+  admit(principal: string): Slot {
+    if (this.draining.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
+    return this.#admission.take(principal);
+  }
+
+  /** The channel of a run; `watch` it before anything else happens. Of an ended run nothing more comes: its channel is for one connection. */
+  channel(run: WatchedRun): RunChannel {
+    if (run.isEnded) return this.#newChannel(run);
+    const known = this.#channels.get(run.runId);
     // The hub may be behind what the opening query saw: usually by frames on their way.
     if (known && known.handedOut < run.headSeq) later(lagMs, () => known.catchUp(run.headSeq));
     if (known) return known;
 
-    const channel = new RunChannel({ db, limits, log }, run);
-    const reader = readerWithRoom();
-    channels.set(run.runId, channel);
-    readers.set(channel, reader);
+    const channel = this.#newChannel(run);
+    this.#channels.set(run.runId, channel);
+    this.#readerOf.set(channel, this.#readerWithRoom());
     return channel;
   }
 
-  function tick(): void {
-    const now = performance.now();
-    for (const connection of connections) connection.tick(now);
-    pages.tick(now);
-    const isAway = pool.some((reader) => reader.isAway);
-    if (now - headsAt >= (isAway ? limits.headsWithoutRedisMs : limits.headsMs)) void readHeads(isAway);
-    if (now - accessAt >= limits.accessMs) void checkAccess([...connections]);
+  watch(channel: RunChannel, watcher: Watcher): void {
+    channel.watchers.add(watcher);
+    this.#readerOf.get(channel)?.add(channel);
   }
 
-  async function readHeads(isAway: boolean): Promise<void> {
-    if (isReadingHeads) return;
-    isReadingHeads = true;
-    headsAt = performance.now();
+  unwatch(channel: RunChannel, watcher: Watcher): void {
+    channel.watchers.delete(watcher);
+    if (channel.watchers.size > 0) return;
+    if (this.#channels.get(channel.runId) === channel) this.#channels.delete(channel.runId);
+    this.#readerOf.get(channel)?.remove(channel);
+    this.#readerOf.delete(channel);
+  }
+
+  /** Counts an open stream in: it is ticked, its access is checked, it is ended by a drain. */
+  register(connection: StreamConnection): void {
+    this.#connections.add(connection);
+  }
+
+  unregister(connection: StreamConnection): void {
+    this.#connections.delete(connection);
+  }
+
+  /**
+   * Waits until the run's state changed behind a number, at most `timeoutMs`; holds no database connection. True when it did or may have:
+   * read the run again.
+   */
+  waitForChange(
+    runId: string,
+    wanted: { readonly afterSeq: number; readonly timeoutMs: number; readonly signal?: AbortSignal },
+  ): Promise<boolean> {
+    return waitForChange(this, runId, wanted);
+  }
+
+  /** SIGTERM: no new streams; the open ones get a notice and end, to come back elsewhere. */
+  async drain(): Promise<void> {
+    this.#draining.abort();
+    const failure = fail('service_unavailable', { reason: 'draining', detail: 'The process stops; come back.' });
+    for (const connection of [...this.#connections]) connection.close(failure, 'draining');
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.drain();
+    await Promise.all(this.#readers.map((reader) => reader.close()));
+    await this.#bus.close();
+    this.#commands.disconnect();
+  }
+
+  get #isRedisAway(): boolean {
+    return this.#readers.some((reader) => reader.isAway);
+  }
+
+  #newChannel(run: WatchedRun): RunChannel {
+    return new RunChannel({ db: this.#deps.db, limits: this.limits, log: this.#deps.log }, run);
+  }
+
+  #readerWithRoom(): RedisReader {
+    const known = this.#readers.find((reader) => reader.size < this.limits.runsPerReader);
+    if (known) return known;
+    const { redisUrl, prefix, log } = this.#deps;
+    const reader = new RedisReader({ redisUrl, keys: streamKeys(prefix), commands: this.#commands, readerId: randomUUID(), log });
+    this.#readers.push(reader);
+    return reader;
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const connection of this.#connections) connection.tick(now);
+    this.pages.tick(now);
+    if (now - this.#headsAt >= (this.#isRedisAway ? this.limits.headsWithoutRedisMs : this.limits.headsMs)) void this.#readHeads();
+    if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess([...this.#connections]);
+  }
+
+  /** One query for all watched runs: what Redis lost is read from the archive. */
+  async #readHeads(): Promise<void> {
+    if (this.#isReadingHeads || this.#channels.size === 0) return;
+    this.#isReadingHeads = true;
+    this.#headsAt = performance.now();
     try {
-      const watched = [...channels.values()];
-      if (watched.length === 0) return;
-      const heads = await streamHeads(db, watched.map((channel) => channel.runId));
+      const watched = [...this.#channels.values()];
+      const graceMs = this.#isRedisAway ? 0 : lagMs;
+      const heads = await streamHeads(
+        this.#deps.db,
+        watched.map((channel) => channel.runId),
+      );
       for (const channel of watched) {
         const head = heads.get(channel.runId);
         if (!head) channel.lose();
-        else if (head.headSeq > channel.handedOut) later(isAway ? 0 : lagMs, () => channel.catchUp(head.headSeq));
+        else if (head.headSeq > channel.handedOut) later(graceMs, () => channel.catchUp(head.headSeq));
       }
     } catch (error) {
-      log.warn({ err: error }, 'stream heads could not be read');
+      this.#deps.log.warn({ err: error }, 'stream heads could not be read');
     } finally {
-      isReadingHeads = false;
+      this.#isReadingHeads = false;
     }
   }
 
   /** One query for all; without the database nobody is put out, and nothing new is shown either. */
-  async function checkAccess(asked: readonly StreamConnection[]): Promise<void> {
-    if (isCheckingAccess || asked.length === 0) return;
-    isCheckingAccess = true;
-    accessAt = performance.now();
+  async #checkAccess(asked: readonly StreamConnection[]): Promise<void> {
+    if (this.#isCheckingAccess || asked.length === 0) return;
+    this.#isCheckingAccess = true;
+    this.#accessAt = performance.now();
     try {
-      const lost = await lostAccess(db, asked.map((connection) => connection.holder));
+      const lost = await lostAccess(
+        this.#deps.db,
+        asked.map((connection) => connection.holder),
+      );
       for (const [index, code] of lost) asked[index]?.close(fail(code));
     } catch (error) {
-      log.warn({ err: error }, 'access of open streams could not be checked');
+      this.#deps.log.warn({ err: error }, 'access of open streams could not be checked');
     } finally {
-      isCheckingAccess = false;
+      this.#isCheckingAccess = false;
     }
   }
 
-  const unlisten = bus.onRevoked((principals) => {
-    const named = new Set(principals);
-    const concerned = [...connections].filter(({ holder }) => namesOf(holder).some((name) => named.has(name)));
-    void checkAccess(concerned).then(() => (accessAt = Math.min(accessAt, performance.now() - limits.accessMs + tickMs)));
-  });
-  const timer = setInterval(tick, tickMs);
-
-  const hub: Hub = {
-    limits,
-    pages,
-    draining: draining.signal,
-    admit(principal) {
-      if (draining.signal.aborted) throw fail('service_unavailable', { reason: 'draining', retryAfterS: 1 });
-      return admission.take(principal);
-    },
-    channel: channelOf,
-    watch(channel, watcher) {
-      channel.watchers.add(watcher);
-      readers.get(channel)?.add(channel);
-    },
-    unwatch(channel, watcher) {
-      channel.watchers.delete(watcher);
-      if (channel.watchers.size > 0) return;
-      if (channels.get(channel.runId) === channel) channels.delete(channel.runId);
-      readers.get(channel)?.remove(channel);
-      readers.delete(channel);
-    },
-    register: (connection) => void connections.add(connection),
-    unregister: (connection) => void connections.delete(connection),
-    waitForChange: (runId, wanted) => waitForChange(hub, runId, wanted),
-    async drain() {
-      draining.abort();
-      for (const connection of [...connections]) connection.close(fail('service_unavailable', { reason: 'draining', detail: 'The process stops; come back.' }), 'draining');
-    },
-    async close() {
-      clearInterval(timer);
-      unlisten();
-      await hub.drain();
-      await Promise.all(pool.map((reader) => reader.close()));
-      pool = [];
-      await bus.close();
-      commands.disconnect();
-    },
-    counts: () => ({ streams: connections.size, watchedRuns: channels.size, isRedisAway: pool.some((reader) => reader.isAway) }),
-  };
-  return hub;
+  /** A revocation: those it names are checked at once, and all within a second, in case a check was under way already. */
+  #checkNamed(names: ReadonlySet<string>): void {
+    const concerned = [...this.#connections].filter(({ holder }) => namesOf(holder).some((name) => names.has(name)));
+    void this.#checkAccess(concerned).then(() => {
+      this.#accessAt = Math.min(this.#accessAt, performance.now() - this.limits.accessMs + tickMs);
+    });
+  }
 }
 
 function namesOf(holder: StreamConnection['holder']): string[] {
-  return [`${holder.kind}:${holder.principalId}`, `session:${holder.sessionId}`, `user:${holder.actingUserId}`, `run:${holder.runId}`];
+  return [`${holder.kind}:${holder.principalId}`, `session:${holder.sessionId}`, `user:${holder.actingUserId}`];
 }
 
 function later(ms: number, work: () => void): void {

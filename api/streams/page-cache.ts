@@ -46,7 +46,12 @@ export function createPageCache(db: Databases): PageCache {
 
   function loadBlocks(runId: string, first: number, last: number, upTo: number): Promise<ArchivePage> {
     const all = load(runId, firstOf(first), lastOf(last), upTo);
-    for (let block = first; block <= last; block++) remember(`${runId} ${block}`, upTo, all.then((page) => partOf(page, block)));
+    for (let block = first; block <= last; block++)
+      remember(
+        `${runId} ${block}`,
+        upTo,
+        all.then((page) => partOf(page, block)),
+      );
     return all.then((page) => partOf(page, first));
   }
 

@@ -17,9 +17,9 @@ const descriptions: Record<FrameType, string> = {
   'tool.result': 'The end of a tool call.',
   'approval.requested': 'A question to people; it alone suffices to decide.',
   'approval.resolved': 'Its answer, expiry or withdrawal.',
-  sub_agent: 'A child run begins, waits or ends; its own frames are copied with origin_seq.',
-  usage: 'Tokens and cost of one model call, with totals.',
-  error: 'A fault the run goes on after (as an event: run.error). With seq null a notice for this connection alone.',
+  'sub_agent': 'A child run begins, waits or ends; its own frames are copied with origin_seq.',
+  'usage': 'Tokens and cost of one model call, with totals.',
+  'error': 'A fault the run goes on after (as an event: run.error). With seq null a notice for this connection alone.',
   'run.finished': 'The last frame of the stream.',
 };
 

@@ -3,7 +3,7 @@ import type { Databases } from '../../db/orm.ts';
 import { readFrameRange } from '../../db/streams/archive.ts';
 import { FrameRing } from './frame-ring.ts';
 import type { HubLimits } from './limits.ts';
-import { isLast, streamFrame, type StreamFrame } from './stream-frame.ts';
+import { isLast, streamFrame } from './stream-frame.ts';
 
 /** Who watches a run: told when there is more, never waited for. */
 export interface Watcher {
@@ -53,13 +53,7 @@ export class RunChannel {
 
   /** Entries of the run's Redis stream, in rising order. */
   receive(texts: readonly string[]): void {
-    const before = this.handedOut;
-    for (const text of texts) {
-      const frame = streamFrame(text);
-      this.#seen = Math.max(this.#seen, frame.seq);
-      if (frame.seq === this.handedOut + 1) this.#handOut(frame);
-    }
-    if (this.handedOut > before) this.#wakeAll();
+    if (this.#handOutAll(texts) > 0) this.#wakeAll();
     if (this.#seen > this.handedOut) void this.#fill();
   }
 
@@ -73,10 +67,18 @@ export class RunChannel {
     for (const watcher of [...this.watchers]) watcher.lose();
   }
 
-  #handOut(frame: StreamFrame): void {
-    this.ring.push(frame);
-    this.handedOut = frame.seq;
-    if (isLast(frame)) this.isEnded = true;
+  /** Hands out what continues the sequence and drops the rest; gives the number of frames handed out. */
+  #handOutAll(texts: readonly string[]): number {
+    const before = this.handedOut;
+    for (const text of texts) {
+      const frame = streamFrame(text);
+      this.#seen = Math.max(this.#seen, frame.seq);
+      if (frame.seq !== this.handedOut + 1) continue;
+      this.ring.push(frame);
+      this.handedOut = frame.seq;
+      if (isLast(frame)) this.isEnded = true;
+    }
+    return this.handedOut - before;
   }
 
   #wakeAll(): void {
@@ -91,12 +93,7 @@ export class RunChannel {
       while (this.handedOut < this.#seen && this.watchers.size > 0) {
         const from = this.handedOut + 1;
         const { texts } = await readFrameRange(this.#deps.db, this.runId, from, from + pageFrames - 1);
-        const before = this.handedOut;
-        for (const text of texts) {
-          const frame = streamFrame(text);
-          if (frame.seq === this.handedOut + 1) this.#handOut(frame);
-        }
-        if (this.handedOut === before) break;
+        if (this.#handOutAll(texts) === 0) break;
         this.#wakeAll();
       }
     } catch (error) {

@@ -22,7 +22,11 @@ const lingerMs = 5_000;
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** Answers an opened stream as server-sent events. The end of a client is taken from the response; it cancels no run. */
-export function serveSse(http: { readonly request: FastifyRequest; readonly reply: FastifyReply }, opening: Opening, options: SseOptions): void {
+export function serveSse(
+  http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
+  opening: Opening,
+  options: SseOptions,
+): void {
   const { request, reply } = http;
   if (opening.kind === 'nothing') {
     finishHeaders(request, reply);

@@ -71,7 +71,14 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     try {
       const first = parseFirstFrame(message, isBinary);
       const caller = await openStreamToken(deps.db, first.token, runId);
-      const opening = await openStream(deps, { caller, runId, lastEventId: null, afterSeq: first.afterSeq, isReplay: first.isReplay, correlationId: request.id });
+      const opening = await openStream(deps, {
+        caller,
+        runId,
+        lastEventId: null,
+        afterSeq: first.afterSeq,
+        isReplay: first.isReplay,
+        correlationId: request.id,
+      });
       if (opening.kind !== 'stream') return sink.end('finished');
       if (socket.readyState !== socket.OPEN) return opening.slot.release();
       connection = startStream(deps.hub, opening, { sink, caller, toProblem });
@@ -91,7 +98,9 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
 
   function refuse(failure: Failure, reason: CloseName): void {
     done();
-    sink.notice(noticeText({ runId, rootRunId: runId, parentRunId: null, path: [] }, failure, { resumeAfterSeq: null, problem: toProblem(failure) }));
+    sink.notice(
+      noticeText({ runId, rootRunId: runId, parentRunId: null, path: [] }, failure, { resumeAfterSeq: null, problem: toProblem(failure) }),
+    );
     sink.end(reason);
   }
 
@@ -109,4 +118,3 @@ function runIdOf(request: FastifyRequest): string {
   if (uuidPattern.test(runId)) return runId.toLowerCase();
   throw fail('validation_failed', { errors: [{ in: 'path', pointer: null, name: 'run_id', rule: 'format', message: 'must be a uuid' }] });
 }
-

@@ -9,6 +9,8 @@ export interface StreamHolder {
   readonly principalId: string | null;
   readonly sessionId: string | null;
   readonly actingUserId: string | null;
+  /** A key rotated since then has another plaintext than the one that opened the stream. */
+  readonly openedAt: Date;
 }
 
 /** Whether user `u` of organization state `o` may see the workspace of run `r`; operators see all. */
@@ -26,14 +28,14 @@ const accessSql = `
     when r.id is null then 'not_found'
     when q.session_id is not null and (s.id is null or s.revoked_at is not null) then 'session_revoked'
     when q.session_id is not null and least(s.idle_expires_at, s.expires_at) <= now() then 'token_expired'
-    when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now()) then 'credential_invalid'
+    when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now() or k.rotated_at > q.opened_at) then 'credential_invalid'
     when h.id is not null and not ${isActive('h', 'ho')} then case q.kind when 'service_key' then 'credential_invalid' else 'session_revoked' end
     when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
     when h.id is not null and not ${mayRead('h')} then 'not_found'
     when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
     when h.id is null and q.kind in ('user', 'service_key') then 'credential_invalid'
   end as code
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[]) with ordinality as q(run_id, kind, principal_id, session_id, acting_user_id, n)
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[]) with ordinality as q(run_id, kind, principal_id, session_id, acting_user_id, opened_at, n)
   left join runs r on r.id = q.run_id and r.deleted_at is null
   left join sessions s on s.id = q.session_id
   left join service_keys k on q.kind = 'service_key' and k.id = q.principal_id
@@ -53,6 +55,7 @@ export async function lostAccess(db: Databases, holders: readonly StreamHolder[]
     holders.map((holder) => holder.principalId),
     holders.map((holder) => holder.sessionId),
     holders.map((holder) => holder.actingUserId),
+    holders.map((holder) => holder.openedAt.toISOString()),
   ]);
   const lost = new Map<number, ErrorCode>();
   for (const { n, code } of answers) if (code !== null) lost.set(n - 1, code);

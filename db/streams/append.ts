@@ -59,16 +59,6 @@ export function stateBatch(run: RunIdentity, frames: readonly FrameDraft[]): Fra
   return { run, scope: null, attempt: 1, batch: 0, frames };
 }
 
-/** Opens the stream of a new run; its first frame is the run.status `queued` that the same transaction appends. */
-export async function createStream(unit: Unit, run: RunIdentity): Promise<void> {
-  await rows(
-    unit.em,
-    `insert into run_streams (run_id, organization_id, workspace_id, root_run_id, head_seq, ended, cancel_requested, updated_at)
-     values (?, ?, ?, ?, 0, false, false, now())`,
-    [run.runId, run.organizationId, run.workspaceId, run.rootRunId],
-  );
-}
-
 export interface StreamState {
   readonly headSeq: number;
   readonly isEnded: boolean;
@@ -151,8 +141,14 @@ export function appendedFrames(sealed: readonly SealedBatch[], answers: readonly
     const texts = answer.front ? [answer.front, ...batch.texts] : batch.texts;
     const advisory = answer.front ? [false, ...batch.advisory] : batch.advisory;
     const first = answer.first;
-    if (texts.length > 0) written.push({ runId: batch.run.runId, firstSeq: first, frames: texts.map((text, n) => numbered(first + n, text)) });
-    if (answer.copy_first) written.push({ runId: batch.run.rootRunId, firstSeq: answer.copy_first, frames: copiesOf(texts, advisory, first, answer.copy_first) });
+    if (texts.length > 0)
+      written.push({ runId: batch.run.runId, firstSeq: first, frames: texts.map((text, n) => numbered(first + n, text)) });
+    if (answer.copy_first)
+      written.push({
+        runId: batch.run.rootRunId,
+        firstSeq: answer.copy_first,
+        frames: copiesOf(texts, advisory, first, answer.copy_first),
+      });
   });
   return written;
 }

@@ -55,5 +55,9 @@ async function lastUsageOf(em: SqlEntityManager, runId: string): Promise<Set<str
 }
 
 function chunksAfter(em: SqlEntityManager, runId: string, after: number): Promise<Chunk[]> {
-  return rows<Chunk>(em, `select first_seq, array_to_json(frames) as frames from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${limitRows}`, [runId, after]);
+  return rows<Chunk>(
+    em,
+    `select first_seq, array_to_json(frames) as frames from run_frame_chunks where run_id = ? and first_seq > ? order by first_seq limit ${limitRows}`,
+    [runId, after],
+  );
 }

@@ -2,22 +2,14 @@ import type { Logger } from 'pino';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Databases } from '../orm.ts';
 import { appendedFrames, type RawAnswer } from './append.ts';
-import { createAppendConnection, faultOf } from './append-connection.ts';
+import { type AppendConnection, type AppendFault, createAppendConnection, faultOf } from './append-connection.ts';
 import type { CancelBus } from './cancel-bus.ts';
 import { createCommitPace } from './commit-pace.ts';
-import { FrameWriter, type WriterHost, type WriterIdentity } from './frame-writer.ts';
+import { FrameWriter, type WriterIdentity } from './frame-writer.ts';
 import type { Publisher } from './publisher.ts';
 import { createRoom } from './room.ts';
 
-export type { FrameWriter, WriterAbort, WriterIdentity } from './frame-writer.ts';
-
-/** The frames of all activities of a process: one flusher, one append in flight. Close it before the database. */
-export interface Emitter {
-  open(identity: WriterIdentity): FrameWriter;
-  /** Appends what is pending (at most 5 s) and frees the connection. */
-  close(): Promise<void>;
-  readonly counts: { appends: number; frames: number };
-}
+export type { FrameWriter } from './frame-writer.ts';
 
 export interface EmitterDeps {
   readonly db: Databases;
@@ -36,73 +28,101 @@ const limitAppendBytes = 4 * 1024 * 1024;
 const lockWaitMs = 1_000;
 const lockWaitAloneMs = 20;
 const lockRetryMs = 250;
+const firstPauseMs = 100;
 const limitPauseMs = 2_000;
 const limitCloseMs = 5_000;
 
-/** Makes the emitter of a process. It keeps one connection to PostgreSQL of its own. */
-export function createEmitter({ db, publisher, cancelBus, log }: EmitterDeps): Emitter {
-  const writers = new Set<FrameWriter>();
-  const connection = createAppendConnection(db);
-  const pace = createCommitPace(paceMs);
-  const room = createRoom();
-  const counts = { appends: 0, frames: 0 };
-  let isAppending = false;
-  let isClosed = false;
-  let pauseMs = 0;
-  let pausedUntil = 0;
-  let wakeAt = Infinity;
-  let timer: NodeJS.Timeout | null = null;
-  let whenIdle: (() => void)[] = [];
+/** Makes the emitter of a process. It keeps one connection to PostgreSQL of its own: close it before the databases. */
+export function createEmitter(deps: EmitterDeps): Emitter {
+  return new Emitter(deps);
+}
 
-  const host: WriterHost = {
-    wake: (writer) => wakeNoLaterThan(dueAt(writer)),
-    account: room.account,
-    room: room.wait,
-    release(writer) {
-      writers.delete(writer);
-      room.account(writer, 0);
-    },
-  };
-  const unlisten = cancelBus?.onCancelled((runId) => {
-    for (const writer of writers) if (writer.identity.run.runId === runId) writer.cancel();
-  });
+/** The frames of all activities of a process: one flusher, one append in flight, then one publish per run. */
+export class Emitter {
+  /** Commits made and frames written by this process. */
+  readonly counts = { appends: 0, frames: 0 };
 
-  function dueAt(writer: FrameWriter): number {
-    if (writer.retryAt > 0) return writer.retryAt;
-    if (writer.isUrgent || writer.bytes >= limitMergedBytes) return 0;
-    return writer.lastFlushAt + intervalMs;
+  readonly #deps: EmitterDeps;
+  readonly #connection: AppendConnection;
+  readonly #writers = new Set<FrameWriter>();
+  readonly #pace = createCommitPace(paceMs);
+  readonly #room = createRoom();
+  readonly #whenIdle: (() => void)[] = [];
+  readonly #unlisten: (() => void) | undefined;
+  #isAppending = false;
+  #isClosed = false;
+  #pauseMs = 0;
+  #pausedUntil = 0;
+  #wakeAt = Infinity;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(deps: EmitterDeps) {
+    this.#deps = deps;
+    this.#connection = createAppendConnection(deps.db);
+    this.#unlisten = deps.cancelBus?.onCancelled((runId) => {
+      for (const writer of this.#writers) if (writer.identity.run.runId === runId) writer.cancel();
+    });
   }
 
-  function wakeNoLaterThan(due: number): void {
-    if (isAppending || isClosed) return; // looks again when it is done
-    const now = performance.now();
-    const at = Math.max(due, now, now + pace.waitMs(now), pausedUntil);
-    if (at >= wakeAt) return;
-
-    if (timer) clearTimeout(timer);
-    wakeAt = at;
-    timer = setTimeout(() => void flush(), Math.max(0, at - now));
+  open(identity: WriterIdentity): FrameWriter {
+    const writer = new FrameWriter(
+      {
+        wake: (woken) => this.#wakeNoLaterThan(dueAt(woken)),
+        account: (changed, bytes) => this.#room.account(changed, bytes),
+        room: (waiting) => this.#room.wait(waiting),
+        release: (released) => {
+          this.#writers.delete(released);
+          this.#room.account(released, 0);
+        },
+      },
+      identity,
+    );
+    this.#writers.add(writer);
+    return writer;
   }
 
-  async function flush(): Promise<void> {
-    wakeAt = Infinity;
-    timer = null;
-    isAppending = true;
+  /** Appends what is pending (at most 5 s) and frees the connection. */
+  async close(): Promise<void> {
+    this.#unlisten?.();
+    const idle = new Promise<void>((resolve) => this.#whenIdle.push(resolve));
+    this.#wakeNoLaterThan(0);
+    await Promise.race([idle, new Promise<void>((resolve) => setTimeout(resolve, limitCloseMs).unref())]);
+    this.#isClosed = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    await this.#connection.close();
+  }
+
+  #wakeNoLaterThan(due: number): void {
+    if (this.#isAppending || this.#isClosed) return; // looks again when it is done
     const now = performance.now();
-    pace.spend(now);
-    const due = collect(now);
+    const at = Math.max(due, now + this.#pace.waitMs(now), this.#pausedUntil);
+    if (at >= this.#wakeAt) return;
 
-    if (due.length > 0) await appendAll(due);
+    if (this.#timer) clearTimeout(this.#timer);
+    this.#wakeAt = at;
+    this.#timer = setTimeout(() => void this.#flush(), Math.max(0, at - now));
+  }
 
-    isAppending = false;
-    const next = Math.min(Infinity, ...[...writers].filter((writer) => writer.hasWork).map(dueAt));
-    if (next < Infinity) wakeNoLaterThan(next);
-    else for (const resolve of whenIdle.splice(0)) resolve();
+  async #flush(): Promise<void> {
+    this.#wakeAt = Infinity;
+    this.#timer = null;
+    const now = performance.now();
+    const due = this.#collect(now);
+
+    if (due.length > 0) {
+      this.#isAppending = true;
+      this.#pace.spend(now);
+      await this.#appendAll(due);
+      this.#isAppending = false;
+    }
+    const next = [...this.#writers].filter((writer) => writer.hasWork).map(dueAt);
+    if (next.length > 0) this.#wakeNoLaterThan(Math.min(...next));
+    else for (const resolve of this.#whenIdle.splice(0)) resolve();
   }
 
   /** Whoever has something takes part: it is the same commit. A run whose row was locked goes alone. */
-  function collect(now: number): FrameWriter[] {
-    const working = [...writers].filter((writer) => writer.hasWork && writer.retryAt <= now);
+  #collect(now: number): FrameWriter[] {
+    const working = [...this.#writers].filter((writer) => writer.hasWork && writer.retryAt <= now);
     const alone = working.find((writer) => writer.retryAt > 0);
     if (alone) return [alone];
 
@@ -114,72 +134,65 @@ export function createEmitter({ db, publisher, cancelBus, log }: EmitterDeps): E
     });
   }
 
-  async function appendAll(due: readonly FrameWriter[]): Promise<void> {
-    const isAlone = due.length === 1 && (due[0]?.retryAt ?? 0) > 0;
+  async #appendAll(due: readonly FrameWriter[]): Promise<void> {
+    const isAlone = due.some((writer) => writer.retryAt > 0);
     try {
-      await append(due, isAlone ? lockWaitAloneMs : lockWaitMs);
-      pauseMs = 0;
+      await this.#append(due, isAlone ? lockWaitAloneMs : lockWaitMs);
+      this.#pauseMs = 0;
     } catch (error) {
       const fault = faultOf(error);
-      if (fault === 'passing') {
-        pauseMs = Math.min(Math.max(pauseMs * 2, 100), limitPauseMs);
-        pausedUntil = performance.now() + pauseMs;
-        log.warn({ err: error, pause_ms: pauseMs }, 'append failed');
-      } else if (due.length > 1) for (const writer of due) await appendAlone(writer);
-      else await refuse(due[0], fault, error);
+      if (fault === 'passing') this.#pause(error);
+      else if (due.length === 1) this.#refuse(due[0], fault, error);
+      else for (const writer of due) await this.#appendAlone(writer);
     }
   }
 
-  async function appendAlone(writer: FrameWriter): Promise<void> {
+  async #appendAlone(writer: FrameWriter): Promise<void> {
     try {
-      await append([writer], lockWaitAloneMs);
+      await this.#append([writer], lockWaitAloneMs);
     } catch (error) {
-      await refuse(writer, faultOf(error), error);
+      this.#refuse(writer, faultOf(error), error);
     }
   }
 
-  async function refuse(writer: FrameWriter | undefined, fault: 'lock' | 'passing' | 'lasting', error: unknown): Promise<void> {
-    if (!writer || fault === 'passing') return;
-    if (fault === 'lock') {
-      writer.retryAt = performance.now() + lockRetryMs;
-      return;
-    }
-    log.error({ err: error, run_id: writer.identity.run.runId, scope: writer.identity.scope }, 'frames refused');
-    writer.kill(fail('internal_error', { detail: 'Frames were refused.', cause: error }));
-  }
-
-  async function append(due: readonly FrameWriter[], waitMs: number): Promise<void> {
-    const at = new Date();
+  async #append(due: readonly FrameWriter[], waitMs: number): Promise<void> {
     const startedAt = performance.now();
+    const at = new Date();
     const sealed = due.map((writer) => writer.seal(at));
-    const answers = await connection.append(sealed, waitMs);
+    const answers = await this.#connection.append(sealed, waitMs);
 
-    publisher.publish(appendedFrames(sealed, answers));
-    counts.appends += 1;
-    counts.frames += answers.reduce((sum, answer) => sum + framesOf(answer), 0);
+    this.#deps.publisher.publish(appendedFrames(sealed, answers));
+    this.counts.appends += 1;
+    this.counts.frames += answers.reduce((sum, answer) => sum + framesOf(answer), 0);
     due.forEach((writer, index) => {
       const answer = answers[index];
       if (answer) writer.settle(answer, startedAt);
     });
   }
 
-  return {
-    counts,
-    open(identity) {
-      const writer = new FrameWriter(host, identity);
-      writers.add(writer);
-      return writer;
-    },
-    async close() {
-      unlisten?.();
-      const drained = new Promise<void>((resolve) => whenIdle.push(resolve));
-      wakeNoLaterThan(0);
-      await Promise.race([drained, new Promise<void>((resolve) => setTimeout(resolve, limitCloseMs).unref())]);
-      isClosed = true;
-      if (timer) clearTimeout(timer);
-      await connection.close();
-    },
-  };
+  /** PostgreSQL is away: what is sealed goes again as it is, the rest merges on. */
+  #pause(error: unknown): void {
+    this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, firstPauseMs), limitPauseMs);
+    this.#pausedUntil = performance.now() + this.#pauseMs;
+    this.#deps.log.warn({ err: error, pause_ms: this.#pauseMs }, 'append failed');
+  }
+
+  #refuse(writer: FrameWriter | undefined, fault: AppendFault, error: unknown): void {
+    if (!writer || fault === 'passing') return;
+    if (fault === 'lock') {
+      writer.retryAt = performance.now() + lockRetryMs;
+      return;
+    }
+    this.#deps.log.error({ err: error, run_id: writer.identity.run.runId, scope: writer.identity.scope }, 'frames refused');
+    writer.kill(fail('internal_error', { detail: 'Frames were refused.', cause: error }));
+  }
+}
+
+/** When a writer wants the next append; 0 is at once. */
+function dueAt(writer: FrameWriter): number {
+  if (writer.retryAt > 0) return writer.retryAt;
+  if (writer.isUrgent || writer.bytes >= limitMergedBytes) return 0;
+  return writer.lastFlushAt + intervalMs;
 }
 
 function framesOf(answer: RawAnswer): number {

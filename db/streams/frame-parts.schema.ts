@@ -42,7 +42,13 @@ export const RunLimitsPart = Type.Object({
 
 export const TokenCounts = Type.Object({ input: Whole, output: Whole, cached_read: Whole, cached_write: Whole, reasoning: Whole });
 
-export const UsageTotalsPart = Type.Object({ model_calls: Whole, tokens: TokenCounts, cost_amount: line(40), currency: line(3), estimated: Type.Boolean() });
+export const UsageTotalsPart = Type.Object({
+  model_calls: Whole,
+  tokens: TokenCounts,
+  cost_amount: line(40),
+  currency: line(3),
+  estimated: Type.Boolean(),
+});
 
 const AttachmentPart = { attachment_id: Id, media_type: line(200), name: line(400), bytes: Whole };
 
@@ -62,7 +68,12 @@ export type ContentBlock =
   | { type: 'citation'; item_id: string | null; title: string; quote: string; url: string | null }
   | { type: 'attachment'; attachment_id: string; media_type: string; name: string; bytes: number };
 
-export const RunErrorPart = Type.Object({ code: ErrorCodeName, message: line(1_000), retryable: Type.Boolean(), reason: orNull(line(120)) });
+export const RunErrorPart = Type.Object({
+  code: ErrorCodeName,
+  message: line(1_000),
+  retryable: Type.Boolean(),
+  reason: orNull(line(120)),
+});
 
 export const RunOutputPart = Type.Object({
   text: orNull(Type.String()),

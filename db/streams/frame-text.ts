@@ -64,7 +64,9 @@ export function parseFrame(text: string): Frame {
 /** Advisory frames are repeated whole by a later one: they have no copy on the root and go at compaction. */
 export function isAdvisory(draft: FrameDraft): boolean {
   if (draft.type === 'message.delta' || draft.type === 'reasoning.delta') return true;
-  return draft.type === 'tool.call' && (draft.data.phase === 'started' || draft.data.phase === 'args_delta' || draft.data.phase === 'progress');
+  return (
+    draft.type === 'tool.call' && (draft.data.phase === 'started' || draft.data.phase === 'args_delta' || draft.data.phase === 'progress')
+  );
 }
 
 function textOf(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date): string {
@@ -96,7 +98,9 @@ function cutDraft(run: RunIdentity, draft: FrameDraft, bytes: number): FrameDraf
   if (draft.type === 'run.finished' && draft.data.output) {
     const { text, json } = draft.data.output;
     const isJsonTooLong = json !== null && Buffer.byteLength(JSON.stringify(json)) >= excess;
-    const output = isJsonTooLong ? { ...draft.data.output, json: null } : { ...draft.data.output, text: text === null ? null : cutText(text, excess) };
+    const output = isJsonTooLong
+      ? { ...draft.data.output, json: null }
+      : { ...draft.data.output, text: text === null ? null : cutText(text, excess) };
     return { type: draft.type, data: { ...draft.data, output: { ...output, truncated: true } } };
   }
   return draft;

@@ -102,7 +102,11 @@ export class FrameWriter {
     const batch = this.#pending.isEmpty ? this.#batch : this.#batch + 1;
     const flushed = new Promise<AppendAnswer>((resolve, reject) => {
       const timer = setTimeout(() => reject(fail('service_unavailable', { detail: 'Frames could not be written.' })), limitFlushMs);
-      this.#waiters.push({ batch, resolve: (answer) => (clearTimeout(timer), resolve(answer)), reject: (error) => (clearTimeout(timer), reject(error)) });
+      this.#waiters.push({
+        batch,
+        resolve: (answer) => (clearTimeout(timer), resolve(answer)),
+        reject: (error) => (clearTimeout(timer), reject(error)),
+      });
     });
     this.#host.wake(this);
     return flushed;

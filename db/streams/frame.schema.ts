@@ -2,8 +2,23 @@ import Type, { type Static, type TSchema } from 'typebox';
 import { frameTypes, streamProtocol, type FrameType } from '../../workflows/contracts/frames.ts';
 import { finishReasons, runSources, terminalRunStatuses, toolKinds, waitingOn } from '../../workflows/contracts/runs.ts';
 import {
-  choice, ContentBlockPart, ErrorCodeName, FreeJson, FreeObject, Id, Instant, line, orNull, RunErrorPart, RunLimitsPart, RunOutputPart, RunStatusName,
-  Sha256, TokenCounts, UsageTotalsPart, Whole,
+  choice,
+  ContentBlockPart,
+  ErrorCodeName,
+  FreeJson,
+  FreeObject,
+  Id,
+  Instant,
+  line,
+  orNull,
+  RunErrorPart,
+  RunLimitsPart,
+  RunOutputPart,
+  RunStatusName,
+  Sha256,
+  TokenCounts,
+  UsageTotalsPart,
+  Whole,
 } from './frame-parts.schema.ts';
 
 /** Why a step is tried again. */
@@ -144,7 +159,16 @@ const UsageData = Type.Object({
   cost: Type.Object({ amount: line(40), currency: line(3), estimated: Type.Boolean() }),
   own_total: UsageTotalsPart,
   subtree_total: UsageTotalsPart,
-  budget: orNull(Type.Object({ period: line(20), limit: line(40), spent: line(40), reserved: line(40), pct: Type.Number(), threshold_crossed: Type.Boolean() })),
+  budget: orNull(
+    Type.Object({
+      period: line(20),
+      limit: line(40),
+      spent: line(40),
+      reserved: line(40),
+      pct: Type.Number(),
+      threshold_crossed: Type.Boolean(),
+    }),
+  ),
 });
 
 const ErrorData = Type.Object({
@@ -181,9 +205,9 @@ export const frameDataSchemas = {
   'tool.result': ToolResultData,
   'approval.requested': ApprovalRequestedData,
   'approval.resolved': ApprovalResolvedData,
-  sub_agent: SubAgentData,
-  usage: UsageData,
-  error: ErrorData,
+  'sub_agent': SubAgentData,
+  'usage': UsageData,
+  'error': ErrorData,
   'run.finished': RunFinishedData,
 } as const satisfies Record<FrameType, TSchema>;
 

@@ -70,7 +70,8 @@ export class StreamGrammar {
 
   /** What is still open at the end; of an ended stream nothing is. */
   finish(): readonly Violation[] {
-    if (!this.#isFinished) this.violations.push({ seq: this.#lastSeq, runId: this.#options.runId, rule: 'the stream does not end with run.finished' });
+    if (!this.#isFinished)
+      this.violations.push({ seq: this.#lastSeq, runId: this.#options.runId, rule: 'the stream does not end with run.finished' });
     return this.violations;
   }
 

@@ -4,7 +4,9 @@ import { parseFrame } from './frame-text.ts';
 
 /** Messages of a run that have deltas but are neither whole nor discarded; the transaction that ends the run closes them. */
 export async function openMessages(em: SqlEntityManager, runId: string): Promise<string[]> {
-  const open = await rows<{ id: string }>(em, 'select unnest(open_message_ids) as id from run_stream_scopes where run_id = ? order by id', [runId]);
+  const open = await rows<{ id: string }>(em, 'select unnest(open_message_ids) as id from run_stream_scopes where run_id = ? order by id', [
+    runId,
+  ]);
   return open.map((row) => row.id);
 }
 

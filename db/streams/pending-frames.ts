@@ -62,7 +62,10 @@ export class PendingFrames {
   }
 
   argsDelta(call: CallOfDelta, text: string): void {
-    this.#text(`c ${call.tool_call_id}`, text, () => (delta) => ({ type: 'tool.call', data: { ...call, phase: 'args_delta', args_delta: delta } }));
+    this.#text(`c ${call.tool_call_id}`, text, () => (delta) => ({
+      type: 'tool.call',
+      data: { ...call, phase: 'args_delta', args_delta: delta },
+    }));
   }
 
   frame(draft: FrameDraft): void {

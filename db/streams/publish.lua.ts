@@ -19,6 +19,3 @@ redis.call('XTRIM', key, 'MAXLEN', '~', 2000)
 redis.call('PEXPIRE', key, 3600000)
 return top
 `;
-
-/** The field of a stream entry that holds the frame's text. */
-export const frameField = 'f';

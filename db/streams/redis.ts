@@ -10,8 +10,23 @@ const common = { connectTimeout: 3_000, keepAlive: 10_000, disableClientInfo: tr
 
 const optionsByRole = {
   // A silent server costs the socket after 3 s, so a command never hangs; one that was under way is not sent twice.
-  commands: { ...common, maxRetriesPerRequest: 1, commandTimeout: 3_000, socketTimeout: 3_000, autoResendUnfulfilledCommands: false, retryStrategy: pause },
-  blocking: { ...common, lazyConnect: true, disconnectTimeout: 200, maxRetriesPerRequest: 0, autoResendUnfulfilledCommands: false, enableOfflineQueue: false, retryStrategy: null },
+  commands: {
+    ...common,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 3_000,
+    socketTimeout: 3_000,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: pause,
+  },
+  blocking: {
+    ...common,
+    lazyConnect: true,
+    disconnectTimeout: 200,
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    enableOfflineQueue: false,
+    retryStrategy: null,
+  },
   subscriber: { ...common, maxRetriesPerRequest: null, socketTimeout: 3_000, retryStrategy: pause },
 } satisfies Record<RedisRole, RedisOptions>;
 

@@ -107,7 +107,8 @@ export class RunGrammar {
       if (!changes[this.#status].includes(data.status)) report(`no change from ${this.#status} to ${data.status}`);
       if (data.status === this.#status && data.status === 'running' && data.retry === null) report('a change of status changes it');
     }
-    if ((data.status === 'waiting') !== (data.waiting_on !== null && data.waiting_until !== null)) report('waiting_on and waiting_until stand in waiting alone');
+    if ((data.status === 'waiting') !== (data.waiting_on !== null && data.waiting_until !== null))
+      report('waiting_on and waiting_until stand in waiting alone');
     this.#status = data.status;
 
     for (const id of data.discarded_message_ids) {
@@ -124,7 +125,8 @@ export class RunGrammar {
     this.#status = data.status;
 
     for (const message of this.#messages.values()) if (message.state === 'open') report('a message was left open');
-    for (const call of this.#calls.values()) if (call.state === 'ready' || call.state === 'executing') report('a call was left without result');
+    for (const call of this.#calls.values())
+      if (call.state === 'ready' || call.state === 'executing') report('a call was left without result');
     for (const approval of this.#approvals.values()) if (approval === 'requested') report('an approval was left unresolved');
     for (const child of this.#children.values()) if (child === 'open') report('a sub-agent was left unfinished');
   }

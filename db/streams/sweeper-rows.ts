@@ -7,7 +7,10 @@ import type { Databases } from '../orm.ts';
  */
 export async function sweeperRows<T>(db: Databases, sql: string, params: readonly unknown[]): Promise<T[]> {
   db.sweeper.config.get('onQuery')(sql, params);
-  const result = await db.sweeper.em.getConnection().getClient().executeQuery(CompiledQuery.raw(sql, [...params]));
+  const result = await db.sweeper.em
+    .getConnection()
+    .getClient()
+    .executeQuery(CompiledQuery.raw(sql, [...params]));
   // The rows have the shape that the statement selects; only its author can know it.
   return result.rows as T[];
 }

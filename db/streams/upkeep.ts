@@ -49,7 +49,11 @@ interface EndedRun {
 }
 
 async function endedSince(em: SqlEntityManager, mark: string, after: string): Promise<EndedRun[]> {
-  const known = await row<{ at: string; run_id: string | null }>(em, `select at, detail ->> 'run_id' as run_id from system_marks where name = ?`, [mark]);
+  const known = await row<{ at: string; run_id: string | null }>(
+    em,
+    `select at, detail ->> 'run_id' as run_id from system_marks where name = ?`,
+    [mark],
+  );
   return rows<EndedRun>(
     em,
     `select run_id, updated_at from run_streams

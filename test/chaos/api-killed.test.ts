@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -7,6 +7,8 @@ import { archivedFrames, makeAgent, scripted, startRun } from '../support/scenar
 import { startStack, type Stack } from '../support/stack.ts';
 import { gapsOf, readStream } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
+
+jest.setTimeout(120_000);
 
 let models: ModelServer;
 let stack: Stack;

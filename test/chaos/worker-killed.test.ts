@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { archivedFrames, makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { gapsOf, readStream } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
+
+jest.setTimeout(120_000);
 
 let models: ModelServer;
 let effects: EffectServer;
@@ -107,4 +109,4 @@ test('a run that always kills its worker costs three, ends as failed and blocks 
   expect(kills).toBe(3);
   expect(frames.at(-1)).toMatchObject({ type: 'run.finished', data: { status: 'failed', error: { reason: 'worker_lost' } } });
   expect(nextFrames.at(-1)).toMatchObject({ type: 'run.finished', data: { status: 'succeeded' } });
-}, 180_000);
+});

@@ -2,7 +2,14 @@ import { cancellationSignal } from '@temporalio/activity';
 import { runCancelled } from '../../activities/support/failures.ts';
 import { tenantOfActivity, type ActivityTenant } from '../../activities/support/tenant.ts';
 import type {
-  AgentRunActivities, BeginRunResult, CallModelResult, FinishRunInput, FinishRunResult, PlannedCall, SettleToolInput, SettleToolResult,
+  AgentRunActivities,
+  BeginRunResult,
+  CallModelResult,
+  FinishRunInput,
+  FinishRunResult,
+  PlannedCall,
+  SettleToolInput,
+  SettleToolResult,
 } from '../../workflows/contracts/agent-run.ts';
 
 /** What the fake activities of one run do; a turn that is not scripted is final. */

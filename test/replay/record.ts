@@ -22,9 +22,9 @@ const fakes = fakeRuns();
 let lostOnce = false;
 
 const scenarios: Record<string, Scenario> = {
-  plain: {},
-  input: { finish: (_input, count) => ({ more: count === 1 }) },
-  tools: { turns: [callsTurn(readCall('a'), writeCall('b'), readCall('c'), writeCall('d')), callsTurn(readCall('e'))] },
+  'plain': {},
+  'input': { finish: (_input, count) => ({ more: count === 1 }) },
+  'tools': { turns: [callsTurn(readCall('a'), writeCall('b'), readCall('c'), writeCall('d')), callsTurn(readCall('e'))] },
   'tool-lost': {
     turns: [callsTurn(writeCall('a'))],
     tool: async () => {
@@ -35,12 +35,16 @@ const scenarios: Record<string, Scenario> = {
     settle: () => ({ again: true }),
   },
   'cancel-model': { turns: [untilCancelled], cancelAt: 'model 1' },
-  'cancel-tools': { turns: [callsTurn(readCall('a', { timeoutS: 1 }), writeCall('b', { timeoutS: 1 }), writeCall('c'))], tool: fakes.deaf, cancelAt: 'tool b' },
-  timeout: { begin: { remainingMs: 500 }, turns: [untilCancelled] },
+  'cancel-tools': {
+    turns: [callsTurn(readCall('a', { timeoutS: 1 }), writeCall('b', { timeoutS: 1 }), writeCall('c'))],
+    tool: fakes.deaf,
+    cancelAt: 'tool b',
+  },
+  'timeout': { begin: { remainingMs: 500 }, turns: [untilCancelled] },
   'max-steps': { begin: { maxSteps: 2 }, turns: [nothingToDo, nothingToDo] },
-  failure: { turns: [() => Promise.reject(fail('budget_exceeded'))] },
+  'failure': { turns: [() => Promise.reject(fail('budget_exceeded'))] },
   'continue-as-new': { begin: { maxSteps: 500 }, turns: Array.from({ length: 101 }, () => nothingToDo), execution: 'first' },
-  continued: { begin: { maxSteps: 500 }, turns: Array.from({ length: 101 }, () => nothingToDo) },
+  'continued': { begin: { maxSteps: 500 }, turns: Array.from({ length: 101 }, () => nothingToDo) },
 };
 
 const wanted = process.argv.slice(2);

@@ -28,7 +28,10 @@ test('a history that this code would not have made is refused', async () => {
 });
 
 test('a loop that asks the model a second time would be noticed', async () => {
-  const events = JSON.parse(recorded('plain')).events as { eventType: string; activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[];
+  const events = JSON.parse(recorded('plain')).events as {
+    eventType: string;
+    activityTaskScheduledEventAttributes?: { activityType: { name: string } };
+  }[];
   const finish = events.find((event) => event.activityTaskScheduledEventAttributes?.activityType.name === 'finishRun');
 
   if (finish?.activityTaskScheduledEventAttributes) finish.activityTaskScheduledEventAttributes.activityType.name = 'callModel';

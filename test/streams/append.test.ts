@@ -60,7 +60,11 @@ test('a new attempt is announced once, before its first frame, and discards what
   const all = await frames(run);
   const announcements = all.filter((frame) => frame.type === 'run.status' && frame.data.retry);
   expect(announcements).toHaveLength(1);
-  expect(announcements[0]).toMatchObject({ seq: 6, attempt: 2, data: { discarded_message_ids: [lost], retry: { cause: 'rate_limited', error_code: '429', delay_ms: 1000 } } });
+  expect(announcements[0]).toMatchObject({
+    seq: 6,
+    attempt: 2,
+    data: { discarded_message_ids: [lost], retry: { cause: 'rate_limited', error_code: '429', delay_ms: 1000 } },
+  });
   expect(checkStream(all, { runId: run.runId })).toEqual([]);
 });
 
@@ -89,7 +93,12 @@ test('the root gets copies of all but advisory frames, with its own numbers, unt
   const root = await world.startRun();
   const child = await world.makeRun(root);
   const message = newId();
-  await append(child, { scope: 's1', attempt: 1, batch: 1, frames: [note('kept'), delta(message, 'advisory', 0), completed(message, 'advisory')] });
+  await append(child, {
+    scope: 's1',
+    attempt: 1,
+    batch: 1,
+    frames: [note('kept'), delta(message, 'advisory', 0), completed(message, 'advisory')],
+  });
   await world.finish(root);
   await append(child, { scope: 's1', attempt: 1, batch: 2, frames: [note('after the end of the root')] });
 
@@ -109,7 +118,8 @@ test('parallel writers of one run and of its children make one sequence and neve
 
   await Promise.all(
     writers.map(async (run, n) => {
-      for (let batch = 1; batch <= 25; batch++) await append(run, { scope: `c:${n}`, attempt: 1, batch, frames: [result(`${n}`), note(`${n}/${batch}`)] });
+      for (let batch = 1; batch <= 25; batch++)
+        await append(run, { scope: `c:${n}`, attempt: 1, batch, frames: [result(`${n}`), note(`${n}/${batch}`)] });
     }),
   );
 
@@ -146,7 +156,10 @@ test('what rolls back leaves no number behind', async () => {
 test('the app may not write frames past the function', async () => {
   const run = await world.startRun();
   const forged = world.inTransaction(run, (unit) =>
-    unit.em.execute('insert into run_frame_chunks (run_id, organization_id, workspace_id, first_seq, last_seq, frames) values (?, ?, ?, 9, 9, ?)', [run.runId, run.organizationId, run.workspaceId, '{}']),
+    unit.em.execute(
+      'insert into run_frame_chunks (run_id, organization_id, workspace_id, first_seq, last_seq, frames) values (?, ?, ?, 9, 9, ?)',
+      [run.runId, run.organizationId, run.workspaceId, '{}'],
+    ),
   );
 
   await expect(forged).rejects.toThrow(/permission denied/);
@@ -156,7 +169,12 @@ test('one call carries the runs of several tenants; a refused batch hinders no o
   const [mine, theirs, ended] = await Promise.all([world.startRun(), world.startRun(), world.startRun()]);
   await world.finish(ended);
 
-  const answers = await world.inTransaction(mine, (unit) => appendFrames(unit, [mine, ended, theirs].map((run) => stateBatch(run, [status({ status: 'cancelling' })]))));
+  const answers = await world.inTransaction(mine, (unit) =>
+    appendFrames(
+      unit,
+      [mine, ended, theirs].map((run) => stateBatch(run, [status({ status: 'cancelling' })])),
+    ),
+  );
 
   expect(answers.map((answer) => answer.result)).toEqual(['ok', 'ended', 'ok']);
 });
@@ -180,5 +198,8 @@ async function published(run: RunIdentity): Promise<string[]> {
 }
 
 function delta(messageId: string, text: string, offset: number): FrameDraft {
-  return { type: 'message.delta', data: { message_id: messageId, role: 'assistant', step: 1, index: 0, block: 'text', delta: text, offset } };
+  return {
+    type: 'message.delta',
+    data: { message_id: messageId, role: 'assistant', step: 1, index: 0, block: 'text', delta: text, offset },
+  };
 }

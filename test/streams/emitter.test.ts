@@ -50,7 +50,10 @@ test('half a surrogate pair waits for its other half, and U+0000 is replaced', a
   text(writer, message, `${low}\0b`);
   await writer.flush();
 
-  expect((await frames(run)).flatMap((frame) => (frame.type === 'message.delta' ? [[frame.data.offset, frame.data.delta]] : []))).toEqual([[0, 'a'], [1, '🙂\uFFFDb']]);
+  expect((await frames(run)).flatMap((frame) => (frame.type === 'message.delta' ? [[frame.data.offset, frame.data.delta]] : []))).toEqual([
+    [0, 'a'],
+    [1, '🙂\uFFFDb'],
+  ]);
 });
 
 test('many runs share a commit: at most one in 50 ms, 50 frames and more in each at 1000 a second', async () => {
@@ -149,7 +152,10 @@ test('connections that break under the appends lose no frame and double none', a
   for (let round = 0; round < 6; round++) {
     for (let n = 0; n < 30; n++) {
       text(writer, message, `${round}.${n} `);
-      if (n === 15) void world.admin(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'longhaul-emitter' and datname = current_database()`);
+      if (n === 15)
+        void world.admin(
+          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'longhaul-emitter' and datname = current_database()`,
+        );
       await sleep(3);
     }
   }

@@ -10,7 +10,17 @@ const run: RunIdentity = { runId: id, rootRunId: id, parentRunId: null, organiza
 const [message, callId] = [newId(), newId()];
 
 test('a whole run with a call passes', () => {
-  const frames = [queued(), started(), delta('ab', 0), delta('c', 2), completed(message, 'abc'), ready(), call(callId, message, { phase: 'executing' }), result(callId), finished(9)];
+  const frames = [
+    queued(),
+    started(),
+    delta('ab', 0),
+    delta('c', 2),
+    completed(message, 'abc'),
+    ready(),
+    call(callId, message, { phase: 'executing' }),
+    result(callId),
+    finished(9),
+  ];
 
   expect(rulesOf(frames)).toEqual([]);
 });
@@ -25,9 +35,15 @@ test.each<[string, FrameDraft[]]>([
   ['only an open message is discarded', [queued(), started(), completed(message, 'a'), discarded(), finished(5)]],
   ['a message was left open', [queued(), started(), delta('a', 0), finished(4)]],
   ['call.ready follows message.completed of its message', [queued(), started(), ready(), result(callId), finished(5)]],
-  ['a result follows call.ready, once', [queued(), started(), completed(message, 'a'), ready(), result(callId), result(callId), finished(7)]],
+  [
+    'a result follows call.ready, once',
+    [queued(), started(), completed(message, 'a'), ready(), result(callId), result(callId), finished(7)],
+  ],
   ['a call was left without result', [queued(), started(), completed(message, 'a'), ready(), finished(5)]],
-  ['no change from cancelling to running', [queued(), started(), status({ status: 'cancelling' }), status({ previous: 'cancelling' }), finished(5)]],
+  [
+    'no change from cancelling to running',
+    [queued(), started(), status({ status: 'cancelling' }), status({ previous: 'cancelling' }), finished(5)],
+  ],
   ['no end cancelled from running', [queued(), started(), finished(3, cancelledEnd())]],
   ['only stop succeeds', [queued(), started(), finished(3, { finish_reason: 'max_steps' })]],
   ['last_seq is its own number', [queued(), started(), finished(4)]],

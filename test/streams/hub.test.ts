@@ -121,7 +121,9 @@ test('a lost publish is found by the next one', async () => {
 test('a process that stops tells every stream to come back and refuses new ones', async () => {
   const other = await openStreamWorld();
   const run = await other.startRun();
-  const clients = await Promise.all(range(1, 50).map((n) => openSse(other.url, run.runId, { bearer: other.admit(run), isReplay: n % 2 === 0 })));
+  const clients = await Promise.all(
+    range(1, 50).map((n) => openSse(other.url, run.runId, { bearer: other.admit(run), isReplay: n % 2 === 0 })),
+  );
 
   await other.hub.drain();
   await Promise.all(clients.map((client) => client.ended));
@@ -149,7 +151,11 @@ async function storm(run: RunIdentity, clients: number): Promise<Reconnect[]> {
 }
 
 async function burst(run: RunIdentity, frames: number, perAppend = 500, text = 'frame'): Promise<void> {
-  for (let left = frames; left > 0; left -= perAppend) await world.append(run, range(1, Math.min(left, perAppend)).map((n) => note(`${text} ${n}`)));
+  for (let left = frames; left > 0; left -= perAppend)
+    await world.append(
+      run,
+      range(1, Math.min(left, perAppend)).map((n) => note(`${text} ${n}`)),
+    );
 }
 
 function open(run: RunIdentity, options: Partial<SseOptions> = {}): Promise<SseClient> {

@@ -41,7 +41,9 @@ test('merging chunks changes no byte, compaction drops what later frames repeat,
   const before = await world.archived(run);
 
   await sweep(world.database.db, (em) => mergeChunks(em, run.runId));
-  const [chunks] = await world.admin<{ count: number }>('select count(*)::integer as count from run_frame_chunks where run_id = $1', [run.runId]);
+  const [chunks] = await world.admin<{ count: number }>('select count(*)::integer as count from run_frame_chunks where run_id = $1', [
+    run.runId,
+  ]);
   expect([chunks?.count, await world.archived(run), await resumed(run, 4)]).toEqual([1, before, before.slice(4)]);
 
   const dropped = await sweep(world.database.db, (em) => compactFrames(em, run.runId));
@@ -51,7 +53,8 @@ test('merging chunks changes no byte, compaction drops what later frames repeat,
   expect(after).toEqual(before.filter((text) => after.includes(text)));
   expect(after.some((text) => text.includes('"message.delta"') || text.includes('"progress"'))).toBe(false);
   expect(checkStream(after.map(parseFrame), { runId: run.runId, isCompacted: true })).toEqual([]);
-  for (const place of range(0, before.length - 1)) expect(await resumed(run, place)).toEqual(after.filter((text) => (parseFrame(text).seq ?? 0) > place));
+  for (const place of range(0, before.length - 1))
+    expect(await resumed(run, place)).toEqual(after.filter((text) => (parseFrame(text).seq ?? 0) > place));
 });
 
 test('the upkeep walks ended runs once, in the order of their end, and compacts after 30 days', async () => {
@@ -69,7 +72,8 @@ test('the upkeep walks ended runs once, in the order of their end, and compacts 
 test('a long archive with long frames is read whole, in bounded pages', async () => {
   const run = await world.startRun();
   const long = 'y'.repeat(250_000);
-  for (const n of range(1, 60)) await world.append(run, [completed(newId(), `${n} ${random(200_000)} ${long}`.slice(0, 240_000)), note(`${n}`)]);
+  for (const n of range(1, 60))
+    await world.append(run, [completed(newId(), `${n} ${random(200_000)} ${long}`.slice(0, 240_000)), note(`${n}`)]);
   await world.finish(run);
 
   const all = await world.archived(run);

@@ -62,7 +62,10 @@ function clientOf(response: IncomingMessage): SseClient {
       new Promise((resolve, reject) => {
         const done = () => (clearTimeout(timer), watchers.delete(check));
         const check = () => condition(client) && (done(), resolve());
-        const timer = setTimeout(() => (done(), reject(new Error(`not in time; got ${client.frames.length} frames, last ${client.texts.at(-1)?.slice(0, 120)}`))), timeoutMs);
+        const timer = setTimeout(
+          () => (done(), reject(new Error(`not in time; got ${client.frames.length} frames, last ${client.texts.at(-1)?.slice(0, 120)}`))),
+          timeoutMs,
+        );
         watchers.add(check);
         check();
       }),

@@ -23,7 +23,11 @@ test('a stream gives the whole run from the start, then live, and ends with run.
   await world.finish(run);
   await client.ended;
 
-  expect(client.headers).toMatchObject({ 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no', 'cache-control': 'no-store' });
+  expect(client.headers).toMatchObject({
+    'content-type': 'text/event-stream; charset=utf-8',
+    'x-accel-buffering': 'no',
+    'cache-control': 'no-store',
+  });
   expect(client.body().startsWith('retry: 2000\n\nid: 1\nevent: run.status\ndata: {"v":2,"seq":1,')).toBe(true);
   expect(client.events.find((event) => event.id === '3')?.event).toBe('run.error');
   expect(client.texts).toEqual(await world.archived(run));
@@ -49,7 +53,11 @@ test('every line of the table of openings holds', async () => {
 
 test('replay=false starts at the head whatever the cursor, and the same frames bear the same numbers', async () => {
   const run = await world.startRun();
-  const [whole, live, late] = await Promise.all([open(run), open(run, { isReplay: false }), open(run, { isReplay: false, lastEventId: '1' })]);
+  const [whole, live, late] = await Promise.all([
+    open(run),
+    open(run, { isReplay: false }),
+    open(run, { isReplay: false, lastEventId: '1' }),
+  ]);
 
   await world.append(run, [note('a'), note('b')]);
   await world.finish(run);
@@ -121,7 +129,13 @@ test('access lost meanwhile ends the stream with a notice', async () => {
   await client.ended;
 
   const notice = client.frames.at(-1);
-  expect(notice).toMatchObject({ seq: null, type: 'error', run_id: run.runId, path: ['agent'], data: { code: 'credential_invalid', source: 'stream', fatal: false, resume_after_seq: 2, problem: {} } });
+  expect(notice).toMatchObject({
+    seq: null,
+    type: 'error',
+    run_id: run.runId,
+    path: ['agent'],
+    data: { code: 'credential_invalid', source: 'stream', fatal: false, resume_after_seq: 2, problem: {} },
+  });
   expect(client.events.at(-1)).toMatchObject({ id: null, event: 'run.error' });
 });
 

@@ -38,7 +38,10 @@ export class RunModel {
     this.#open ??= { id: newId(), text: '' };
     const offset = this.#open.text.length;
     this.#open.text += text;
-    return { type: 'message.delta', data: { message_id: this.#open.id, role: 'assistant', step: 1, index: 0, block: 'text', delta: text, offset } };
+    return {
+      type: 'message.delta',
+      data: { message_id: this.#open.id, role: 'assistant', step: 1, index: 0, block: 'text', delta: text, offset },
+    };
   }
 
   #complete(hasCall: boolean): FrameDraft[] {
@@ -46,6 +49,12 @@ export class RunModel {
     this.#open = null;
     if (!hasCall) return [completed(id, text)];
     const callId = newId();
-    return [completed(id, text, { tool_call_ids: [callId] }), call(callId, id, { phase: 'ready', args: {} }), call(callId, id, { phase: 'executing' }), call(callId, id, { phase: 'progress' }), result(callId)];
+    return [
+      completed(id, text, { tool_call_ids: [callId] }),
+      call(callId, id, { phase: 'ready', args: {} }),
+      call(callId, id, { phase: 'executing' }),
+      call(callId, id, { phase: 'progress' }),
+      result(callId),
+    ];
   }
 }

@@ -77,16 +77,41 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
 
   const world: StreamWorld = {
-    database, redis, redisUrl, prefix, publisher, emitter, hub, url, queries, callers,
+    database,
+    redis,
+    redisUrl,
+    prefix,
+    publisher,
+    emitter,
+    hub,
+    url,
+    queries,
+    callers,
     admit(run, given = {}) {
       const bearer = randomUUID();
-      callers.set(bearer, callerOf({ organizationId: run.organizationId, workspaceId: run.workspaceId, kind: 'oauth_client', principalId: newId(), ...given }));
+      callers.set(
+        bearer,
+        callerOf({
+          organizationId: run.organizationId,
+          workspaceId: run.workspaceId,
+          kind: 'oauth_client',
+          principalId: newId(),
+          ...given,
+        }),
+      );
       return bearer;
     },
     async makeRun(parent, given) {
       const id = newId();
       const home = parent ?? given ?? { organizationId: newId(), workspaceId: newId() };
-      const run = { runId: id, rootRunId: parent?.rootRunId ?? id, parentRunId: parent?.runId ?? null, organizationId: home.organizationId, workspaceId: home.workspaceId, path: [...(parent?.path ?? []), 'agent'] };
+      const run = {
+        runId: id,
+        rootRunId: parent?.rootRunId ?? id,
+        parentRunId: parent?.runId ?? null,
+        organizationId: home.organizationId,
+        workspaceId: home.workspaceId,
+        path: [...(parent?.path ?? []), 'agent'],
+      };
       await insertRun(admin, run);
       await world.append(run, [queued()]);
       return run;
@@ -109,7 +134,9 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
       return (await admin.query<Row>(sql, params)).rows;
     },
     async archived(run) {
-      const chunks = await world.admin<{ frames: string[] }>('select frames from run_frame_chunks where run_id = $1 order by first_seq', [run.runId]);
+      const chunks = await world.admin<{ frames: string[] }>('select frames from run_frame_chunks where run_id = $1 order by first_seq', [
+        run.runId,
+      ]);
       return chunks.flatMap((chunk) => chunk.frames);
     },
     async close() {
@@ -137,14 +164,23 @@ async function insertRun(pool: pg.Pool, run: RunIdentity): Promise<void> {
      values ($1, $2, $3, $1, $1, $1, $4, $5, 'agent', 'api', 'system', '{}', '{}', '{}', '{}')`,
     [run.runId, run.organizationId, run.workspaceId, run.rootRunId, run.parentRunId],
   );
-  await admin.query('insert into run_streams (run_id, organization_id, workspace_id, root_run_id) values ($1, $2, $3, $4)', [run.runId, run.organizationId, run.workspaceId, run.rootRunId]);
+  await admin.query('insert into run_streams (run_id, organization_id, workspace_id, root_run_id) values ($1, $2, $3, $4)', [
+    run.runId,
+    run.organizationId,
+    run.workspaceId,
+    run.rootRunId,
+  ]);
   await admin.query(`set session_replication_role = origin`);
   admin.release();
 }
 
 /** Streams alone, for callers that the test names by bearer. */
 async function streamServer(deps: Deps, callers: Map<string, Caller>): Promise<FastifyInstance> {
-  const app: FastifyInstance = Fastify({ loggerInstance: deps.log as FastifyBaseLogger, genReqId: () => randomUUID(), forceCloseConnections: true });
+  const app: FastifyInstance = Fastify({
+    loggerInstance: deps.log as FastifyBaseLogger,
+    genReqId: () => randomUUID(),
+    forceCloseConnections: true,
+  });
   const proxies = trustedProxies([]);
   app.decorateRequest('state', null);
   app.setErrorHandler((error, request, reply) => sendFailure(deps.env.publicUrl, request, reply, error));

@@ -18,7 +18,10 @@ export async function openProxy(targetPort: number): Promise<TcpProxy> {
   const server = createServer((near) => {
     if (mode === 'cut') return void near.destroy();
     const far = connect(targetPort, '127.0.0.1');
-    for (const [from, to] of [[near, far], [far, near]] as const) {
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
       sockets.add(from);
       from.on('data', (bytes) => mode === 'open' && to.write(bytes));
       from.on('error', () => undefined);

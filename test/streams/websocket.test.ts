@@ -35,7 +35,10 @@ test('a socket gives the same frames as an event stream and closes with 1000 aft
 
 test('after_seq and replay=false mean the same as over HTTP, and an ended run closes with 1000', async () => {
   const run = await world.startRun(tenant);
-  const [resumed, live] = [await open(run, { token: await token(run), after_seq: 1 }), await open(run, { token: await token(run), replay: false })];
+  const [resumed, live] = [
+    await open(run, { token: await token(run), after_seq: 1 }),
+    await open(run, { token: await token(run), replay: false }),
+  ];
   await eventually(() => resumed.texts.length === 1 && world.hub.counts().streams === 2);
   await world.finish(run);
   await Promise.all([resumed.closed, live.closed]);
@@ -44,7 +47,10 @@ test('after_seq and replay=false mean the same as over HTTP, and an ended run cl
   const after = await open(run, { token: await token(run), after_seq: 3 });
   expect([await after.closed, after.texts]).toEqual([[1000, 'finished'], []]);
   const ahead = await open(run, { token: await token(run), after_seq: 4 });
-  expect([(await ahead.closed)[0], notice(ahead)]).toMatchObject([4422, { data: { code: 'cursor_invalid', problem: { context: { last_seq: 3 } } } }]);
+  expect([(await ahead.closed)[0], notice(ahead)]).toMatchObject([
+    4422,
+    { data: { code: 'cursor_invalid', problem: { context: { last_seq: 3 } } } },
+  ]);
 });
 
 test('a token opens one of two sockets, no other run, and nothing when it is made up', async () => {
@@ -63,7 +69,12 @@ test('a first message of another kind is refused, and none at all after 5 s', as
   const run = await world.startRun(tenant);
 
   const silent = await open(run, null);
-  for (const message of ['{}', 'no json', JSON.stringify({ type: 'auth', token: 'x', after_seq: -1 }), JSON.stringify({ type: 'auth', token: 'x'.repeat(5_000) })]) {
+  for (const message of [
+    '{}',
+    'no json',
+    JSON.stringify({ type: 'auth', token: 'x', after_seq: -1 }),
+    JSON.stringify({ type: 'auth', token: 'x'.repeat(5_000) }),
+  ]) {
     const socket = await open(run, null);
     socket.socket.send(message);
     expect(await socket.closed).toEqual([4400, 'bad_first_frame']);
@@ -90,7 +101,10 @@ test('the fourth socket of a principal with three is refused', async () => {
   await eventually(() => sockets.every((socket) => socket.texts.length === 2));
 
   const refused = await open(run, { token: await token(run, tenant.users.admin.id) });
-  expect([await refused.closed, notice(refused).data.problem]).toMatchObject([[4429, 'too_many_streams'], { code: 'rate_limited', retry_after_s: 5 }]);
+  expect([await refused.closed, notice(refused).data.problem]).toMatchObject([
+    [4429, 'too_many_streams'],
+    { code: 'rate_limited', retry_after_s: 5 },
+  ]);
   for (const { socket } of sockets) socket.terminate();
 });
 
@@ -136,8 +150,16 @@ async function open(run: RunIdentity, first: Record<string, unknown> | null): Pr
 
 async function token(run: RunIdentity, userId = tenant.users.member.id): Promise<string> {
   const user = Object.values(tenant.users).find(({ id }) => id === userId) ?? tenant.users.member;
-  const caller = callerOf({ organizationId: tenant.organizationId, workspaceId: tenant.workspaceId, principalId: user.id, userId: user.id, sessionId: user.sessionId });
-  const issued = await world.inTransaction(run, (unit) => issueStreamToken({ ...unit, caller }, { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId }));
+  const caller = callerOf({
+    organizationId: tenant.organizationId,
+    workspaceId: tenant.workspaceId,
+    principalId: user.id,
+    userId: user.id,
+    sessionId: user.sessionId,
+  });
+  const issued = await world.inTransaction(run, (unit) =>
+    issueStreamToken({ ...unit, caller }, { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId }),
+  );
   return issued.token;
 }
 

@@ -39,6 +39,8 @@ export interface TestApiOptions extends AppOptions {
   readonly database?: TestDatabase;
   readonly redisPrefix?: string;
   readonly onQuery?: (sql: string) => void;
+  /** Opens pools by the variables of `env` instead of taking those of the database. */
+  readonly hasOwnPools?: boolean;
   /** For tests that break replies on purpose. */
   readonly isUnchecked?: boolean;
 }
@@ -55,7 +57,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     env: parseApiEnv(source),
     keys,
     models: source,
-    db: database.db,
+    ...(options.hasOwnPools ? {} : { db: database.db }),
     now: options.now,
     log: options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     isDraining: () => isDraining,
@@ -66,6 +68,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       options.extend?.(instance, deps);
       check.watch(instance, deps);
     },
+  }).catch(async (error: unknown) => {
+    await parts.close();
+    if (!options.database) await database.drop();
+    throw error;
   });
   const url = await app.listen({ host: '127.0.0.1', port: 0 });
 

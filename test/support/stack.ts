@@ -136,7 +136,7 @@ function spawnProcess(name: ProcessName, env: Record<string, string>, label: str
 
 async function isServing(name: ProcessName, port: number, child: ChildProcess | undefined): Promise<boolean> {
   if (child?.exitCode !== null && child?.exitCode !== undefined) throw new Error(`${name} ended with ${child.exitCode}`);
-  const path = name.startsWith('api') ? '/health/ready' : '/';
+  const path = '/health/ready';
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1_000) }).catch(() => null);
   if (answer?.status === 200) return true;
   await delay(50);

@@ -20,13 +20,13 @@ export interface StreamReader {
  * Reads a run's event stream to its end over plain HTTP, like a browser does: after a broken connection it comes back with
  * `Last-Event-ID`. `urls` are tried in turn.
  */
-export function readStream(urls: readonly string[], path: string, credential: string): StreamReader {
+export function readStream(urls: readonly string[], path: string, credential: string, lastEventId: string | null = null): StreamReader {
   const frames: ReceivedFrame[] = [];
   const controller = new AbortController();
   let connections = 0;
 
   async function run(): Promise<ReceivedFrame[]> {
-    let last: string | null = null;
+    let last = lastEventId;
     while (!controller.signal.aborted) {
       const url = (urls[connections % urls.length] ?? '') + path;
       connections += 1;
@@ -38,7 +38,7 @@ export function readStream(urls: readonly string[], path: string, credential: st
         if (answer.status !== 200 || !answer.body) throw new Error(`stream answered ${answer.status}`);
         for await (const event of events(answer.body)) {
           if (event.id !== null) last = event.id;
-          if (event.data === null) continue;
+          if (event.data === null || event.id === null) continue; // a heartbeat; a notice for this connection alone
           frames.push(toFrame(event.data));
           if (frames.at(-1)?.type === 'run.finished') return frames;
         }

@@ -23,8 +23,16 @@ export async function testNamespace(keys: KeyRing = randomKeyRing()): Promise<Te
   const namespace = `test-${randomUUID()}`;
   const temporal = connectTemporal({ address, namespace, identity: 'test', headerKeys: keys.headerKeys });
 
-  await temporal.connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: retentionS } as never });
-  await until(() => ensureSearchAttributes(temporal).then(() => true, () => false));
+  await temporal.connection.workflowService.registerNamespace({
+    namespace,
+    workflowExecutionRetentionPeriod: { seconds: retentionS } as never,
+  });
+  await until(() =>
+    ensureSearchAttributes(temporal).then(
+      () => true,
+      () => false,
+    ),
+  );
 
   return { temporal, address, namespace, keys, close: () => temporal.close() };
 }

@@ -13,7 +13,11 @@ import type { TestNamespace } from './temporal.ts';
 export const silent = pino({ level: 'silent' });
 
 /** A worker in this process with the product's bundle, tuning and guards, and activities of the test's own. */
-export async function startTestWorker(place: TestNamespace, activities: object, systemActivities: readonly string[] = []): Promise<{ stop(): Promise<void> }> {
+export async function startTestWorker(
+  place: TestNamespace,
+  activities: object,
+  systemActivities: readonly string[] = [],
+): Promise<{ stop(): Promise<void> }> {
   installQuietRuntime();
   const connection = await NativeConnection.connect({ address: place.address });
   const worker = await Worker.create({

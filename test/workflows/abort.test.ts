@@ -52,7 +52,9 @@ test('a stopping worker hands its model call on to the next one', async () => {
   const runId = randomUUID();
   const causes: (AbortCause | null)[] = [];
   let tries = 0;
-  const record = fakes.script(runId, { turns: [() => (++tries === 1 ? untilAborted(runId, causes) : Promise.resolve({ outcome: 'final' }))] });
+  const record = fakes.script(runId, {
+    turns: [() => (++tries === 1 ? untilAborted(runId, causes) : Promise.resolve({ outcome: 'final' }))],
+  });
   await startAgentRun(place, runId);
   await until(() => listeners.size === 1);
 

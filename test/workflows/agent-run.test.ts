@@ -51,12 +51,15 @@ test.each(['refused', 'max_output'] as const)('the outcome %s ends the run with 
 });
 
 test('a run that only calls tools ends at max_steps', async () => {
-  const { record } = await runToEnd({ begin: { maxSteps: 2 }, turns: [callsTurn(readCall('a')), callsTurn(readCall('b')), callsTurn(readCall('c'))] });
+  const { record } = await runToEnd({
+    begin: { maxSteps: 2 },
+    turns: [callsTurn(readCall('a')), callsTurn(readCall('b')), callsTurn(readCall('c'))],
+  });
 
   expect(record.entries).toEqual(['begin', 'model 1', 'tool a', 'model 2', 'tool b', 'finish max_steps']);
 });
 
-test('reads run at most eight at once, writes one after another in the model\'s order, settled calls not at all', async () => {
+test("reads run at most eight at once, writes one after another in the model's order, settled calls not at all", async () => {
   const open = new Set<string>();
   const writesAtOnce: number[] = [];
   const calls = Array.from({ length: 12 }, (_, index) => [readCall(`r${index}`), ...(index < 3 ? [writeCall(`w${index}`)] : [])]).flat();
@@ -110,7 +113,10 @@ test('cancelling during a model call ends the run within two seconds', async () 
 });
 
 test('cancelling gives a deaf tool its own timeout as grace, then settles it', async () => {
-  const { record, handle } = await start({ turns: [callsTurn(readCall('r', { timeoutS: 1 }), writeCall('w', { timeoutS: 1 }), writeCall('never'))], tool: fakes.deaf });
+  const { record, handle } = await start({
+    turns: [callsTurn(readCall('r', { timeoutS: 1 }), writeCall('w', { timeoutS: 1 }), writeCall('never'))],
+    tool: fakes.deaf,
+  });
 
   await until(() => record.toolsNow === 2);
   const cancelledAt = Date.now();
@@ -148,18 +154,25 @@ test('a mistake in workflow code ends the run and fails the workflow in under fi
 
   await expect(handle.result()).rejects.toThrow();
   expect(Date.now() - startedAt).toBeLessThan(5000);
-  expect(record.finishes).toEqual([expect.objectContaining({ reason: 'error', error: expect.objectContaining({ code: 'internal_error' }) })]);
+  expect(record.finishes).toEqual([
+    expect.objectContaining({ reason: 'error', error: expect.objectContaining({ code: 'internal_error' }) }),
+  ]);
 });
 
 test('after a hundred steps the run goes on in a new history, in the same tenant', async () => {
-  const { record, handle, run } = await start({ begin: { maxSteps: 500 }, turns: Array.from({ length: 103 }, () => callsTurn(readCall('settled', { isSettled: true }))) });
+  const { record, handle, run } = await start({
+    begin: { maxSteps: 500 },
+    turns: Array.from({ length: 103 }, () => callsTurn(readCall('settled', { isSettled: true }))),
+  });
   const firstRunId = (await handle.describe()).runId;
 
   await handle.result();
 
   expect((await handle.describe()).runId).not.toBe(firstRunId);
   expect(record.entries.filter((entry) => entry === 'begin')).toHaveLength(2);
-  expect(record.entries.filter((entry) => entry.startsWith('model'))).toEqual(Array.from({ length: 104 }, (_, index) => `model ${index + 1}`));
+  expect(record.entries.filter((entry) => entry.startsWith('model'))).toEqual(
+    Array.from({ length: 104 }, (_, index) => `model ${index + 1}`),
+  );
   expect(record.tenant).toEqual({ organizationId: run.organizationId, workspaceId: run.workspaceId, correlationId: run.correlationId });
 });
 

@@ -5,12 +5,15 @@ import { DeadlinePassed, endingOf } from '../../workflows/agent-run/ending.ts';
 import { errorCodeNames, errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
-test.each(errorCodeNames)('%s reaches the run\'s end with its code, message and reason', (code) => {
+test.each(errorCodeNames)("%s reaches the run's end with its code, message and reason", (code) => {
   const failure = toApplicationFailure(fail(code, { detail: 'What happened.', reason: 'why' }));
   const ending = endingOf(activityFailure(failure));
 
   expect(failure.nonRetryable).toBe(!errorCodes[code].retryable);
-  expect(ending).toEqual({ reason: code === 'budget_exceeded' ? 'budget_exceeded' : 'error', error: { code, message: 'What happened.', reason: 'why' } });
+  expect(ending).toEqual({
+    reason: code === 'budget_exceeded' ? 'budget_exceeded' : 'error',
+    error: { code, message: 'What happened.', reason: 'why' },
+  });
 });
 
 test('Retry-After decides when the next try comes', () => {
@@ -33,14 +36,17 @@ test('giving up ends with the named reason and is not tried again', () => {
 });
 
 test('a run that kills its workers ends as lost', () => {
-  expect(endingOf(activityFailure(workerLost()))).toMatchObject({ reason: 'error', error: { code: 'internal_error', reason: 'worker_lost' } });
+  expect(endingOf(activityFailure(workerLost()))).toMatchObject({
+    reason: 'error',
+    error: { code: 'internal_error', reason: 'worker_lost' },
+  });
   expect(endingOf(activityFailure(new TimeoutFailure('', undefined, 'HEARTBEAT')))).toMatchObject({ error: { reason: 'worker_lost' } });
 });
 
 test.each([
   ['START_TO_CLOSE', 'upstream_timeout'],
   ['SCHEDULE_TO_CLOSE', 'service_unavailable'],
-] as const)('an activity\'s %s timeout is %s', (timeoutType, code) => {
+] as const)("an activity's %s timeout is %s", (timeoutType, code) => {
   expect(endingOf(activityFailure(new TimeoutFailure('', undefined, timeoutType))).error?.code).toBe(code);
 });
 
@@ -49,11 +55,16 @@ test('cancellations end as cancelled, the deadline as timeout, everything else a
   expect(endingOf(activityFailure(new CancelledFailure('x')))).toEqual({ reason: 'cancelled' });
   expect(endingOf(activityFailure(runCancelled()))).toEqual({ reason: 'cancelled' });
   expect(endingOf(new DeadlinePassed())).toEqual({ reason: 'timeout' });
-  expect(endingOf(new TypeError('x of undefined'))).toEqual({ reason: 'error', error: { code: 'internal_error', message: errorCodes.internal_error.title } });
-  expect(endingOf(activityFailure(ApplicationFailure.nonRetryable('raw', 'SomeLibraryError'))).error?.message).toBe(errorCodes.internal_error.title);
+  expect(endingOf(new TypeError('x of undefined'))).toEqual({
+    reason: 'error',
+    error: { code: 'internal_error', message: errorCodes.internal_error.title },
+  });
+  expect(endingOf(activityFailure(ApplicationFailure.nonRetryable('raw', 'SomeLibraryError'))).error?.message).toBe(
+    errorCodes.internal_error.title,
+  );
 });
 
-test('a stopping worker\'s failure is tried again', () => {
+test("a stopping worker's failure is tried again", () => {
   expect(workerShutdown().nonRetryable).toBeFalsy();
 });
 

@@ -30,7 +30,12 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
   const world = await openWorld({ env: { TEMPORAL_ADDRESS: '127.0.0.1:9' } });
   const place = await testNamespace(world.api.keys);
   const { db, deps } = world.api;
-  const dispatch = createDispatch({ temporal: place.temporal, db, log, publisher: createPublisher({ redis: deps.redis, prefix: world.api.redisPrefix, log }) });
+  const dispatch = createDispatch({
+    temporal: place.temporal,
+    db,
+    log,
+    publisher: createPublisher({ redis: deps.redis, prefix: world.api.redisPrefix, log }),
+  });
   // finishRun needs no more of a worker than this.
   const runs = createRunActivities({ db, dispatch, log, models: deps.models } as unknown as ActivityDeps);
   const reconciler = createReconciler({
@@ -38,7 +43,8 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     db,
     log,
     dispatch,
-    finish: ({ id, organizationId, workspaceId }, ending) => asTenant({ organizationId, workspaceId, correlationId: newId() }, () => runs.finishRun({ runId: id, ...ending })),
+    finish: ({ id, organizationId, workspaceId }, ending) =>
+      asTenant({ organizationId, workspaceId, correlationId: newId() }, () => runs.finishRun({ runId: id, ...ending })),
   });
   const admin: OutboxWorld['admin'] = (sql, params = []) =>
     withAdmin(world.api.database.adminUrl, async (client) => (await client.query<Record<string, unknown>>(sql, [...params])).rows);
@@ -49,11 +55,17 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     reconciler,
     admin,
     age: async (runId, interval) => {
-      await admin(`update runs set updated_at = now() - $2::interval, reconciled_at = null, finished_at = case when finished_at is null then null else now() - $2::interval end where id = $1`, [runId, interval]);
+      await admin(
+        `update runs set updated_at = now() - $2::interval, reconciled_at = null, finished_at = case when finished_at is null then null else now() - $2::interval end where id = $1`,
+        [runId, interval],
+      );
       await admin(`update run_streams set updated_at = now() - $2::interval where run_id = $1`, [runId, interval]);
     },
     isOpen: async (workflowId) => {
-      const described = await place.temporal.client.workflow.getHandle(workflowId).describe().catch(() => null);
+      const described = await place.temporal.client.workflow
+        .getHandle(workflowId)
+        .describe()
+        .catch(() => null);
 
       return described?.status.name === 'RUNNING';
     },

@@ -48,7 +48,10 @@ test('rows younger than two seconds are left to the process that wrote them', as
 test('a row that Temporal refuses waits for its next try and keeps no other from being sent', async () => {
   const poison = await start();
   const runId = await start();
-  await outbox.admin(`update outbox set created_at = now() - interval '10 s', payload = jsonb_set(payload, '{workflowId}', to_jsonb(repeat('x', 2000))) where dedupe_key = $1`, [workflowIds.run(poison)]);
+  await outbox.admin(
+    `update outbox set created_at = now() - interval '10 s', payload = jsonb_set(payload, '{workflowId}', to_jsonb(repeat('x', 2000))) where dedupe_key = $1`,
+    [workflowIds.run(poison)],
+  );
   await outbox.admin(`update outbox set created_at = now() - interval '5 s' where dedupe_key = $1`, [workflowIds.run(runId)]);
   const one = relay();
 
@@ -70,7 +73,7 @@ test('a cancel without a workflow settles its row and makes the run due at once'
 
   await until(async () => (await unsent()) === 0);
   await one.stop();
-  const [row] = await outbox.admin('select reconciled_at = \'epoch\' as due from runs where id = $1', [runId]);
+  const [row] = await outbox.admin("select reconciled_at = 'epoch' as due from runs where id = $1", [runId]);
   expect(row).toEqual({ due: true });
 
   await outbox.reconciler.pass(AbortSignal.timeout(30_000));

@@ -65,7 +65,9 @@ test('a run with an open workflow is left alone however silent, and one that wai
   await startAgentRun(outbox.place, open);
   await begin(open);
   await begin(waiting);
-  await outbox.admin(`update runs set status = 'waiting', waiting_on = 'input', waiting_until = now() + interval '1 day' where id = $1`, [waiting]);
+  await outbox.admin(`update runs set status = 'waiting', waiting_on = 'input', waiting_until = now() + interval '1 day' where id = $1`, [
+    waiting,
+  ]);
   await outbox.age(open, '9 min');
   await outbox.age(waiting, '9 min');
 
@@ -118,7 +120,9 @@ async function begin(runId: string): Promise<void> {
 }
 
 async function start(sessionKey?: string): Promise<string> {
-  const { status, body } = await outbox.world.call(token, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'Hi' }, ...(sessionKey ? { session_key: sessionKey } : {}) } });
+  const { status, body } = await outbox.world.call(token, 'POST', '/runs', {
+    body: { agent_id: agentId, input: { text: 'Hi' }, ...(sessionKey ? { session_key: sessionKey } : {}) },
+  });
 
   if (status !== 202) throw new Error(`createRun: ${status} ${JSON.stringify(body)}`);
   return body.id;

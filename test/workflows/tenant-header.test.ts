@@ -29,7 +29,9 @@ test('each of many runs in one worker acts in its own tenant', async () => {
 
   await Promise.all(runs.map((runId) => place.temporal.client.workflow.getHandle(workflowIds.run(runId)).result()));
 
-  expect(records.map((record) => record.tenant)).toEqual(started.map(({ organizationId, workspaceId, correlationId }) => ({ organizationId, workspaceId, correlationId })));
+  expect(records.map((record) => record.tenant)).toEqual(
+    started.map(({ organizationId, workspaceId, correlationId }) => ({ organizationId, workspaceId, correlationId })),
+  );
 });
 
 test('a workflow without the header, or with one that another key signed, runs no activity', async () => {
@@ -37,7 +39,8 @@ test('a workflow without the header, or with one that another key signed, runs n
   const start = async (withHeader: boolean) => {
     const runId = randomUUID();
     const record = fakes.script(runId, {});
-    const begin = () => place.temporal.client.workflow.start('agentRun', { workflowId: workflowIds.run(runId), taskQueue: 'runs', args: [{ runId }] });
+    const begin = () =>
+      place.temporal.client.workflow.start('agentRun', { workflowId: workflowIds.run(runId), taskQueue: 'runs', args: [{ runId }] });
     const handle = await (withHeader ? place.temporal.withHeader(foreign, begin) : begin());
 
     await expect(handle.result()).rejects.toThrow();

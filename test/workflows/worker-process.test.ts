@@ -10,7 +10,12 @@ let temporal: Temporal;
 
 beforeAll(async () => {
   stack = await startStack({ processes: ['worker-runs', 'worker-bulk'] });
-  temporal = connectTemporal({ address: testServices().temporalAddress, namespace: stack.redisPrefix.slice(0, -1), identity: 'test', headerKeys: stack.keys.headerKeys });
+  temporal = connectTemporal({
+    address: testServices().temporalAddress,
+    namespace: stack.redisPrefix.slice(0, -1),
+    identity: 'test',
+    headerKeys: stack.keys.headerKeys,
+  });
 }, 60_000);
 
 afterAll(async () => {
@@ -33,7 +38,7 @@ test('workers make the schedules, and status shows queues, workers and schedules
   expect(workers.every((worker) => worker.buildId !== '' && Date.now() - worker.lastSeenAt.getTime() < 60_000)).toBe(true);
 });
 
-test('the schedules\' workflows run to their end without a tenant', async () => {
+test("the schedules' workflows run to their end without a tenant", async () => {
   for (const id of ['maint:reconcile', 'maint:http-sweep']) {
     const handle = temporal.client.schedule.getHandle(id);
 

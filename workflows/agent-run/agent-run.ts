@@ -1,4 +1,14 @@
-import { allHandlersFinished, CancellationScope, condition, ContinueAsNew, continueAsNew, defineSignal, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  ContinueAsNew,
+  continueAsNew,
+  defineSignal,
+  setHandler,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { agentRunSignals, type AgentRunInput } from '../contracts/agent-run.ts';
 import { beginRun, callModel, finishRun } from './activity-options.ts';
 import { DeadlinePassed, endingOf, isRunCancellation, type Ending } from './ending.ts';

@@ -16,4 +16,8 @@ export interface ReconcileReport {
   readonly activated: number;
 }
 
-export const maintenanceActivityNames = ['reconcileRuns', 'sweepIdempotency', 'sweepOutbox'] as const satisfies readonly (keyof MaintenanceActivities)[];
+export const maintenanceActivityNames = [
+  'reconcileRuns',
+  'sweepIdempotency',
+  'sweepOutbox',
+] as const satisfies readonly (keyof MaintenanceActivities)[];

@@ -7,7 +7,10 @@ import { tenantHeader } from '../contracts/queues.ts';
  */
 export const interceptors: WorkflowInterceptorsFactory = () => {
   let received: Headers = {};
-  const passOn = <Input extends { readonly headers: Headers }>(input: Input): Input => ({ ...input, headers: { ...received, ...input.headers } });
+  const passOn = <Input extends { readonly headers: Headers }>(input: Input): Input => ({
+    ...input,
+    headers: { ...received, ...input.headers },
+  });
 
   return {
     inbound: [

@@ -1,16 +1,94 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startApi, type TestApi } from '../../support/api.ts';
+import { testDatabase, type TestDatabase } from '../../support/database.ts';
+import { testServices } from '../../support/services.ts';
+import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
+import { until } from '../../support/temporal.ts';
+import { bearer, makeTenant } from '../../support/tenant.ts';
 
+let database: TestDatabase;
 let api: TestApi;
+let ways: Record<'postgres' | 'redis' | 'temporal', TcpProxy>;
 beforeAll(async () => {
-  api = await startApi();
+  database = await testDatabase();
+  const services = testServices();
+  const [postgres, redis, temporal] = await Promise.all([proxyTo(database.appUrl), proxyTo(services.redisUrl), proxyTo(`tcp://${services.temporalAddress}`)]);
+  ways = { postgres, redis, temporal };
+  api = await startApi({
+    database, hasOwnPools: true,
+    env: { DATABASE_APP_URL: through(postgres, database.appUrl), DATABASE_SWEEPER_URL: through(postgres, database.sweeperUrl), REDIS_URL: through(redis, services.redisUrl), TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}` },
+  });
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  await api.close();
+  await Promise.all(Object.values(ways).map((way) => way.close()));
+  await database.drop();
+});
+
+interface Ready {
+  readonly status: number;
+  readonly checks: Record<string, string>;
+  readonly body: { status?: string | number; draining?: boolean; code?: string; context?: { draining?: boolean } };
+}
+
+async function ready(): Promise<Ready> {
+  const reply = await api.app.inject('/health/ready');
+  const body = reply.json();
+  const checks: { name: string; status: string }[] = body.checks ?? body.context?.checks ?? [];
+  return { status: reply.statusCode, body, checks: Object.fromEntries(checks.map((check) => [check.name, check.status])) };
+}
 
 test('a process that can serve says so part by part', async () => {
-  const reply = await api.app.inject('/health/ready');
+  await until(async () => (await ready()).body.status === 'ok');
 
-  expect(reply.statusCode).toBe(200);
-  expect(reply.json()).toMatchObject({ status: 'ok', draining: false });
-  expect(reply.json().checks.map((check: { name: string }) => check.name)).toEqual(['postgres', 'redis', 'temporal', 'migrations']);
+  expect(await ready()).toMatchObject({ status: 200, body: { draining: false }, checks: { postgres: 'ok', redis: 'ok', temporal: 'ok', migrations: 'ok' } });
+  expect((await api.app.inject('/health/startup')).statusCode).toBe(200);
 });
+
+test.each(['redis', 'temporal'] as const)('without %s it is degraded and serves on', async (part) => {
+  ways[part].cut();
+  await until(async () => (await ready()).checks[part] === 'failed');
+
+  expect(await ready()).toMatchObject({ status: 200, body: { status: 'degraded' } });
+  const { tokens } = await makeTenant(database.db, api.keys);
+  expect((await api.app.inject({ url: '/agents', headers: bearer(tokens.viewer) })).statusCode).toBe(200);
+
+  ways[part].mend();
+  await until(async () => (await ready()).body.status === 'ok', 20_000);
+});
+
+test('without PostgreSQL it is unavailable, but lives, and its documents are still read', async () => {
+  const { tokens } = await makeTenant(database.db, api.keys);
+  ways.postgres.cut();
+  await until(async () => (await ready()).status === 503);
+
+  expect(await ready()).toMatchObject({ status: 503, body: { code: 'service_unavailable' }, checks: { postgres: 'failed', migrations: 'skipped' } });
+  for (const url of ['/health/live', '/health/startup', '/error-codes', '/stream-protocol', '/deprecations', '/openapi.json', '/llms.txt']) expect([url, (await api.app.inject(url)).statusCode]).toEqual([url, 200]);
+  const refused = await api.app.inject({ url: '/agents', headers: bearer(tokens.viewer) });
+  expect([refused.statusCode, refused.json().code, refused.json().retryable]).toEqual([503, 'service_unavailable', true]);
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+
+  ways.postgres.mend();
+  await until(async () => (await ready()).status === 200, 20_000);
+});
+
+test('while draining readiness is refused, life is not, and connections are not kept', async () => {
+  api.drain();
+  const live = await fetch(`${api.url}/health/live`);
+
+  expect(await ready()).toMatchObject({ status: 503, body: { context: { draining: true } } });
+  expect([live.status, live.headers.get('connection'), (await live.json()) as unknown]).toEqual([200, 'close', { status: 'ok', draining: true, checks: [] }]);
+  expect((await api.app.inject('/health/startup')).statusCode).toBe(200);
+});
+
+async function proxyTo(url: string): Promise<TcpProxy> {
+  const { hostname, port } = new URL(url);
+  return startTcpProxy({ host: hostname, port: Number(port) });
+}
+
+function through(proxy: TcpProxy, url: string): string {
+  const changed = new URL(url);
+  changed.hostname = '127.0.0.1';
+  changed.port = String(proxy.port);
+  return changed.href;
+}

@@ -1,0 +1,28 @@
+import { join, resolve } from 'node:path';
+import type { ServiceAddresses } from '../cli/services/index.ts';
+
+export const root = resolve(import.meta.dirname, '..');
+
+/** Services, ports and logs of the bench's own deployments. */
+export const stateDir = join(root, '.longhaul/bench');
+export const wheelsDir = join(root, '.longhaul/wheels');
+
+/** The environment of this process. */
+export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}
+
+/** Makes the services known to `test/support`, which finds them as the global set-up of the tests leaves them. */
+export function publishServices(services: ServiceAddresses, templateDatabase: string): void {
+  process.env['DATABASE_URL'] = services.databaseUrl;
+  process.env['REDIS_URL'] = services.redisUrl;
+  process.env['TEMPORAL_ADDRESS'] = services.temporalAddress;
+  process.env['TEST_TEMPLATE_DATABASE'] = templateDatabase;
+}
+
+/** A variable that the harness has set for a process it started. */
+export function given(name: string): string {
+  const value = process.env[name];
+  if (value === undefined) throw new Error(`${name} is not set`);
+  return value;
+}

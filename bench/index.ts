@@ -1,0 +1,64 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { appends } from './cases/appends.ts';
+import { creation } from './cases/creation.ts';
+import { delivery } from './cases/delivery.ts';
+import { reads } from './cases/reads.ts';
+import { runs } from './cases/runs.ts';
+import { steps } from './cases/steps.ts';
+import { root } from './env.ts';
+import type { Bench } from './harness/bench.ts';
+import { machineFacts } from './harness/machine.ts';
+import { broken, section, type Reported } from './harness/report.ts';
+import { openServices } from './services.ts';
+
+const benches: readonly Bench[] = [reads, creation, runs, steps, appends, delivery];
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const { values, positionals } = parseArgs({ options: { rounds: { type: 'string', default: '7' } }, allowPositionals: true });
+const rounds = Number(values.rounds);
+const unknown = positionals.filter((name) => !benches.some((bench) => bench.name === name));
+
+if (unknown.length > 0 || !(rounds >= 1)) {
+  say(`npm run bench [-- --rounds 7] [${benches.map((bench) => bench.name).join('|')} …]`);
+  process.exit(2);
+}
+process.exit(await main(positionals.length === 0 ? benches : benches.filter((bench) => positionals.includes(bench.name))));
+
+/** Runs the chosen benches; all of them together also write the results. Gives 1 when a count or a bench failed: ratios depend on the machine. */
+async function main(chosen: readonly Bench[]): Promise<number> {
+  const services = await openServices(say);
+  const facts = machineFacts(services.versions);
+  const reported: Reported[] = [];
+
+  try {
+    for (const bench of chosen) {
+      say(`… ${bench.name}`);
+      const result = await bench.run({ rounds, log: (line) => say(`  ${line}`) }).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+      if (result instanceof Error) say(result.stack ?? result.message);
+      reported.push({ bench, rounds, result });
+      say(`\n${section({ bench, rounds, result })}`);
+    }
+  } finally {
+    await services.stop();
+  }
+
+  if (chosen.length === benches.length) writeFileSync(join(root, 'bench/RESULTS.md'), resultsOf(reported, facts));
+  const { ratios, gates, errors } = broken(reported);
+  for (const line of [...errors, ...gates, ...ratios]) say(`over budget: ${line}`);
+  return errors.length + gates.length > 0 ? 1 : 0;
+}
+
+function resultsOf(reported: readonly Reported[], facts: readonly string[]): string {
+  return [
+    '# Bench results',
+    '',
+    `Written by \`npm run bench\` on ${new Date().toISOString().slice(0, 10)}. Floor and product run in turn (A B A B …) after a warm-up; a ratio is product to floor within one round.`,
+    'Ratios travel between machines, the numbers beside them do not.',
+    '',
+    ...facts.map((fact) => `- ${fact}`),
+    '',
+    reported.map(section).join('\n'),
+  ].join('\n');
+}

@@ -1,0 +1,57 @@
+// Preloaded into a process under measurement (`node --import`). Tells over a socket how much processor it has used and, while asked to,
+// which statements, Redis commands and Temporal calls it makes. Outside of that it costs one comparison a call.
+import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
+import { ServerResponse } from 'node:http';
+import { isMainThread } from 'node:worker_threads';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { given } from '../env.ts';
+import { socketPath, type ProbeEvent } from './protocol.ts';
+
+let events: ProbeEvent[] | null = null;
+
+type Method = (...args: unknown[]) => unknown;
+
+/** Puts `note` before a method of a prototype. */
+function watch(prototype: object, name: string, note: (args: readonly unknown[]) => ProbeEvent): void {
+  const original = Reflect.get(prototype, name) as Method; // named by us, a method
+  Reflect.set(prototype, name, function watched(this: unknown, ...args: unknown[]): unknown {
+    events?.push(note(args));
+    return original.apply(this, args);
+  });
+}
+
+function noteStatement([query, values]: readonly unknown[]): ProbeEvent {
+  if (typeof query === 'string') return { kind: 'sql', text: query, params: Array.isArray(values) ? values : [] };
+  const config = query as { text?: string; values?: unknown[] }; // pg's other way to say it
+  return { kind: 'sql', text: config.text ?? '', params: config.values ?? [] };
+}
+
+function noteCommand([command]: readonly unknown[]): ProbeEvent {
+  const { name, args } = command as { name: string; args: unknown[] }; // ioredis' Command
+  return { kind: 'redis', text: `${name} ${args.slice(0, 3).map(String).join(' ').slice(0, 200)}`, params: [] };
+}
+
+if (isMainThread) {
+  const grpc: unknown = createRequire(createRequire(import.meta.url).resolve('@temporalio/client'))('@grpc/grpc-js');
+  const { Client } = grpc as { Client: { prototype: object } }; // the library that Temporal's client calls through
+
+  watch(pg.Client.prototype, 'query', noteStatement);
+  watch(Redis.prototype, 'sendCommand', noteCommand);
+  watch(Client.prototype, 'makeUnaryRequest', ([method]) => ({ kind: 'temporal', text: String(method), params: [] }));
+  watch(ServerResponse.prototype, 'end', () => ({ kind: 'answer', text: '', params: [] }));
+
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', (word) => socket.end(JSON.stringify(answerTo(String(word)))));
+  });
+  server.listen(socketPath(given('BENCH_PROBE_DIR'), process.pid)).unref();
+}
+
+function answerTo(word: string): unknown {
+  if (word === 'cpu') return process.cpuUsage();
+  const taken = events ?? [];
+  events = word === 'record' ? [] : null;
+  return taken;
+}

@@ -1,0 +1,12 @@
+import { join } from 'node:path';
+
+/** Something that a watched process did, in the order in which it did it; `answer` is the end of an HTTP response. */
+export interface ProbeEvent {
+  readonly kind: 'sql' | 'redis' | 'temporal' | 'answer';
+  readonly text: string;
+  readonly params: readonly unknown[];
+}
+
+export function socketPath(folder: string, pid: number): string {
+  return join(folder, `${pid}.sock`);
+}

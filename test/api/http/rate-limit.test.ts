@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { limitAddressOf, trustedProxies } from '../../../api/http/client-address.ts';
+import { createLimits } from '../../../api/http/rate-limit.ts';
+import { connectRedis } from '../../../db/streams/redis.ts';
+import { startApi, type TestApi } from '../../support/api.ts';
+import { testServices } from '../../support/services.ts';
+import { bearer, makeTenant } from '../../support/tenant.ts';
+import { until } from '../../support/temporal.ts';
+
+const policies = 'RateLimit-Policy';
+let api: TestApi;
+let trusting: TestApi;
+beforeAll(async () => {
+  const limits = { RATE_LIMITS: 'principal=5/60,workspace=8/60,anonymous=20/60' };
+  [api, trusting] = await Promise.all([startApi({ env: limits }), startApi({ env: { ...limits, TRUSTED_PROXIES: '127.0.0.0/8' } })]);
+});
+afterAll(async () => {
+  await api.close();
+  await trusting.close();
+});
+
+const ask = (token: string) => api.app.inject({ url: '/version', headers: bearer(token) });
+
+test('a counted reply tells quota and rest of each policy', async () => {
+  const { tokens } = await makeTenant(api.db, api.keys);
+
+  const { headers } = await ask(tokens.viewer);
+
+  expect(headers['ratelimit-policy']).toBe('"principal";q=5;w=60, "workspace";q=8;w=60');
+  expect(headers['ratelimit']).toMatch(/^"principal";r=4;t=(60|59), "workspace";r=7;t=(60|59)$/);
+});
+
+test('a caller over its quota is 429 with the policy and the time to wait, and another goes on', async () => {
+  const { tokens } = await makeTenant(api.db, api.keys);
+  for (let spent = 0; spent < 5; spent += 1) await ask(tokens.viewer);
+
+  const over = await ask(tokens.viewer);
+
+  expect(over.statusCode).toBe(429);
+  expect(over.json()).toMatchObject({ code: 'rate_limited', retryable: true, context: { violated_policies: ['principal'] } });
+  expect(Number(over.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+  expect((await ask(tokens.member)).statusCode).toBe(200);
+});
+
+test('callers of one workspace share its quota', async () => {
+  const { tokens } = await makeTenant(api.db, api.keys);
+  for (let spent = 0; spent < 4; spent += 1) await Promise.all([ask(tokens.viewer), ask(tokens.member)]);
+
+  expect((await ask(tokens.admin)).json()).toMatchObject({ context: { violated_policies: ['workspace'] } });
+});
+
+test('a refused request has had no effect', async () => {
+  const { tokens } = await makeTenant(api.db, api.keys);
+  for (let spent = 0; spent < 5; spent += 1) await ask(tokens.member);
+
+  const refused = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tokens.member), payload: { slug: 'never', name: 'Never' } });
+
+  expect(refused.statusCode).toBe(429);
+  expect((await api.app.inject({ url: '/agents', headers: bearer(tokens.admin) })).json().items).toEqual([]);
+});
+
+test('forged X-Forwarded-For values widen nothing; behind a trusted peer clients count apart', async () => {
+  const statusesOf = async (target: TestApi) => {
+    const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => fetch(`${target.url}/error-codes`, { headers: { 'x-forwarded-for': `10.1.${index}.7` } })));
+    return replies.map((reply) => reply.status);
+  };
+
+  expect((await statusesOf(api)).filter((status) => status === 429).length).toBeGreaterThanOrEqual(10);
+  expect((await statusesOf(trusting)).every((status) => status === 200)).toBe(true);
+});
+
+test('probes are never counted', async () => {
+  const replies = await Promise.all(Array.from({ length: 30 }, () => api.app.inject({ url: '/health/live', remoteAddress: '10.9.9.9' })));
+
+  expect(replies.every((reply) => reply.statusCode === 200 && reply.headers[policies.toLowerCase()] === undefined)).toBe(true);
+});
+
+test('the address is the rightmost hop that is no trusted proxy', () => {
+  const proxies = trustedProxies(['10.0.0.0/8', '::1']);
+  const addressOf = (peer: string, forwarded?: string) => proxies.addressOf({ socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } } as never);
+
+  expect(addressOf('203.0.113.9', '1.1.1.1')).toBe('203.0.113.9');
+  expect(addressOf('10.0.0.1', '1.1.1.1, 203.0.113.9, 10.0.0.2')).toBe('203.0.113.9');
+  expect(addressOf('10.0.0.1', '1.1.1.1, garbage, 10.0.0.2')).toBe('10.0.0.2');
+  expect(addressOf('::ffff:10.0.0.1', '[2001:db8::5]:1234')).toBe('2001:db8::5');
+  expect(addressOf('::1', '10.0.0.3')).toBe('10.0.0.3');
+});
+
+test('an IPv6 client counts by its /64', () => {
+  expect(limitAddressOf('2001:db8:1:2:3:4:5:6')).toBe(limitAddressOf('2001:db8:1:2::9'));
+  expect(limitAddressOf('2001:db8:1:3::9')).not.toBe(limitAddressOf('2001:db8:1:2::9'));
+  expect(limitAddressOf('203.0.113.9')).toBe('203.0.113.9');
+});
+
+test('limits hold in the memory of the process while Redis is away, and after a flush they count anew', async () => {
+  const prefix = `test-limit-${crypto.randomUUID()}:`;
+  const redis = connectRedis(testServices().redisUrl, 'commands');
+  const gone = connectRedis('redis://127.0.0.1:1', 'commands');
+  const [limits, alone] = [createLimits({ redis, prefix, quotas: { refresh: { quota: 3, windowS: 60 } } }), createLimits({ redis: gone, prefix, quotas: { refresh: { quota: 3, windowS: 60 } } })];
+  const spend = (target: typeof limits) => target.consume([{ policy: 'refresh', key: 'a' }]);
+  await until(async () => (await spend(limits).then(() => redis.exists(`${prefix}rl:refresh:a`))) === 1);
+
+  for (let spent = 0; spent < 3; spent += 1) await spend(alone);
+  await expect(spend(alone)).rejects.toMatchObject({ code: 'rate_limited' });
+  await redis.del(`${prefix}rl:refresh:a`);
+  for (let spent = 0; spent < 3; spent += 1) await spend(limits);
+  await expect(spend(limits)).rejects.toMatchObject({ code: 'rate_limited' });
+
+  await Promise.all([limits.close(), alone.close()]);
+  redis.disconnect();
+  gone.disconnect();
+});
+
+test('five failed sign-ins block the pair, each block twice as long; a success clears it', async () => {
+  const redis = connectRedis(testServices().redisUrl, 'commands');
+  const prefix = `test-limit-${crypto.randomUUID()}:`;
+  const limits = createLimits({ redis, prefix });
+  const hits = [{ policy: 'login_pair', key: 'a' }] as const;
+  const blockedFor = async () => limits.consume(hits).then(() => null, (failure: { retryAfterS: number }) => failure.retryAfterS);
+  await until(async () => (await limits.consume([{ policy: 'mfa', key: 'warm' }]).then(() => redis.exists(`${prefix}rl:mfa:warm`))) === 1);
+
+  const waits: (number | null)[] = [];
+  for (let block = 0; block < 6; block += 1) {
+    for (let failures = 0; failures < 5; failures += 1) await limits.consume(hits);
+    waits.push(await blockedFor());
+    expect(await blockedFor()).toBeGreaterThan(0);
+    await redis.del(`${prefix}rl:login_pair:a`);
+  }
+  await limits.reward(hits);
+
+  expect(waits).toEqual([60, 120, 240, 480, 900, 900]);
+  expect(await blockedFor()).toBeNull();
+  await limits.close();
+  redis.disconnect();
+});

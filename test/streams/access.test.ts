@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomKeyRing } from '../../db/identity/key-ring.ts';
+import { newId } from '../../db/ids.ts';
+import { lostAccess, type StreamHolder } from '../../db/streams/access.ts';
+import type { RunIdentity } from '../../db/streams/frame-text.ts';
+import { makeTenant, type TestTenant } from '../support/tenant.ts';
+import { openStreamWorld, type StreamWorld } from './stream-world.ts';
+
+let world: StreamWorld;
+let tenant: TestTenant;
+let run: RunIdentity;
+beforeAll(async () => {
+  world = await openStreamWorld();
+  tenant = await makeTenant(world.database.db, randomKeyRing(), { workspaces: 2 });
+  run = await world.startRun(tenant);
+});
+afterAll(() => world.close());
+
+test('whoever has a live credential and sees the run keeps the stream', async () => {
+  const { users, organizationOwner, serviceKey } = tenant;
+
+  expect(
+    await lost([
+      holder(users.viewer),
+      holder(organizationOwner),
+      holder(users.operator),
+      keyHolder(serviceKey.id),
+      { ...holder(users.admin), actingUserId: users.member.id },
+    ]),
+  ).toEqual([null, null, null, null, null]);
+});
+
+test.each<[string, string, (tenant: TestTenant) => StreamHolder, string]>([
+  ['revoked session', 'update sessions set revoked_at = now() where id = $1', ({ users }) => holder(users.viewer), 'session_revoked'],
+  ['session over', `update sessions set idle_expires_at = now() where id = $1`, ({ users }) => holder(users.member), 'token_expired'],
+  [
+    'deactivated user',
+    `update users set is_active = false where id = (select user_id from sessions where id = $1)`,
+    ({ users }) => holder(users.admin),
+    'session_revoked',
+  ],
+  [
+    'moved user',
+    `update users set workspace_id = (select w.id from workspaces w where w.organization_id = users.organization_id and w.id <> users.workspace_id limit 1) where id = (select user_id from sessions where id = $1)`,
+    ({ users }) => holder(users.owner),
+    'not_found',
+  ],
+])('%s: the stream is lost', async (_name, sql, toHolder, code) => {
+  const held = toHolder(tenant);
+  await world.admin(sql, [held.sessionId]);
+
+  expect(await lost([held])).toEqual([code]);
+});
+
+test.each([
+  ['revoked', `update service_keys set revoked_at = now() where id = $1`],
+  ['expired', `update service_keys set revoked_at = null, expires_at = now() where id = $1`],
+  ['rotated', `update service_keys set expires_at = null, rotated_at = now() + interval '1 minute' where id = $1`],
+])('%s key: the stream is lost', async (_name, sql) => {
+  await world.admin(sql, [tenant.serviceKey.id]);
+
+  expect(await lost([keyHolder(tenant.serviceKey.id)])).toEqual(['credential_invalid']);
+});
+
+test('an unknown run, a foreign one and an unknown user are lost', async () => {
+  const foreign = await world.startRun();
+
+  expect(
+    await lost([
+      { ...holder(tenant.organizationOwner), runId: newId() },
+      { ...holder(tenant.organizationOwner), runId: foreign.runId },
+      { ...holder(tenant.organizationOwner), sessionId: null, principalId: newId() },
+    ]),
+  ).toEqual(['not_found', 'not_found', 'credential_invalid']);
+});
+
+function holder(user: { readonly id: string; readonly sessionId: string }): StreamHolder {
+  return { runId: run.runId, kind: 'user', principalId: user.id, sessionId: user.sessionId, actingUserId: null, openedAt: new Date() };
+}
+
+function keyHolder(keyId: string): StreamHolder {
+  return { runId: run.runId, kind: 'service_key', principalId: keyId, sessionId: null, actingUserId: null, openedAt: new Date() };
+}
+
+async function lost(holders: readonly StreamHolder[]): Promise<(string | null)[]> {
+  const codes = await lostAccess(world.database.db, holders);
+  return holders.map((_, index) => codes.get(index) ?? null);
+}

@@ -1,0 +1,64 @@
+import { rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Services, startServices } from '../../cli/services/index.ts';
+import type { ServiceName } from '../../cli/services/service.ts';
+import { makeTemplate } from './template.ts';
+
+/** Services of one test file, to be killed: nobody else's tests notice. */
+export interface OwnServices {
+  readonly services: Services;
+  /** As the power cut does it: SIGKILL, and it stays away until `up`. */
+  kill(name: ServiceName): Promise<void>;
+  /** Brings one back that was killed, with its port and its data. */
+  up(name: ServiceName): Promise<void>;
+  /** Stops one in order and starts it again. */
+  restart(name: ServiceName): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const stateRoot = fileURLToPath(new URL('../../.longhaul/', import.meta.url));
+
+/**
+ * Starts PostgreSQL, Redis and Temporal in a folder of their own and names them in this file's environment (Jest gives each test file a
+ * copy), so that `startStack` and `testDatabase` use them.
+ */
+export async function ownServices(label: string): Promise<OwnServices> {
+  const stateDir = `${stateRoot}chaos-${label}-${process.pid}`;
+  const env = { ...process.env, DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', TEMPORAL_HTTP_ADDRESS: '', TEMPORAL_NAMESPACE: '' };
+  const services = await startServices({ stateDir, env, log: () => undefined, isEphemeral: true, wheelsDir: `${stateRoot}wheels` });
+  process.env['DATABASE_URL'] = services.databaseUrl;
+  process.env['REDIS_URL'] = services.redisUrl;
+  process.env['TEMPORAL_ADDRESS'] = services.temporalAddress;
+  process.env['TEST_TEMPLATE_DATABASE'] = await makeTemplate(services.databaseUrl);
+
+  return {
+    services,
+    kill: (name) => kill(services, name),
+    up: (name) => orAgain(() => services.restart(name)),
+    restart: (name) => services.restart(name),
+    async stop() {
+      await services.stop();
+      rmSync(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+async function kill(services: Services, name: ServiceName): Promise<void> {
+  const { child } = services.restartables.find((candidate) => candidate.name === name) ?? { child: null };
+  if (!child) throw new Error(`${name} does not run`);
+  process.kill(child.pid, 'SIGKILL');
+  await child.ended;
+}
+
+/** What a killed server leaves behind (PostgreSQL's backends and its memory) takes a moment to go. */
+async function orAgain(start: () => Promise<void>): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start();
+    } catch (error) {
+      if (tries === 10) throw error;
+      await delay(500);
+    }
+  }
+}
