@@ -97,7 +97,6 @@ function addStages(
   app.addHook('onRequest', (request, reply, done) => {
     const state = openState(request, proxies);
     Object.assign(state.headers, corsHeaders(null, request.headers.origin, deps.env.corsOrigins));
-    if (deps.isDraining()) state.headers['connection'] = 'close';
 
     if (isClosing && request.routeOptions.url !== '/health/live')
       return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
@@ -111,6 +110,7 @@ function addStages(
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     finishHeaders(request, reply);
+    if (deps.isDraining()) reply.header('connection', 'close');
     done(null, payload);
   });
   app.addHook('preClose', (done) => {

@@ -35,7 +35,9 @@ async function main(chosen: readonly Bench[]): Promise<number> {
   try {
     for (const bench of chosen) {
       say(`… ${bench.name}`);
-      const result = await bench.run({ rounds, log: (line) => say(`  ${line}`) }).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+      const result = await bench
+        .run({ rounds, log: (line) => say(`  ${line}`) })
+        .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
       if (result instanceof Error) say(result.stack ?? result.message);
       reported.push({ bench, rounds, result });
       say(`\n${section({ bench, rounds, result })}`);

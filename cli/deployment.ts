@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { keyVariables } from '../db/identity/key-ring.ts';
 import type { CliEnv } from './env.ts';
-import { migrate } from './migrate.ts';
+import { canMakeRoles, migrate, migrateAsOwner } from './migrate.ts';
 import type { Services } from './services/index.ts';
 import { choosePort } from './services/ports.ts';
 
@@ -51,17 +51,24 @@ function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
   return [...names, ...named];
 }
 
-/** The roles' URLs: given by hand where the admin's role may not make roles, else made by the migration. */
+/** The roles' URLs: those that are set by hand, else with passwords of our own. Either way the database is migrated. */
 async function databaseUrls(services: Services, env: CliEnv): Promise<Record<string, string>> {
-  const { DATABASE_APP_URL, DATABASE_SWEEPER_URL, DATABASE_OWNER_URL } = env;
-  if (DATABASE_APP_URL !== undefined && DATABASE_SWEEPER_URL !== undefined) {
-    return { DATABASE_APP_URL, DATABASE_SWEEPER_URL, ...(DATABASE_OWNER_URL === undefined ? {} : { DATABASE_OWNER_URL }) };
+  const { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl } = env;
+  const { state, databaseUrl } = services;
+  const passwordOf = (url: string | undefined, secret: string) => (url === undefined ? state.secret(secret) : decodeURIComponent(new URL(url).password));
+
+  if (appUrl !== undefined && sweeperUrl !== undefined && ownerUrl !== undefined && !(await canMakeRoles(databaseUrl))) {
+    await migrateAsOwner({ ownerUrl, log: quiet });
+    return { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl };
   }
-  const { state } = services;
   const migrated = await migrate({
-    databaseUrl: services.databaseUrl,
-    passwords: { longhaul_owner: state.secret('database_owner'), longhaul_app: state.secret('database_app'), longhaul_sweeper: state.secret('database_sweeper') },
+    databaseUrl,
+    passwords: {
+      longhaul_owner: passwordOf(ownerUrl, 'database_owner'),
+      longhaul_app: passwordOf(appUrl, 'database_app'),
+      longhaul_sweeper: passwordOf(sweeperUrl, 'database_sweeper'),
+    },
     log: quiet,
   });
-  return { DATABASE_APP_URL: migrated.appUrl, DATABASE_SWEEPER_URL: migrated.sweeperUrl, DATABASE_OWNER_URL: migrated.ownerUrl };
+  return { DATABASE_APP_URL: appUrl ?? migrated.appUrl, DATABASE_SWEEPER_URL: sweeperUrl ?? migrated.sweeperUrl, DATABASE_OWNER_URL: ownerUrl ?? migrated.ownerUrl };
 }

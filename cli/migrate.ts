@@ -52,6 +52,19 @@ export async function migrate({
   return { appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl };
 }
 
+/** Runs the pending migrations with a role that owns the tables already: for databases whose roles were made by hand. */
+export async function migrateAsOwner({ ownerUrl, log }: { readonly ownerUrl: string; readonly log: MigrateSettings['log'] }): Promise<void> {
+  await locked(ownerUrl, async () => runMigrations(ownerUrl, log));
+}
+
+/** Whether the role of this URL may make the four roles. */
+export async function canMakeRoles(databaseUrl: string): Promise<boolean> {
+  return connected(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ may: boolean }>('select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user');
+    return rows[0]?.may ?? false;
+  });
+}
+
 export function randomPasswords(): RolePasswords {
   const password = () => randomBytes(24).toString('base64url');
   return { longhaul_owner: password(), longhaul_app: password(), longhaul_sweeper: password() };
@@ -104,11 +117,11 @@ async function makeDatabase(admin: pg.Client, name: string): Promise<void> {
   await admin.query(`create database ${pg.escapeIdentifier(name)} owner longhaul_owner`);
 }
 
-// In a database that somebody else made, the owner of our tables needs the right to make them.
+// In a database that somebody else made, the owner of our tables needs the right to make them, and to lend it to longhaul_gate.
 async function letOwnerCreate(url: string): Promise<void> {
   await connected(url, async (client) => {
-    const { rows } = await client.query<{ may: boolean }>("select has_schema_privilege('longhaul_owner', 'public', 'create') as may");
-    if (!rows[0]?.may) await client.query('grant usage, create on schema public to longhaul_owner');
+    const { rows } = await client.query<{ may: boolean }>("select has_schema_privilege('longhaul_owner', 'public', 'create with grant option') as may");
+    if (!rows[0]?.may) await client.query('grant usage, create on schema public to longhaul_owner with grant option');
   });
 }
 

@@ -2,3 +2,4 @@
 export { agentRun } from './agent-run/agent-run.ts';
 export { httpSweep } from './maintenance/http-sweep.ts';
 export { reconcile } from './maintenance/reconcile.ts';
+export { tendArchives } from './maintenance/tend-archives.ts';

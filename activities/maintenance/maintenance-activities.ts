@@ -4,6 +4,7 @@ import { sweepIdempotencyKeys } from '../../db/http/idempotency.ts';
 import type { Databases } from '../../db/orm.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/scope.ts';
+import { tendFrames } from '../../db/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 
@@ -32,5 +33,20 @@ export function createMaintenanceActivities({ db, log, reconciler }: Maintenance
     reconcileRuns: () => reconciler.pass(cancellationSignal()),
     sweepIdempotency: () => sweepAll('idempotency', (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit))),
     sweepOutbox: () => sweepAll('outbox', (limit) => sweep(db, (em) => sweepOutbox(em, limit))),
+    tendFrames: () => tendAll(db, log),
   };
+}
+
+/** Round after round until nothing is due; each is repeatable, so one that is cut off loses nothing. */
+async function tendAll(db: Databases, log: Logger): Promise<number> {
+  let saved = 0;
+
+  for (let isDone = false; !isDone; ) {
+    cancellationSignal().throwIfAborted();
+    const round = await tendFrames(db);
+    saved += round.merged + round.compacted;
+    isDone = round.isDone;
+  }
+  if (saved > 0) log.info({ saved, what: 'frames' }, 'swept');
+  return saved;
 }

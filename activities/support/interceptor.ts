@@ -59,10 +59,12 @@ function inTemporalsWords({ log }: ActivityGuards, context: Context, error: unkn
   if (context.cancellationSignal.aborted && (error instanceof CancelledFailure || isAbortError(error))) {
     return context.cancellationDetails?.workerShutdown ? workerShutdown() : new CancelledFailure('Activity cancelled');
   }
-  if (!(error instanceof Failure) && !(error instanceof ApplicationFailure)) {
-    log.error({ err: error, activity, attempt, workflow_id: workflowExecution?.workflowId }, 'activity failed');
-  }
-  return toApplicationFailure(error);
+  const failure = toApplicationFailure(error);
+  const facts = { activity, attempt, workflow_id: workflowExecution?.workflowId, code: failure.type };
+
+  if (!(error instanceof Failure) && !(error instanceof ApplicationFailure)) log.error({ ...facts, err: error }, 'activity failed');
+  else log[failure.nonRetryable ? 'info' : 'warn'](facts, 'activity failed');
+  return failure;
 }
 
 function isAbortError(error: unknown): boolean {

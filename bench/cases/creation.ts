@@ -30,7 +30,14 @@ type Keep = Parameters<Parameters<typeof using>[0]>[0];
 async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
   const stack = keep(await startProduct(['api']));
   const agent = await makeAgent(stack, []);
-  const floor: HttpFloor = { ...databaseUrls(stack), redisUrl: testServices().redisUrl, queueKey: `${stack.redisPrefix}bench-queue`, poolMax: 10, row: [], list: [] };
+  const floor: HttpFloor = {
+    ...databaseUrls(stack),
+    redisUrl: testServices().redisUrl,
+    queueKey: `${stack.redisPrefix}bench-queue`,
+    poolMax: 10,
+    row: [],
+    list: [],
+  };
   const bare = keep(await startChild({ entry: 'bench/floors/http.ts', env: { BENCH_FLOOR: JSON.stringify(floor) } }));
   const body = () => ({ agent_id: agent.id, input: { text: 'What is new?' } });
 
@@ -46,7 +53,13 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
   return {
     findings: [
       finding(measured, { ...compared, what: 'POST /runs, median time to the answer', unit: 'ms', metric: 'medianMs', budget: most(2.5) }),
-      finding(measured, { ...compared, what: 'POST /runs, processor a request with what follows it', unit: 'ms', metric: 'cpuMs', budget: null }),
+      finding(measured, {
+        ...compared,
+        what: 'POST /runs, processor a request with what follows it',
+        unit: 'ms',
+        metric: 'cpuMs',
+        budget: null,
+      }),
     ],
     gates: await gatesOf(stack, body),
   };
@@ -54,7 +67,17 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
 
 async function sample(of: { origin: string; pid: number; headers: Record<string, string>; body: () => unknown }): Promise<Sample> {
   const before = await cpuMs(of.pid);
-  const { times } = await load({ origin: of.origin, method: 'POST', path: '/runs', requests, concurrency: 1, pauseMs, headers: of.headers, body: of.body, status: 202 });
+  const { times } = await load({
+    origin: of.origin,
+    method: 'POST',
+    path: '/runs',
+    requests,
+    concurrency: 1,
+    pauseMs,
+    headers: of.headers,
+    body: of.body,
+    status: 202,
+  });
   await delay(settleMs);
   return { medianMs: median(times), cpuMs: ((await cpuMs(of.pid)) - before) / requests };
 }
@@ -62,15 +85,32 @@ async function sample(of: { origin: string; pid: number; headers: Record<string,
 /** Counts of single requests; the median leaves out what the process does beside them. */
 async function gatesOf(stack: Stack, body: () => unknown): Promise<Gate[]> {
   const recorded: ProbeEvent[][] = [];
-  for (let n = 0; n < 7; n++) recorded.push(await record(stack.pid('api'), () => stack.request('POST', '/runs', { body: body() }), settleMs));
+  for (let n = 0; n < 7; n++)
+    recorded.push(await record(stack.pid('api'), () => stack.request('POST', '/runs', { body: body() }), settleMs));
   const count = (pick: (events: readonly ProbeEvent[]) => number) => median(recorded.map(pick));
 
   return [
     { what: 'transactions before the answer', value: count((events) => untilAnswer(events).filter(isBegin).length), budget: most(1) },
-    { what: 'statements before the answer, without credential, begin, settings, commit', value: count((events) => untilAnswer(events).filter(isStatement).length), budget: most(9) },
-    { what: 'Temporal calls before the answer', value: count((events) => untilAnswer(events).filter((event) => event.kind === 'temporal').length), budget: most(0) },
-    { what: 'Temporal calls in all', value: count((events) => events.filter((event) => event.kind === 'temporal').length), budget: most(1) },
-    { what: 'Redis commands beside the rate limit', value: count((events) => events.filter((event) => event.kind === 'redis' && !event.text.includes('rl:')).length), budget: most(1) },
+    {
+      what: 'statements before the answer, without credential, begin, settings, commit',
+      value: count((events) => untilAnswer(events).filter(isStatement).length),
+      budget: most(9),
+    },
+    {
+      what: 'Temporal calls before the answer',
+      value: count((events) => untilAnswer(events).filter((event) => event.kind === 'temporal').length),
+      budget: most(0),
+    },
+    {
+      what: 'Temporal calls in all',
+      value: count((events) => events.filter((event) => event.kind === 'temporal').length),
+      budget: most(1),
+    },
+    {
+      what: 'Redis commands beside the rate limit',
+      value: count((events) => events.filter((event) => event.kind === 'redis' && !event.text.includes('rl:')).length),
+      budget: most(1),
+    },
   ];
 }
 

@@ -44,7 +44,10 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
   const first = await compare({
     rounds,
     warmUps: 1,
-    sides: { bare: async () => ({ ms: await ofSingles(() => bare.firstFrame()) }), product: async () => ({ ms: await ofSingles(() => firstFrame(stack, agent.id)) }) },
+    sides: {
+      bare: async () => ({ ms: await ofSingles(() => bare.firstFrame()) }),
+      product: async () => ({ ms: await ofSingles(() => firstFrame(stack, agent.id)) }),
+    },
   });
   const compared = { floor: 'bare', product: 'product' } as const;
   return {
@@ -66,7 +69,9 @@ async function runMany(stack: Stack, agentId: string): Promise<number> {
 
 async function countEnded(stack: Stack, ids: readonly string[]): Promise<number> {
   const found = await sweep(stack.db, (em) =>
-    rows<{ status: string }>(em, "select status from runs where id = any (?::uuid[]) and status in ('succeeded', 'failed', 'cancelled')", [ids]),
+    rows<{ status: string }>(em, "select status from runs where id = any (?::uuid[]) and status in ('succeeded', 'failed', 'cancelled')", [
+      ids,
+    ]),
   );
   const bad = found.find(({ status }) => status !== 'succeeded');
   if (bad) throw new Error(`a run ended as ${bad.status}`);

@@ -35,13 +35,22 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   const stack = keep(await startProduct(['api', 'worker-runs'], { modelBaseUrl: models.baseUrl, egressPorts: [effects.port] }));
   const tool = writeTool(slug, effects, { description: 'Looks it up.', config: { method: 'GET', url: `${effects.origin}/${slug}` } });
   const agent = await makeAgent(stack, [tool]);
-  const sidesOf = (script: Script) => ({ loop: async () => ({ ms: await loop(models.baseUrl, effects, script) }), product: async () => ({ ms: await oneRun(stack, agent.id, script) }) });
+  const sidesOf = (script: Script) => ({
+    loop: async () => ({ ms: await loop(models.baseUrl, effects, script) }),
+    product: async () => ({ ms: await oneRun(stack, agent.id, script) }),
+  });
 
   const short = await compare({ rounds, warmUps: 2, sides: sidesOf(oneStep) });
   log('one step measured');
   const long = await compare({ rounds: Math.ceil(rounds / 2), warmUps: 1, sides: sidesOf(fiveSteps) });
   const compared = { unit: 'ms', metric: 'ms', floor: 'loop', product: 'product', budget: most(1.1) } as const;
-  return { findings: [finding(short, { ...compared, what: '1 step on a 1 s model' }), finding(long, { ...compared, what: '5 steps with 4 tools of 100 ms' })], gates: [] };
+  return {
+    findings: [
+      finding(short, { ...compared, what: '1 step on a 1 s model' }),
+      finding(long, { ...compared, what: '5 steps with 4 tools of 100 ms' }),
+    ],
+    gates: [],
+  };
 }
 
 async function oneRun(stack: Stack, agentId: string, script: Script): Promise<number> {
@@ -69,7 +78,10 @@ async function loop(modelBaseUrl: string, effects: EffectServer, script: Script)
     for (const call of step.tool_calls ?? []) {
       const result = await (await fetch(`${effects.origin}/${call.name}`)).text();
       const id = `call_${at}`;
-      messages.push({ role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: call.name, arguments: '{}' } }] }, { role: 'tool', tool_call_id: id, content: result });
+      messages.push(
+        { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: call.name, arguments: '{}' } }] },
+        { role: 'tool', tool_call_id: id, content: result },
+      );
     }
   }
   return performance.now() - startedAt;

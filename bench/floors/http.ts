@@ -51,14 +51,17 @@ async function one(statements: readonly Statement[], id: string | null): Promise
   return (await asAdmin.query(read.text, id === null ? [...read.params] : [id, ...read.params.slice(1)])).rows;
 }
 
+const first = (rows: unknown[]) => rows[0];
 const toPage = (rows: unknown[]) => ({ items: rows.slice(0, 50), next_cursor: null, total: null });
 
-app.get<{ Params: { id: string } }>('/all/runs/:id', async (request) => (await all(floor.row, request.params.id))[0]);
-app.get<{ Params: { id: string } }>('/one/runs/:id', async (request) => (await one(floor.row, request.params.id))[0]);
-app.get('/all/runs', async () => toPage(await all(floor.list, null)));
-app.get('/one/runs', async () => toPage(await one(floor.list, null)));
+app.get<{ Params: { id: string } }>('/all/runs/:id', (request) => all(floor.row, request.params.id).then(first));
+app.get<{ Params: { id: string } }>('/one/runs/:id', (request) => one(floor.row, request.params.id).then(first));
+app.get('/all/runs', () => all(floor.list, null).then(toPage));
+app.get('/one/runs', () => one(floor.list, null).then(toPage));
 
-await asAdmin.query('create table if not exists bench_queue (id uuid primary key, body jsonb not null, created_at timestamptz not null default now())');
+await asAdmin.query(
+  'create table if not exists bench_queue (id uuid primary key, body jsonb not null, created_at timestamptz not null default now())',
+);
 app.post('/runs', async (request, reply) => {
   const id = newId();
   await asAdmin.query('insert into bench_queue (id, body) values ($1, $2)', [id, JSON.stringify(request.body)]);

@@ -1,6 +1,6 @@
 // Floor of the run benches: a bare Temporal worker. The middle one of three activities adds a frame to a Redis stream, the last one counts.
 import { join } from 'node:path';
-import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { Redis } from 'ioredis';
 import { tuning } from '../../workers/tuning.ts';
 import { given } from '../env.ts';
@@ -20,7 +20,11 @@ const activities = {
 };
 export type FloorActivities = typeof activities;
 
-Runtime.install({ telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } }, shutdownSignals: [] });
+Runtime.install({
+  logger: new DefaultLogger('WARN'),
+  telemetryOptions: { logging: { filter: { core: 'WARN', other: 'WARN' }, forward: {} } },
+  shutdownSignals: [],
+});
 const worker = await Worker.create({
   ...tuning.runs,
   connection: await NativeConnection.connect({ address: given('TEMPORAL_ADDRESS') }),

@@ -38,7 +38,10 @@ export interface FindingOf<Side extends string> {
 }
 
 /** Compares one metric of two sides. */
-export function finding<Side extends string>(rounds: Rounds<Side>, { what, unit, metric, floor, product, budget }: FindingOf<Side>): Finding {
+export function finding<Side extends string>(
+  rounds: Rounds<Side>,
+  { what, unit, metric, floor, product, budget }: FindingOf<Side>,
+): Finding {
   const floors = rounds[floor].map((sample) => valueOf(sample, metric));
   const products = rounds[product].map((sample) => valueOf(sample, metric));
   const ratios = products.map((value, round) => value / (floors[round] ?? Number.NaN));

@@ -44,13 +44,17 @@ export async function load({ origin, requests, concurrency, pauseMs = 0, ...requ
   }
 }
 
-async function send(pool: Pool, { method = 'GET', path, headers, body, status }: Omit<Load, 'origin' | 'requests' | 'concurrency' | 'pauseMs'>): Promise<void> {
+async function send(
+  pool: Pool,
+  { method = 'GET', path, headers, body, status }: Omit<Load, 'origin' | 'requests' | 'concurrency' | 'pauseMs'>,
+): Promise<void> {
   const answer = await pool.request({
     method,
     path,
     headers: { ...headers, ...(body ? { 'content-type': 'application/json' } : {}) },
     ...(body ? { body: JSON.stringify(body()) } : {}),
   });
-  if (answer.statusCode !== status) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${(await answer.body.text()).slice(0, 400)}`);
+  if (answer.statusCode !== status)
+    throw new Error(`${method} ${path} answered ${answer.statusCode}: ${(await answer.body.text()).slice(0, 400)}`);
   await answer.body.dump();
 }

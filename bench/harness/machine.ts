@@ -7,8 +7,12 @@ export function machineFacts(versions: Readonly<Record<string, string>>): string
   const gibibytes = (totalmem() / 1024 ** 3).toFixed(0);
   return [
     `${availableParallelism()} × ${cpus()[0]?.model.trim() ?? 'unknown processor'}, ${gibibytes} GiB, Linux ${release()}`,
-    `Node ${process.versions.node}, ${Object.entries(versions).map(([name, version]) => `${name} ${version}`).join(', ')}`,
-    `load before the run: ${loadavg().map((load) => load.toFixed(1)).join(', ')}`,
+    `Node ${process.versions.node}, ${Object.entries(versions)
+      .map(([name, version]) => `${name} ${version}`)
+      .join(', ')}`,
+    `load before the run: ${loadavg()
+      .map((load) => load.toFixed(1))
+      .join(', ')}`,
     `commit ${commit()}`,
   ];
 }

@@ -14,11 +14,23 @@ export function section({ bench, rounds, result }: Reported): string {
 
   const ratios = table(
     ['', 'floor', 'product', `ratio: median (min–max) of ${rounds}`, 'budget', ''],
-    result.findings.map((found) => [found.what, amount(found.floor, found.unit), amount(found.product, found.unit), spread(found.ratio), budgetText(found.budget, ' ×'), verdict(found)]),
+    result.findings.map((found) => [
+      found.what,
+      amount(found.floor, found.unit),
+      amount(found.product, found.unit),
+      spread(found.ratio),
+      budgetText(found.budget, ' ×'),
+      verdict(found),
+    ]),
   );
   const counts = table(
     ['count', 'value', 'budget', ''],
-    result.gates.map((gate) => [gate.what, digits(gate.value), budgetText(gate.budget, ''), holds(gate.value, gate.budget) ? 'held' : '**over**']),
+    result.gates.map((gate) => [
+      gate.what,
+      digits(gate.value),
+      budgetText(gate.budget, ''),
+      holds(gate.value, gate.budget) ? 'held' : '**over**',
+    ]),
   );
   return [head, ratios, counts].filter((part) => part !== '').join('\n');
 }
@@ -27,8 +39,12 @@ export function section({ bench, rounds, result }: Reported): string {
 export function broken(reported: readonly Reported[]): { ratios: string[]; gates: string[]; errors: string[] } {
   const outcomes = reported.flatMap(({ bench, result }) => (result instanceof Error ? [] : [{ name: bench.name, ...result }]));
   return {
-    ratios: outcomes.flatMap(({ name, findings }) => findings.filter(isBroken).map((found) => `${name}: ${found.what} ${spread(found.ratio)}, budget ${budgetText(found.budget, ' ×')}`)),
-    gates: outcomes.flatMap(({ name, gates }) => gates.filter((gate) => !holds(gate.value, gate.budget)).map((gate) => `${name}: ${gateText(gate)}`)),
+    ratios: outcomes.flatMap(({ name, findings }) =>
+      findings.filter(isBroken).map((found) => `${name}: ${found.what} ${spread(found.ratio)}, budget ${budgetText(found.budget, ' ×')}`),
+    ),
+    gates: outcomes.flatMap(({ name, gates }) =>
+      gates.filter((gate) => !holds(gate.value, gate.budget)).map((gate) => `${name}: ${gateText(gate)}`),
+    ),
     errors: reported.flatMap(({ bench, result }) => (result instanceof Error ? [`${bench.name}: ${result.message}`] : [])),
   };
 }
@@ -62,7 +78,10 @@ function amount(value: number, unit: string): string {
 function digits(value: number): string {
   if (Number.isInteger(value)) return String(value);
   if (value >= 100) return value.toFixed(0);
-  return value.toPrecision(3).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
+  return value
+    .toPrecision(3)
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replace(/\.$/, '');
 }
 
 function table(head: readonly string[], lines: readonly (readonly string[])[]): string {

@@ -37,7 +37,13 @@ export function untilAnswer(events: readonly ProbeEvent[]): readonly ProbeEvent[
 
 /** JSON parser's reviver that brings byte strings back. */
 export function revive(_key: string, value: unknown): unknown {
-  const isBytes = typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer' && 'data' in value && Array.isArray(value.data);
+  const isBytes =
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    value.type === 'Buffer' &&
+    'data' in value &&
+    Array.isArray(value.data);
   return isBytes ? Buffer.from(value.data as number[]) : value; // so Buffer.toJSON writes it
 }
 

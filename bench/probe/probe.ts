@@ -10,6 +10,7 @@ import { given } from '../env.ts';
 import { socketPath, type ProbeEvent } from './protocol.ts';
 
 let events: ProbeEvent[] | null = null;
+let commandsOut = 0;
 
 type Method = (...args: unknown[]) => unknown;
 
@@ -17,7 +18,7 @@ type Method = (...args: unknown[]) => unknown;
 function watch(prototype: object, name: string, note: (args: readonly unknown[]) => ProbeEvent): void {
   const original = Reflect.get(prototype, name) as Method; // named by us, a method
   Reflect.set(prototype, name, function watched(this: unknown, ...args: unknown[]): unknown {
-    events?.push(note(args));
+    if (events) events.push(note(args));
     return original.apply(this, args);
   });
 }
@@ -29,8 +30,12 @@ function noteStatement([query, values]: readonly unknown[]): ProbeEvent {
 }
 
 function noteCommand([command]: readonly unknown[]): ProbeEvent {
-  const { name, args } = command as { name: string; args: unknown[] }; // ioredis' Command
-  return { kind: 'redis', text: `${name} ${args.slice(0, 3).map(String).join(' ').slice(0, 200)}`, params: [] };
+  const { name, args, promise } = command as { name: string; args: unknown[]; promise: Promise<unknown> }; // ioredis' Command
+  const isRoundTrip = commandsOut === 0;
+  const settled = () => void (commandsOut -= 1);
+  commandsOut += 1;
+  promise.then(settled, settled);
+  return { kind: 'redis', text: `${name} ${args.slice(0, 3).map(String).join(' ').slice(0, 200)}`, params: [], isRoundTrip };
 }
 
 if (isMainThread) {

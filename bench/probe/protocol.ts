@@ -5,6 +5,8 @@ export interface ProbeEvent {
   readonly kind: 'sql' | 'redis' | 'temporal' | 'answer';
   readonly text: string;
   readonly params: readonly unknown[];
+  /** Of a Redis command: no other was on its way, so it began a round trip. */
+  readonly isRoundTrip?: boolean;
 }
 
 export function socketPath(folder: string, pid: number): string {

@@ -158,16 +158,29 @@ export class Emitter {
   async #append(due: readonly FrameWriter[], waitMs: number): Promise<void> {
     const startedAt = performance.now();
     const at = new Date();
-    const sealed = due.map((writer) => writer.seal(at));
+    const ready = due.filter((writer) => this.#canSeal(writer, at));
+    const sealed = ready.map((writer) => writer.seal(at));
+    if (sealed.length === 0) return;
     const answers = await this.#connection.append(sealed, waitMs);
 
     this.#deps.publisher.publish(appendedFrames(sealed, answers));
     this.counts.appends += 1;
     this.counts.frames += answers.reduce((sum, answer) => sum + framesOf(answer), 0);
-    due.forEach((writer, index) => {
+    ready.forEach((writer, index) => {
       const answer = answers[index];
       if (answer) writer.settle(answer, startedAt);
     });
+  }
+
+  /** What no text can be made of must not stand in the way of the others. */
+  #canSeal(writer: FrameWriter, at: Date): boolean {
+    try {
+      writer.seal(at);
+      return true;
+    } catch (error) {
+      this.#refuse(writer, 'lasting', error);
+      return false;
+    }
   }
 
   /** PostgreSQL is away: what is sealed goes again as it is, the rest merges on. */

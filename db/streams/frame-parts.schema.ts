@@ -77,7 +77,7 @@ export const RunErrorPart = Type.Object({
 
 export const RunOutputPart = Type.Object({
   text: orNull(Type.String()),
-  json: orNull(FreeJson),
+  json: FreeJson, // null too; a oneOf with null would match it twice
   attachments: Type.Array(Type.Object(AttachmentPart), { maxItems: 200 }),
   truncated: Type.Boolean(),
 });

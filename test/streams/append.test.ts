@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import { appendFrames, lockStreams, requestStreamCancel, stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';
 import type { Frame, FrameDraft } from '../../db/streams/frame.schema.ts';
 import { checkStream } from '../../db/streams/grammar.ts';
@@ -66,6 +66,24 @@ test('a new attempt is announced once, before its first frame, and discards what
     data: { discarded_message_ids: [lost], retry: { cause: 'rate_limited', error_code: '429', delay_ms: 1000 } },
   });
   expect(checkStream(all, { runId: run.runId })).toEqual([]);
+});
+
+test('an attempt that begins after a cancel was asked for is announced as cancelling', async () => {
+  const run = await world.startRun();
+  await append(run, { scope: 's1', attempt: 1, batch: 1, frames: [note('before')] });
+  await world.inTransaction(run, async (unit) => {
+    await requestStreamCancel(unit, [run.runId]);
+    await appendFrames(unit, [stateBatch(run, [status({ status: 'cancelling' })])]);
+  });
+
+  const [answer] = await append(run, { scope: 's1', attempt: 2, batch: 1, frames: [note('after')] });
+
+  expect(answer).toMatchObject({ result: 'ok', isCancelRequested: true });
+  expect((await frames(run)).at(-2)).toMatchObject({
+    type: 'run.status',
+    data: { status: 'cancelling', previous: 'cancelling', retry: { cause: 'worker_lost' } },
+  });
+  expect(checkStream(await frames(run), { runId: run.runId, isEnded: false })).toEqual([]);
 });
 
 test('nothing is written after the end', async () => {

@@ -118,6 +118,31 @@ test('a lost publish is found by the next one', async () => {
   client.destroy();
 });
 
+test('one query reads whatever a stream needs of up to 500 frames, wherever it begins', async () => {
+  const run = await world.startRun();
+  await burst(run, 700);
+  world.hub.pages.tick(Infinity); // nothing is remembered
+  world.queries.length = 0;
+
+  const client = await open(run, { afterSeq: 250 });
+  await client.until(({ frames }) => frames.at(-1)?.seq === 702);
+
+  expect(world.queries.filter((sql) => sql.includes('first_frame') || sql.includes('array_to_json'))).toHaveLength(2);
+  expect(numbersOf(client)).toEqual(range(251, 702));
+  client.destroy();
+});
+
+test('a stream that has grown old ends without a notice, to come back by itself', async () => {
+  const other = await openStreamWorld({ limits: { maxAgeMs: 1_000 } });
+  const run = await other.startRun();
+  const client = await openSse(other.url, run.runId, { bearer: other.admit(run) });
+
+  await client.ended;
+
+  expect([numbersOf(client), client.body().endsWith('\n\nretry: 2000\n\n')]).toEqual([[1, 2], true]);
+  await other.close();
+});
+
 test('a process that stops tells every stream to come back and refuses new ones', async () => {
   const other = await openStreamWorld();
   const run = await other.startRun();

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { WebSocket } from 'ws';
+import { type ClientOptions, WebSocket } from 'ws';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { issueStreamToken } from '../../db/identity/stream-tokens.ts';
 import { newId } from '../../db/ids.ts';
@@ -121,6 +121,13 @@ test('a socket whose session is revoked ends at once, one of a purged run too', 
   expect([await held.closed, notice(held).data]).toMatchObject([[4401, 'token_invalid'], { code: 'session_revoked', resume_after_seq: 2 }]);
 });
 
+test('a socket that answers no ping is ended', async () => {
+  const run = await world.startRun(tenant);
+  const socket = await open(run, { token: await token(run, tenant.users.owner.id) }, { autoPong: false });
+
+  expect((await socket.closed)[0]).toBe(1006);
+});
+
 test('an upgrade is refused as HTTP for a path without a run, a draining process, and a plain request', async () => {
   expect(await upgradeStatus('/ws/runs/not-a-uuid')).toBe(422);
   expect((await fetch(`${world.url}/ws/runs/${newId()}`)).status).toBe(404);
@@ -137,8 +144,8 @@ interface OpenSocket {
   readonly closed: Promise<[number, string]>;
 }
 
-async function open(run: RunIdentity, first: Record<string, unknown> | null): Promise<OpenSocket> {
-  const socket = new WebSocket(`${world.url.replace('http', 'ws')}/ws/runs/${run.runId}`);
+async function open(run: RunIdentity, first: Record<string, unknown> | null, options: ClientOptions = {}): Promise<OpenSocket> {
+  const socket = new WebSocket(`${world.url.replace('http', 'ws')}/ws/runs/${run.runId}`, options);
   const texts: string[] = [];
   socket.on('message', (message) => texts.push(String(message)));
   socket.on('error', () => undefined);

@@ -26,7 +26,8 @@ const stateRoot = fileURLToPath(new URL('../../.longhaul/', import.meta.url));
 export async function ownServices(label: string): Promise<OwnServices> {
   const stateDir = `${stateRoot}chaos-${label}-${process.pid}`;
   const env = { ...process.env, DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', TEMPORAL_HTTP_ADDRESS: '', TEMPORAL_NAMESPACE: '' };
-  const services = await startServices({ stateDir, env, log: () => undefined, isEphemeral: true, wheelsDir: `${stateRoot}wheels` });
+  // Not ephemeral: what was committed must be there after a SIGKILL.
+  const services = await startServices({ stateDir, env, log: () => undefined, wheelsDir: `${stateRoot}wheels` });
   process.env['DATABASE_URL'] = services.databaseUrl;
   process.env['REDIS_URL'] = services.redisUrl;
   process.env['TEMPORAL_ADDRESS'] = services.temporalAddress;

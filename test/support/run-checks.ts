@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
@@ -117,7 +118,7 @@ function viewFaults(run: RunEnd, last: ReceivedFrame | undefined): string[] {
     ['last_seq', run.last_seq, last?.seq],
     ['last_seq of the frame', end['last_seq'], last?.seq],
   ];
-  return pairs.flatMap(([name, left, right]) => (same(left, right) ? [] : [`${name}: ${JSON.stringify(left)} is not ${JSON.stringify(right)}`]));
+  return pairs.flatMap(([name, left, right]) => (isDeepStrictEqual(left, right) ? [] : [`${name}: ${JSON.stringify(left)} is not ${JSON.stringify(right)}`]));
 }
 
 interface Rows {
@@ -154,7 +155,7 @@ async function rowFaults(stack: Stack, runId: string, run: RunEnd): Promise<stri
   const ledger = { calls: found.calls, input: found.input, output: found.output };
   const view = { calls, input: tokens.input, output: tokens.output };
   return [
-    ...(same(ledger, view) ? [] : [`the ledger holds ${JSON.stringify(ledger)}, the view ${JSON.stringify(view)}`]),
+    ...(isDeepStrictEqual(ledger, view) ? [] : [`the ledger holds ${JSON.stringify(ledger)}, the view ${JSON.stringify(view)}`]),
     ...(found.open_steps === 0 ? [] : [`${found.open_steps} steps are still open`]),
     ...(found.open_calls === 0 ? [] : [`${found.open_calls} calls have no end`]),
     ...(found.pending_messages === 0 ? [] : [`${found.pending_messages} messages are still pending`]),
@@ -163,6 +164,3 @@ async function rowFaults(stack: Stack, runId: string, run: RunEnd): Promise<stri
   ];
 }
 
-function same(left: unknown, right: unknown): boolean {
-  return JSON.stringify(left) === JSON.stringify(right);
-}

@@ -38,7 +38,7 @@ export async function testNamespace(keys: KeyRing = randomKeyRing()): Promise<Te
 }
 
 /** Waits until the condition holds; fails after the limit. */
-export async function until(condition: () => Promise<boolean> | boolean, limitMs = 10_000): Promise<void> {
+export async function until(condition: () => Promise<boolean> | boolean, limitMs = 20_000): Promise<void> {
   const end = Date.now() + limitMs;
 
   while (!(await condition())) {

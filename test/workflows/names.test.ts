@@ -9,9 +9,9 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 
 // What histories have recorded can't be renamed: a change here breaks every run in flight.
 test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
-  expect(Object.keys(workflows).toSorted()).toEqual(['agentRun', 'httpSweep', 'reconcile']);
+  expect(Object.keys(workflows).toSorted()).toEqual(['agentRun', 'httpSweep', 'reconcile', 'tendArchives']);
   expect(Object.keys(fakeRuns().activities).toSorted()).toEqual(['beginRun', 'callModel', 'finishRun', 'runTool', 'settleTool']);
-  expect(maintenanceActivityNames).toEqual(['reconcileRuns', 'sweepIdempotency', 'sweepOutbox']);
+  expect(maintenanceActivityNames).toEqual(['reconcileRuns', 'sweepIdempotency', 'sweepOutbox', 'tendFrames']);
   expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });
   expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
   expect(workflowIds.run('x')).toBe('run:x');

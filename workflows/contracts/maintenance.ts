@@ -5,6 +5,8 @@ export interface MaintenanceActivities {
   sweepIdempotency(): Promise<number>;
   /** Deletes outbox rows sent more than 24 hours ago; gives how many. */
   sweepOutbox(): Promise<number>;
+  /** Merges the chunks of ended runs and compacts those that ended 30 days ago; gives how many frames and chunks it saved. */
+  tendFrames(): Promise<number>;
 }
 
 /** What one pass of the reconciler repaired. All zero when nothing was wrong. */
@@ -20,4 +22,5 @@ export const maintenanceActivityNames = [
   'reconcileRuns',
   'sweepIdempotency',
   'sweepOutbox',
+  'tendFrames',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

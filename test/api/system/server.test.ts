@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { startStack, type Stack } from '../../support/stack.ts';
+import { until } from '../../support/temporal.ts';
+
+const root = join(import.meta.dirname, '../../..');
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({ processes: ['api'], env: { DRAIN_SECONDS: '2' } });
+});
+afterAll(() => stack.stop());
+
+const status = (path: string) => fetch(stack.url() + path, { signal: AbortSignal.timeout(2_000) }).then((reply) => reply.status, () => null);
+
+test('SIGTERM: readiness goes before the listener, open requests end, the process leaves within ten seconds', async () => {
+  const { hostname, port } = new URL(stack.url());
+  const open = connect(Number(port), hostname);
+  const body = JSON.stringify({ slug: 'last', name: 'Last' });
+  open.write(`POST /agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stack.tenant.serviceKey.plaintext}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
+  await until(async () => (await status('/health/ready')) === 200);
+
+  const startedAt = Date.now();
+  const ended = stack.kill('api', 'SIGTERM');
+  await until(async () => (await status('/health/ready')) === 503);
+  expect([await status('/health/live'), await status('/error-codes')]).toEqual([200, 200]);
+
+  open.write(body.slice(10));
+  let answer = '';
+  for await (const part of open) answer += String(part);
+  expect(answer).toMatch(/^HTTP\/1\.1 201 /);
+  expect(answer).toMatch(/connection: close/i);
+  expect(await ended).toBe(0);
+  expect(Date.now() - startedAt).toBeLessThan(10_000);
+});
+
+test('a bad environment ends the start and names every bad variable, no value', () => {
+  const { status: code, stderr } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'api/server.ts')], {
+    env: { PATH: process.env['PATH'], PORT: 'canary', DATABASE_APP_URL: 'mysql://canary', LOG_LEVEL: 'loud' },
+    encoding: 'utf8',
+  });
+
+  expect(code).not.toBe(0);
+  for (const name of ['PORT', 'DATABASE_APP_URL', 'DATABASE_SWEEPER_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS', 'PUBLIC_URL', 'LOG_LEVEL']) expect(stderr).toContain(name);
+  expect(stderr).not.toContain('mysql://canary');
+});
+
+test('the document is printed without any service', () => {
+  const { status: code, stdout } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'api/print-openapi.ts')], { env: { PATH: process.env['PATH'] }, encoding: 'utf8', maxBuffer: 50_000_000 });
+
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0' });
+});

@@ -1,0 +1,122 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { until } from '../support/temporal.ts';
+
+jest.setTimeout(180_000);
+
+const root = join(import.meta.dirname, '../..');
+const stateDir = mkdtempSync(join(tmpdir(), 'longhaul-up-'));
+let launcher: ChildProcess;
+let output = '';
+
+beforeAll(async () => {
+  mkdirSync(join(root, '.longhaul/wheels'), { recursive: true });
+  symlinkSync(join(root, '.longhaul/wheels'), join(stateDir, 'wheels'));
+  launcher = launch();
+  await until(() => output.includes('Longhaul is up.') || launcher.exitCode !== null, 150_000);
+});
+
+afterAll(async () => {
+  if (launcher.exitCode === null) launcher.kill('SIGKILL');
+  await until(() => processes().every(({ pid }) => !isAlive(pid)), 20_000).catch(() => undefined);
+  rmSync(stateDir, { recursive: true, force: true });
+});
+
+test('the first start streams a run on the deployment\'s own reference, and says what works when pasted', async () => {
+  const shown = output;
+  const commands = shown.split('\n').filter((line) => line.trim().startsWith('curl '));
+
+  expect(shown).toContain('POST /runs – Start a run');
+  expect(shown).toMatch(/run\.finished\s+succeeded \(stop\)/);
+  expect(commands).toHaveLength(3);
+  const answers = [await shell(commands[0] ?? ''), await shell(commands[1] ?? '')];
+  expect(JSON.parse(answers[0] ?? '')).toMatchObject({ status: 'succeeded', output: { text: expect.stringContaining('cancel') } });
+  expect(JSON.parse(answers[1] ?? '')).toMatchObject({ items: [{ status: 'succeeded' }] });
+  expect(await shell(commands[2] ?? '')).toContain('event: run.finished');
+});
+
+test('access.json and processes.json tell how to reach and what to watch', async () => {
+  const access = readJson<Record<string, string>>('access.json');
+  const login = await fetch(`${access['base_url']}/auth/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email: access['email'], password: access['password'] }),
+  });
+
+  expect(Object.keys(access).toSorted()).toEqual(
+    ['agent_id', 'base_url', 'email', 'operator_email', 'operator_password', 'organization_id', 'password', 'service_key', 'workspace_id'],
+  );
+  expect(login.status).toBe(200);
+  expect(processes().map(({ name }) => name).toSorted()).toEqual(['api', 'postgres', 'redis', 'temporal', 'worker-bulk', 'worker-runs']);
+  expect(processes().every(({ pid }) => isAlive(pid))).toBe(true);
+});
+
+test('a second start beside the first attaches and leaves it alone', async () => {
+  const second = await shell(`LONGHAUL_STATE_DIR='${stateDir}' '${process.execPath}' cli/index.ts up`);
+
+  expect(second).toContain('already runs');
+  expect(launcher.exitCode).toBeNull();
+});
+
+test('a killed API comes back on its port, and everything ends with the launcher', async () => {
+  const access = readJson<Record<string, string>>('access.json');
+  const killed = processes().find(({ name }) => name === 'api')?.pid ?? 0;
+  process.kill(killed, 'SIGKILL');
+
+  await until(() => fetch(`${access['base_url']}/health/ready`).then((answer) => answer.status === 200, () => false), 30_000);
+  expect(processes().find(({ name }) => name === 'api')?.pid).not.toBe(killed);
+
+  const pids = processes().map(({ pid }) => pid);
+  launcher.kill('SIGINT');
+  await until(() => launcher.exitCode !== null, 60_000);
+  expect(launcher.exitCode).toBe(0);
+  expect(pids.filter(isAlive)).toEqual([]);
+});
+
+test('a second start on the same folder is up with the same credentials and repeats nothing', async () => {
+  const before = readFileSync(join(stateDir, 'access.json'), 'utf8');
+  output = '';
+  launcher = launch();
+  await until(() => output.includes('Longhaul is up.') || launcher.exitCode !== null, 60_000);
+
+  expect(output).not.toContain('A first run');
+  expect(readFileSync(join(stateDir, 'access.json'), 'utf8')).toBe(before);
+  launcher.kill('SIGINT');
+  await until(() => launcher.exitCode !== null, 60_000);
+});
+
+function launch(): ChildProcess {
+  const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, ...env } = process.env;
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'cli/index.ts', 'up', '--demo'], { cwd: root, env: { ...env, LONGHAUL_STATE_DIR: stateDir } });
+  child.stdout.on('data', (part) => (output += String(part)));
+  child.stderr.on('data', (part) => (output += String(part)));
+  return child;
+}
+
+async function shell(command: string): Promise<string> {
+  const child = spawn('bash', ['-c', command], { cwd: root });
+  let text = '';
+  child.stdout.on('data', (part) => (text += String(part)));
+  await new Promise((resolve) => child.once('close', resolve));
+  return text;
+}
+
+function processes(): { name: string; pid: number }[] {
+  return existsSync(join(stateDir, 'processes.json')) ? readJson('processes.json') : [];
+}
+
+function readJson<T>(file: string): T {
+  return JSON.parse(readFileSync(join(stateDir, file), 'utf8')) as T; // written by the command under test
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
