@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { pino, type Logger } from 'pino';
+import { pino, type DestinationStream, type Logger } from 'pino';
 import { createIdentity } from '../db/identity/identity.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
 import { connectDatabases, type Databases } from '../db/orm.ts';
@@ -37,14 +37,11 @@ const statementTimeoutMs = 10_000;
 /** Whatever an object in a log line might be called by. */
 const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'access_token', 'plaintext', 'secret', 'api_key'];
 
-/** JSON lines on stdout; names of secrets are blotted out at three depths. */
-export function createLog(level: ApiEnv['logLevel']): Logger {
+/** JSON lines, on stdout unless told otherwise; names of secrets are blotted out at three depths. */
+export function createLog(level: ApiEnv['logLevel'], destination?: DestinationStream): Logger {
   const paths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
-  return pino({
-    level,
-    base: { process: 'api', pid: process.pid },
-    redact: { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' },
-  });
+  const redact = { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' };
+  return pino({ level, base: { process: 'api', pid: process.pid }, redact }, destination);
 }
 
 /** Opens everything a request may use. PostgreSQL must be there; Redis and Temporal may come later. */

@@ -1,5 +1,5 @@
-import type { HistoryMessage } from '../../db/runs/history.ts';
-import { withoutPreset } from '../../db/runs/manifest-tools.ts';
+import type { HistoryAnswer, HistoryMessage } from '../../db/runs/history.ts';
+import { withoutPreset, type RunTool } from '../../db/runs/manifest-tools.ts';
 import type { OpenedStep } from '../../db/runs/model-steps.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
@@ -17,7 +17,7 @@ export async function buildRequest(templates: Templates, opened: OpenedStep, mod
   return {
     model,
     instructions: await renderInstructions(templates, opened),
-    messages: opened.history.flatMap(toPromptMessage),
+    messages: opened.history.flatMap((message) => toPromptMessage(message, readerOf(opened.tools))),
     tools: opened.tools.map((tool) => ({ slug: tool.slug, description: tool.description, inputSchema: withoutPreset(tool), effect: tool.effect })),
     settings: {
       temperature: settings.temperature,
@@ -55,7 +55,12 @@ async function renderInstructions(templates: Templates, { document, run }: Opene
   }
 }
 
-function toPromptMessage(message: HistoryMessage): PromptMessage[] {
+/** The slug under which this agent can read on in a result that was cut; null when it has no such tool. */
+function readerOf(tools: readonly RunTool[]): string | null {
+  return tools.find((tool) => tool.kind === 'builtin' && tool.config['name'] === 'result_read')?.slug ?? null;
+}
+
+function toPromptMessage(message: HistoryMessage, reader: string | null): PromptMessage[] {
   switch (message.role) {
     case 'user':
     case 'system':
@@ -70,7 +75,7 @@ function toPromptMessage(message: HistoryMessage): PromptMessage[] {
         },
       ];
     case 'tool':
-      return message.answers ? [toToolResult(message, message.answers)] : [];
+      return message.answers ? [toToolResult(message, message.answers, reader)] : [];
     default:
       return message.role satisfies never;
   }
@@ -80,7 +85,7 @@ function readable(block: HistoryMessage['content'][number]) {
   return block.type === 'attachment' ? [] : [block];
 }
 
-function toToolResult(message: HistoryMessage, answers: NonNullable<HistoryMessage['answers']>): PromptToolResult {
+function toToolResult(message: HistoryMessage, answers: HistoryAnswer, reader: string | null): PromptToolResult {
   const [block] = message.content;
   const output = block === undefined ? null : block.type === 'json' ? block.value : 'text' in block ? block.text : null;
   const status = statusOf(answers.state);
@@ -89,9 +94,16 @@ function toToolResult(message: HistoryMessage, answers: NonNullable<HistoryMessa
     toolCallId: answers.provider_call_id,
     slug: answers.slug,
     status,
-    output: status === 'succeeded' ? output : null,
+    output: status !== 'succeeded' ? null : answers.truncated ? withNote(String(output), answers, reader) : output,
     error: answers.error === null ? null : { code: answers.error.code, message: answers.error.message },
   };
+}
+
+/** A model can't see that a text was cut, nor under which id we keep the rest. */
+function withNote(text: string, answers: HistoryAnswer, reader: string | null): string {
+  const cut = `[The result was cut after ${text.length} of ${answers.total_chars ?? text.length} characters.`;
+  const more = reader === null ? ']' : ` ${reader} with call_id "${answers.tool_call_id}" and offset ${text.length} gives more of it.]`;
+  return `${text}\n\n${cut}${more}`;
 }
 
 function statusOf(state: string): PromptToolResult['status'] {

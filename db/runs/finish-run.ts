@@ -145,8 +145,3 @@ async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<vo
   );
 }
 
-/** For callers that end a run without a workflow: the reconciler. */
-export function workflowClosed(runId: string): FinishRunInput {
-  return { runId, reason: 'error' satisfies FinishReason, error: { code: 'internal_error', message: 'The work on the run ended unexpectedly.', reason: 'workflow_closed' } };
-}
-

@@ -18,7 +18,14 @@ export interface HistoryMessage {
   /** The calls an assistant message asks for, in the model's order. */
   readonly calls: readonly HistoryCall[];
   /** The call a tool message answers; null else. */
-  readonly answers: (HistoryCall & { readonly state: string; readonly error: { readonly code: string; readonly message: string } | null }) | null;
+  readonly answers: HistoryAnswer | null;
+}
+
+export interface HistoryAnswer extends HistoryCall {
+  readonly state: string;
+  readonly error: { readonly code: string; readonly message: string } | null;
+  readonly truncated: boolean;
+  readonly total_chars: number | null;
 }
 
 const historyTurns = 20;
@@ -30,7 +37,8 @@ export function readHistory(unit: Unit, run: { readonly id: string; readonly con
     `select m.id, m.role, m.content, m.provider_state,
             coalesce((select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args) order by c.pos)
                         from tool_calls c where c.message_id = m.id), '[]'::jsonb) as calls,
-            (select jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args, 'state', c.state, 'error', c.error)
+            (select jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args, 'state', c.state, 'error', c.error,
+                      'truncated', c.truncated, 'total_chars', c.total_chars)
                from tool_calls c where c.id = m.tool_call_id) as answers
        from messages m
       where m.conversation_id = ?

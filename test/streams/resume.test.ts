@@ -31,7 +31,7 @@ test('whatever is written by whatever attempts, the archive obeys the grammar an
       expect(checkStream((await world.archived(root)).map(parseFrame), { runId: root.runId, isEnded: false })).toEqual([]);
       for (const place of places.map((n) => n % (all.length + 1))) expect(await resumed(run, place)).toEqual(all.slice(place));
     }),
-    { numRuns: 25 },
+    { numRuns: 15 },
   );
 }, 60_000);
 
@@ -60,6 +60,7 @@ test('merging chunks changes no byte, compaction drops what later frames repeat,
 test('the upkeep walks ended runs once, in the order of their end, and compacts after 30 days', async () => {
   const [fresh, old] = [await world.makeRun(), await world.makeRun()];
   for (const run of [fresh, old]) await play(run, ['text', 'complete', 'text', 'complete']);
+  await world.admin('update run_streams set updated_at = now()'); // those of the other tests are not due
   await world.admin(`update run_streams set updated_at = now() - interval '31 days' where run_id = $1`, [old.runId]);
   await world.admin(`update run_streams set updated_at = now() - interval '2 minutes' where run_id = $1`, [fresh.runId]);
 

@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { isForOperators, liveOperations } from '../../../api/http/registry.ts';
@@ -66,6 +68,17 @@ test('/redoc carries all it needs: every script is named by hash, nothing is loa
   const markup = body.replaceAll(/<script>[\s\S]*?<\/script>/g, '');
   expect(markup).not.toMatch(/(?:src|href)=/i);
   expect(markup).toContain('<div id="redoc"></div>');
+});
+
+test('the document that /redoc carries renders without network', async () => {
+  const { body } = await api.app.inject('/redoc');
+  const [, json = ''] = /Redoc\.init\((.*), \{ hideDownloadButton/.exec(body) ?? [];
+
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'render-redoc.mjs')], { input: json, encoding: 'utf8', maxBuffer: 50_000_000 });
+
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout).toContain('Tell that the process lives');
+  expect(stdout).toContain('/runs/{run_id}');
 });
 
 test('/redoc and /llms.txt are the public reference: no operation of operators is in them', async () => {

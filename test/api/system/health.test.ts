@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { testServices } from '../../support/services.ts';
@@ -79,6 +80,20 @@ test('while draining readiness is refused, life is not, and connections are not 
   expect(await ready()).toMatchObject({ status: 503, body: { context: { draining: true } } });
   expect([live.status, live.headers.get('connection'), (await live.json()) as unknown]).toEqual([200, 'close', { status: 'ok', draining: true, checks: [] }]);
   expect((await api.app.inject('/health/startup')).statusCode).toBe(200);
+});
+
+test('a process that is ahead of its database has not started', async () => {
+  const behind = await startApi();
+  const admin = new pg.Client({ connectionString: behind.database.adminUrl });
+  await admin.connect();
+  await admin.query('delete from schema_migrations');
+  await admin.end();
+
+  const [startup, readiness, live] = await Promise.all(['/health/startup', '/health/ready', '/health/live'].map((url) => behind.app.inject(url)));
+
+  expect([startup?.statusCode, readiness?.statusCode, live?.statusCode]).toEqual([503, 503, 200]);
+  expect(readiness?.json().context.checks).toContainEqual({ name: 'migrations', status: 'failed', latency_ms: null });
+  await behind.close();
 });
 
 async function proxyTo(url: string): Promise<TcpProxy> {
