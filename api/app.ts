@@ -42,9 +42,9 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
   addStages(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
   recordRequests(app, deps);
   options.extend?.(app, deps);
-  await registerWebsocket(app, deps);
   mount(app, deps, areas, (operation) => deprecationHeaders(deprecations, operation, deps.env.publicUrl));
-
+  // After the routes: its plugin wraps every handler that comes behind it.
+  await registerWebsocket(app, deps);
   await app.ready();
   answerServerFaults(app.server, deps.env.publicUrl);
   return app;

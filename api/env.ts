@@ -26,6 +26,8 @@ const ApiVariables = Type.Object({
   CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), { default: [], maxItems: 100 }),
   RATE_LIMITS: Type.Array(Type.String({ pattern: '^[a-z_]+=(off|[1-9]\\d{0,8}/[1-9]\\d{0,5})$' }), { default: [], maxItems: 40 }),
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
+  STREAMS_PER_PRINCIPAL: Type.Integer({ default: 50, minimum: 1, maximum: 100_000 }),
+  STREAMS_PER_PROCESS: Type.Integer({ default: 10_000, minimum: 1, maximum: 1_000_000 }),
   BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   BUILD_COMMIT: Type.Optional(Type.String({ maxLength: 64 })),
@@ -52,6 +54,8 @@ export interface ApiEnv {
   readonly quotas: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
   /** How long the listener stays open after SIGTERM, so that probes see 503 first. */
   readonly drainSeconds: number;
+  /** Most open streams of one principal, and of the process. */
+  readonly streams: { readonly perPrincipal: number; readonly perProcess: number };
   readonly billingCurrency: string;
   /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
   readonly allowHttp: boolean;
@@ -83,6 +87,7 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     corsOrigins: values.CORS_ORIGINS,
     quotas: parseQuotas(values.RATE_LIMITS),
     drainSeconds: values.DRAIN_SECONDS,
+    streams: { perPrincipal: values.STREAMS_PER_PRINCIPAL, perProcess: values.STREAMS_PER_PROCESS },
     billingCurrency: values.BILLING_CURRENCY,
     allowHttp: values.EGRESS_ALLOW_HTTP,
     build: { version: packageVersion(), commit: values.BUILD_COMMIT ?? null, builtAt: toTimestamp(values.BUILD_TIME) },

@@ -62,7 +62,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, log, now });
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
   const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas });
-  const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log });
+  const limitsOfStreams = { streamsPerPrincipal: env.streams.perPrincipal, streams: env.streams.perProcess };
+  const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const templates = createTemplates();
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });

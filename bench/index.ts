@@ -39,8 +39,8 @@ async function main(chosen: readonly Bench[]): Promise<number> {
         .run({ rounds, log: (line) => say(`  ${line}`) })
         .catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
       if (result instanceof Error) say(result.stack ?? result.message);
-      reported.push({ bench, rounds, result });
-      say(`\n${section({ bench, rounds, result })}`);
+      reported.push({ bench, result });
+      say(`\n${section({ bench, result })}`);
     }
   } finally {
     await services.stop();

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { toFailure as toDatabaseFailure } from '../../db/faults.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { unsupported } from './body.ts';
+import { drainBody, unsupported } from './body.ts';
 import type { ErrorEnvelopeView } from './error.schema.ts';
 import { finishHeaders } from './headers.ts';
 import { challengeOf } from './role-floor.ts';
@@ -47,6 +47,9 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
   if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS));
   const challenge = challengeFor(publicUrl, request, failure);
   if (challenge && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', challenge);
+  // The framework closes after a body that it could not parse; what is left of it is read here instead.
+  drainBody(request);
+  reply.removeHeader('connection');
   reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', problemType).header('cache-control', 'no-store');
 
   finishHeaders(request, reply);

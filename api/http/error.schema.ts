@@ -50,4 +50,5 @@ export const HTTPValidationError = Type.Unsafe<ErrorEnvelopeView>({
   $id: 'HTTPValidationError',
   description: 'The error envelope with status 422',
   allOf: [ErrorEnvelope],
+  properties: { status: { const: 422 } },
 });

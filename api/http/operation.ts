@@ -17,8 +17,8 @@ import type {
   WriteSpec,
 } from './operation-spec.ts';
 
-export { Reply, reply, type AuditNote, type Ctx, type IdentifyRequest, type ReplyOptions } from './context.ts';
-export type { Access, AuditAction, CommonSpec, Handler, Input, ListHandler, Method, RawHandler, Shapes } from './operation-spec.ts';
+export { reply, type AuditNote, type Ctx, type IdentifyRequest } from './context.ts';
+export type { Access, AuditAction, CommonSpec, Handler, Input, ListHandler, Method, RawHandler } from './operation-spec.ts';
 
 /** One operation as a value: what it demands, what it takes and gives, and its handler. `mount` makes the route, `openapi` the document. */
 export interface Operation extends CommonSpec {

@@ -78,11 +78,6 @@ export function createLimits(options: {
   };
 }
 
-/** 429 of a policy that counts elsewhere (for instance a queue that is full). */
-export function rateLimited(policy: string, retryAfterS: number): Failure {
-  return fail('rate_limited', { retryAfterS: Math.max(1, Math.ceil(retryAfterS)), context: { violated_policies: [policy] } });
-}
-
 function makeLimiter(client: Redis, keyPrefix: string, { quota, windowS }: Quota): RateLimiterRedis {
   const rule = { keyPrefix, points: quota, duration: windowS };
   return new RateLimiterRedis({ ...rule, storeClient: client, rejectIfRedisNotReady: true, insuranceLimiter: new RateLimiterMemory(rule) });

@@ -49,8 +49,3 @@ export function stateOf(request: FastifyRequest): RequestState {
   if (!request.state) throw new Error('request has no state yet');
   return request.state;
 }
-
-/** Full address of the client, behind trusted proxies. */
-export function clientAddress(request: FastifyRequest): string {
-  return stateOf(request).address;
-}

@@ -88,6 +88,7 @@ export function text(
 export const Slug = Type.String({ minLength: 1, maxLength: 120, pattern: '^[a-z0-9][a-z0-9._-]*$' });
 export const Name = Type.String({ minLength: 1, maxLength: 200 });
 export const Description = Type.String({ maxLength: 2_000 });
+/** @public */
 export const Text = Type.String({ maxLength: 100_000 });
 export const Url = Type.String({ minLength: 1, maxLength: 2_048 });
 export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'email' });

@@ -16,9 +16,13 @@ import { makeViewers } from '../harness/people.ts';
 import { openReaders, type ReaderPlace } from '../harness/readers.ts';
 import { cpuMs } from '../probe/client.ts';
 
-const sizes = [1, 100, 1_000] as const;
+/** Readers, and frames in a flush: few readers get more, or the process would be measured idle. */
+const sizes = [
+  { readers: 1, frames: 60 },
+  { readers: 100, frames: 8 },
+  { readers: 1_000, frames: 4 },
+] as const;
 const flushes = 24;
-const framesPerFlush = 4;
 const flushMs = 60;
 const streamsPerPrincipal = 50;
 const padding = 'x'.repeat(300);
@@ -27,7 +31,7 @@ const padding = 'x'.repeat(300);
 export const delivery: Bench = {
   name: 'delivery',
   about:
-    `One run’s frames, ${framesPerFlush} every ${flushMs} ms, to 1, 100 and 1000 readers on SSE, against a bare Fastify server that reads a Redis stream and writes each entry to every response. ` +
+    `One run’s frames (60, 8, 4 every ${flushMs} ms) to 1, 100 and 1000 readers on SSE, against a bare Fastify server that reads a Redis stream and writes each entry to every response. ` +
     'The product’s frames are committed to PostgreSQL first; its time is counted from that publish on. Frames a processor second are those delivered per second of the serving process’s processor.',
   run: (options) => using((keep) => measure(options, keep)),
 };
@@ -37,7 +41,7 @@ type Keep = Parameters<Parameters<typeof using>[0]>[0];
 async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outcome> {
   const { redisUrl } = testServices();
   const stack = keep(await startProduct(['api']));
-  const tokens = await makeViewers(stack, Math.max(...sizes) / streamsPerPrincipal);
+  const tokens = await makeViewers(stack, Math.max(...sizes.map(({ readers }) => readers)) / streamsPerPrincipal);
   const agent = await makeAgent(stack, []);
   const stream = `${stack.redisPrefix}bench-broadcast`;
   const bare = keep(await startChild({ entry: 'bench/floors/broadcaster.ts', env: { REDIS_URL: redisUrl, BENCH_STREAM: stream } }));
@@ -46,13 +50,13 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   const product = keep(productWriter(stack, redisUrl));
 
   const findings: Finding[] = [];
-  for (const readers of sizes) {
+  for (const { readers, frames } of sizes) {
     const measured = await compare({
       rounds: readers === 1_000 ? Math.ceil(rounds / 2) : rounds,
       warmUps: 1,
       sides: {
-        bare: () => deliverBare(bare, readers, (frames) => addAll(writing, stream, frames)),
-        product: async () => product.deliver(await startRun(stack, agent.id, 'Hello').then(({ id }) => id), readers, tokens),
+        bare: () => deliverBare(bare, { readers, frames, add: (texts) => addAll(writing, stream, texts) }),
+        product: async () => product.deliver((await startRun(stack, agent.id, 'Hello')).id, { readers, frames, tokens }),
       },
     });
     const of = { floor: 'bare', product: 'product' } as const;
@@ -74,33 +78,39 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
 interface Delivery {
   readonly pid: number;
   readonly readers: number;
+  /** In one flush. */
+  readonly frames: number;
   readonly place: ReaderPlace;
   /** Sends what was made in this flush; a frame's time is in its text. */
   readonly flush: (texts: readonly string[]) => Promise<void>;
 }
 
-async function deliver({ pid, readers, place, flush }: Delivery): Promise<Sample> {
+async function deliver({ pid, readers, frames, place, flush }: Delivery): Promise<Sample> {
   const open = await openReaders(readers, place);
   try {
     await delay(100);
     const before = await cpuMs(pid);
     for (let n = 0; n < flushes; n++) {
-      await flush(Array.from({ length: framesPerFlush }, () => padding));
+      await flush(Array.from({ length: frames }, () => padding));
       await delay(flushMs);
     }
-    await open.until(flushes * framesPerFlush);
+    await open.until(flushes * frames);
     const cpuSeconds = ((await cpuMs(pid)) - before) / 1_000;
-    return { perCpuSecond: (readers * flushes * framesPerFlush) / cpuSeconds, p99Ms: quantile(open.lags, 0.99) };
+    return { perCpuSecond: (readers * flushes * frames) / cpuSeconds, p99Ms: quantile(open.lags, 0.99) };
   } finally {
     open.close();
   }
 }
 
-function deliverBare(bare: Child, readers: number, add: (frames: readonly string[]) => Promise<void>): Promise<Sample> {
+function deliverBare(
+  bare: Child,
+  { readers, frames, add }: { readers: number; frames: number; add: (texts: readonly string[]) => Promise<void> },
+): Promise<Sample> {
   const place = { url: `${String(bare.ready['url'])}/stream`, headers: () => ({}) };
   return deliver({
     pid: bare.pid,
     readers,
+    frames,
     place,
     flush: (texts) => add(texts.map((text) => `{"type":"message.delta","delta":"@${performance.now()}@${text}"}`)),
   });
@@ -113,7 +123,7 @@ async function addAll(redis: Redis, stream: string, frames: readonly string[]): 
 }
 
 interface ProductWriter {
-  deliver(runId: string, readers: number, tokens: readonly string[]): Promise<Sample>;
+  deliver(runId: string, to: { readers: number; frames: number; tokens: readonly string[] }): Promise<Sample>;
   stop(): Promise<void>;
 }
 
@@ -130,14 +140,14 @@ function productWriter(stack: Stack, redisUrl: string): ProductWriter {
   const emitter = createEmitter({ db: stack.db, publisher: stamped, log });
 
   return {
-    async deliver(runId, readers, tokens) {
+    async deliver(runId, { readers, frames, tokens }) {
       const write = writerOf(emitter, stack, runId);
       const place = {
         url: `${stack.url()}/runs/${runId}/stream?replay=false`,
         headers: (n: number) => ({ authorization: `Bearer ${tokens[Math.floor(n / streamsPerPrincipal)]}` }),
       };
       try {
-        return await deliver({ pid: stack.pid('api'), readers, place, flush: write.flush });
+        return await deliver({ pid: stack.pid('api'), readers, frames, place, flush: write.flush });
       } finally {
         write.close();
       }

@@ -20,6 +20,7 @@ export interface Finding {
   readonly floor: number;
   readonly product: number;
   readonly ratio: Spread;
+  readonly rounds: number;
   readonly budget: Budget | null;
 }
 

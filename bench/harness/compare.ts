@@ -46,7 +46,7 @@ export function finding<Side extends string>(
   const products = rounds[product].map((sample) => valueOf(sample, metric));
   const ratios = products.map((value, round) => value / (floors[round] ?? Number.NaN));
 
-  return { what, unit, floor: median(floors), product: median(products), ratio: spreadOf(ratios), budget };
+  return { what, unit, floor: median(floors), product: median(products), ratio: spreadOf(ratios), rounds: ratios.length, budget };
 }
 
 export function median(values: readonly number[]): number {

@@ -2,23 +2,23 @@ import { holds, type Bench, type Budget, type Finding, type Gate, type Outcome, 
 
 export interface Reported {
   readonly bench: Bench;
-  readonly rounds: number;
   /** What went wrong instead of an outcome. */
   readonly result: Outcome | Error;
 }
 
 /** One bench as Markdown: what it compares, the ratios, the counts. */
-export function section({ bench, rounds, result }: Reported): string {
+export function section({ bench, result }: Reported): string {
   const head = `## ${bench.name}\n\n${bench.about}\n`;
   if (result instanceof Error) return `${head}\nCould not be measured: ${result.message}\n`;
 
   const ratios = table(
-    ['', 'floor', 'product', `ratio: median (min–max) of ${rounds}`, 'budget', ''],
+    ['', 'floor', 'product', 'ratio: median (min–max)', 'rounds', 'budget', ''],
     result.findings.map((found) => [
       found.what,
       amount(found.floor, found.unit),
       amount(found.product, found.unit),
       spread(found.ratio),
+      String(found.rounds),
       budgetText(found.budget, ' ×'),
       verdict(found),
     ]),

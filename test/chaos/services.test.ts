@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { ownServices, type OwnServices } from '../support/own-services.ts';
-import { checkRun, watchRun, within } from '../support/run-checks.ts';
+import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, writeTool, type CreatedAgent, type EffectServer } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import type { StreamReader } from '../support/stream-client.ts';
@@ -48,7 +48,7 @@ function watchAll(runs: readonly SurelyStarted[], names: readonly ProcessName[] 
 
 /** Waits for the ends and holds every run against the promises; all must have succeeded. */
 async function expectAllWell(runs: readonly SurelyStarted[], readers: readonly StreamReader[], limitMs = 60_000): Promise<void> {
-  const seen = await Promise.all(readers.map((reader) => within(limitMs, 'run', reader)));
+  const seen = await Promise.all(readers.map((reader) => endOf(reader, limitMs)));
   const checked = await Promise.all(runs.map((run, n) => checkRun(stack, run.id, { seen: seen.filter((_, at) => at % runs.length === n) })));
 
   expect(checked.flatMap((one) => one.faults)).toEqual([]);
@@ -100,7 +100,7 @@ test('Redis killed, back, and flushed twice while runs stream and start: watcher
   await own.kill('redis');
   const during = await streaming(4, 1);
   const waiting = watchAll(during);
-  await Promise.all(waiting.map((reader) => within(30_000, 'run without Redis', reader)));
+  await Promise.all(waiting.map((reader) => endOf(reader)));
   await own.up('redis');
   await flushed();
   await expectAllWell(before, readers);
@@ -131,7 +131,7 @@ test('a worker frozen for 15 s in a write tool: its run goes on elsewhere, the e
   await until(() => frozen.by !== null, 30_000);
   effects.onEffect = null;
 
-  const frames = await within(60_000, 'run without its worker', reader as StreamReader);
+  const frames = await endOf(reader as StreamReader, 60_000);
   await delay(2_000);
   await stack.kill(frozen.by as ProcessName, 'SIGCONT');
   await delay(3_000);

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
-import { checkRun, watchRun, within, type Checked } from '../support/run-checks.ts';
+import { checkRun, endOf, watchRun, type Checked } from '../support/run-checks.ts';
 import { archivedFrames, makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
@@ -50,7 +50,7 @@ const call = (name: string, args: unknown = {}) => ({ name, arguments: args });
 /** Starts a run of these steps and waits for its end; any broken promise fails the test. */
 async function play(agentId: string, steps: readonly ScriptStep[], options: { sessionKey?: string; words?: string } = {}): Promise<Checked & { id: string }> {
   const run = await startRun(stack, agentId, scripted({ steps }, options.words ?? `Play ${crypto.randomUUID()}.`), options);
-  const frames = await within(30_000, 'run', watchRun(stack, run.id));
+  const frames = await endOf(watchRun(stack, run.id));
   const checked = await checkRun(stack, run.id, { seen: [frames] });
   expect(checked.faults).toEqual([]);
   return { ...checked, id: run.id };
@@ -75,7 +75,7 @@ test('a cancel of a streaming answer ends the run within 2 s; what was said stay
 
   const at = Date.now();
   const answer = await cancel(run.id, { reason: 'Enough.' });
-  const frames = await within(10_000, 'cancelled run', reader);
+  const frames = await endOf(reader, 10_000);
   const tookMs = Date.now() - at;
   await delay(1_000);
   const checked = await checkRun(stack, run.id, { seen: [frames] });
@@ -98,7 +98,7 @@ test('a cancel with rollback leaves no trace of the turn for the next one', asyn
   await until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 30_000);
 
   await cancel(run.id, { policy: 'rollback' });
-  await within(10_000, 'cancelled run', reader);
+  await endOf(reader, 10_000);
   await play(agent.id, [{ text: 'The last answer.' }], { sessionKey, words: 'The last question.' });
 
   const prompt = JSON.stringify(promptWith('The last question.'));
@@ -121,7 +121,7 @@ test('a cancel during a tool: its call gets a result, and the provider accepts t
   effects.onEffect = null;
 
   await cancel(run.id);
-  await within(15_000, 'cancelled run', reader);
+  await endOf(reader, 15_000);
   const checked = await checkRun(stack, run.id, { seen: [reader.frames] });
   await play(agent.id, [{ text: 'I go on.' }], { sessionKey, words: 'After the cancel.' });
 
@@ -188,7 +188,7 @@ test('five megabytes of output are cut for the model, which is told so and reads
     models.script('reads-on', { steps: [...steps, { tool_calls: [call(more.slug, { call_id: callId, offset: 900_000 })] }, { text: 'I have read it.' }] });
   };
   const run = await startRun(stack, agent.id, 'Read it all: [script:reads-on]');
-  const frames = await within(30_000, 'run', watchRun(stack, run.id));
+  const frames = await endOf(watchRun(stack, run.id));
   effects.onEffect = null;
   const checked = await checkRun(stack, run.id, { seen: [frames] });
 
@@ -223,7 +223,7 @@ test('a second run of a conversation waits for the first and knows its answer', 
   const second = await startRun(stack, agent.id, scripted({ steps: [{ text: 'I was second.' }] }, 'The second in line.'), { sessionKey });
   const readers = [watchRun(stack, first.id), watchRun(stack, second.id)];
   const queued = (await stack.request('GET', `/runs/${second.id}`)).body as { status: string; queue_position: number };
-  await Promise.all(readers.map((reader) => within(30_000, 'run', reader)));
+  await Promise.all(readers.map((reader) => endOf(reader)));
   const [one, two] = await Promise.all([first, second].map((run, n) => checkRun(stack, run.id, { seen: [readers[n]?.frames ?? []] })));
 
   expect(queued).toMatchObject({ status: 'queued', queue_position: 1 });

@@ -5,7 +5,7 @@ import WebSocket from 'ws';
 import { frameTypes } from '../../workflows/contracts/frames.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { openProxy, type TcpProxy } from '../streams/tcp-proxy.ts';
-import { checkRun, watchRun, within } from '../support/run-checks.ts';
+import { checkRun, endOf, watchRun, within } from '../support/run-checks.ts';
 import { archivedFrames, makeAgent, scripted, startRun, type CreatedAgent } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
@@ -87,7 +87,7 @@ async function curl(path: string, headers: readonly string[], isEnough: (printed
     printed += chunk.toString();
     if (isEnough(printed)) child.kill();
   });
-  await within(30_000, 'curl', ended);
+  await within(30_000, () => 'curl', ended);
   return printed;
 }
 
@@ -115,9 +115,9 @@ test('a WebSocket opened with a stream token sees the same bytes as an event str
   first.socket.close();
   const seen = first.texts.length;
   const second = await openSocket(run.id, seen);
-  const frames = await within(30_000, 'run', reader);
+  const frames = await endOf(reader);
 
-  expect(await within(10_000, 'close', second.closed)).toBe(1000);
+  expect(await within(10_000, () => 'close', second.closed)).toBe(1000);
   expect([...first.texts.slice(0, seen), ...second.texts]).toEqual(frames.map((frame) => frame.text));
   expect((await checkRun(stack, run.id, { seen: [frames] })).faults).toEqual([]);
 });

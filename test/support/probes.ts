@@ -43,43 +43,94 @@ export function probeArea(state: ProbeState): Area {
       state.calls += 1;
       return { name: body.name, count: body.count ?? 0, at: body.at ?? null, free: body.free ?? { id: body.id ?? null } };
     }),
-    probeQuery: get('/probes/query', { ...about, access: 'viewer', query: ProbeFilters, view: ProbeView }, async (_ctx, { query }) => ({ name: null, count: 0, at: query.from ?? null, free: { ...query } })),
-    probeFailure: get('/probes/failures/{code}', { ...about, access: 'none', transaction: 'none', params: closed({ code: oneOf(errorCodeNames) }), view: DoneView }, async (_ctx, { params }) => {
-      throw fail(params.code, { reason: 'probed', detail: 'x'.repeat(600) });
-    }),
+    probeQuery: get('/probes/query', { ...about, access: 'viewer', query: ProbeFilters, view: ProbeView }, async (_ctx, { query }) => ({
+      name: null,
+      count: 0,
+      at: query.from ?? null,
+      free: { ...query },
+    })),
+    probeFailure: get(
+      '/probes/failures/{code}',
+      { ...about, access: 'none', transaction: 'none', params: closed({ code: oneOf(errorCodeNames) }), view: DoneView },
+      async (_ctx, { params }) => {
+        throw fail(params.code, { reason: 'probed', detail: 'x'.repeat(600) });
+      },
+    ),
     probeCrash: get('/probes/crash', { ...about, access: 'none', transaction: 'none', view: DoneView }, async () => {
       throw new Error('select secret from vault where id = 7');
     }),
-    probeUnserializable: get('/probes/unserializable', { ...about, access: 'none', transaction: 'none', view: DoneView }, async () => ({ done: 1n as unknown as number })),
-    probeStream: raw('/probes/stream', { ...about, access: 'none', transaction: 'none', produces: 'text/event-stream', headReply: 'refused' }, async (_ctx, _input, http) => {
-      http.reply.header('content-type', 'text/event-stream').send('data: x\n\n');
-    }),
-    probeList: list('/probes/list', { ...about, access: 'viewer', view: DoneView, paging: 'offset' }, async () => ({ items: [], next: null, total: 0 })),
-    probeSecret: post('/probes/secrets', { ...about, access: 'viewer', audit: 'create', idempotent: true, secretReply: true, view: DoneView }, async () => {
-      state.calls += 1;
-      return { done: state.calls, secret: `canary-${crypto.randomUUID()}` };
-    }),
-    probeFault: post('/probes/faults', { ...about, access: 'viewer', audit: 'none', idempotent: true, body: closed({ note: Type.Optional(text(20)) }), view: DoneView }, async () => {
-      state.calls += 1;
-      const fault = state.faults.shift();
-      if (fault) throw fault;
-      return { done: state.calls };
-    }),
-    probeOther: post('/probes/others', { ...about, access: 'viewer', audit: 'none', idempotent: true, body: closed({ note: Type.Optional(text(20)) }), query: closed({ size: Type.Optional(integer()) }), view: DoneView }, async () => {
-      state.calls += 1;
-      return { done: state.calls };
-    }),
-    probeWait: post('/probes/waits', { ...about, access: 'viewer', audit: 'create', idempotent: true, view: DoneView, success: [202, 200] }, async () => {
-      state.calls += 1;
-      const done = state.calls;
-      return reply({ done }, {
-        status: 202,
-        afterCommit: async () => {
-          await state.onWait();
-          return reply({ done: done + 1_000 }, { status: 200 });
-        },
-      });
-    }),
+    probeUnserializable: get('/probes/unserializable', { ...about, access: 'none', transaction: 'none', view: DoneView }, async () => ({
+      done: 1n as unknown as number,
+    })),
+    probeHook: get(
+      '/hooks/{workspace_id}/{slug}',
+      { ...about, access: 'none', transaction: 'none', params: closed({ workspace_id: text(36), slug: text(120) }), view: DoneView },
+      async () => ({ done: 1 }),
+    ),
+    probeStream: raw(
+      '/probes/stream',
+      { ...about, access: 'none', transaction: 'none', produces: 'text/event-stream', headReply: 'refused' },
+      async (_ctx, _input, http) => {
+        http.reply.header('content-type', 'text/event-stream').send('data: x\n\n');
+      },
+    ),
+    probeList: list('/probes/list', { ...about, access: 'viewer', view: DoneView, paging: 'offset' }, async () => ({
+      items: [],
+      next: null,
+      total: 0,
+    })),
+    probeSecret: post(
+      '/probes/secrets',
+      { ...about, access: 'viewer', audit: 'create', idempotent: true, secretReply: true, view: DoneView },
+      async () => {
+        state.calls += 1;
+        return { done: state.calls, secret: `canary-${crypto.randomUUID()}` };
+      },
+    ),
+    probeFault: post(
+      '/probes/faults',
+      { ...about, access: 'viewer', audit: 'none', idempotent: true, body: closed({ note: Type.Optional(text(20)) }), view: DoneView },
+      async () => {
+        state.calls += 1;
+        const fault = state.faults.shift();
+        if (fault) throw fault;
+        return { done: state.calls };
+      },
+    ),
+    probeOther: post(
+      '/probes/others',
+      {
+        ...about,
+        access: 'viewer',
+        audit: 'none',
+        idempotent: true,
+        body: closed({ note: Type.Optional(text(20)) }),
+        query: closed({ size: Type.Optional(integer()) }),
+        view: DoneView,
+      },
+      async () => {
+        state.calls += 1;
+        return { done: state.calls };
+      },
+    ),
+    probeWait: post(
+      '/probes/waits',
+      { ...about, access: 'viewer', audit: 'create', idempotent: true, view: DoneView, success: [202, 200] },
+      async () => {
+        state.calls += 1;
+        const done = state.calls;
+        return reply(
+          { done },
+          {
+            status: 202,
+            afterCommit: async () => {
+              await state.onWait();
+              return reply({ done: done + 1_000 }, { status: 200 });
+            },
+          },
+        );
+      },
+    ),
   });
 }
 

@@ -40,12 +40,12 @@ export interface CheckOptions {
  * Holds an ended run against the promises that no fault may break: it has ended once and its last frame is run.finished; frames are 1..n in
  * the grammar of the protocol; every subscriber and every replay got the archive's bytes; view, ledger and rows say the same.
  */
-export async function checkRun(stack: Stack, runId: string, { seen = [], process: name }: CheckOptions = {}): Promise<Checked> {
+export async function checkRun(stack: Stack, runId: string, { seen = [], process: name = 'api' }: CheckOptions = {}): Promise<Checked> {
   const archive = await archivedFrames(stack, runId);
-  const frames = await within(20_000, 'replay', streamOf(stack, runId, name));
+  const frames = await endOf(watchRun(stack, runId, [name]));
   const middle = Math.max(1, Math.floor(frames.length / 2));
-  const rest = await within(20_000, 'resume', streamOf(stack, runId, name, middle));
-  const { body: run } = await stack.request('GET', `/runs/${runId}`, name ? { process: name } : {});
+  const rest = await endOf(watchRun(stack, runId, [name], middle));
+  const { body: run } = await stack.request('GET', `/runs/${runId}`, { process: name });
   const faults = [
     ...streamFaults(runId, archive),
     ...differences('replay', frames, archive),
@@ -67,26 +67,23 @@ export function watchRun(stack: Stack, runId: string, names: readonly ProcessNam
   );
 }
 
+/** All frames of a run once it has ended; says how far it came when that takes too long. */
+export function endOf(reader: StreamReader, limitMs = 30_000): Promise<ReceivedFrame[]> {
+  const place = () => `the run did not end: ${reader.frames.length} frames, last ${reader.frames.at(-1)?.text ?? 'none'}`;
+  return within(limitMs, place, reader.finished).finally(() => reader.stop());
+}
+
 /** Rejects when something takes too long, saying what. */
-export async function within<T>(limitMs: number, what: string, work: Promise<T> | StreamReader): Promise<T> {
+export async function within<T>(limitMs: number, what: () => string, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const reader = 'finished' in work ? work : null;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reader?.stop();
-      const last = reader?.frames.at(-1);
-      reject(new Error(`${what}: not done within ${limitMs} ms${reader ? `; ${reader.frames.length} frames, last ${last?.text ?? 'none'}` : ''}`));
-    }, limitMs);
+    timer = setTimeout(() => reject(new Error(`not within ${limitMs} ms: ${what()}`)), limitMs);
   });
   try {
-    return await Promise.race([reader ? (reader.finished as Promise<T>) : (work as Promise<T>), late]);
+    return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
   }
-}
-
-function streamOf(stack: Stack, runId: string, name: ProcessName = 'api', afterSeq: number | null = null): Promise<ReceivedFrame[]> {
-  return watchRun(stack, runId, [name], afterSeq).finished;
 }
 
 function streamFaults(runId: string, archive: readonly string[]): string[] {

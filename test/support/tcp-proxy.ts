@@ -38,9 +38,10 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     mend: () => {
       isCut = false;
     },
-    close: () => new Promise((resolve) => {
-      for (const socket of sockets) socket.destroy();
-      server.close(() => resolve());
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of sockets) socket.destroy();
+        server.close(() => resolve());
+      }),
   };
 }

@@ -12,12 +12,23 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function makeAgent(): Promise<{ path: string; etag: string }> {
-  const made = await api.app.inject({ method: 'POST', url: '/agents', headers, payload: { slug: `a-${crypto.randomUUID()}`, name: 'Agent' } });
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers,
+    payload: { slug: `a-${crypto.randomUUID()}`, name: 'Agent' },
+  });
   const path = String(made.headers['location']);
   return { path, etag: String((await api.app.inject({ url: path, headers })).headers['etag']) };
 }
 
-const patch = (path: string, body: object, ifMatch?: string) => api.app.inject({ method: 'PATCH', url: path, headers: { ...headers, ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }) }, payload: body });
+const patch = (path: string, body: object, ifMatch?: string) =>
+  api.app.inject({
+    method: 'PATCH',
+    url: path,
+    headers: { ...headers, ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }) },
+    payload: body,
+  });
 
 test('of 20 parallel PATCHes with one If-Match one wins', async () => {
   const { path, etag } = await makeAgent();
@@ -27,7 +38,8 @@ test('of 20 parallel PATCHes with one If-Match one wins', async () => {
   const statuses = replies.map((reply) => reply.statusCode).toSorted();
   expect(statuses).toEqual([200, ...Array<number>(19).fill(412)]);
   const current = (await api.app.inject({ url: path, headers })).headers['etag'];
-  for (const reply of replies) if (reply.statusCode === 412) expect(reply.json()).toMatchObject({ code: 'precondition_failed', context: { etag: current } });
+  for (const reply of replies)
+    if (reply.statusCode === 412) expect(reply.json()).toMatchObject({ code: 'precondition_failed', context: { etag: current } });
 });
 
 test('without If-Match the last write wins; an empty PATCH changes nothing, not even the version', async () => {
@@ -50,13 +62,21 @@ test.each(['*', 'W/%', '%, "x"', '"x",%', '%-gzip'])('If-Match %s fits the curre
 test.each(['1', '"1', '"1" "2"', ',', ''])('If-Match %j is no list of tags: 422', async (header) => {
   const { path } = await makeAgent();
 
-  expect((await patch(path, { name: 'Other' }, header)).json()).toMatchObject({ code: 'validation_failed', errors: [{ in: 'header', name: 'if-match' }] });
+  expect((await patch(path, { name: 'Other' }, header)).json()).toMatchObject({
+    code: 'validation_failed',
+    errors: [{ in: 'header', name: 'if-match' }],
+  });
 });
 
 test('a stale tag on a missing row is 404, and where a tag is demanded its absence is 428', async () => {
   const { path } = await makeAgent();
   const absent = await patch(`/agents/${crypto.randomUUID()}`, { name: 'x' }, '"1"');
-  const revision = await api.app.inject({ method: 'POST', url: `${path}/revisions`, headers, payload: { document: { model: 'builtin/extractive', instructions: 'Answer.' } } });
+  const revision = await api.app.inject({
+    method: 'POST',
+    url: `${path}/revisions`,
+    headers,
+    payload: { document: { model: 'builtin/extractive', instructions: 'Answer.' } },
+  });
   const activation = await api.app.inject({ method: 'POST', url: `${path}/revisions/${revision.json().id}/activate`, headers });
 
   expect(absent.statusCode).toBe(404);
@@ -64,7 +84,12 @@ test('a stale tag on a missing row is 404, and where a tag is demanded its absen
 });
 
 test('GET with the tag that the client holds is 304 without a body', async () => {
-  const made = await api.app.inject({ method: 'POST', url: '/tools', headers, payload: { slug: `t${Date.now()}`, kind: 'builtin', description: 'Tells the time.', config: { name: 'current_time' } } });
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/tools',
+    headers,
+    payload: { slug: `t${Date.now()}`, kind: 'builtin', description: 'Tells the time.', config: { name: 'current_time' } },
+  });
   const path = String(made.headers['location']);
   const etag = String((await api.app.inject({ url: path, headers })).headers['etag']);
 

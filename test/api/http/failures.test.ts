@@ -19,8 +19,14 @@ test.each(errorCodeNames)('%s has its own status, retry flag and title on the wi
 
   expect(reply.statusCode).toBe(errorCodes[code].status);
   expect(reply.json()).toMatchObject({
-    type: `http://longhaul.test/error-codes#${code}`, code, status: errorCodes[code].status, retryable: errorCodes[code].retryable,
-    title: errorCodes[code].title, detail: 'x'.repeat(500), context: { reason: 'probed' }, instance: `urn:uuid:${reply.headers['x-correlation-id']}`,
+    type: `http://longhaul.test/error-codes#${code}`,
+    code,
+    status: errorCodes[code].status,
+    retryable: errorCodes[code].retryable,
+    title: errorCodes[code].title,
+    detail: 'x'.repeat(500),
+    context: { reason: 'probed' },
+    instance: `urn:uuid:${reply.headers['x-correlation-id']}`,
   });
 });
 
@@ -58,9 +64,21 @@ test('a wrong method is 405 with a true Allow, also one that HTTP hardly knows',
 
 test('the eight specified operations are 404, even where another method lives', async () => {
   const id = crypto.randomUUID();
-  const specified = [['GET', `/organizations/${id}/sso-connections`], ['GET', '/scim/v2/Users'], ['POST', '/audit-log/exports'], ['GET', '/invoices'], ['PUT', `/hooks/${id}/x`]] as const;
+  const specified = [
+    ['GET', `/organizations/${id}/sso-connections`],
+    ['GET', '/scim/v2/Users'],
+    ['POST', '/audit-log/exports'],
+    ['GET', '/invoices'],
+    ['PUT', `/hooks/${id}/x`],
+  ] as const;
 
   for (const [method, url] of specified) expect((await api.app.inject({ method, url })).statusCode).toBe(404);
+});
+
+test('a specified operation stays 404 on a path whose other methods live', async () => {
+  const statusOf = async (method: 'GET' | 'PUT' | 'DELETE') => (await api.app.inject({ method, url: '/hooks/a/b' })).statusCode;
+
+  expect([await statusOf('GET'), await statusOf('PUT'), await statusOf('DELETE')]).toEqual([200, 404, 405]);
 });
 
 test('HEAD answers like GET without a body; an event stream refuses it', async () => {
@@ -89,7 +107,12 @@ test.each([
   ['another charset', '{"name":"a"}', 'application/json; charset=latin1', 415, 'unsupported_media_type'],
   ['no type', '{"name":"a"}', '', 415, 'unsupported_media_type'],
 ] as const)('a body that is %s is refused', async (_what, payload, type, status, code) => {
-  const reply = await api.app.inject({ method: 'POST', url: '/probes', headers: { ...bearer(tenant.tokens.member), ...(type ? { 'content-type': type } : {}) }, payload });
+  const reply = await api.app.inject({
+    method: 'POST',
+    url: '/probes',
+    headers: { ...bearer(tenant.tokens.member), ...(type ? { 'content-type': type } : {}) },
+    payload,
+  });
 
   expect([reply.statusCode, reply.json().code]).toEqual([status, code]);
   if (status === 415) expect(reply.headers['accept-post']).toBe('application/json');
@@ -97,7 +120,12 @@ test.each([
 
 test('an encoded body is 415, a byte order mark is skipped', async () => {
   const headers = { ...bearer(tenant.tokens.member), 'content-type': 'application/json' };
-  const zipped = await api.app.inject({ method: 'POST', url: '/probes', headers: { ...headers, 'content-encoding': 'gzip' }, payload: '{"name":"a"}' });
+  const zipped = await api.app.inject({
+    method: 'POST',
+    url: '/probes',
+    headers: { ...headers, 'content-encoding': 'gzip' },
+    payload: '{"name":"a"}',
+  });
   const marked = await api.app.inject({ method: 'POST', url: '/probes', headers, payload: '\ufeff{"name":"a"}' });
 
   expect([zipped.statusCode, marked.statusCode]).toEqual([415, 200]);
@@ -115,7 +143,12 @@ test('a body over its limit is 413, told by its length or cut while it streams i
 });
 
 test('a body on GET or DELETE is not read', async () => {
-  const reply = await api.app.inject({ method: 'DELETE', url: `/service-keys/${crypto.randomUUID()}`, headers: { ...bearer(tenant.tokens.admin), 'content-type': 'application/json' }, payload: '{"no json' });
+  const reply = await api.app.inject({
+    method: 'DELETE',
+    url: `/service-keys/${crypto.randomUUID()}`,
+    headers: { ...bearer(tenant.tokens.admin), 'content-type': 'application/json' },
+    payload: '{"no json',
+  });
 
   expect(reply.statusCode).toBe(404);
 });
@@ -145,6 +178,25 @@ test('a connection lives on after a refusal', async () => {
 
   expect(head).toMatch(/^HTTP\/1\.1 415 /);
   expect(body).toContain('HTTP/1.1 200 OK');
+});
+
+test('a client that is refused and sends on without end is cut off', async () => {
+  const { hostname, port } = new URL(api.url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  socket.write('POST /agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 0x20), Buffer.from('\r\n')]);
+  let sent = 0;
+  let answer = '';
+  socket.on('data', (part) => (answer += String(part)));
+  while (!socket.destroyed && sent < 100_000_000) {
+    socket.write(chunk);
+    sent += 65_536;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  expect(sent).toBeLessThan(100_000_000);
 });
 
 async function* chunks(total: number): AsyncGenerator<Uint8Array> {

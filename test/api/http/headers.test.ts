@@ -6,8 +6,15 @@ import { startApi, type TestApi } from '../../support/api.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
 
 const entry: Deprecation = {
-  id: '01960000-0000-7000-8000-00000000dead', kind: 'response_field', operationId: 'getVersion', component: null, pointer: '/responses/200',
-  deprecatedAt: new Date('2026-01-01T00:00:00Z'), sunsetAt: new Date('2026-06-30T00:00:00Z'), replacement: null, note: 'On its way out, for this test.',
+  id: '01960000-0000-7000-8000-00000000dead',
+  kind: 'response_field',
+  operationId: 'getVersion',
+  component: null,
+  pointer: '/responses/200',
+  deprecatedAt: new Date('2026-01-01T00:00:00Z'),
+  sunsetAt: new Date('2026-06-30T00:00:00Z'),
+  replacement: null,
+  note: 'On its way out, for this test.',
 };
 
 let api: TestApi;
@@ -50,7 +57,9 @@ test('every 401 has a challenge, and one that refuses a token says so', async ()
   const wrong = await api.app.inject({ url: '/agents', headers: bearer('lh_sk_nonsense') });
 
   expect([bare.statusCode, bare.json().code]).toEqual([401, 'unauthenticated']);
-  expect(bare.headers['www-authenticate']).toBe('Bearer resource_metadata="http://longhaul.test/.well-known/oauth-protected-resource", scope="agents:read"');
+  expect(bare.headers['www-authenticate']).toBe(
+    'Bearer resource_metadata="http://longhaul.test/.well-known/oauth-protected-resource", scope="agents:read"',
+  );
   expect(String(wrong.headers['www-authenticate'])).toContain('error="invalid_token"');
 });
 
@@ -65,7 +74,10 @@ test('the replies of an operation with a deprecated part say since when, until w
     expect(reply.headers['link']).toBe(`<http://longhaul.test/deprecations#${entry.id}>; rel="deprecation"`);
   }
   expect((await api.app.inject('/error-codes')).headers['deprecation']).toBeUndefined();
-  expect((await api.app.inject('/deprecations')).json()).toMatchObject({ items: [{ id: entry.id, operation_id: 'getVersion', sunset_at: '2026-06-30T00:00:00.000Z' }], next_cursor: null });
+  expect((await api.app.inject('/deprecations')).json()).toMatchObject({
+    items: [{ id: entry.id, operation_id: 'getVersion', sunset_at: '2026-06-30T00:00:00.000Z' }],
+    next_cursor: null,
+  });
 });
 
 test.each([
@@ -74,7 +86,9 @@ test.each([
   ['an operation that does not exist', { operationId: 'getNothing' }],
   ['a component that does not exist', { component: 'NothingView' }],
 ])('the process refuses to start on %s', async (_what, change) => {
-  await expect(startApi({ deprecations: [{ ...entry, ...change }], database: api.database, keys: api.keys })).rejects.toThrow('bad deprecations');
+  await expect(startApi({ deprecations: [{ ...entry, ...change }], database: api.database, keys: api.keys })).rejects.toThrow(
+    'bad deprecations',
+  );
 });
 
 test('a list of operations that contradicts itself stops the start', async () => {
@@ -84,16 +98,24 @@ test('a list of operations that contradicts itself stops the start', async () =>
 test('listed origins may read replies, others not; public documents are for everyone', async () => {
   const from = (url: string, origin: string) => api.app.inject({ url, headers: { origin } });
 
-  expect((await from('/agents', 'https://app.test')).headers).toMatchObject({ 'access-control-allow-origin': 'https://app.test', 'vary': 'Origin' });
+  expect((await from('/agents', 'https://app.test')).headers).toMatchObject({
+    'access-control-allow-origin': 'https://app.test',
+    'vary': 'Origin',
+  });
   expect((await from('/agents', 'https://evil.test')).headers['access-control-allow-origin']).toBeUndefined();
   expect((await from('/error-codes', 'https://evil.test')).headers['access-control-allow-origin']).toBe('*');
   expect((await from('/agents', 'https://app.test')).headers['access-control-allow-credentials']).toBeUndefined();
 });
 
 test('a preflight from a listed origin learns methods and headers, another one nothing', async () => {
-  const preflight = (origin: string) => api.app.inject({ method: 'OPTIONS', url: '/agents', headers: { origin, 'access-control-request-method': 'POST' } });
+  const preflight = (origin: string) =>
+    api.app.inject({ method: 'OPTIONS', url: '/agents', headers: { origin, 'access-control-request-method': 'POST' } });
 
-  expect((await preflight('https://app.test')).headers).toMatchObject({ 'access-control-allow-origin': 'https://app.test', 'access-control-allow-methods': 'GET, HEAD, POST', 'access-control-allow-headers': expect.stringContaining('Idempotency-Key') });
+  expect((await preflight('https://app.test')).headers).toMatchObject({
+    'access-control-allow-origin': 'https://app.test',
+    'access-control-allow-methods': 'GET, HEAD, POST',
+    'access-control-allow-headers': expect.stringContaining('Idempotency-Key'),
+  });
   expect((await preflight('https://evil.test')).headers['access-control-allow-methods']).toBeUndefined();
 });
 

@@ -10,6 +10,7 @@ import { bearer, makeTenant, type TestTenant } from '../../support/tenant.ts';
 import { until } from '../../support/temporal.ts';
 
 const logged: string[] = [];
+const statements: string[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void logged.push(line) });
 let state: ProbeState;
 let first: TestApi;
@@ -18,7 +19,7 @@ let tenant: TestTenant;
 beforeAll(async () => {
   state = newProbeState();
   const both = [...areas, probeArea(state)];
-  first = await startApi({ areas: both, log });
+  first = await startApi({ areas: both, log, onQuery: (sql) => statements.push(sql) });
   second = await startApi({ areas: both, keys: first.keys, database: first.database, redisPrefix: first.redisPrefix });
   tenant = await makeTenant(first.db, first.keys);
 });
@@ -29,22 +30,33 @@ afterAll(async () => {
 
 const send = async (path: string, key: string | null, body: unknown = {}, api = first) => {
   const reply = await fetch(api.url + path, {
-    method: 'POST', body: JSON.stringify(body),
+    method: 'POST',
+    body: JSON.stringify(body),
     headers: { ...bearer(tenant.tokens.admin), 'content-type': 'application/json', ...(key === null ? {} : { 'idempotency-key': key }) },
   });
   const text = await reply.text();
-  return { status: reply.status, text, code: (JSON.parse(text) as { code?: string }).code, headers: reply.headers, isReplay: reply.headers.get('idempotency-replayed') === 'true' };
+  return {
+    status: reply.status,
+    text,
+    code: (JSON.parse(text) as { code?: string }).code,
+    headers: reply.headers,
+    isReplay: reply.headers.get('idempotency-replayed') === 'true',
+  };
 };
 const agent = (slug: string) => ({ slug, name: 'Agent' });
 
 test('50 parallel POSTs with one key over two processes make one row; all others are told to wait or get the replay', async () => {
   const key = crypto.randomUUID();
 
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => send('/agents', key, agent('once'), index % 2 ? first : second)));
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, index) => send('/agents', key, agent('once'), index % 2 ? first : second)),
+  );
 
   expect(answers.filter((answer) => answer.status === 201 && !answer.isReplay)).toHaveLength(1);
   for (const answer of answers) if (answer.status !== 201) expect([answer.status, answer.code]).toEqual([409, 'idempotency_in_progress']);
-  const made = await sweep(first.db, (em) => rows(em, `select id from agents where organization_id = ? and slug = 'once'`, [tenant.organizationId]));
+  const made = await sweep(first.db, (em) =>
+    rows(em, `select id from agents where organization_id = ? and slug = 'once'`, [tenant.organizationId]),
+  );
   expect(made).toHaveLength(1);
 });
 
@@ -59,6 +71,24 @@ test('a replay is the same bytes with the same status, Location and type, under 
   for (const name of ['location', 'content-type', 'etag']) expect(replay.headers.get(name)).toBe(original.headers.get(name));
   expect(replay.headers.get('x-correlation-id')).not.toBe(original.headers.get('x-correlation-id'));
   expect(await auditCount()).toBe(audited);
+});
+
+test('a replay costs one query beyond authentication; a first use one transaction more than none', async () => {
+  const key = crypto.randomUUID();
+  const costOf = async (header: string | null) => {
+    statements.length = 0;
+    await send('/probes/others', header, { note: 'counted' });
+    // Each transaction begins with its settings.
+    const transactions = statements.filter((sql) => sql.includes('set_config')).length;
+    return { transactions, queries: statements.filter((sql) => !sql.includes('set_config') && !/^(?:begin|commit)/i.test(sql)).length };
+  };
+
+  const without = await costOf(null);
+  const firstUse = await costOf(key);
+  const replay = await costOf(key);
+
+  expect(firstUse.transactions).toBe(without.transactions + 1);
+  expect(replay).toEqual({ transactions: without.transactions, queries: without.queries + 1 });
 });
 
 test('one key on two routes runs both; another body, path or query under it is a mismatch', async () => {
@@ -76,20 +106,38 @@ test('one key on two routes runs both; another body, path or query under it is a
 test('keys of two callers never meet', async () => {
   const key = crypto.randomUUID();
   await send('/probes/others', key, { note: 'a' });
-  const other = await first.app.inject({ method: 'POST', url: '/probes/others', headers: { ...bearer(tenant.tokens.member), 'idempotency-key': key }, payload: { note: 'b' } });
+  const other = await first.app.inject({
+    method: 'POST',
+    url: '/probes/others',
+    headers: { ...bearer(tenant.tokens.member), 'idempotency-key': key },
+    payload: { note: 'b' },
+  });
 
   expect(other.statusCode).toBe(200);
 });
 
 test.each(['', 'a b', 'x'.repeat(256), '"open', 'ä'])('the key %j is 422', async (key) => {
-  const reply = await first.app.inject({ method: 'POST', url: '/probes/others', headers: { ...bearer(tenant.tokens.admin), 'idempotency-key': key }, payload: {} });
+  const reply = await first.app.inject({
+    method: 'POST',
+    url: '/probes/others',
+    headers: { ...bearer(tenant.tokens.admin), 'idempotency-key': key },
+    payload: {},
+  });
 
   expect(reply.json()).toMatchObject({ code: 'validation_failed', errors: [{ in: 'header', name: 'idempotency-key' }] });
 });
 
 test.each([
-  ['state_conflict', 409, true], ['not_found', 404, true], ['budget_exceeded', 402, true], ['gone', 410, true], ['resource_frozen', 423, true],
-  ['rate_limited', 429, false], ['role_insufficient', 403, false], ['validation_failed', 422, false], ['upstream_failed', 502, false], ['internal_error', 500, false],
+  ['state_conflict', 409, true],
+  ['not_found', 404, true],
+  ['budget_exceeded', 402, true],
+  ['gone', 410, true],
+  ['resource_frozen', 423, true],
+  ['rate_limited', 429, false],
+  ['role_insufficient', 403, false],
+  ['validation_failed', 422, false],
+  ['upstream_failed', 502, false],
+  ['internal_error', 500, false],
 ] as const)('a refusal %s (%i) is stored: %s', async (code, status, isStored) => {
   const key = crypto.randomUUID();
   state.faults = [fail(code)];
@@ -120,7 +168,9 @@ test('a stored secret opens on its own row only', async () => {
   const [one, two] = [crypto.randomUUID(), crypto.randomUUID()];
   await send('/probes/secrets', one);
   await send('/probes/secrets', two);
-  await sweep(first.db, (em) => rows(em, 'update idempotency_keys set body = (select body from idempotency_keys where key = ?) where key = ?', [one, two]));
+  await sweep(first.db, (em) =>
+    rows(em, 'update idempotency_keys set body = (select body from idempotency_keys where key = ?) where key = ?', [one, two]),
+  );
 
   expect((await send('/probes/secrets', two)).status).toBe(500);
 });
@@ -158,7 +208,13 @@ test('when the waiting process has died a repeat gets the 202 that its transacti
 test('a lease that is over is taken by the next request, and the late one can store nothing', async () => {
   const key = crypto.randomUUID();
   await send('/probes/others', key, { note: 'a' });
-  await sweep(first.db, (em) => rows(em, `update idempotency_keys set state = 'running', status = null, headers = null, body = null, lease_until = now() - interval '1 s' where key = ?`, [key]));
+  await sweep(first.db, (em) =>
+    rows(
+      em,
+      `update idempotency_keys set state = 'running', status = null, headers = null, body = null, lease_until = now() - interval '1 s' where key = ?`,
+      [key],
+    ),
+  );
   const before = state.calls;
 
   const again = await send('/probes/others', key, { note: 'a' });
@@ -177,19 +233,35 @@ test('a deadlock runs the handler again, at most twice', async () => {
 
 test('without a key nothing is stored, and a key on an unmarked operation is ignored', async () => {
   const key = crypto.randomUUID();
-  const replies = await Promise.all([1, 2].map(() => first.app.inject({ method: 'POST', url: '/probes', headers: { ...bearer(tenant.tokens.admin), 'idempotency-key': key }, payload: { name: 'a' } })));
+  const replies = await Promise.all(
+    [1, 2].map(() =>
+      first.app.inject({
+        method: 'POST',
+        url: '/probes',
+        headers: { ...bearer(tenant.tokens.admin), 'idempotency-key': key },
+        payload: { name: 'a' },
+      }),
+    ),
+  );
 
-  expect(replies.map((reply) => [reply.statusCode, reply.headers['idempotency-replayed']])).toEqual([[200, undefined], [200, undefined]]);
+  expect(replies.map((reply) => [reply.statusCode, reply.headers['idempotency-replayed']])).toEqual([
+    [200, undefined],
+    [200, undefined],
+  ]);
   expect(await storedStatus(key)).toBeNull();
 });
 
 async function auditCount(): Promise<number> {
-  const [found] = await sweep(first.db, (em) => rows<{ n: number }>(em, 'select count(*) as n from audit_entries where organization_id = ?', [tenant.organizationId]));
+  const [found] = await sweep(first.db, (em) =>
+    rows<{ n: number }>(em, 'select count(*) as n from audit_entries where organization_id = ?', [tenant.organizationId]),
+  );
   return found?.n ?? -1;
 }
 
 async function storedStatus(key: string): Promise<number | null> {
-  const [found] = await sweep(first.db, (em) => rows<{ status: number | null }>(em, 'select status from idempotency_keys where key = ?', [key]));
+  const [found] = await sweep(first.db, (em) =>
+    rows<{ status: number | null }>(em, 'select status from idempotency_keys where key = ?', [key]),
+  );
   return found?.status ?? null;
 }
 
@@ -200,11 +272,20 @@ async function expireLease(key: string): Promise<void> {
 /** Tables whose rows, as text or bytes, hold the words. */
 async function findInDatabase(words: string): Promise<string[]> {
   const hex = Buffer.from(words).toString('hex');
-  const tables = await sweep(first.db, (em) => rows<{ name: string }>(em, `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`));
-  const hits = await Promise.all(tables.map(async ({ name }) => {
-    const found = await sweep(first.db, (em) => rows(em, `select 1 from "${name}" t where t::text like ? or t::text like ? limit 1`, [`%${words}%`, `%${hex}%`]));
-    return found.length > 0 ? [name] : [];
-  }));
+  const tables = await sweep(first.db, (em) =>
+    rows<{ name: string }>(
+      em,
+      `select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+    ),
+  );
+  const hits = await Promise.all(
+    tables.map(async ({ name }) => {
+      const found = await sweep(first.db, (em) =>
+        rows(em, `select 1 from "${name}" t where t::text like ? or t::text like ? limit 1`, [`%${words}%`, `%${hex}%`]),
+      );
+      return found.length > 0 ? [name] : [];
+    }),
+  );
   return hits.flat();
 }
 

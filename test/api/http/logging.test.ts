@@ -22,16 +22,28 @@ test('a request leaves one line with operation, caller, status and correlation i
   const reply = await api.app.inject({ url: '/version', headers: bearer(tenant.tokens.viewer) });
 
   expect(entries()).toEqual([
-    expect.objectContaining({ msg: 'request served', operation: 'getVersion', status: 200, correlation_id: reply.headers['x-correlation-id'], caller: `user:${tenant.users.viewer.id}`, organization_id: tenant.organizationId }),
+    expect.objectContaining({
+      msg: 'request served',
+      operation: 'getVersion',
+      status: 200,
+      correlation_id: reply.headers['x-correlation-id'],
+      caller: `user:${tenant.users.viewer.id}`,
+      organization_id: tenant.organizationId,
+    }),
   ]);
 });
 
 test('a refusal is no error, a bug is one with its stack, a retryable fault a warning', async () => {
   lines.length = 0;
   for (const url of ['/nothing', '/probes/crash', '/probes/failures/upstream_failed']) await api.app.inject(url);
-  const levels = entries().filter((entry) => entry['msg'] !== 'request served').map((entry) => [entry['level'], entry['code']]);
+  const levels = entries()
+    .filter((entry) => entry['msg'] !== 'request served')
+    .map((entry) => [entry['level'], entry['code']]);
 
-  expect(levels).toEqual([[50, 'internal_error'], [40, 'upstream_failed']]);
+  expect(levels).toEqual([
+    [50, 'internal_error'],
+    [40, 'upstream_failed'],
+  ]);
   expect(lines.join('')).toContain('vault');
 });
 
@@ -39,7 +51,12 @@ test('no credential and no password reaches the log, whatever happens', async ()
   lines.length = 0;
   await api.app.inject({ method: 'POST', url: '/auth/login', payload: { email: tenant.users.member.email, password: testPassword } });
   await api.app.inject({ method: 'POST', url: '/auth/login', payload: { email: tenant.users.member.email, password: 'canary-password' } });
-  await api.app.inject({ method: 'POST', url: '/probes', headers: bearer(tenant.tokens.member), payload: { name: 'canary-body'.repeat(10) } });
+  await api.app.inject({
+    method: 'POST',
+    url: '/probes',
+    headers: bearer(tenant.tokens.member),
+    payload: { name: 'canary-body'.repeat(10) },
+  });
   await api.app.inject({ url: '/agents', headers: { 'x-api-key': tenant.serviceKey.plaintext } });
   await api.app.inject({ url: '/probes/crash', headers: bearer('canary-token') });
 
@@ -50,7 +67,10 @@ test('no credential and no password reaches the log, whatever happens', async ()
 
 test('an object that is logged whole has its secrets blotted out', () => {
   lines.length = 0;
-  log.info({ password: 'canary', request: { headers: { 'authorization': 'canary', 'x-api-key': 'canary' }, body: { refresh_token: 'canary' } } }, 'careless');
+  log.info(
+    { password: 'canary', request: { headers: { 'authorization': 'canary', 'x-api-key': 'canary' }, body: { refresh_token: 'canary' } } },
+    'careless',
+  );
 
   expect(lines.join('')).not.toContain('canary');
   expect(entries()).toHaveLength(1);

@@ -21,10 +21,22 @@ interface Ask {
 
 const json = { 'content-type': 'application/json' };
 const code = async ({ method = 'POST', url, token, headers, payload }: Ask): Promise<string> =>
-  (await api.app.inject({ method, url, headers: { ...(token === undefined ? {} : bearer(token)), ...headers }, ...(payload === undefined ? {} : { payload }) })).json().code;
+  (
+    await api.app.inject({
+      method,
+      url,
+      headers: { ...(token === undefined ? {} : bearer(token)), ...headers },
+      ...(payload === undefined ? {} : { payload }),
+    })
+  ).json().code;
 
 async function makeAgent(): Promise<string> {
-  const made = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tenant.organizationAdmin.token), payload: { slug: `a-${crypto.randomUUID()}`, name: 'Agent' } });
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: bearer(tenant.organizationAdmin.token),
+    payload: { slug: `a-${crypto.randomUUID()}`, name: 'Agent' },
+  });
   return made.json().id;
 }
 
@@ -37,7 +49,9 @@ test('a wrong method comes before body and credential', async () => {
 });
 
 test('the size of a body comes before its type, its type before the credential', async () => {
-  expect(await code({ url: '/agents', headers: { 'content-type': 'text/plain' }, payload: 'x'.repeat(1_048_577) })).toBe('payload_too_large');
+  expect(await code({ url: '/agents', headers: { 'content-type': 'text/plain' }, payload: 'x'.repeat(1_048_577) })).toBe(
+    'payload_too_large',
+  );
   expect(await code({ url: '/agents', headers: { 'content-type': 'text/plain' }, payload: 'x' })).toBe('unsupported_media_type');
 });
 
@@ -52,20 +66,49 @@ test('the floor comes before the shape, even before broken JSON', async () => {
 });
 
 test('the shape comes before the row', async () => {
-  expect(await code({ method: 'PATCH', url: `/agents/${crypto.randomUUID()}`, token: tenant.tokens.member, headers: json, payload: '{"nonsense":1}' })).toBe('validation_failed');
+  expect(
+    await code({
+      method: 'PATCH',
+      url: `/agents/${crypto.randomUUID()}`,
+      token: tenant.tokens.member,
+      headers: json,
+      payload: '{"nonsense":1}',
+    }),
+  ).toBe('validation_failed');
 });
 
 test('that a row is not one’s own comes before its version: it does not exist', async () => {
   const id = await makeAgent();
 
-  expect(await code({ method: 'PATCH', url: `/agents/${id}`, token: stranger.tokens.admin, headers: { ...json, 'if-match': '"stale"' }, payload: '{"name":"x"}' })).toBe('not_found');
+  expect(
+    await code({
+      method: 'PATCH',
+      url: `/agents/${id}`,
+      token: stranger.tokens.admin,
+      headers: { ...json, 'if-match': '"stale"' },
+      payload: '{"name":"x"}',
+    }),
+  ).toBe('not_found');
 });
 
 test('the version comes before the state', async () => {
   const [taken, id] = [`taken-${crypto.randomUUID()}`, await makeAgent()];
-  await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tenant.organizationAdmin.token), payload: { slug: taken, name: 'Agent' } });
+  await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: bearer(tenant.organizationAdmin.token),
+    payload: { slug: taken, name: 'Agent' },
+  });
 
-  expect(await code({ method: 'PATCH', url: `/agents/${id}`, token: tenant.organizationAdmin.token, headers: { ...json, 'if-match': '"stale"' }, payload: JSON.stringify({ slug: taken }) })).toBe('precondition_failed');
+  expect(
+    await code({
+      method: 'PATCH',
+      url: `/agents/${id}`,
+      token: tenant.organizationAdmin.token,
+      headers: { ...json, 'if-match': '"stale"' },
+      payload: JSON.stringify({ slug: taken }),
+    }),
+  ).toBe('precondition_failed');
 });
 
 test('the rate comes before the floor', async () => {
@@ -78,7 +121,12 @@ test('the rate comes before the floor', async () => {
 
 test('a replay passes the credential and the floor anew', async () => {
   const key = crypto.randomUUID();
-  const ask = (token: string) => ({ url: '/agents', token, headers: { ...json, 'idempotency-key': key }, payload: '{"slug":"again","name":"Again"}' });
+  const ask = (token: string) => ({
+    url: '/agents',
+    token,
+    headers: { ...json, 'idempotency-key': key },
+    payload: '{"slug":"again","name":"Again"}',
+  });
   await code(ask(tenant.tokens.member));
 
   expect(await code(ask(`${tenant.tokens.member}x`))).toBe('credential_invalid');

@@ -39,8 +39,13 @@ async function walk(token: string, url: string): Promise<{ ids: string[]; pages:
 /** Rows of one statement in one transaction: all have one created_at. */
 async function insertAgents(tenant: TestTenant, count: number): Promise<void> {
   await sweep(api.db, (em) =>
-    change(em, `insert into agents (id, scope, organization_id, workspace_id, slug, name, attributes, row_version, created_at, updated_at)
-      select uuidv7(), 'workspace', ?, ?, 'bulk-' || n, 'Bulk ' || n, '{}', 1, now(), now() from generate_series(1, ?) n`, [tenant.organizationId, tenant.workspaceId, count]));
+    change(
+      em,
+      `insert into agents (id, scope, organization_id, workspace_id, slug, name, attributes, row_version, created_at, updated_at)
+      select uuidv7(), 'workspace', ?, ?, 'bulk-' || n, 'Bulk ' || n, '{}', 1, now(), now() from generate_series(1, ?) n`,
+      [tenant.organizationId, tenant.workspaceId, count],
+    ),
+  );
 }
 
 test('rows of one bulk insert are all met, each once, and page 2 is not empty', async () => {
@@ -65,7 +70,11 @@ test('keyset mode has no total, offset mode an exact one and no cursor', async (
   await insertAgents(tenant, 7);
 
   expect((await read(tenant.tokens.viewer, '/agents?limit=3')).body).toMatchObject({ total: null, next_cursor: expect.any(String) });
-  expect((await read(tenant.tokens.viewer, '/agents?limit=3&offset=6')).body).toMatchObject({ total: 7, next_cursor: null, items: [expect.anything()] });
+  expect((await read(tenant.tokens.viewer, '/agents?limit=3&offset=6')).body).toMatchObject({
+    total: 7,
+    next_cursor: null,
+    items: [expect.anything()],
+  });
   expect((await read(tenant.tokens.viewer, '/agents?offset=1000')).body).toMatchObject({ total: 7, items: [] });
 });
 
@@ -76,9 +85,14 @@ test('a cursor is worth something on its own list, under its own filters and in 
   const flipped = `${cursor.startsWith('a') ? 'b' : 'a'}${cursor.slice(1)}`;
 
   const refused = [
-    [tenant.tokens.admin, `/agents?cursor=${flipped}`], [tenant.tokens.admin, `/agents?cursor=${cursor}A`], [tenant.tokens.admin, `/agents?cursor=${cursor.slice(0, -1)}`],
-    [other.tokens.admin, `/agents?cursor=${cursor}`], [tenant.tokens.admin, `/tools?cursor=${cursor}`], [tenant.tokens.admin, `/agents?q=bulk&cursor=${cursor}`],
-    [tenant.tokens.admin, `/agents?cursor=${cursor}&offset=1`], [tenant.tokens.admin, '/agents?cursor=nonsense'],
+    [tenant.tokens.admin, `/agents?cursor=${flipped}`],
+    [tenant.tokens.admin, `/agents?cursor=${cursor}A`],
+    [tenant.tokens.admin, `/agents?cursor=${cursor.slice(0, -1)}`],
+    [other.tokens.admin, `/agents?cursor=${cursor}`],
+    [tenant.tokens.admin, `/tools?cursor=${cursor}`],
+    [tenant.tokens.admin, `/agents?q=bulk&cursor=${cursor}`],
+    [tenant.tokens.admin, `/agents?cursor=${cursor}&offset=1`],
+    [tenant.tokens.admin, '/agents?cursor=nonsense'],
   ] as const;
   for (const [token, url] of refused) expect((await read(token, url)).body.code).toBe('cursor_invalid');
   expect((await read(tenant.tokens.admin, `/agents?limit=2&cursor=${cursor}`)).body.items).toHaveLength(2);
@@ -94,9 +108,11 @@ test('a position survives sealing and opening exactly, whatever it holds', () =>
   const { cursorKeys } = randomKeyRing();
   const binding = Buffer.alloc(16, 7);
 
-  fc.assert(fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 60 }), { minLength: 1, maxLength: 4 }), (position) => {
-    expect(openCursor(sealCursor(position, cursorKeys, binding), cursorKeys, binding)).toEqual(position);
-  }));
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 60 }), { minLength: 1, maxLength: 4 }), (position) => {
+      expect(openCursor(sealCursor(position, cursorKeys, binding), cursorKeys, binding)).toEqual(position);
+    }),
+  );
 });
 
 test('a cursor outlives one change of the key, not two, and no change of a bit', () => {
@@ -117,8 +133,18 @@ test('a cursor outlives one change of the key, not two, and no change of a bit',
 
 test('an instant of a reply is a filter that finds its row', async () => {
   const { tokens } = await makeTenant(api.db, api.keys);
-  const made = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tokens.admin), payload: { slug: 'timed', name: 'Timed', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true } });
-  const run = await api.app.inject({ method: 'POST', url: '/runs', headers: bearer(tokens.member), payload: { agent_id: made.json().id, input: { text: 'Hello' } } });
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: bearer(tokens.admin),
+    payload: { slug: 'timed', name: 'Timed', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true },
+  });
+  const run = await api.app.inject({
+    method: 'POST',
+    url: '/runs',
+    headers: bearer(tokens.member),
+    payload: { agent_id: made.json().id, input: { text: 'Hello' } },
+  });
   const at = run.json().created_at as string;
 
   expect(at).toMatch(/\.\d{3}Z$/);

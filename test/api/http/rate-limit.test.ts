@@ -53,7 +53,12 @@ test('a refused request has had no effect', async () => {
   const { tokens } = await makeTenant(api.db, api.keys);
   for (let spent = 0; spent < 5; spent += 1) await ask(tokens.member);
 
-  const refused = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tokens.member), payload: { slug: 'never', name: 'Never' } });
+  const refused = await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: bearer(tokens.member),
+    payload: { slug: 'never', name: 'Never' },
+  });
 
   expect(refused.statusCode).toBe(429);
   expect((await api.app.inject({ url: '/agents', headers: bearer(tokens.admin) })).json().items).toEqual([]);
@@ -61,7 +66,9 @@ test('a refused request has had no effect', async () => {
 
 test('forged X-Forwarded-For values widen nothing; behind a trusted peer clients count apart', async () => {
   const statusesOf = async (target: TestApi) => {
-    const replies = await Promise.all(Array.from({ length: 30 }, (_, index) => fetch(`${target.url}/error-codes`, { headers: { 'x-forwarded-for': `10.1.${index}.7` } })));
+    const replies = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => fetch(`${target.url}/error-codes`, { headers: { 'x-forwarded-for': `10.1.${index}.7` } })),
+    );
     return replies.map((reply) => reply.status);
   };
 
@@ -77,7 +84,11 @@ test('probes are never counted', async () => {
 
 test('the address is the rightmost hop that is no trusted proxy', () => {
   const proxies = trustedProxies(['10.0.0.0/8', '::1']);
-  const addressOf = (peer: string, forwarded?: string) => proxies.addressOf({ socket: { remoteAddress: peer }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } } as never);
+  const addressOf = (peer: string, forwarded?: string) =>
+    proxies.addressOf({
+      socket: { remoteAddress: peer },
+      headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+    } as never);
 
   expect(addressOf('203.0.113.9', '1.1.1.1')).toBe('203.0.113.9');
   expect(addressOf('10.0.0.1', '1.1.1.1, 203.0.113.9, 10.0.0.2')).toBe('203.0.113.9');
@@ -96,7 +107,10 @@ test('limits hold in the memory of the process while Redis is away, and after a 
   const prefix = `test-limit-${crypto.randomUUID()}:`;
   const redis = connectRedis(testServices().redisUrl, 'commands');
   const gone = connectRedis('redis://127.0.0.1:1', 'commands');
-  const [limits, alone] = [createLimits({ redis, prefix, quotas: { refresh: { quota: 3, windowS: 60 } } }), createLimits({ redis: gone, prefix, quotas: { refresh: { quota: 3, windowS: 60 } } })];
+  const [limits, alone] = [
+    createLimits({ redis, prefix, quotas: { refresh: { quota: 3, windowS: 60 } } }),
+    createLimits({ redis: gone, prefix, quotas: { refresh: { quota: 3, windowS: 60 } } }),
+  ];
   const spend = (target: typeof limits) => target.consume([{ policy: 'refresh', key: 'a' }]);
   await until(async () => (await spend(limits).then(() => redis.exists(`${prefix}rl:refresh:a`))) === 1);
 
@@ -116,7 +130,11 @@ test('five failed sign-ins block the pair, each block twice as long; a success c
   const prefix = `test-limit-${crypto.randomUUID()}:`;
   const limits = createLimits({ redis, prefix });
   const hits = [{ policy: 'login_pair', key: 'a' }] as const;
-  const blockedFor = async () => limits.consume(hits).then(() => null, (failure: { retryAfterS: number }) => failure.retryAfterS);
+  const blockedFor = async () =>
+    limits.consume(hits).then(
+      () => null,
+      (failure: { retryAfterS: number }) => failure.retryAfterS,
+    );
   await until(async () => (await limits.consume([{ policy: 'mfa', key: 'warm' }]).then(() => redis.exists(`${prefix}rl:mfa:warm`))) === 1);
 
   const waits: (number | null)[] = [];

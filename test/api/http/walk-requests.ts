@@ -56,7 +56,8 @@ function* fieldsOf(schema: Json, pointer: string): Generator<{ pointer: string; 
 function allowsNull(field: Json): boolean {
   const types = Array.isArray(field['type']) ? field['type'] : [field['type']];
   const branches = Array.isArray(field['oneOf']) ? field['oneOf'] : [];
-  const isAnything = field['type'] === undefined && field['oneOf'] === undefined && field['enum'] === undefined && field['allOf'] === undefined;
+  const isAnything =
+    field['type'] === undefined && field['oneOf'] === undefined && field['enum'] === undefined && field['allOf'] === undefined;
   return isAnything || types.includes('null') || branches.some((branch) => asObject(branch)['type'] === 'null');
 }
 

@@ -24,7 +24,10 @@ let stranger: TestTenant;
 let world: WalkWorld;
 beforeAll(async () => {
   place = await testNamespace();
-  api = await startApi({ keys: place.keys, env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: 'principal=off,workspace=off,anonymous=off,refresh=100000/60' } });
+  api = await startApi({
+    keys: place.keys,
+    env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: 'principal=off,workspace=off,anonymous=off,refresh=100000/60' },
+  });
   [tenant, stranger] = await Promise.all([makeTenant(api.db, api.keys), makeTenant(api.db, api.keys)]);
   world = await makeWorld(tenant);
 });
@@ -39,12 +42,19 @@ interface Sent {
   readonly body: { code?: string; errors?: { pointer: string | null; name: string | null }[] } | null;
 }
 
-async function send(operation: RegisteredOperation, options: { token?: string | null; url?: string; body?: unknown; method?: string; headers?: Record<string, string> } = {}): Promise<Sent> {
+async function send(
+  operation: RegisteredOperation,
+  options: { token?: string | null; url?: string; body?: unknown; method?: string; headers?: Record<string, string> } = {},
+): Promise<Sent> {
   const token = options.token === undefined ? tenant.tokens.owner : options.token;
   const reply = await api.app.inject({
     method: (options.method ?? operation.method) as 'GET',
     url: options.url ?? pathOf(operation, world),
-    headers: { ...(token === null ? {} : bearer(token)), ...(options.body === undefined ? {} : { 'content-type': 'application/json' }), ...options.headers },
+    headers: {
+      ...(token === null ? {} : bearer(token)),
+      ...(options.body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...options.headers,
+    },
     ...(options.body === undefined ? {} : { payload: JSON.stringify(options.body) }),
   });
   const isJson = String(reply.headers['content-type']).includes('json');
@@ -52,16 +62,20 @@ async function send(operation: RegisteredOperation, options: { token?: string | 
 }
 
 /** A request that fails on its shape once every check before that is passed. */
-const misshapen = (operation: RegisteredOperation, token: string | null) => send(operation, { token, url: `${pathOf(operation, world)}?no_such_parameter=1` });
+const misshapen = (operation: RegisteredOperation, token: string | null) =>
+  send(operation, { token, url: `${pathOf(operation, world)}?no_such_parameter=1` });
 
 test.each(each(guarded))('%s needs a credential', async (_id, operation) => {
   expect(await misshapen(operation, null)).toMatchObject({ status: 401, body: { code: 'unauthenticated' } });
   expect(await misshapen(operation, 'garbled')).toMatchObject({ status: 401, body: { code: 'credential_invalid' } });
 });
 
-test.each(each(live.filter((operation) => operation.access === 'none')))('%s needs none, and is not hindered by a bad one', async (_id, operation) => {
-  expect((await misshapen(operation, 'garbled')).status).toBe(422);
-});
+test.each(each(live.filter((operation) => operation.access === 'none')))(
+  '%s needs none, and is not hindered by a bad one',
+  async (_id, operation) => {
+    expect((await misshapen(operation, 'garbled')).status).toBe(422);
+  },
+);
 
 test.each(each(guarded))('%s admits the roles from its floor up, and keys where it says so', async (_id, operation) => {
   const admitted = await Promise.all(roles.map(async (role) => [role, (await misshapen(operation, tenant.tokens[role])).status]));
@@ -72,44 +86,67 @@ test.each(each(guarded))('%s admits the roles from its floor up, and keys where 
   expect(byKey.status).toBe(isSessionOnly(operation) || rankOf('admin') < floor ? 403 : 422);
 });
 
-test.each(each(guarded.filter((operation) => operation.path.includes('{') && operation.method !== 'DELETE')))('%s does not confirm another tenant’s id', async (_id, operation) => {
-  const body = operation.body ? bodyOf(operation, world) : undefined;
-  const foreign = await send(operation, { token: stranger.organizationOwner.token, body, headers: { 'if-match': '*' } });
-  const random = await send(operation, { token: stranger.organizationOwner.token, body, url: pathOf(operation, { ...world, ids: {} }), headers: { 'if-match': '*' } });
+test.each(each(guarded.filter((operation) => operation.path.includes('{') && operation.method !== 'DELETE')))(
+  '%s does not confirm another tenant’s id',
+  async (_id, operation) => {
+    const body = operation.body ? bodyOf(operation, world) : undefined;
+    const foreign = await send(operation, { token: stranger.organizationOwner.token, body, headers: { 'if-match': '*' } });
+    const random = await send(operation, {
+      token: stranger.organizationOwner.token,
+      body,
+      url: pathOf(operation, { ...world, ids: {} }),
+      headers: { 'if-match': '*' },
+    });
 
-  expect([foreign.status, random.status]).toEqual([404, 404]);
-  expect(comparable(foreign)).toEqual(comparable(random));
-});
+    expect([foreign.status, random.status]).toEqual([404, 404]);
+    expect(comparable(foreign)).toEqual(comparable(random));
+  },
+);
 
-test.each(each(live.filter((operation) => operation.path.includes('{'))))('%s refuses a path parameter that is none', async (_id, operation) => {
-  const reply = await send(operation, { token: tenant.tokens.operator, url: pathOf(operation, world, 'no-id') });
+test.each(each(live.filter((operation) => operation.path.includes('{'))))(
+  '%s refuses a path parameter that is none',
+  async (_id, operation) => {
+    const reply = await send(operation, { token: tenant.tokens.operator, url: pathOf(operation, world, 'no-id') });
 
-  expect(reply.status).toBe(422);
-});
+    expect(reply.status).toBe(422);
+  },
+);
 
-test.each(each(live.filter((operation) => queryNamesOf(operation).length > 0)))('%s refuses an empty value for each of its parameters', async (_id, operation) => {
-  for (const name of queryNamesOf(operation)) {
-    const reply = await send(operation, { url: `${pathOf(operation, world)}?${name}=` });
+test.each(each(live.filter((operation) => queryNamesOf(operation).length > 0)))(
+  '%s refuses an empty value for each of its parameters',
+  async (_id, operation) => {
+    for (const name of queryNamesOf(operation)) {
+      const reply = await send(operation, { url: `${pathOf(operation, world)}?${name}=` });
 
-    expect(reply).toMatchObject({ status: 422, body: { errors: [{ name }] } });
-  }
-});
+      expect(reply).toMatchObject({ status: 422, body: { errors: [{ name }] } });
+    }
+  },
+);
 
-test.each(each(live.filter((operation) => operation.body !== null)))('%s refuses null for each field that is not nullable, and writes nothing', async (_id, operation) => {
-  const before = await rowCount();
-  for (const { pointer, body } of nullsOf(operation.body ?? {}, bodyOf(operation, world))) {
-    const reply = await send(operation, { body });
+test.each(each(live.filter((operation) => operation.body !== null)))(
+  '%s refuses null for each field that is not nullable, and writes nothing',
+  async (_id, operation) => {
+    const before = await rowCount();
+    for (const { pointer, body } of nullsOf(operation.body ?? {}, bodyOf(operation, world))) {
+      const reply = await send(operation, { body });
 
-    expect([pointer, reply.status, reply.body?.errors?.some((error) => error.pointer === pointer)]).toEqual([pointer, 422, true]);
-  }
-  expect(await rowCount()).toEqual(before);
-});
+      expect([pointer, reply.status, reply.body?.errors?.some((error) => error.pointer === pointer)]).toEqual([pointer, 422, true]);
+    }
+    expect(await rowCount()).toEqual(before);
+  },
+);
 
-test.each(each(live.filter((operation) => ['POST', 'PUT', 'PATCH'].includes(operation.method))))('%s refuses a field that it does not know', async (_id, operation) => {
-  const body = withValue(bodyOf(operation, world) ?? {}, ['no_such_field'], 1);
+test.each(each(live.filter((operation) => ['POST', 'PUT', 'PATCH'].includes(operation.method))))(
+  '%s refuses a field that it does not know',
+  async (_id, operation) => {
+    const body = withValue(bodyOf(operation, world) ?? {}, ['no_such_field'], 1);
 
-  expect(await send(operation, { body })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/no_such_field', rule: 'unknown_field' }] } });
-});
+    expect(await send(operation, { body })).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: '/no_such_field', rule: 'unknown_field' }] },
+    });
+  },
+);
 
 test('a method that does not live on a path is 405, and Allow is true', async () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -122,35 +159,65 @@ test('a method that does not live on a path is 405, and Allow is true', async ()
       const reply = await send(operation, { method });
 
       expect([method, path, reply.status]).toEqual([method, path, 405]);
-      expect(String(reply.headers['allow']).split(', ').filter((name) => !['HEAD', 'OPTIONS'].includes(name)).toSorted()).toEqual(alive.toSorted());
+      expect(
+        String(reply.headers['allow'])
+          .split(', ')
+          .filter((name) => !['HEAD', 'OPTIONS'].includes(name))
+          .toSorted(),
+      ).toEqual(alive.toSorted());
     }
   }
 });
 
-test.each(each(live.filter((operation) => operation.body !== null)))('%s meets 25 damaged bodies without a fault of its own', async (_id, operation) => {
-  const valid = bodyOf(operation, world);
-  const places = [[], ...Object.keys(Object(valid)).map((key) => [key]), ['no_such_field'], ...Object.entries(Object(valid)).flatMap(([key, child]) => (typeof child === 'object' && child !== null ? Object.keys(child).map((inner) => [key, inner]) : []))];
+test.each(each(live.filter((operation) => operation.body !== null)))(
+  '%s meets 25 damaged bodies without a fault of its own',
+  async (_id, operation) => {
+    const valid = bodyOf(operation, world);
+    const places = [
+      [],
+      ...Object.keys(Object(valid)).map((key) => [key]),
+      ['no_such_field'],
+      ...Object.entries(Object(valid)).flatMap(([key, child]) =>
+        typeof child === 'object' && child !== null ? Object.keys(child).map((inner) => [key, inner]) : [],
+      ),
+    ];
 
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...places), fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }), async (at, value) => {
-      expect((await send(operation, { token: tenant.tokens.viewer, body: withValue(valid, at, value) })).status).toBeLessThan(500);
-      expect((await send(operation, { body: withValue(valid, at, value), headers: { 'if-match': '"0"' } })).status).toBeLessThan(500);
-    }),
-    { numRuns: 25, seed: 20_260_101 },
-  );
-});
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...places), fc.jsonValue({ maxDepth: 3, stringUnit: 'binary' }), async (at, value) => {
+        expect((await send(operation, { token: tenant.tokens.viewer, body: withValue(valid, at, value) })).status).toBeLessThan(500);
+        expect((await send(operation, { body: withValue(valid, at, value), headers: { 'if-match': '"0"' } })).status).toBeLessThan(500);
+      }),
+      { numRuns: 25, seed: 20_260_101 },
+    );
+  },
+);
 
 test.each(each(live))('%s takes a valid request', async (_id, operation) => {
   const tokens = { operator: tenant.tokens.operator, none: null } as Record<string, string | null>;
   // A logout ends the session that it is sent with.
-  const token = operation.operationId === 'logout' ? tenant.organizationAdmin.token : operation.access in tokens ? tokens[operation.access] : tenant.tokens.owner;
-  const reply = await send(operation, { token, body: bodyOf(operation, await freshWorld(operation)), url: pathOf(operation, await freshWorld(operation)), headers: { 'if-match': '*' } });
+  const token =
+    operation.operationId === 'logout'
+      ? tenant.organizationAdmin.token
+      : operation.access in tokens
+        ? tokens[operation.access]
+        : tenant.tokens.owner;
+  const reply = await send(operation, {
+    token,
+    body: bodyOf(operation, await freshWorld(operation)),
+    url: pathOf(operation, await freshWorld(operation)),
+    headers: { 'if-match': '*' },
+  });
 
   expect(operation.success ?? [successOf(operation)]).toContain(reply.status);
 });
 
 test('what was created can be read, what was deleted is gone', async () => {
-  const made = await api.app.inject({ method: 'POST', url: '/service-keys', headers: bearer(tenant.tokens.admin), payload: { name: 'short-lived' } });
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/service-keys',
+    headers: bearer(tenant.tokens.admin),
+    payload: { name: 'short-lived' },
+  });
   const path = String(made.headers['location']);
 
   expect((await api.app.inject({ url: path, headers: bearer(tenant.tokens.admin) })).statusCode).toBe(200);
@@ -160,20 +227,45 @@ test('what was created can be read, what was deleted is gone', async () => {
 
 /** Rows that every operation can be tried on. */
 async function makeWorld({ tokens, organizationId, workspaceId, users, serviceKey }: TestTenant): Promise<WalkWorld> {
-  const create = async (url: string, payload: object) => (await api.app.inject({ method: 'POST', url, headers: bearer(tokens.owner), payload })).json();
-  const tool = await create('/tools', { slug: `t${Date.now()}`, kind: 'builtin', description: 'Tells the time.', config: { name: 'current_time' } });
-  const agent = await create('/agents', { slug: `a-${crypto.randomUUID()}`, name: 'Agent', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true });
+  const create = async (url: string, payload: object) =>
+    (await api.app.inject({ method: 'POST', url, headers: bearer(tokens.owner), payload })).json();
+  const tool = await create('/tools', {
+    slug: `t${Date.now()}`,
+    kind: 'builtin',
+    description: 'Tells the time.',
+    config: { name: 'current_time' },
+  });
+  const agent = await create('/agents', {
+    slug: `a-${crypto.randomUUID()}`,
+    name: 'Agent',
+    revision: { model: 'builtin/extractive', instructions: 'Answer.' },
+    activate: true,
+  });
   const run = await create('/runs', { agent_id: agent.id, input: { text: 'Hello' } });
   await create(`/runs/${run.id}/cancel`, {});
   const document = { model: 'builtin/extractive', instructions: 'Answer.' };
 
   return {
-    ids: { Organization: organizationId, Workspace: workspaceId, User: users.owner.id, Agent: agent.id, AgentRevision: agent.active_revision_id, Tool: tool.id, Run: run.id, ServiceKey: serviceKey.id },
+    ids: {
+      Organization: organizationId,
+      Workspace: workspaceId,
+      User: users.owner.id,
+      Agent: agent.id,
+      AgentRevision: agent.active_revision_id,
+      Tool: tool.id,
+      Run: run.id,
+      ServiceKey: serviceKey.id,
+    },
     bodies: {
       createRun: () => ({ agent_id: agent.id, input: { text: 'Hello' } }),
       createAgent: () => ({ slug: `a-${crypto.randomUUID()}`, name: 'Agent', revision: document }),
       createAgentRevision: () => ({ document, note: 'again' }),
-      createTool: () => ({ slug: `t${Math.random().toString(36).slice(2)}`, kind: 'builtin', description: 'Tells the time.', config: { name: 'current_time' } }),
+      createTool: () => ({
+        slug: `t${Math.random().toString(36).slice(2)}`,
+        kind: 'builtin',
+        description: 'Tells the time.',
+        config: { name: 'current_time' },
+      }),
       updateAgent: () => ({ name: 'Renamed' }),
       createServiceKey: () => ({ name: 'another' }),
       login: () => ({ email: users.member.email, password: testPassword }),
@@ -184,11 +276,21 @@ async function makeWorld({ tokens, organizationId, workspaceId, users, serviceKe
 /** Operations that use up what they work on get rows of their own. */
 async function freshWorld(operation: RegisteredOperation): Promise<WalkWorld> {
   if (operation.operationId === 'revokeServiceKey' || operation.operationId === 'rotateServiceKey') {
-    const made = await api.app.inject({ method: 'POST', url: '/service-keys', headers: bearer(tenant.tokens.owner), payload: { name: 'spent' } });
+    const made = await api.app.inject({
+      method: 'POST',
+      url: '/service-keys',
+      headers: bearer(tenant.tokens.owner),
+      payload: { name: 'spent' },
+    });
     return { ...world, ids: { ...world.ids, ServiceKey: made.json().id } };
   }
   if (operation.operationId === 'cancelRun') {
-    const made = await api.app.inject({ method: 'POST', url: '/runs', headers: bearer(tenant.tokens.owner), payload: { agent_id: world.ids['Agent'], input: { text: 'Hello' } } });
+    const made = await api.app.inject({
+      method: 'POST',
+      url: '/runs',
+      headers: bearer(tenant.tokens.owner),
+      payload: { agent_id: world.ids['Agent'], input: { text: 'Hello' } },
+    });
     return { ...world, ids: { ...world.ids, Run: made.json().id } };
   }
   if (operation.operationId === 'refreshTokens') {
@@ -202,8 +304,12 @@ async function freshWorld(operation: RegisteredOperation): Promise<WalkWorld> {
 /** Rows of everything that a tenant may make. */
 async function rowCount(): Promise<unknown> {
   return sweep(api.db, (em) =>
-    row(em, `select (select count(*) from agents) as agents, (select count(*) from agent_revisions) as revisions, (select count(*) from tools) as tools, (select count(*) from runs) as runs,
-      (select count(*) from service_keys) as keys, (select count(*) from audit_entries) as audits, (select count(*) from outbox) as outbox`));
+    row(
+      em,
+      `select (select count(*) from agents) as agents, (select count(*) from agent_revisions) as revisions, (select count(*) from tools) as tools, (select count(*) from runs) as runs,
+      (select count(*) from service_keys) as keys, (select count(*) from audit_entries) as audits, (select count(*) from outbox) as outbox`,
+    ),
+  );
 }
 
 function comparable({ status, body }: Sent): unknown {

@@ -12,7 +12,16 @@ import { frameTypes } from '../../../workflows/contracts/frames.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 
 const operatorArea = area('Operator', {
-  getOperatorThing: get('/operator-things', { access: 'operator', summary: 'Read a thing', description: 'For operators, and so in no public reference.', view: closed({ n: integer() }, { $id: 'ThingView' }) }, async () => ({ n: 1 })),
+  getOperatorThing: get(
+    '/operator-things',
+    {
+      access: 'operator',
+      summary: 'Read a thing',
+      description: 'For operators, and so in no public reference.',
+      view: closed({ n: integer() }, { $id: 'ThingView' }),
+    },
+    async () => ({ n: 1 }),
+  ),
 });
 
 let api: TestApi;
@@ -23,7 +32,9 @@ afterAll(() => api.close());
 
 test('/openapi.json holds what is mounted, operator operations included', async () => {
   const reply = await api.app.inject('/openapi.json');
-  const ids = Object.values(reply.json().paths as Record<string, Record<string, { operationId: string }>>).flatMap((item) => Object.values(item)).map((operation) => operation.operationId);
+  const ids = Object.values(reply.json().paths as Record<string, Record<string, { operationId: string }>>)
+    .flatMap((item) => Object.values(item))
+    .map((operation) => operation.operationId);
 
   expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   expect(ids.toSorted()).toEqual([...liveOperations(areas).map((operation) => operation.operationId), 'getOperatorThing'].toSorted());
@@ -36,24 +47,33 @@ test('every route that is mounted is in the list of operations, and back', async
   for (const { path, method } of liveOperations(areas)) {
     expect([path, api.app.hasRoute({ method, url: path.replaceAll(/\{(\w+)\}/g, ':$1') })]).toEqual([path, true]);
   }
-  const mounted = [...routes.matchAll(/\(([A-Z, ]+)\)/g)].flatMap(([, methods = '']) => methods.split(', ')).filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
+  const mounted = [...routes.matchAll(/\(([A-Z, ]+)\)/g)]
+    .flatMap(([, methods = '']) => methods.split(', '))
+    .filter((method) => method !== 'HEAD' && method !== 'OPTIONS');
   // Beside the operations there is the socket.
   expect(mounted).toHaveLength(liveOperations(areas).length + 2);
 });
 
-test.each(['/openapi.json', '/redoc', '/llms.txt'])('%s may be kept for five minutes, has an ETag of each encoding and is 304 to who holds it', async (url) => {
-  const plain = await api.app.inject(url);
-  const zipped = await api.app.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.8' } });
-  const unwanted = await api.app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0' } });
-  const again = await api.app.inject({ url, headers: { 'if-none-match': String(plain.headers['etag']) } });
+test.each(['/openapi.json', '/redoc', '/llms.txt'])(
+  '%s may be kept for five minutes, has an ETag of each encoding and is 304 to who holds it',
+  async (url) => {
+    const plain = await api.app.inject(url);
+    const zipped = await api.app.inject({ url, headers: { 'accept-encoding': 'br, gzip;q=0.8' } });
+    const unwanted = await api.app.inject({ url, headers: { 'accept-encoding': 'gzip;q=0' } });
+    const again = await api.app.inject({ url, headers: { 'if-none-match': String(plain.headers['etag']) } });
 
-  expect(plain.headers).toMatchObject({ 'cache-control': 'public, max-age=300', 'vary': 'Accept-Encoding', 'access-control-allow-origin': '*' });
-  expect(zipped.headers['content-encoding']).toBe('gzip');
-  expect(gunzipSync(zipped.rawPayload).toString()).toBe(plain.body);
-  expect(zipped.headers['etag']).not.toBe(plain.headers['etag']);
-  expect(unwanted.headers['content-encoding']).toBeUndefined();
-  expect([again.statusCode, again.body]).toEqual([304, '']);
-});
+    expect(plain.headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      'vary': 'Accept-Encoding',
+      'access-control-allow-origin': '*',
+    });
+    expect(zipped.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(zipped.rawPayload).toString()).toBe(plain.body);
+    expect(zipped.headers['etag']).not.toBe(plain.headers['etag']);
+    expect(unwanted.headers['content-encoding']).toBeUndefined();
+    expect([again.statusCode, again.body]).toEqual([304, '']);
+  },
+);
 
 test('/redoc carries all it needs: every script is named by hash, nothing is loaded from elsewhere', async () => {
   const { body, headers } = await api.app.inject('/redoc');
@@ -74,7 +94,11 @@ test('the document that /redoc carries renders without network', async () => {
   const { body } = await api.app.inject('/redoc');
   const [, json = ''] = /Redoc\.init\((.*), \{ hideDownloadButton/.exec(body) ?? [];
 
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'render-redoc.mjs')], { input: json, encoding: 'utf8', maxBuffer: 50_000_000 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(import.meta.dirname, 'render-redoc.mjs')], {
+    input: json,
+    encoding: 'utf8',
+    maxBuffer: 50_000_000,
+  });
 
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toContain('Tell that the process lives');

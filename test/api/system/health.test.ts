@@ -13,11 +13,21 @@ let ways: Record<'postgres' | 'redis' | 'temporal', TcpProxy>;
 beforeAll(async () => {
   database = await testDatabase();
   const services = testServices();
-  const [postgres, redis, temporal] = await Promise.all([proxyTo(database.appUrl), proxyTo(services.redisUrl), proxyTo(`tcp://${services.temporalAddress}`)]);
+  const [postgres, redis, temporal] = await Promise.all([
+    proxyTo(database.appUrl),
+    proxyTo(services.redisUrl),
+    proxyTo(`tcp://${services.temporalAddress}`),
+  ]);
   ways = { postgres, redis, temporal };
   api = await startApi({
-    database, hasOwnPools: true,
-    env: { DATABASE_APP_URL: through(postgres, database.appUrl), DATABASE_SWEEPER_URL: through(postgres, database.sweeperUrl), REDIS_URL: through(redis, services.redisUrl), TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}` },
+    database,
+    hasOwnPools: true,
+    env: {
+      DATABASE_APP_URL: through(postgres, database.appUrl),
+      DATABASE_SWEEPER_URL: through(postgres, database.sweeperUrl),
+      REDIS_URL: through(redis, services.redisUrl),
+      TEMPORAL_ADDRESS: `127.0.0.1:${temporal.port}`,
+    },
   });
 });
 afterAll(async () => {
@@ -42,7 +52,11 @@ async function ready(): Promise<Ready> {
 test('a process that can serve says so part by part', async () => {
   await until(async () => (await ready()).body.status === 'ok');
 
-  expect(await ready()).toMatchObject({ status: 200, body: { draining: false }, checks: { postgres: 'ok', redis: 'ok', temporal: 'ok', migrations: 'ok' } });
+  expect(await ready()).toMatchObject({
+    status: 200,
+    body: { draining: false },
+    checks: { postgres: 'ok', redis: 'ok', temporal: 'ok', migrations: 'ok' },
+  });
   expect((await api.app.inject('/health/startup')).statusCode).toBe(200);
 });
 
@@ -63,8 +77,13 @@ test('without PostgreSQL it is unavailable, but lives, and its documents are sti
   ways.postgres.cut();
   await until(async () => (await ready()).status === 503);
 
-  expect(await ready()).toMatchObject({ status: 503, body: { code: 'service_unavailable' }, checks: { postgres: 'failed', migrations: 'skipped' } });
-  for (const url of ['/health/live', '/health/startup', '/error-codes', '/stream-protocol', '/deprecations', '/openapi.json', '/llms.txt']) expect([url, (await api.app.inject(url)).statusCode]).toEqual([url, 200]);
+  expect(await ready()).toMatchObject({
+    status: 503,
+    body: { code: 'service_unavailable' },
+    checks: { postgres: 'failed', migrations: 'skipped' },
+  });
+  for (const url of ['/health/live', '/health/startup', '/error-codes', '/stream-protocol', '/deprecations', '/openapi.json', '/llms.txt'])
+    expect([url, (await api.app.inject(url)).statusCode]).toEqual([url, 200]);
   const refused = await api.app.inject({ url: '/agents', headers: bearer(tokens.viewer) });
   expect([refused.statusCode, refused.json().code, refused.json().retryable]).toEqual([503, 'service_unavailable', true]);
   expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
@@ -78,7 +97,11 @@ test('while draining readiness is refused, life is not, and connections are not 
   const live = await fetch(`${api.url}/health/live`);
 
   expect(await ready()).toMatchObject({ status: 503, body: { context: { draining: true } } });
-  expect([live.status, live.headers.get('connection'), (await live.json()) as unknown]).toEqual([200, 'close', { status: 'ok', draining: true, checks: [] }]);
+  expect([live.status, live.headers.get('connection'), (await live.json()) as unknown]).toEqual([
+    200,
+    'close',
+    { status: 'ok', draining: true, checks: [] },
+  ]);
   expect((await api.app.inject('/health/startup')).statusCode).toBe(200);
 });
 
@@ -89,7 +112,9 @@ test('a process that is ahead of its database has not started', async () => {
   await admin.query('delete from schema_migrations');
   await admin.end();
 
-  const [startup, readiness, live] = await Promise.all(['/health/startup', '/health/ready', '/health/live'].map((url) => behind.app.inject(url)));
+  const [startup, readiness, live] = await Promise.all(
+    ['/health/startup', '/health/ready', '/health/live'].map((url) => behind.app.inject(url)),
+  );
 
   expect([startup?.statusCode, readiness?.statusCode, live?.statusCode]).toEqual([503, 503, 200]);
   expect(readiness?.json().context.checks).toContainEqual({ name: 'migrations', status: 'failed', latency_ms: null });

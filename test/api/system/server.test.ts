@@ -12,13 +12,19 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-const status = (path: string) => fetch(stack.url() + path, { signal: AbortSignal.timeout(2_000) }).then((reply) => reply.status, () => null);
+const status = (path: string) =>
+  fetch(stack.url() + path, { signal: AbortSignal.timeout(2_000) }).then(
+    (reply) => reply.status,
+    () => null,
+  );
 
 test('SIGTERM: readiness goes before the listener, open requests end, the process leaves within ten seconds', async () => {
   const { hostname, port } = new URL(stack.url());
   const open = connect(Number(port), hostname);
   const body = JSON.stringify({ slug: 'last', name: 'Last' });
-  open.write(`POST /agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stack.tenant.serviceKey.plaintext}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`);
+  open.write(
+    `POST /agents HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${stack.tenant.serviceKey.plaintext}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 10)}`,
+  );
   await until(async () => (await status('/health/ready')) === 200);
 
   const startedAt = Date.now();
@@ -42,12 +48,17 @@ test('a bad environment ends the start and names every bad variable, no value', 
   });
 
   expect(code).not.toBe(0);
-  for (const name of ['PORT', 'DATABASE_APP_URL', 'DATABASE_SWEEPER_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS', 'PUBLIC_URL', 'LOG_LEVEL']) expect(stderr).toContain(name);
+  for (const name of ['PORT', 'DATABASE_APP_URL', 'DATABASE_SWEEPER_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS', 'PUBLIC_URL', 'LOG_LEVEL'])
+    expect(stderr).toContain(name);
   expect(stderr).not.toContain('mysql://canary');
 });
 
 test('the document is printed without any service', () => {
-  const { status: code, stdout } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'api/print-openapi.ts')], { env: { PATH: process.env['PATH'] }, encoding: 'utf8', maxBuffer: 50_000_000 });
+  const { status: code, stdout } = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', join(root, 'api/print-openapi.ts')],
+    { env: { PATH: process.env['PATH'] }, encoding: 'utf8', maxBuffer: 50_000_000 },
+  );
 
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ openapi: '3.1.0' });

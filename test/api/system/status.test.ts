@@ -15,7 +15,11 @@ const ask = (url: string, token: string) => api.app.inject({ url, headers: beare
 
 test('the version names contract, protocol and build', async () => {
   expect((await ask('/version', tenant.tokens.viewer)).json()).toEqual({
-    product: 'longhaul', contract_version: '0.1.0', stream_protocol: 2, agent_import_schema_version: 1, build: { version: '0.1.0', commit: null, built_at: null },
+    product: 'longhaul',
+    contract_version: '0.1.0',
+    stream_protocol: 2,
+    agent_import_schema_version: 1,
+    build: { version: '0.1.0', commit: null, built_at: null },
   });
 });
 
@@ -23,14 +27,23 @@ test('the capabilities tell limits and quotas and cost one query beyond authenti
   statements.length = 0;
   const { body } = await ask('/capabilities', tenant.tokens.viewer);
 
-  expect(JSON.parse(body)).toMatchObject({ limits: { page_max: 200, body_bytes: 1_048_576 }, mfa: { required: false }, embeddings: { default_model: 'none', models: [] }, websocket_path: '/ws/runs/{run_id}' });
+  expect(JSON.parse(body)).toMatchObject({
+    limits: { page_max: 200, body_bytes: 1_048_576 },
+    mfa: { required: false },
+    embeddings: { default_model: 'none', models: [] },
+    websocket_path: '/ws/runs/{run_id}',
+  });
   expect(JSON.parse(body).rate_limits).toContainEqual({ policy: 'principal', quota: 1_200, window_s: 60 });
   expect(statements.filter((sql) => /^\s*(?:select|with|update|insert)/i.test(sql) && !sql.includes('set_config'))).toHaveLength(2);
 });
 
 test('metrics are for operators and for the scrape token, which opens nothing else', async () => {
   const token = 'metrics-token-of-the-tests';
-  const [scraped, operator, owner] = [await ask('/metrics', token), await ask('/metrics', tenant.tokens.operator), await ask('/metrics', tenant.tokens.owner)];
+  const [scraped, operator, owner] = [
+    await ask('/metrics', token),
+    await ask('/metrics', tenant.tokens.operator),
+    await ask('/metrics', tenant.tokens.owner),
+  ];
 
   expect([scraped.statusCode, operator.statusCode, owner.statusCode]).toEqual([200, 200, 403]);
   expect(scraped.headers['content-type']).toBe('text/plain; version=0.0.4; charset=utf-8');
@@ -53,8 +66,13 @@ test('the state of the deployment is for operators, part by part', async () => {
 
   expect(statusCode).toBe(200);
   expect(view).toMatchObject({
-    draining: false, postgres: { version: expect.stringMatching(/^\d/), connections: expect.any(Number) }, redis: { version: expect.stringMatching(/^\d/) },
-    temporal: { latency_ms: expect.any(Number) }, outbox: { due: 0, failing: 0 }, runs: { queued: 0, running: 0 }, last_backup: null,
+    draining: false,
+    postgres: { version: expect.stringMatching(/^\d/), connections: expect.any(Number) },
+    redis: { version: expect.stringMatching(/^\d/) },
+    temporal: { latency_ms: expect.any(Number) },
+    outbox: { due: 0, failing: 0 },
+    runs: { queued: 0, running: 0 },
+    last_backup: null,
   });
   expect((await ask('/system/status', tenant.tokens.owner)).statusCode).toBe(403);
   expect((await ask('/system/status', tenant.serviceKey.plaintext)).json().code).toBe('role_insufficient');
@@ -62,20 +80,31 @@ test('the state of the deployment is for operators, part by part', async () => {
 
 test('a request that is refused before its handler opens no transaction', async () => {
   statements.length = 0;
-  await api.app.inject({ method: 'POST', url: '/agents', headers: { ...bearer(tenant.tokens.member), 'content-type': 'application/json' }, payload: '{"nonsense":true}' });
+  await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: { ...bearer(tenant.tokens.member), 'content-type': 'application/json' },
+    payload: '{"nonsense":true}',
+  });
 
   expect(statements.filter((sql) => /^begin/i.test(sql))).toEqual([]);
 });
 
 test('documents and catalogues cost no query', async () => {
   statements.length = 0;
-  for (const url of ['/openapi.json', '/redoc', '/llms.txt', '/error-codes', '/stream-protocol', '/deprecations', '/health/live']) await api.app.inject(url);
+  for (const url of ['/openapi.json', '/redoc', '/llms.txt', '/error-codes', '/stream-protocol', '/deprecations', '/health/live'])
+    await api.app.inject(url);
 
   expect(statements).toEqual([]);
 });
 
 test('an authenticated read costs at most three queries beyond its settings', async () => {
-  const made = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tenant.tokens.member), payload: { slug: 'read', name: 'Read' } });
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: bearer(tenant.tokens.member),
+    payload: { slug: 'read', name: 'Read' },
+  });
   for (const url of [made.headers['location'], '/agents', '/agents?offset=0', '/runs', '/tools', '/auth/me']) {
     statements.length = 0;
     await ask(String(url), tenant.tokens.viewer);

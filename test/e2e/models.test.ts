@@ -1,0 +1,157 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startModelServer, type Fault, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
+import { checkRun, endOf, watchRun, type Checked } from '../support/run-checks.ts';
+import { makeAgent, startRun } from '../support/scenario.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+
+const status = (code: number, headers: Record<string, string> = {}): Fault => ({ kind: 'status', status: code, headers });
+const atOnce = { 'retry-after': '0' };
+const answer = { tokens: 12, delay_ms: 5 };
+
+/** What each model of the test's registry does; its name is its script's. */
+const behaviours = {
+  good: { ...answer },
+  limited: { ...answer, faults: [status(429, { 'retry-after': '2' })] },
+  flaky: { ...answer, faults: [status(500), status(529, { 'retry-after-ms': '50' })] },
+  cut: { ...answer, faults: [{ kind: 'reset', after: 5 }] },
+  garbled: { ...answer, faults: [{ kind: 'garbage', after: 4 }] },
+  unfinished: { ...answer, faults: [{ kind: 'no_finish', after: 12 }] },
+  broken_off: { ...answer, faults: [{ kind: 'error_frame', after: 4 }] },
+  silent: { ...answer, faults: [{ kind: 'hang', after: 3 }] },
+  dripping: { ...answer, faults: [{ kind: 'drip' }] },
+  proxied: { ...answer, faults: [{ kind: 'html' }] },
+  unreachable: { ...answer, faults: [{ kind: 'refuse' }] },
+  down: { fault: status(503, atOnce) },
+  down_too: { fault: status(503, atOnce) },
+  denied: { fault: status(401) },
+  refusing: { refusal: 'I will not do that.' },
+  endless: { ...answer, finish_reason: 'length' },
+} satisfies Record<string, ScriptStep>;
+type Model = keyof typeof behaviours;
+
+let models: ModelServer;
+let stack: Stack;
+let folder: string;
+const ended = new Map<Model, Promise<Checked>>();
+
+beforeAll(async () => {
+  models = await startModelServer();
+  for (const [name, step] of Object.entries(behaviours)) models.script(name, { steps: [step] });
+  folder = mkdtempSync(join(tmpdir(), 'longhaul-models-'));
+  writeFileSync(join(folder, 'registry.json'), JSON.stringify(registryOf(models.baseUrl)));
+  stack = await startStack({ processes: ['api', 'worker-runs'], env: { LONGHAUL_MODEL_REGISTRY: join(folder, 'registry.json') } });
+  // All at once: most of their time is waiting.
+  for (const name of Object.keys(behaviours) as Model[]) ended.set(name, play(name));
+  await Promise.allSettled(ended.values());
+}, 180_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  await models?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function registryOf(baseUrl: string): object {
+  const capabilities = { tools: true, parallel_tools: true, json: 'tool', reasoning: true, image: false, pdf: false, audio: false };
+  const defaults = { context_window: 100_000, capabilities, first_token_s: 2, idle_s: 1 };
+  return {
+    providers: [{ id: 'fake', adapter: 'openai_compatible', base_url: baseUrl, default_model: 'good', model_defaults: defaults }],
+    models: Object.keys(behaviours).map((name) => ({ provider: 'fake', name })),
+  };
+}
+
+/** One run of an agent on that model; `down` alone has a fallback that works. */
+async function play(model: Model): Promise<Checked> {
+  const fallbacks: Partial<Record<Model, string[]>> = { down: ['fake/good'], down_too: ['fake/down'], denied: ['fake/good'] };
+  const agent = await makeAgent(stack, [], { model: `fake/${model}`, fallback_models: fallbacks[model] ?? [] });
+  const run = await startRun(stack, agent.id, `Say something, ${model}.`);
+  const frames = await endOf(watchRun(stack, run.id), 60_000);
+  return checkRun(stack, run.id, { seen: [frames] });
+}
+
+async function resultOf(model: Model) {
+  const checked = await ended.get(model);
+  if (!checked) throw new Error('it was never started');
+  const dataOf = (type: string) => checked.frames.filter((frame) => frame.type === type).map((frame) => frame.data);
+  const retries = dataOf('run.status').flatMap((data) => (data['retry'] ? [{ ...(data['retry'] as { cause: string; delay_ms: number }), discarded: (data['discarded_message_ids'] as string[]).length }] : []));
+  const said = dataOf('message.completed').filter((data) => data['role'] === 'assistant');
+  const calls = models.calls().filter((call) => JSON.stringify(call.body).includes(`Say something, ${model}.`));
+  return { ...checked, retries, said, calls, text: checked.run.output?.text?.trim() };
+}
+
+const whole = Array.from({ length: 12 }, (_, n) => `t${n}`).join(' ');
+
+test.each([
+  ['limited', 'rate_limited', 0],
+  ['cut', 'upstream_error', 1],
+  ['garbled', 'upstream_error', 1],
+  ['unfinished', 'upstream_error', 1],
+  ['broken_off', 'upstream_error', 1],
+  ['silent', 'timeout', 1],
+  ['dripping', 'timeout', 0],
+  ['proxied', 'upstream_error', 0],
+  ['unreachable', 'upstream_error', 0],
+] as const)('a model that fails once (%s) is asked again, and only the whole answer counts', async (model, cause, discarded) => {
+  const { faults, run, retries, said, calls, text } = await resultOf(model);
+
+  expect(faults).toEqual([]);
+  expect(run).toMatchObject({ status: 'succeeded', finish_reason: 'stop', steps: 1 });
+  expect(text).toBe(whole);
+  expect(said).toHaveLength(1);
+  expect(retries).toMatchObject([{ cause, discarded }]);
+  expect(calls).toHaveLength(2);
+});
+
+test('Retry-After is waited for; without it the pause doubles', async () => {
+  const [limited, flaky] = await Promise.all([resultOf('limited'), resultOf('flaky')]);
+
+  expect(limited.retries).toMatchObject([{ delay_ms: 2_000 }]);
+  expect(flaky.faults).toEqual([]);
+  expect(flaky.run.status).toBe('succeeded');
+  expect(flaky.calls).toHaveLength(3);
+  expect(flaky.retries).toMatchObject([{ cause: 'upstream_error', delay_ms: 50 }]);
+});
+
+test('what a cut answer had produced is in the ledger, estimated, beside the whole one', async () => {
+  const { run } = await resultOf('cut');
+
+  expect(run.usage.own).toMatchObject({ model_calls: 2, estimated: true });
+});
+
+test('a model that stays unavailable is given up after four tries, for the fallback', async () => {
+  const { faults, run, said, calls } = await resultOf('down');
+
+  expect(faults).toEqual([]);
+  expect(run).toMatchObject({ status: 'succeeded', finish_reason: 'stop' });
+  expect(calls.map((call) => call.model)).toEqual(['down', 'down', 'down', 'down', 'good']);
+  expect(said).toMatchObject([{ model: 'fake/good' }]);
+});
+
+test('when the last fallback is used up too, the run fails and says why', async () => {
+  const { faults, run, calls } = await resultOf('down_too');
+
+  expect(faults).toEqual([]);
+  expect(calls.map((call) => call.model)).toEqual([...Array.from({ length: 4 }, () => 'down_too'), ...Array.from({ length: 4 }, () => 'down')]);
+  expect(run).toMatchObject({ status: 'failed', finish_reason: 'error', output: null, error: { code: 'upstream_failed', reason: 'unavailable', retryable: true } });
+});
+
+test('a refused key is not tried again, nor is the fallback', async () => {
+  const { faults, run, calls } = await resultOf('denied');
+
+  expect(faults).toEqual([]);
+  expect(calls).toHaveLength(1);
+  expect(run).toMatchObject({ status: 'failed', error: { code: 'upstream_failed', reason: 'auth_refused' } });
+});
+
+test('a refusal and a cut-off answer end the run as what they are, with what was said', async () => {
+  const [refusing, endless] = await Promise.all([resultOf('refusing'), resultOf('endless')]);
+
+  expect([...refusing.faults, ...endless.faults]).toEqual([]);
+  expect(refusing.run).toMatchObject({ status: 'failed', finish_reason: 'refused', error: null });
+  expect(refusing.said).toMatchObject([{ stop_reason: 'refused', content: [{ type: 'refusal', text: 'I will not do that.' }] }]);
+  expect(endless.run).toMatchObject({ status: 'failed', finish_reason: 'max_output', error: null });
+  expect(endless.text).toBe(whole);
+});
