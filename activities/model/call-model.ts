@@ -13,6 +13,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { openAbort } from '../support/abort.ts';
 import { giveUp, runCancelled, workerLost } from '../support/failures.ts';
+import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry } from './failed-try.ts';
@@ -52,9 +53,11 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
   try {
     const request = await buildRequest(deps.templates, opened, modelTry.model, abort.signal);
     const collected = await collectStep(streamModelStep(deps, request), { writer, messageId, step, tools: opened.tools });
-    await writer.flush();
     const result = toStepResult(deps, modelTry, messageId, collected);
-    await store(deps, result, (unit, frames) => writer.appendInside(unit, frames));
+    await whileAway(async () => {
+      await writer.flush();
+      await store(deps, result, (unit, frames) => writer.appendInside(unit, frames));
+    });
     return planOf(result.stopReason, result.calls.map(toPlanned));
   } catch (error) {
     throw await onFailedTry(deps, { modelTry, abort, error });

@@ -10,6 +10,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
+import { whileAway } from '../support/while-away.ts';
 import { usageOf, type ModelTry } from './call-model.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { pauseMs, triesPerModel, triesWithError } from './tries.ts';
@@ -73,15 +74,17 @@ interface Recorded {
   readonly delayMs: number;
 }
 
-/** One transaction: why the try failed, and what it cost. */
+/** One transaction: why the try failed, and what it cost. Unrecorded it would count as a lost worker. */
 function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: TokenUsage | null): Promise<void> {
   const { opened, step } = modelTry;
-  return inTenant(deps, opened.run.id, async (unit) => {
-    const run = await lockRun(unit, opened.run.id);
-    if (!run) return;
-    await recordFailedTry(unit, { runId: run.id, step, attempt: opened.attempt, ...recorded });
-    if (spent !== null) await settleStepUsage(unit, run, step, opened.attempt, usageOf(deps, modelTry, spent, null));
-  });
+  return whileAway(() =>
+    inTenant(deps, opened.run.id, async (unit) => {
+      const run = await lockRun(unit, opened.run.id);
+      if (!run) return;
+      await recordFailedTry(unit, { runId: run.id, step, attempt: opened.attempt, ...recorded });
+      if (spent !== null) await settleStepUsage(unit, run, step, opened.attempt, usageOf(deps, modelTry, spent, null));
+    }),
+  );
 }
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {

@@ -37,6 +37,8 @@ export function workerShutdown(): ApplicationFailure {
 
 function translate(failure: Failure, nonRetryable: boolean, finishReason?: FinishReason): ApplicationFailure {
   const { reason } = failure.context;
+  // A client's pause of a second is not ours: with the database away for a minute all tries would be gone. The activity's own backoff grows.
+  const pauseS = failure.code === 'service_unavailable' ? null : failure.retryAfterS;
   const details: ActivityFailureDetails = {
     ...(typeof reason === 'string' ? { reason } : {}),
     ...(finishReason ? { finishReason } : failure.code === 'budget_exceeded' ? { finishReason: 'budget_exceeded' } : {}),
@@ -47,6 +49,6 @@ function translate(failure: Failure, nonRetryable: boolean, finishReason?: Finis
     type: failure.code,
     nonRetryable,
     details: [details],
-    ...(failure.retryAfterS === null ? {} : { nextRetryDelay: failure.retryAfterS * 1000 }),
+    ...(pauseS === null ? {} : { nextRetryDelay: pauseS * 1000 }),
   });
 }

@@ -9,6 +9,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { openAbort } from '../support/abort.ts';
 import { runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
+import { whileAway } from '../support/while-away.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
 import { capOutput, cleanText } from './output.ts';
@@ -42,7 +43,8 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
       throw error;
     })
     .finally(() => abort.close());
-  await record(deps, claimed, endOf(claimed.call, outcome));
+  const end = endOf(claimed.call, outcome);
+  await whileAway(() => record(deps, claimed, end));
 }
 
 /** Null when there is nothing to execute: the call has ended, or its run has. Throws when it must not be executed again. */

@@ -39,12 +39,12 @@ export interface ModelStepResult {
 
 /**
  * Stores a whole model step: message, calls, usage, step row; `append` writes its frames in the same transaction. `fenced` when a later
- * try has taken the step, `ended` when the run is cancelling or over: nothing is stored then.
+ * try has taken the step, `ended` when the run is cancelling or over: nothing is stored then. May be repeated: what is stored stays.
  */
 export async function storeModelStep(unit: Unit, result: ModelStepResult, append: (frames: FrameDraft[]) => Promise<unknown>): Promise<'stored' | 'fenced' | 'ended'> {
   const run = await lockRun(unit, result.runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling') return 'ended';
-  if (!(await closeStep(unit, result))) return 'fenced';
+  if (!(await closeStep(unit, result))) return (await isStored(unit, result)) ? 'stored' : 'fenced';
 
   const pos = await nextPosition(unit, run.id);
   await insertAssistantMessage(unit, run, result, pos);
@@ -87,6 +87,11 @@ async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> 
   if (closed.length === 0) return false;
   await rows(unit.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [result.step, result.runId]);
   return true;
+}
+
+/** A commit whose answer was lost had done it all. */
+async function isStored(unit: Unit, result: ModelStepResult): Promise<boolean> {
+  return (await row(unit.em, `select 1 as stored from messages where id = ? and run_id = ? and stop_reason is not null`, [result.messageId, result.runId])) !== null;
 }
 
 async function nextPosition(unit: Unit, runId: string): Promise<number> {

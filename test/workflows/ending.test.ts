@@ -20,6 +20,10 @@ test('Retry-After decides when the next try comes', () => {
   expect(toApplicationFailure(fail('rate_limited', { retryAfterS: 7 })).nextRetryDelay).toBe(7000);
 });
 
+test('while the database is away the growing pause of the activity counts, so that a minute does not use up its tries', () => {
+  expect(toApplicationFailure(fail('service_unavailable', { retryAfterS: 1 })).nextRetryDelay).toBeUndefined();
+});
+
 test('an unknown error says nothing of itself and may be tried again', () => {
   const failure = toApplicationFailure(new Error('password=secret'));
 

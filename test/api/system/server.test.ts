@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../../..');
 let stack: Stack;
 beforeAll(async () => {
   stack = await startStack({ processes: ['api'], env: { DRAIN_SECONDS: '2' } });
-});
+}, 90_000);
 afterAll(() => stack.stop());
 
 const status = (path: string) =>
