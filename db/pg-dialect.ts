@@ -1,14 +1,7 @@
-import {
-  CompiledQuery,
-  type DatabaseConnection,
-  type Driver,
-  PostgresDialect,
-  PostgresDriver,
-  type QueryResult,
-  type TransactionSettings,
-} from 'kysely';
+import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely';
 import pg from 'pg';
 import { parse as parseArray } from 'postgres-array';
+import { PooledConnection } from './pg-connection.ts';
 
 export interface PoolSettings {
   readonly url: string;
@@ -43,70 +36,76 @@ export function createDialect(settings: PoolSettings): PostgresDialect {
   pool.on('error', settings.onError);
   pool.on('connect', (client) => client.on('error', settings.onError));
 
-  return new PoolDialect({ pool });
+  return new PoolDialect(pool);
 }
 
 class PoolDialect extends PostgresDialect {
-  readonly #settings: ConstructorParameters<typeof PostgresDialect>[0];
+  readonly #pool: pg.Pool;
 
-  constructor(settings: ConstructorParameters<typeof PostgresDialect>[0]) {
-    super(settings);
-    this.#settings = settings;
+  constructor(pool: pg.Pool) {
+    super({ pool });
+    this.#pool = pool;
   }
 
   override createDriver(): Driver {
-    return new PoolDriver(this.#settings);
+    return new PoolDriver(this.#pool);
   }
 }
 
-/** How MikroORM's statement with the session settings begins; it holds no bound parameters and its result is not read. */
-const settingsStatement = 'select set_config(';
-
 /**
- * Kysely's driver with two changes. `begin` travels with the statement that follows it when that one sets the session: every
- * transaction saves a round trip. And a connection whose `begin` or `rollback` fails, that is, whenever PostgreSQL restarts under it,
- * goes back to the pool, which drops it since it is dead: Kysely would keep it for ever. A failed `commit` keeps it: our transactions
- * always roll back after one.
+ * Kysely's driver over our connections (see `PooledConnection`). A connection whose `rollback` fails, that is, whenever PostgreSQL
+ * restarts under it, goes back to the pool, which drops it since it is dead: Kysely would keep it for ever. A failed `commit` keeps
+ * it: our transactions always roll back after one.
  */
 class PoolDriver extends PostgresDriver {
-  readonly #known = new WeakSet<DatabaseConnection>();
-  readonly #pendingBegin = new WeakSet<DatabaseConnection>();
+  readonly #pool: pg.Pool;
+  readonly #connections = new WeakMap<pg.PoolClient, PooledConnection>();
 
-  override async acquireConnection(): Promise<DatabaseConnection> {
-    const connection = await super.acquireConnection();
-    if (!this.#known.has(connection)) this.#beginWithSettings(connection);
-    this.#pendingBegin.delete(connection);
+  constructor(pool: pg.Pool) {
+    super({ pool });
+    this.#pool = pool;
+  }
+
+  override async acquireConnection(): Promise<PooledConnection> {
+    const client = await this.#pool.connect();
+    const known = this.#connections.get(client);
+    if (known) return known;
+    const connection = new PooledConnection(client);
+    this.#connections.set(client, connection);
     return connection;
+  }
+
+  override async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const own = ours(connection);
+    own.forgetOpening();
+    own.client.release();
   }
 
   override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     if (settings.isolationLevel || settings.accessMode) {
       await super.beginTransaction(connection, settings).catch((error: unknown) => this.#giveBack(connection, error));
-    } else this.#pendingBegin.add(connection);
+    } else ours(connection).begin();
+  }
+
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    if (!ours(connection).forgetOpening()) await super.commitTransaction(connection);
   }
 
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (ours(connection).forgetOpening()) return;
     await super.rollbackTransaction(connection).catch((error: unknown) => this.#giveBack(connection, error));
   }
 
-  #beginWithSettings(connection: DatabaseConnection): void {
-    this.#known.add(connection);
-    const execute = connection.executeQuery.bind(connection);
-    connection.executeQuery = async <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
-      if (!this.#pendingBegin.delete(connection)) return execute<R>(query);
-      if (query.sql.startsWith(settingsStatement) && query.parameters.length === 0)
-        return execute<R>({ ...query, sql: `begin; ${query.sql}` });
-
-      await execute(CompiledQuery.raw('begin'));
-      return execute<R>(query);
-    };
-  }
-
   async #giveBack(connection: DatabaseConnection, error: unknown): Promise<never> {
-    // The connection that Kysely hands around is the driver's own object; its type only hides the release.
-    await this.releaseConnection(connection as Parameters<PostgresDriver['releaseConnection']>[0]);
+    await this.releaseConnection(connection);
     throw error;
   }
+}
+
+/** Every connection that Kysely hands around is one that our driver made. */
+function ours(connection: DatabaseConnection): PooledConnection {
+  if (!(connection instanceof PooledConnection)) throw new Error('a connection of another driver');
+  return connection;
 }
 
 // date, timestamp, timestamptz and interval stay the database's text: exact, and what entities expect.

@@ -13,6 +13,7 @@ export {
   emptyOutgoing,
   nobodyTenant,
   organizationTenant,
+  readUnit,
   sweep,
   systemActor,
   tenantOf,

@@ -37,7 +37,7 @@ export function iso(value: Date | string | null): string | null {
 /** Like `rows`, with the number of rows written. */
 export async function run<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
-  await em.flush();
+  if (holdsEntities(em)) await em.flush();
   const transaction = em.getTransactionContext();
   if (!transaction) throw new Error('A statement outside a transaction would have no tenant');
 
@@ -47,6 +47,14 @@ export async function run<T>(em: SqlEntityManager, sql: string, params: readonly
 
   // The rows have the shape that the statement selects; only its author can know it.
   return { rows: result.rows as T[], affected: Number(result.numAffectedRows ?? 0) };
+}
+
+/** Whether a flush could have anything to write; a flush that has not costs more than the statement's own way out. */
+export function holdsEntities(em: SqlEntityManager): boolean {
+  const uow = em.getUnitOfWork();
+  if (uow.getPersistStack().size > 0 || uow.getRemoveStack().size > 0) return true;
+  for (const _ of uow.getIdentityMap()) return true;
+  return uow.getCollectionUpdates().length > 0 || uow.getExtraUpdates().size > 0;
 }
 
 const numberedStatements = new Map<string, string>();

@@ -1,9 +1,12 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { CompiledQuery } from 'kysely';
+import pg from 'pg';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
 import type { Databases } from './orm.ts';
+import { settled } from './pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
-import { run } from './sql.ts';
+import { holdsEntities, run } from './sql.ts';
 import type { Outgoing, Unit } from './unit.ts';
 
 export interface UnitOptions {
@@ -88,6 +91,31 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
 }
 
 /**
+ * A unit for work that only reads: each statement is a transaction of its own that sees the tenant's rows and can't write, so that it
+ * costs one round trip and holds a connection no longer. Statements see what others have committed, as in any transaction here.
+ */
+export function readUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): OpenUnit {
+  const em: SqlEntityManager = db.app.em.fork();
+  const client = db.app.em.getConnection().getClient();
+  const settings = settingsStatement({ ...settingsOf(tenant), transaction_read_only: 'on' });
+  em.setTransactionContext({ executeQuery: (query: CompiledQuery) => client.executeQuery(settled(query, settings)) });
+  const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
+
+  return {
+    unit,
+    commit: async () => {
+      // Nothing should be there to write; if it is, the database says so.
+      if (holdsEntities(em)) await translated(() => em.flush());
+      return taken(unit.outgoing);
+    },
+    rollback: async () => undefined,
+    renew: async () => {
+      throw new Error('a read keeps nothing');
+    },
+  };
+}
+
+/**
  * Runs `work` in one transaction of a tenant and commits it. A deadlock or serialization failure runs it again, at most twice, from
  * the start: `work` must not act outside. Faults of the database become Failures. What is outgoing is given back, not sent.
  */
@@ -164,6 +192,11 @@ function settingsOf(tenant: TenantSettings): Record<string, string> {
     'app.ws_all': tenant.hasAllWorkspaces ? 'on' : 'off',
     'app.operator': tenant.isOperator ? 'on' : 'off',
   };
+}
+
+function settingsStatement(settings: Readonly<Record<string, string>>): string {
+  const parts = Object.entries(settings).map(([name, value]) => `set_config('${name}', ${pg.escapeLiteral(value)}, true)`);
+  return `select ${parts.join(', ')}`;
 }
 
 function taken(outgoing: Outgoing): Outgoing {

@@ -2,14 +2,19 @@ import { Worker } from 'node:worker_threads';
 
 /** A worker thread that answers one job at a time; one that outlives its time is killed and replaced. */
 export interface BoundedThread<Job, Result> {
-  /** Throws ThreadLimit when the time is over or the thread dies, ThreadProblem when the job itself is refused. */
+  /** Throws ThreadLimit when the time is over, ThreadLost when the thread dies, ThreadProblem when the job itself is refused. */
   ask(job: Job): Promise<Result>;
   close(): Promise<void>;
 }
 
-/** The job took too long or brought its thread down. */
+/** The job took too much time or memory. */
 export class ThreadLimit extends Error {
   override readonly name = 'ThreadLimit';
+}
+
+/** The thread could not be loaded or died under the job: of memory, or for a fault that is not the job's. */
+export class ThreadLost extends Error {
+  override readonly name = 'ThreadLost';
 }
 
 /** The thread refused the job; the message is its own. */
@@ -22,6 +27,7 @@ export type ThreadAnswer<Result> = { readonly id: number; readonly result: Resul
 
 interface Running<Result> {
   readonly id: number;
+  readonly worker: Worker;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: Error) => void;
 }
@@ -53,11 +59,15 @@ export function createBoundedThread<Job, Result>(script: URL, limits: { readonly
     worker.on('message', (answer: ThreadAnswer<Result> | 'ready') => (answer === 'ready' ? ready.resolve() : settle(answer)));
     const lost = (message: string) => {
       if (thread?.worker === worker) thread = null;
-      ready.reject(new ThreadLimit(message));
-      running?.reject(new ThreadLimit(message));
+      ready.reject(new ThreadLost(message));
+      if (running?.worker === worker) running.reject(new ThreadLost(message));
     };
-    worker.on('error', (error) => lost(error.message.slice(0, 200)));
+    worker.on('error', (error) => (isOutOfMemory(error) ? outgrown() : lost(error.message.slice(0, 200))));
     worker.on('exit', () => lost('the thread ended'));
+    const outgrown = () => {
+      if (thread?.worker === worker) thread = null;
+      if (running?.worker === worker) running.reject(new ThreadLimit(`took more than ${limits.heapMb} MB`));
+    };
     ready.promise.catch(() => undefined);
     thread = { worker, ready: ready.promise };
     return thread;
@@ -69,7 +79,7 @@ export function createBoundedThread<Job, Result>(script: URL, limits: { readonly
     await target.ready;
     const id = nextId++;
     const answer = Promise.withResolvers<Result>();
-    running = { id, resolve: answer.resolve, reject: answer.reject };
+    running = { id, worker: target.worker, resolve: answer.resolve, reject: answer.reject };
     const timer = setTimeout(() => {
       if (thread === target) thread = null;
       answer.reject(new ThreadLimit(`took more than ${limits.limitMs} ms`));
@@ -97,4 +107,8 @@ export function createBoundedThread<Job, Result>(script: URL, limits: { readonly
       await last?.worker.terminate();
     },
   };
+}
+
+function isOutOfMemory(error: Error): boolean {
+  return 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
 }

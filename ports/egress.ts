@@ -25,6 +25,24 @@ export class EgressRefused extends Error {
 /** The target could not be reached or did not answer as HTTP; the message names no address. */
 export class EgressUnreachable extends Error {
   override readonly name = 'EgressUnreachable';
+  /** A connection was made: the target may have seen the request and acted on it. */
+  readonly mayHaveArrived: boolean;
+
+  constructor(code: string) {
+    super(`the target did not answer (${code})`);
+    this.mayHaveArrived = !neverConnected.includes(code);
+  }
+}
+
+const neverConnected: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'UND_ERR_CONNECT_TIMEOUT'];
+
+/** Headers that choose another target or break the framing of the message; they are ours or undici's. */
+const reservedHeaders: readonly string[] = ['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive'];
+
+/** Whether a tenant may not set this header on an outgoing request. */
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return reservedHeaders.includes(lower) || lower.startsWith('proxy-');
 }
 
 export interface EgressRequest {
@@ -37,6 +55,8 @@ export interface EgressRequest {
   readonly redirects: number;
   /** Bytes of the body to read; the rest is left and `isTruncated` set. */
   readonly limitBytes: number;
+  /** How long the server may take to answer; 10 s unless the caller's own timeout is longer. */
+  readonly headersTimeoutMs?: number;
   readonly signal: AbortSignal;
 }
 
@@ -70,9 +90,10 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
     async fetch(asked) {
       let url = checkUrlForm(asked.url, asked.policy);
       let { method, headers, body } = asked;
+      if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
       for (let left = asked.redirects; ; left -= 1) {
         const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
-        const answer = await send(url, { method, headers, body, dispatcher, signal: asked.signal });
+        const answer = await send(url, { method, headers, body, dispatcher, signal: asked.signal, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
         const location = redirectOf(answer);
         if (location === null || left <= 0) return { ...(await readBody(answer, asked.limitBytes)), url: url.href };
 
@@ -150,7 +171,7 @@ function isPublic(address: string): boolean {
 
 async function send(
   url: URL,
-  options: { method: string; headers: Readonly<Record<string, string>>; body?: string | Buffer | undefined; dispatcher: Dispatcher; signal: AbortSignal },
+  options: { method: string; headers: Readonly<Record<string, string>>; body?: string | Buffer | undefined; dispatcher: Dispatcher; signal: AbortSignal; headersTimeout: number },
 ): Promise<Dispatcher.ResponseData> {
   try {
     return await request(url, {
@@ -158,6 +179,7 @@ async function send(
       headers: { 'user-agent': 'longhaul', ...options.headers },
       body: options.body ?? null,
       dispatcher: options.dispatcher,
+      headersTimeout: options.headersTimeout,
       signal: options.signal,
     });
   } catch (error) {
@@ -191,7 +213,7 @@ function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
   if (error instanceof Error && error.name === 'AbortError') return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
-  return new EgressUnreachable(`the target did not answer (${code})`);
+  return new EgressUnreachable(code);
 }
 
 function redirectOf(answer: Dispatcher.ResponseData): string | null {

@@ -1,4 +1,4 @@
-import { createBoundedThread } from './bounded-thread.ts';
+import { createBoundedThread, ThreadLimit, ThreadProblem } from './bounded-thread.ts';
 import type { RenderedTemplate, TemplateVariables } from './template-rules.ts';
 
 export type { RenderedTemplate, TemplateVariables } from './template-rules.ts';
@@ -30,7 +30,8 @@ export function createTemplates(): Templates {
     try {
       return await thread.ask(job);
     } catch (error) {
-      throw new TemplateError(error instanceof Error ? error.message : 'template failed');
+      if (error instanceof ThreadLimit || error instanceof ThreadProblem) throw new TemplateError(error.message);
+      throw error; // a fault of the thread is nobody's template
     }
   }
 

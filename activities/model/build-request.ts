@@ -36,9 +36,6 @@ export async function buildRequest(templates: Templates, opened: OpenedStep, mod
 async function renderInstructions(templates: Templates, { document, run }: OpenedStep): Promise<string> {
   if (!document.instructions.includes('{')) return document.instructions;
   const { manifest } = run;
-  const json = run.input.json;
-  const given: Record<string, unknown> = json !== null && typeof json === 'object' && !Array.isArray(json) ? { ...json } : {};
-  const vars = Object.fromEntries(document.variables.map((variable) => [variable.name, given[variable.name] ?? variable.default]));
   try {
     const rendered = await templates.render(document.instructions, {
       agent: manifest.agent,
@@ -46,7 +43,7 @@ async function renderInstructions(templates: Templates, { document, run }: Opene
       subject: { kind: run.subject_kind, id: run.subject_id },
       workspace: manifest.workspace,
       now: manifest.begun_at,
-      vars,
+      vars: manifest.vars,
     });
     return rendered.text;
   } catch (error) {

@@ -50,9 +50,10 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
   const abort = openAbort({ runId, cancelBus: deps.cancelBus, signals: [writer.signal] });
   const timer = setTimeout(() => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took more than 29 minutes.' })), limitCallMs);
   const messageId = newId();
+  let collected: CollectedStep | null = null;
   try {
     const request = await buildRequest(deps.templates, opened, modelTry.model, abort.signal);
-    const collected = await collectStep(streamModelStep(deps, request), { writer, messageId, step, tools: opened.tools });
+    collected = await collectStep(streamModelStep(deps, request), { writer, messageId, step, tools: opened.tools });
     const result = toStepResult(deps, modelTry, messageId, collected);
     await whileAway(async () => {
       await writer.flush();
@@ -60,7 +61,7 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
     });
     return planOf(result.stopReason, result.calls.map(toPlanned));
   } catch (error) {
-    throw await onFailedTry(deps, { modelTry, abort, error });
+    throw await onFailedTry(deps, { modelTry, abort, error, finished: collected?.finish ?? null });
   } finally {
     clearTimeout(timer);
     abort.close();
@@ -144,11 +145,11 @@ function planOf(stopReason: ModelStepResult['stopReason'], calls: readonly Plann
 }
 
 function toPlanned(call: CheckedCall): PlannedCall {
-  return { toolCallId: call.toolCallId, effect: call.effect, timeoutS: call.timeoutS, isRepeatable: call.effect === 'read' || call.isIdempotent, isSettled: call.refusal !== null };
+  return { toolCallId: call.toolCallId, effect: call.effect, concurrency: call.concurrency, timeoutS: call.timeoutS, isRepeatable: call.effect === 'read' || call.isIdempotent, isSettled: call.refusal !== null };
 }
 
 function toPlannedCall(call: StoredCall): PlannedCall {
   const isSettled = call.state !== 'recorded' && call.state !== 'ready' && call.state !== 'executing' && call.state !== 'gated';
-  return { toolCallId: call.id, effect: call.effect, timeoutS: call.timeout_s, isRepeatable: call.effect === 'read' || call.is_idempotent, isSettled };
+  return { toolCallId: call.id, effect: call.effect, concurrency: call.concurrency, timeoutS: call.timeout_s, isRepeatable: call.effect === 'read' || call.is_idempotent, isSettled };
 }
 

@@ -57,7 +57,9 @@ export function checkCalls(collected: CollectedStep, schemas: TenantSchemas, lim
   let total = [...made.values()].reduce((sum, count) => sum + count, 0);
 
   return collected.calls.map((call) => {
-    const args = { ...call.args, ...call.tool?.pin.preset };
+    const given = { ...call.args, ...call.tool?.pin.preset };
+    const isTooLong = Buffer.byteLength(JSON.stringify(given)) > limitArgsBytes;
+    const args = call.args === null || isTooLong ? {} : given;
     const before = made.get(call.slug) ?? 0;
     const isOver = total >= limits.maxToolCalls || (call.tool?.pin.max_calls ?? Infinity) <= before;
     made.set(call.slug, before + 1);
@@ -75,9 +77,9 @@ export function checkCalls(collected: CollectedStep, schemas: TenantSchemas, lim
       timeoutS: call.tool?.timeoutS ?? 60,
       responseMaxChars: call.tool?.responseMaxChars ?? 20_000,
       isIdempotent: call.tool?.isIdempotent ?? false,
-      args: call.args === null ? {} : args,
+      args,
       argsHash: hashOf(args),
-      refusal: refusalOf(call, args, isOver, schemas),
+      refusal: refusalOf(call, args, { isOver, isTooLong }, schemas),
     };
   });
 }
@@ -88,11 +90,11 @@ export interface CallLimits {
   readonly made: ReadonlyMap<string, number>;
 }
 
-function refusalOf(call: CollectedCall, args: Record<string, unknown>, isOver: boolean, schemas: TenantSchemas): StepFault | null {
+function refusalOf(call: CollectedCall, args: Record<string, unknown>, { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean }, schemas: TenantSchemas): StepFault | null {
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   if (call.args === null) return fault('invalid_arguments', 'The arguments are not a JSON object.', null);
-  if (Buffer.byteLength(JSON.stringify(args)) > limitArgsBytes) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
+  if (isTooLong) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
 
   const problems = schemas.validate(call.tool.inputSchema, args);
   if (problems.length === 0) return null;

@@ -13,21 +13,27 @@ import { giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { usageOf, type ModelTry } from './call-model.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
+import type { ModelFinish } from './step.ts';
 import { pauseMs, triesPerModel, triesWithError } from './tries.ts';
 import type { TokenUsage } from './usage.ts';
+
+/** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
+const mostOwnFaults = 5;
 
 export interface FailedTryFacts {
   readonly modelTry: ModelTry;
   readonly abort: ActivityAbort;
   readonly error: unknown;
+  /** Set when the model had given its whole answer and only storing it failed: the call is paid for all the same. */
+  readonly finished: ModelFinish | null;
 }
 
 /**
  * Settles what a failed try may have cost and records why it failed; gives the failure to throw: tried again after a pause,
  * by the next fallback, or for good.
  */
-export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error }: FailedTryFacts): Promise<unknown> {
-  const spent = error instanceof ModelError ? error.usage : error instanceof ModelAborted ? error.usage : null;
+export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, finished }: FailedTryFacts): Promise<unknown> {
+  const spent = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
   const cause = abort.cause();
   if (cause === 'cancelled' || cause === 'fenced') {
     await settle(deps, modelTry, spent);
@@ -38,11 +44,10 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error }
     return workerShutdown();
   }
   if (error instanceof ModelError) return onModelError(deps, modelTry, error);
-  if (cause === 'timeout' || error instanceof ModelAborted) {
-    await record(deps, modelTry, { cause: 'timeout', fault: faultOf('upstream_timeout', 'The model took too long.', null), delayMs: 0 }, spent);
-    return fail('upstream_timeout', { detail: 'The model took too long.' });
-  }
-  return onOtherError(deps, modelTry, error);
+  const { reason } = abort.signal;
+  if (reason instanceof Failure && reason.code !== 'upstream_timeout') return onOtherError(deps, modelTry, reason, spent);
+  if (cause === 'timeout' || error instanceof ModelAborted) return onModelError(deps, modelTry, new ModelError('StreamIdle', { message: 'The model took too long.', usage: spent }));
+  return onOtherError(deps, modelTry, error, spent);
 }
 
 async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: ModelError): Promise<unknown> {
@@ -60,12 +65,16 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
 }
 
 /** Faults of our own. A failure that is final stays so; anything else leaves its trace in the row and is tried again. */
-async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unknown): Promise<unknown> {
-  if (error instanceof ApplicationFailure) return error;
+async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unknown, spent: TokenUsage | null): Promise<unknown> {
+  if (error instanceof ApplicationFailure) {
+    await settle(deps, modelTry, spent);
+    return error;
+  }
   const code: ErrorCode = error instanceof Failure ? error.code : 'internal_error';
   const fault = faultOf(code, 'The step was interrupted.', null);
-  await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, null).catch((err: unknown) => deps.log.warn({ err }, 'failed try not recorded'));
-  return error;
+  await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, spent).catch((err: unknown) => deps.log.warn({ err }, 'failed try not recorded'));
+  const ownFaults = modelTry.opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code !== null).length + 1;
+  return ownFaults < mostOwnFaults ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
 }
 
 interface Recorded {

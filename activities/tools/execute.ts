@@ -19,8 +19,8 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
         return await dispatch(parts, { ...execution, signal });
       } catch (error) {
         if (execution.signal.aborted) throw execution.signal.reason;
-        if (deadline.aborted) return { status: 'timed_out', error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true) };
-        return { status: 'failed', error: errorOf(error) };
+        if (deadline.aborted) return { status: 'timed_out', error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true), mayHaveHappened: true };
+        return { status: 'failed', error: errorOf(error), mayHaveHappened: error instanceof EgressUnreachable && error.mayHaveArrived };
       }
     },
   };

@@ -26,6 +26,7 @@ export async function executeHttp({ egress, templates }: ExecutorParts, executio
   const config = Value.Parse(HttpConfig, execution.tool.config);
   const variables = { ...execution.variables, args: execution.args };
   const url = await renderUrl(templates, config.url, config.query ?? {}, variables);
+  if (url === null) return failed('invalid_arguments', 'an argument would leave the path of the tool', false, 'path');
   const headers: Record<string, string> = { accept: 'application/json, text/*;q=0.9, */*;q=0.1' };
   for (const [name, template] of Object.entries(config.headers ?? {})) headers[name.toLowerCase()] = oneLine((await templates.render(template, variables)).text);
   if (config.idempotency_header) headers[config.idempotency_header.toLowerCase()] = execution.toolCallId;
@@ -40,6 +41,7 @@ export async function executeHttp({ egress, templates }: ExecutorParts, executio
     policy: execution.policy,
     redirects: config.redirects ?? 0,
     limitBytes,
+    headersTimeoutMs: execution.timeoutMs,
     signal: execution.signal,
   });
   return outcomeOf(answer, config.response?.success ?? null, typeof config.response?.pointer === 'string' ? config.response.pointer : null);
@@ -57,12 +59,19 @@ function outcomeOf(answer: EgressResponse, success: readonly number[] | null, po
   return { status: 'succeeded', type: 'json', value: at(outcome.value, pointer) ?? null };
 }
 
-/** The origin is literal; in the path every argument is percent-encoded, so that no argument can add a segment or a query. */
-async function renderUrl(templates: Templates, template: string, query: Readonly<Record<string, string>>, variables: Readonly<Record<string, unknown>>): Promise<string> {
+/** A segment that every URL parser resolves away, percent-encoded or not. */
+const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:[/?#]|$)/i;
+
+/**
+ * The origin is literal; in the path every argument is percent-encoded, so that no argument can add a segment or a query.
+ * Null when an argument makes a segment `.` or `..`, which no encoding keeps in its place.
+ */
+async function renderUrl(templates: Templates, template: string, query: Readonly<Record<string, string>>, variables: Readonly<Record<string, unknown>>): Promise<string | null> {
   const split = /^([a-z]+:\/\/[^/?#{]+)(.*)$/is.exec(template);
   const origin = split?.[1] ?? template;
   const path = split?.[2] ?? '';
   const rendered = path === '' ? '' : (await templates.render(path, encoded(variables) as Record<string, unknown>)).text; // encoded keeps the shape
+  if (dotSegment.test(rendered)) return null;
   const url = new URL(origin + rendered);
   for (const [name, value] of Object.entries(query)) {
     const { text } = await templates.render(value, variables);

@@ -35,7 +35,8 @@ export interface ToolError {
 export type ToolOutcome =
   | { readonly status: 'succeeded'; readonly type: 'text'; readonly text: string; readonly cached?: boolean }
   | { readonly status: 'succeeded'; readonly type: 'json'; readonly value: unknown; readonly cached?: boolean }
-  | { readonly status: 'failed' | 'timed_out'; readonly error: ToolError };
+  /** `mayHaveHappened`: the request left, and what came of it is not known. */
+  | { readonly status: 'failed' | 'timed_out'; readonly error: ToolError; readonly mayHaveHappened?: boolean };
 
 /** An error for the model: one of the result codes and a text of at most 1,000 characters. */
 export function toolError(code: ToolResultCode, message: string, retryable: boolean, reason: string | null = null): ToolError {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { cleanJson, cleanText } from '../model/plain-text.ts';
 import { failed, type ToolOutcome } from './outcome.ts';
 
 /** What of a result goes into the call's row and to the model: cut between code points, with the size of the whole. */
@@ -15,11 +16,9 @@ const limitRestBytes = 2 * 1024 * 1024;
 
 /** Cuts a succeeded outcome at `maxChars`. JSON that is over it becomes the text of its beginning. */
 export function capOutput(outcome: Extract<ToolOutcome, { status: 'succeeded' }>, maxChars: number): CappedOutput {
-  const text = cleanText(outcome.type === 'text' ? outcome.text : JSON.stringify(outcome.value));
-  if (text.length <= maxChars) {
-    const output: unknown = outcome.type === 'text' ? text : JSON.parse(text);
-    return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };
-  }
+  const output = outcome.type === 'text' ? cleanText(outcome.text) : (cleanJson(outcome.value) ?? null);
+  const text = outcome.type === 'text' ? String(output) : JSON.stringify(output);
+  if (text.length <= maxChars) return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };
   return { output: cutText(text, maxChars), type: 'text', totalChars: text.length, truncated: true, rest: cutBytes(text, limitRestBytes) };
 }
 
@@ -40,11 +39,6 @@ export function bodyOutcome(answer: { readonly headers: Readonly<Record<string, 
     }
   }
   return { status: 'succeeded', type: 'text', text };
-}
-
-/** U+0000 and lone surrogates become U+FFFD, so that every store and frame takes the text. */
-export function cleanText(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
 /** At most `maxChars` UTF-16 units, never half a surrogate pair. */

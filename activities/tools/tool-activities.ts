@@ -1,18 +1,19 @@
 import { cancelledEnd } from '../../db/runs/finish-run.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
-import { appendResult, claimCall, endCall, isOpen, isRepeatable, lockCall, readWholeOutput, type CallEnd, type CallState } from '../../db/runs/tool-calls.ts';
+import { appendResult, claimCall, endCall, isOpen, isRepeatable, lockCall, lostTries, readWholeOutput, recordHandover, type CallEnd, type CallState } from '../../db/runs/tool-calls.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { AgentRunActivities, RunToolInput, SettleToolInput } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { cleanText } from '../model/plain-text.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { openAbort } from '../support/abort.ts';
 import { runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
-import { capOutput, cleanText } from './output.ts';
+import { capOutput } from './output.ts';
 
 const mostTries = 3;
 
@@ -38,8 +39,9 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
 
   const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId });
   const outcome = await execute(deps, executor, claimed, abort.signal)
-    .catch((error: unknown) => {
+    .catch(async (error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
+      if (abort.cause() === 'shutdown') await inTenant(deps, input.runId, (unit) => recordHandover(unit, claimed.call, claimed.attempt));
       throw error;
     })
     .finally(() => abort.close());
@@ -55,7 +57,7 @@ function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise
     if (call.run_status === 'cancelling') throw runCancelled();
     // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
     if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
-    if (call.attempt >= mostTries) throw workerLost();
+    if (lostTries(call) >= mostTries) throw workerLost();
 
     const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
     const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
@@ -80,7 +82,7 @@ function execute(deps: ActivityDeps, executor: ToolExecutor, { call, tool, polic
       workspace: manifest?.workspace ?? {},
       subject: { kind: call.subject_kind, id: call.subject_id },
       now: new Date().toISOString(),
-      vars: isObject(call.run_input.json) ? call.run_input.json : {},
+      vars: manifest?.vars ?? {},
     },
     policy,
     timeoutMs: call.timeout_s * 1_000,
@@ -103,7 +105,7 @@ function settleTool(deps: ActivityDeps, { runId, toolCallId, cause }: SettleTool
   return inTenant(deps, runId, async (unit) => {
     const call = await lockCall(unit, runId, toolCallId);
     if (!call || !isOpen(call)) return { again: false };
-    const mayRunAgain = call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && call.attempt < mostTries);
+    const mayRunAgain = call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < mostTries);
     if (cause !== 'cancelled' && call.run_status !== 'cancelling' && mayRunAgain) return { again: true };
 
     const frame = await endCall(unit, call, null, settledEnd(call, cause));
@@ -123,7 +125,12 @@ function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
 }
 
 function endOf(call: CallState, outcome: ToolOutcome): CallEnd {
-  if (outcome.status !== 'succeeded') return failedEnd(outcome.status, outcome.status, outcome.error);
+  if (outcome.status !== 'succeeded') {
+    if (outcome.mayHaveHappened && !isRepeatable(call)) {
+      return failedEnd('unknown', outcome.status, toolError('outcome_unknown', `${outcome.error.message}; the call may have happened.`, false, outcome.error.code));
+    }
+    return failedEnd(outcome.status, outcome.status, outcome.error);
+  }
   const capped = capOutput(outcome, call.response_max_chars);
   return {
     state: 'succeeded',
@@ -150,8 +157,4 @@ function failedEnd(state: CallEnd['state'], status: 'failed' | 'timed_out', erro
     },
     rest: null,
   };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
 }

@@ -70,7 +70,7 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
     return failed('egress_refused', 'the tool does not allow this domain', false, 'domain');
   }
   const format = config.format === 'raw' || config.format === 'text' ? config.format : 'markdown';
-  const cacheKey = `${execution.run.workspaceId} ${format} ${asked.href}`;
+  const cacheKey = `${execution.run.workspaceId} ${JSON.stringify(config)} ${asked.href}`; // a stricter tool never gets what a laxer one has kept
   const cached = pages.cache.get(cacheKey);
   const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
   if (cached && cached.until > Date.now()) return pageOutcome(cached.page, start, true);
@@ -83,7 +83,7 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
   if (!isAllowedDomain(new URL(answer.url).hostname, config.allow_domains ?? [], config.deny_domains ?? [])) {
     return failed('egress_refused', 'the page redirects to a domain that the tool does not allow', false, 'domain');
   }
-  const read = await pages.thread.ask({ body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format });
+  const read = await orAborted(pages.thread.ask({ body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format }), execution.signal);
   if (read === null) return failed('upstream_status', 'the page is neither text nor PDF', false, 'unsupported_media_type');
 
   const page = { ...read, url: answer.url };
@@ -98,7 +98,7 @@ function pageOutcome(page: CachedPage['page'], start: number, cached: boolean): 
 
 function fetchPage(egress: Egress, url: string, options: { policy: EgressPolicy; signal: AbortSignal; limitBytes: number }): Promise<EgressResponse> {
   const headers = { accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/pdf;q=0.8, */*;q=0.1' };
-  return egress.fetch({ method: 'GET', url, headers, redirects, ...options });
+  return egress.fetch({ method: 'GET', url, headers, redirects, headersTimeoutMs: 30_000, ...options });
 }
 
 /** RFC 9309: a robots.txt that is absent (4xx) allows all, one that can't be had (5xx, no answer) allows nothing. */
@@ -120,4 +120,14 @@ function remember(cache: Map<string, CachedPage>, key: string, entry: CachedPage
   cache.delete(key);
   if (cache.size >= cachedPages) cache.delete(cache.keys().next().value ?? '');
   cache.set(key, entry);
+}
+
+/** The thread reads one page after the other; nobody waits in its line longer than the call may take. */
+function orAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

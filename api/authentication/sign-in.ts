@@ -7,6 +7,7 @@ import { accountHash, isOpaqueToken, tokenHash } from '../../db/identity/opaque-
 import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
+import type { AppDeps } from '../http/deps.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
 
@@ -24,10 +25,11 @@ export interface LoginAttempt {
 
 /**
  * Looks the account up and verifies the password, outside any transaction, since that takes tens of milliseconds. The three limits
- * count before the password is looked at, so that parallel guesses can't pass together; a success gives the point back.
+ * count before the password is looked at, so that parallel guesses can't pass together; a success gives the point back, and so does a look
+ * that did not happen (no database, too many sign-ins at once).
  * An unknown account costs what a known one does.
  */
-export async function attemptLogin({ deps, body, address, limitAddress, userAgent }: IdentifyRequest): Promise<LoginAttempt> {
+export async function attemptLogin({ deps, body, address, limits, limitAddress, userAgent }: IdentifyRequest): Promise<LoginAttempt> {
   // `mount` has validated the body against LoginBody before.
   const { email, password } = body as Static<typeof LoginBody>;
   const account = accountHash(deps.keys, normalizeEmail(email));
@@ -38,9 +40,11 @@ export async function attemptLogin({ deps, body, address, limitAddress, userAgen
     { policy: 'login_ip', key: limitAddress },
   ] as const;
 
-  await deps.limits.consume(hits);
-  const found = await findLogin(deps.db, normalizeEmail(email));
-  const isRight = await deps.identity.passwords.verify(found?.passwordHash ?? null, password);
+  await limits.consume(hits);
+  const { found, isRight } = await lookAt(deps, email, password).catch(async (error: unknown) => {
+    await limits.refund(hits);
+    throw error;
+  });
   const common = {
     caller: found ? callerOfPerson(found.person, null) : nobody,
     accountHash: account,
@@ -53,10 +57,17 @@ export async function attemptLogin({ deps, body, address, limitAddress, userAgen
 
     return { ...common, verdict: { kind: 'refused', reason, found } };
   }
-  await deps.limits.reward(hits);
+  await limits.reward(hits);
   const freshHash = isOutdatedHash(found.passwordHash) ? await deps.identity.passwords.hash(password) : null;
 
   return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash } };
+}
+
+async function lookAt(deps: AppDeps, email: string, password: string): Promise<{ found: LoginAnswer | null; isRight: boolean }> {
+  const found = await findLogin(deps.db, normalizeEmail(email));
+  const isRight = await deps.identity.passwords.verify(found?.passwordHash ?? null, password);
+
+  return { found, isRight };
 }
 
 /** A refresh whose session is known, before anything is decided. */
@@ -67,7 +78,7 @@ export interface RefreshAttempt {
 }
 
 /** Finds whose refresh token it is. Throws `credential_invalid` for an unknown one, `session_revoked` for that of an inactive user. */
-export async function attemptRefresh({ deps, body }: IdentifyRequest): Promise<RefreshAttempt> {
+export async function attemptRefresh({ deps, body, limits }: IdentifyRequest): Promise<RefreshAttempt> {
   // `mount` has validated the body against RefreshBody before.
   const { refresh_token: token } = body as Static<typeof RefreshBody>;
 
@@ -76,7 +87,7 @@ export async function attemptRefresh({ deps, body }: IdentifyRequest): Promise<R
   const found = await findRefresh(deps.db, hash);
 
   if (!found || found.session.kind !== 'login') throw fail('credential_invalid');
-  await deps.limits.consume([{ policy: 'refresh', key: found.session.id }]);
+  await limits.consume([{ policy: 'refresh', key: found.session.id }]);
   if (!found.person.isActive) throw fail('session_revoked');
   return { caller: callerOfPerson(found.person, null), hash, found };
 }

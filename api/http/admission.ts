@@ -1,35 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
+import { nobody } from '../../db/identity/caller.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { authenticate } from './authenticate.ts';
 import { judgeBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
 import type { RegisteredOperation } from './operation.ts';
-import type { LimitHit } from './rate-limit.ts';
+import { limitsOfRequest, type LimitHit } from './rate-limit.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 import { checkFloor, refuseRestricted } from './role-floor.ts';
 import { isRoleAccess } from './scopes.ts';
-
-/** Whoever sends no credential where none is asked for. */
-export const nobody: Caller = Object.freeze({
-  kind: 'nobody',
-  principalId: null,
-  userId: null,
-  actingUserId: null,
-  impersonationId: null,
-  sessionId: null,
-  role: 'viewer',
-  ownRole: 'viewer',
-  scope: 'workspace',
-  organizationId: null,
-  workspaceId: null,
-  workspaces: new Map(),
-  scopes: null,
-  view: null,
-  isRestricted: false,
-  verifiedAt: null,
-});
 
 /** The checks of an operation that need no body, in the order of the contract: 404, 413 and 415, 401, 429, 403. */
 export function admission(deps: AppDeps, operation: RegisteredOperation, standing: Readonly<Record<string, string>>) {
@@ -45,7 +26,7 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     state.caller = caller;
     if (caller.impersonationId) state.headers['x-impersonation-id'] = caller.impersonationId;
 
-    if (!operation.unlimited) Object.assign(state.headers, await deps.limits.consume(hitsOf(operation, caller, state)));
+    if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hitsOf(operation, caller, state));
     if (isRoleAccess(operation) && !isOwn) checkFloor(operation, caller, deps.env.publicUrl);
   };
 }

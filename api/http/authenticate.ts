@@ -1,10 +1,9 @@
 import type { FastifyRequest } from 'fastify';
-import { actAs, callerOfKey, callerOfPerson, narrowTo } from '../../db/identity/caller.ts';
+import { actAs, callerOfKey, callerOfPerson, narrowTo, refuseDelegation } from '../../db/identity/caller.ts';
 import { findServiceKey, findSession, type SessionAnswer } from '../../db/identity/gates.ts';
 import type { Person } from '../../db/identity/people.ts';
 import { isServiceKeyLike, isWellFormedServiceKey, serviceKeyHashes } from '../../db/identity/service-key-format.ts';
 import type { Caller } from '../../db/caller.ts';
-import { rankOf } from '../../workflows/contracts/access.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { Deps } from './deps.ts';
 import type { RegisteredOperation } from './operation.ts';
@@ -89,7 +88,7 @@ function narrow(caller: Caller, delegation: Delegation, found: SessionAnswer | n
 
 function delegate(caller: Caller, { actingUser }: Delegation, acting: Person | null): Caller {
   if (actingUser.state === 'absent') return caller;
-  if (rankOf(caller.role) < rankOf('admin')) throw fail('role_insufficient', { detail: 'X-Acting-User needs the role admin' });
+  refuseDelegation(caller);
   if (actingUser.state === 'garbled') throw noUuid('actingUser');
   return actAs(caller, acting);
 }

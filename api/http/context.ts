@@ -5,6 +5,7 @@ import type { PageRequest } from '../../db/page.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { AppDeps } from './deps.ts';
+import type { RequestLimits } from './rate-limit.ts';
 
 /** What one mutation changed, for its audit entry; `mount` adds who, when and the action. */
 export interface AuditNote {
@@ -74,6 +75,8 @@ export interface IdentifyRequest {
   readonly address: string;
   /** The address as a limit key: IPv6 by /64. */
   readonly limitAddress: string;
+  /** Counts limits that need a body value; the reply tells what remains of them. */
+  readonly limits: RequestLimits;
   readonly userAgent: string | null;
   readonly correlationId: string;
   readonly log: Logger;

@@ -1,6 +1,6 @@
 import { writeAudit } from '../../db/audit/audit.ts';
 import { isRetried } from '../../db/faults.ts';
-import { beginUnit, emptyOutgoing } from '../../db/scope.ts';
+import { beginUnit, emptyOutgoing, readUnit } from '../../db/scope.ts';
 import type { Outgoing, Unit } from '../../db/unit.ts';
 import { defaultNote } from './audit.ts';
 import type { AuditNote, Reply } from './context.ts';
@@ -26,8 +26,9 @@ export async function execute(execution: Execution, reservation: Reservation | n
   if (execution.operation.transaction === 'none')
     return { ...(await run(execution, outsideUnit(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
 
+  const isRead = execution.operation.method === 'GET';
   for (let tries = 1; ; tries += 1) {
-    const open = await beginUnit(execution.deps.db, execution.options);
+    const open = isRead ? readUnit(execution.deps.db, execution.options) : await beginUnit(execution.deps.db, execution.options);
     let hasKept = false;
     const renew: Renew = () => {
       hasKept = true;

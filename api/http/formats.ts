@@ -20,9 +20,11 @@ export const normalForms = {
   'date-time': (text: string) => new Date(text).toISOString(),
 } as const satisfies Partial<Record<keyof typeof formats, (text: string) => string>>;
 
-/** RFC 3339 with an offset, a real date and a capital T; at most nine digits of a second. */
+/** RFC 3339 with an offset, a real date and a capital T; at most nine digits of a second. In UTC too it lies in the years 1 to 9999. */
 function isDateTime(text: string): boolean {
-  return isRealDate(dateTime.exec(text)) && !Number.isNaN(Date.parse(text));
+  if (!isRealDate(dateTime.exec(text))) return false;
+  const year = new Date(text).getUTCFullYear();
+  return year >= 1 && year <= 9_999;
 }
 
 function isRealDate(match: RegExpExecArray | null): boolean {

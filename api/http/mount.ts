@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
+import { nobody } from '../../db/identity/caller.ts';
 import { tenantOf } from '../../db/scope.ts';
-import { admission, nobody } from './admission.ts';
+import { admission } from './admission.ts';
 import { perform, send } from './answer.ts';
 import { actorOf } from './audit.ts';
 import { bodyLimitOf } from './body.ts';
@@ -11,6 +12,7 @@ import { claimKey } from './idempotency.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { cursorBinding, readPage, sealCursor } from './page.ts';
 import { inputParser, type ParsedInput } from './parse-input.ts';
+import { limitsOfRequest } from './rate-limit.ts';
 import { stateOf } from './request-state.ts';
 
 type RawHandle = (ctx: unknown, input: unknown, http: { request: FastifyRequest; reply: FastifyReply }) => Promise<void>;
@@ -72,6 +74,7 @@ async function prepare(deps: AppDeps, operation: RegisteredOperation, request: F
     headers: request.headers,
     address: state.address,
     limitAddress: state.limitAddress,
+    limits: limitsOfRequest(deps.limits, state.headers),
     userAgent,
     correlationId: request.id,
     log: deps.log,

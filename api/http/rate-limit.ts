@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
-import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { defaultQuotas, limitPolicies, type LimitPolicy, type Quota } from './quotas.ts';
 
 export type { LimitPolicy } from './quotas.ts';
@@ -15,15 +15,22 @@ export interface LimitHit {
 export type LimitHeaders = Readonly<Record<string, string>>;
 
 export interface Limits {
-  /** Counts one in each, in one Redis round trip; throws `rate_limited` when one is over. Without Redis (or after 50 ms) it counts in this process. */
+  /**
+   * Counts one in each, in one Redis round trip; throws `rate_limited` when one is over, and then the others have counted nothing: else
+   * whoever is blocked could use up a quota of others. Without Redis (or after 50 ms) it counts in this process.
+   */
   consume(hits: readonly LimitHit[]): Promise<LimitHeaders>;
   /** Gives back what turned out to be no failure; for `login_pair` it clears count and blocks. */
-  reward(hits: readonly LimitHit[]): Promise<void>;
+  reward(hits: readonly LimitHit[]): Promise<LimitHeaders>;
+  /** Gives back one in each that decided nothing, since the work behind it was not done. */
+  refund(hits: readonly LimitHit[]): Promise<LimitHeaders>;
   close(): Promise<void>;
 }
 
+export type RequestLimits = Omit<Limits, 'close'>;
+
 interface Verdict {
-  readonly policy: LimitPolicy;
+  readonly hit: LimitHit;
   readonly quota: Quota;
   readonly isOver: boolean;
   readonly remaining: number;
@@ -35,6 +42,8 @@ interface Counter {
   readonly limiter: RateLimiterRedis;
 }
 
+type Counters = Map<LimitPolicy, Counter>;
+
 const redisTimeoutMs = 50;
 const loginBlock = { firstS: 60, longestS: 900, rememberS: 3_600 } as const;
 
@@ -44,16 +53,8 @@ export function createLimits(options: {
   prefix: string;
   quotas?: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
 }): Limits {
-  const client = options.redis.duplicate({
-    commandTimeout: redisTimeoutMs,
-    enableOfflineQueue: false,
-    enableAutoPipelining: true,
-    maxRetriesPerRequest: 0,
-  });
-  // Every command answers through its own promise; without a listener ioredis prints connection errors.
-  client.on('error', () => undefined);
-
-  const counters = new Map<LimitPolicy, Counter>();
+  const client = connectAside(options.redis);
+  const counters: Counters = new Map();
   for (const policy of limitPolicies) {
     const quota = options.quotas?.[policy] === undefined ? defaultQuotas[policy] : options.quotas[policy];
     if (quota) counters.set(policy, { quota, limiter: makeLimiter(client, `${options.prefix}rl:${policy}`, quota) });
@@ -62,20 +63,63 @@ export function createLimits(options: {
 
   return {
     async consume(hits) {
-      const counted = await Promise.all(hits.map((hit) => countOne(counters.get(hit.policy), hit, blocks)));
-      const verdicts = counted.filter((verdict) => verdict !== null);
+      const verdicts = await touchEach(counters, hits, (counter, hit) => countOne(counter, hit, blocks));
       const over = verdicts.filter((verdict) => verdict.isOver);
+      if (over.length === 0) return limitHeaders(verdicts);
 
-      if (over.length > 0) throw overLimit(over, verdicts);
-      return limitHeaders(verdicts);
+      const spared = verdicts.filter((verdict) => !verdict.isOver).map((verdict) => verdict.hit);
+      throw overLimit(over, await touchEach(counters, spared, refundOne));
     },
-    async reward(hits) {
-      await Promise.all(hits.map((hit) => rewardOne(counters.get(hit.policy), hit, blocks)));
-    },
+    reward: async (hits) => limitHeaders(await touchEach(counters, hits, (counter, hit) => rewardOne(counter, hit, blocks))),
+    refund: async (hits) => limitHeaders(await touchEach(counters, hits, refundOne)),
     async close() {
       client.disconnect();
     },
   };
+}
+
+/** The limits of one request: what they tell goes into the headers that its reply owes, also when they refuse. */
+export function limitsOfRequest(limits: Limits, owed: Record<string, string>): RequestLimits {
+  const noted = async (told: Promise<LimitHeaders>): Promise<LimitHeaders> => {
+    try {
+      const headers = await told;
+      Object.assign(owed, mergeLimitHeaders(owed, headers));
+      return headers;
+    } catch (error) {
+      if (error instanceof Failure) Object.assign(owed, mergeLimitHeaders(owed, error.headers));
+      throw error;
+    }
+  };
+  return {
+    consume: (hits) => noted(limits.consume(hits)),
+    reward: (hits) => noted(limits.reward(hits)),
+    refund: (hits) => noted(limits.refund(hits)),
+  };
+}
+
+function connectAside(redis: Redis): Redis {
+  const client = redis.duplicate({
+    commandTimeout: redisTimeoutMs,
+    enableOfflineQueue: false,
+    enableAutoPipelining: true,
+    maxRetriesPerRequest: 0,
+  });
+  // Every command answers through its own promise; without a listener ioredis prints connection errors.
+  client.on('error', () => undefined);
+  return client;
+}
+
+/** Touches the counters that are switched on, all in one round trip. */
+function touchEach(
+  counters: Counters,
+  hits: readonly LimitHit[],
+  touchOne: (counter: Counter, hit: LimitHit) => Promise<Verdict>,
+): Promise<Verdict[]> {
+  const touched = hits.flatMap((hit) => {
+    const counter = counters.get(hit.policy);
+    return counter ? [touchOne(counter, hit)] : [];
+  });
+  return Promise.all(touched);
 }
 
 function makeLimiter(client: Redis, keyPrefix: string, { quota, windowS }: Quota): RateLimiterRedis {
@@ -83,20 +127,16 @@ function makeLimiter(client: Redis, keyPrefix: string, { quota, windowS }: Quota
   return new RateLimiterRedis({ ...rule, storeClient: client, rejectIfRedisNotReady: true, insuranceLimiter: new RateLimiterMemory(rule) });
 }
 
-async function countOne(counter: Counter | undefined, hit: LimitHit, blocks: RateLimiterRedis): Promise<Verdict | null> {
-  if (!counter) return null;
+async function countOne(counter: Counter, hit: LimitHit, blocks: RateLimiterRedis): Promise<Verdict> {
   const spent = await touch(counter.limiter, hit.key);
-  const isOver = spent.consumedPoints > counter.quota.quota;
   const isFirstOver = spent.consumedPoints === counter.quota.quota + 1;
-  const waitMs = isOver && isFirstOver && hit.policy === 'login_pair' ? await blockPair(counter, hit.key, blocks) : spent.msBeforeNext;
+  const waitMs = isFirstOver && hit.policy === 'login_pair' ? await blockPair(counter, hit.key, blocks) : spent.msBeforeNext;
+  return verdictOf(counter, hit, spent.consumedPoints, waitMs);
+}
 
-  return {
-    policy: hit.policy,
-    quota: counter.quota,
-    isOver,
-    remaining: Math.max(0, counter.quota.quota - spent.consumedPoints),
-    resetS: Math.max(1, Math.ceil(waitMs / 1_000)),
-  };
+function verdictOf({ quota }: Counter, hit: LimitHit, spent: number, waitMs: number): Verdict {
+  const remaining = Math.min(quota.quota, Math.max(0, quota.quota - spent));
+  return { hit, quota, isOver: spent > quota.quota, remaining, resetS: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
 
 // The limiter rejects with the same kind of value that it resolves with.
@@ -116,27 +156,41 @@ async function blockPair(counter: Counter, key: string, blocks: RateLimiterRedis
   return seconds * 1_000;
 }
 
-async function rewardOne(counter: Counter | undefined, hit: LimitHit, blocks: RateLimiterRedis): Promise<void> {
-  if (!counter) return;
-  if (hit.policy !== 'login_pair') {
-    await counter.limiter.reward(hit.key);
-    return;
-  }
+async function rewardOne(counter: Counter, hit: LimitHit, blocks: RateLimiterRedis): Promise<Verdict> {
+  if (hit.policy !== 'login_pair') return refundOne(counter, hit);
   await Promise.all([counter.limiter.delete(hit.key), blocks.delete(hit.key)]);
+  return verdictOf(counter, hit, 0, counter.quota.windowS * 1_000);
 }
 
-function overLimit(over: readonly Verdict[], all: readonly Verdict[]): Failure {
+async function refundOne(counter: Counter, hit: LimitHit): Promise<Verdict> {
+  const left = await counter.limiter.reward(hit.key);
+  return verdictOf(counter, hit, left.consumedPoints, left.msBeforeNext);
+}
+
+function overLimit(over: readonly Verdict[], spared: readonly Verdict[]): Failure {
   return fail('rate_limited', {
     retryAfterS: Math.max(...over.map((verdict) => verdict.resetS)),
-    context: { violated_policies: over.map((verdict) => verdict.policy) },
-    headers: limitHeaders(all),
+    context: { violated_policies: over.map((verdict) => verdict.hit.policy) },
+    headers: limitHeaders([...over, ...spared]),
   });
+}
+
+/** Both in one, the later first: it is the more specific. A policy that stands in both is told as it was last. */
+function mergeLimitHeaders(earlier: LimitHeaders, later: LimitHeaders): LimitHeaders {
+  const nameOf = (item: string) => item.split(';')[0];
+  const merged = Object.entries(later).map(([header, text]) => {
+    const items = text.split(', ');
+    const names = new Set(items.map(nameOf));
+    const kept = (earlier[header] ?? '').split(', ').filter((item) => item !== '' && !names.has(nameOf(item)));
+    return [header, [...items, ...kept].join(', ')] as const;
+  });
+  return { ...earlier, ...Object.fromEntries(merged) };
 }
 
 function limitHeaders(verdicts: readonly Verdict[]): Record<string, string> {
   if (verdicts.length === 0) return {};
   return {
-    'ratelimit-policy': verdicts.map(({ policy, quota }) => `"${policy}";q=${quota.quota};w=${quota.windowS}`).join(', '),
-    'ratelimit': verdicts.map(({ policy, remaining, resetS }) => `"${policy}";r=${remaining};t=${resetS}`).join(', '),
+    'ratelimit-policy': verdicts.map(({ hit, quota }) => `"${hit.policy}";q=${quota.quota};w=${quota.windowS}`).join(', '),
+    'ratelimit': verdicts.map(({ hit, remaining, resetS }) => `"${hit.policy}";r=${remaining};t=${resetS}`).join(', '),
   };
 }

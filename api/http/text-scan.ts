@@ -4,36 +4,54 @@ export interface ForbiddenText {
   readonly hasPrototypeKey: boolean;
 }
 
+/** Where the walk is; no longer whole once a segment was left out. */
+interface Way {
+  readonly pointer: string;
+  readonly isWhole: boolean;
+}
+
 const mostPointers = 50;
+const longestPointer = 300;
 
 /** Whether a string holds U+0000 or half a surrogate pair. */
 export function isForbiddenText(text: string): boolean {
   return text.includes('\u0000') || !text.isWellFormed();
 }
 
-/** Walks a value of `JSON.parse`, whose depth the caller has bounded. A key that is at fault is reported at its object. */
+/**
+ * Walks a value of `JSON.parse`, whose depth the caller has bounded. A key that is at fault is reported at its object, and what lies too far
+ * in at the last parent with a short pointer: an answer must not grow by the number of faults times the length of a key.
+ */
 export function findForbiddenText(value: unknown): ForbiddenText {
-  const pointers: string[] = [];
+  const pointers = new Set<string>();
   let hasPrototypeKey = false;
 
-  const visit = (node: unknown, pointer: string): void => {
-    if (typeof node === 'string' && isForbiddenText(node) && pointers.length < mostPointers) pointers.push(pointer);
+  const note = (way: Way): void => {
+    if (pointers.size < mostPointers) pointers.add(way.pointer);
+  };
+  const visit = (node: unknown, way: Way): void => {
+    if (typeof node === 'string' && isForbiddenText(node)) note(way);
     if (typeof node !== 'object' || node === null) return;
-    if (Array.isArray(node)) return node.forEach((item, index) => visit(item, `${pointer}/${index}`));
+    if (Array.isArray(node)) return node.forEach((item, index) => visit(item, wayTo(way, String(index))));
 
     for (const [key, child] of Object.entries(node)) {
       if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) hasPrototypeKey = true;
-      if (isForbiddenText(key) && pointers.length < mostPointers) pointers.push(pointer);
-      else visit(child, `${pointer}/${escapePointer(key)}`);
+      if (isForbiddenText(key)) note(way);
+      else visit(child, wayTo(way, key));
     }
   };
-  visit(value, '');
-  return { pointers, hasPrototypeKey };
+  visit(value, { pointer: '', isWhole: true });
+  return { pointers: [...pointers], hasPrototypeKey };
 }
 
 /** One segment of a JSON pointer (RFC 6901 §3). */
 export function escapePointer(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function wayTo({ pointer, isWhole }: Way, segment: string): Way {
+  if (!isWhole || pointer.length + segment.length >= longestPointer) return { pointer, isWhole: false };
+  return { pointer: `${pointer}/${escapePointer(segment)}`, isWhole };
 }
 
 function hasOwn(value: unknown, key: string): boolean {

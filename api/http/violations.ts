@@ -3,16 +3,27 @@ import type { Violation, ViolationSource } from '../../workflows/contracts/failu
 import { escapePointer } from './text-scan.ts';
 
 export const mostViolations = 50;
+const longestPointer = 2_000;
 
 /** What the schema validator found, in the words of the error envelope; holds no input value. */
 export function toViolations(source: ViolationSource, errors: readonly ErrorObject[]): Violation[] {
   return withoutBranchNoise(errors).map((error) => toViolation(source, error));
 }
 
-/** The order of the contract: by place, pointer and name; at most 50. */
+/** The order of the contract: by place, pointer and name; at most 50, and each as long as the contract allows. */
 export function sortViolations(violations: readonly Violation[]): Violation[] {
   const keyOf = (violation: Violation) => `${violation.in}\u0000${violation.pointer ?? ''}\u0000${violation.name ?? ''}`;
-  return violations.toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1)).slice(0, mostViolations);
+  return violations
+    .map(withinBounds)
+    .toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1))
+    .slice(0, mostViolations);
+}
+
+/** A pointer that is too long ends at its last whole parent. */
+function withinBounds(violation: Violation): Violation {
+  const { pointer } = violation;
+  if (pointer === null || pointer.length <= longestPointer) return violation;
+  return { ...violation, pointer: pointer.slice(0, pointer.lastIndexOf('/', longestPointer)) };
 }
 
 function toViolation(source: ViolationSource, error: ErrorObject): Violation {

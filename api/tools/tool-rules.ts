@@ -12,7 +12,7 @@ import {
   type WebFetchToolConfig,
 } from '../../db/tools/tool-config.ts';
 import type { NewTool } from '../../db/tools/tools.ts';
-import { checkUrlForm, EgressRefused, type EgressPolicy } from '../../ports/egress.ts';
+import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { Templates } from '../../ports/templates.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
@@ -101,6 +101,7 @@ function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks): Rec
 
 async function checkHttp(config: HttpToolConfig, checks: ToolChecks): Promise<void> {
   checkOrigin(config.url, checks.policy);
+  refuseReservedHeaders(config);
   if (config.method === 'GET' || config.method === 'HEAD') {
     if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
   }
@@ -115,6 +116,16 @@ async function checkHttp(config: HttpToolConfig, checks: ToolChecks): Promise<vo
   }
   for (const leaf of textsOf(config.body.template, '/config/body/template')) templates.push(leaf);
   for (const [pointer, template] of templates) await checkTemplate(pointer, template, checks.templates);
+}
+
+/** Headers that choose another target or break the framing of the request are not a tool's to set. */
+function refuseReservedHeaders(config: HttpToolConfig): void {
+  for (const name of Object.keys(config.headers)) {
+    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a tool.');
+  }
+  if (config.idempotency_header !== null && isReservedHeader(config.idempotency_header)) {
+    throw invalid('/config/idempotency_header', 'egress', 'This header can not be set by a tool.');
+  }
 }
 
 /** The origin is literal and one that the egress guard lets out; what follows may be a template. */

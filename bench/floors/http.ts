@@ -6,7 +6,7 @@ import { Redis } from 'ioredis';
 import pg from 'pg';
 import { newId } from '../../db/ids.ts';
 import { given } from '../env.ts';
-import { revive } from '../probe/client.ts';
+import { revive } from '../probe/protocol.ts';
 
 export interface Statement {
   readonly text: string;

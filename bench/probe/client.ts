@@ -1,13 +1,15 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { root } from '../env.ts';
-import { socketPath, type ProbeEvent } from './protocol.ts';
+import { revive, socketPath, type ProbeEvent } from './protocol.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-bench-'));
+
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 
 /** Variables that put the probe into a process. */
 export const probeVariables: Readonly<Record<string, string>> = {
@@ -33,18 +35,6 @@ export async function record(pid: number, work: () => Promise<unknown>, settleMs
 export function untilAnswer(events: readonly ProbeEvent[]): readonly ProbeEvent[] {
   const answered = events.findIndex((event) => event.kind === 'answer');
   return answered < 0 ? events : events.slice(0, answered);
-}
-
-/** JSON parser's reviver that brings byte strings back. */
-export function revive(_key: string, value: unknown): unknown {
-  const isBytes =
-    typeof value === 'object' &&
-    value !== null &&
-    'type' in value &&
-    value.type === 'Buffer' &&
-    'data' in value &&
-    Array.isArray(value.data);
-  return isBytes ? Buffer.from(value.data as number[]) : value; // so Buffer.toJSON writes it
 }
 
 function ask(pid: number, word: string): Promise<string> {

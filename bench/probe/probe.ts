@@ -15,18 +15,24 @@ let commandsOut = 0;
 type Method = (...args: unknown[]) => unknown;
 
 /** Puts `note` before a method of a prototype. */
-function watch(prototype: object, name: string, note: (args: readonly unknown[]) => ProbeEvent): void {
+function watch(prototype: object, name: string, note: (args: readonly unknown[]) => ProbeEvent | ProbeEvent[]): void {
   const original = Reflect.get(prototype, name) as Method; // named by us, a method
   Reflect.set(prototype, name, function watched(this: unknown, ...args: unknown[]): unknown {
-    if (events) events.push(note(args));
+    if (events) events.push(...[note(args)].flat());
     return original.apply(this, args);
   });
 }
 
-function noteStatement([query, values]: readonly unknown[]): ProbeEvent {
-  if (typeof query === 'string') return { kind: 'sql', text: query, params: Array.isArray(values) ? values : [] };
-  const config = query as { text?: string; values?: unknown[] }; // pg's other way to say it
-  return { kind: 'sql', text: config.text ?? '', params: config.values ?? [] };
+function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
+  if (typeof query === 'string') return [{ kind: 'sql', text: query, params: Array.isArray(values) ? values : [] }];
+  const { text = '', values: params = [], preceding = [] } = query as { text?: string; values?: unknown[]; preceding?: string[] }; // pg's other way to say it
+  const own: ProbeEvent = { kind: 'sql', text, params };
+  if (preceding.length === 0) return [own];
+
+  // What the product sends in one batch is told as the statements of an ordinary transaction: the floor runs them one by one.
+  const isWhole = preceding[0] !== 'begin';
+  const opening: ProbeEvent = { kind: 'sql', text: (isWhole ? ['begin', ...preceding] : preceding).join('; '), params: [] };
+  return isWhole ? [opening, own, { kind: 'sql', text: 'commit', params: [] }] : [opening, own];
 }
 
 function noteCommand([command]: readonly unknown[]): ProbeEvent {

@@ -12,3 +12,15 @@ export interface ProbeEvent {
 export function socketPath(folder: string, pid: number): string {
   return join(folder, `${pid}.sock`);
 }
+
+/** JSON parser's reviver that brings byte strings back. */
+export function revive(_key: string, value: unknown): unknown {
+  const isBytes =
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    value.type === 'Buffer' &&
+    'data' in value &&
+    Array.isArray(value.data);
+  return isBytes ? Buffer.from(value.data as number[]) : value; // so Buffer.toJSON writes it
+}

@@ -110,12 +110,17 @@ export async function settleStandIn(em: SqlEntityManager, id: string, lease: str
   );
 }
 
-/** Gives a key free whose request left nothing to repeat. */
+/**
+ * Gives a key free whose request left nothing to repeat. A stand-in that is there although the request failed was committed, and the answer
+ * to that commit lost: its effect stands, so it becomes final instead.
+ */
 export async function releaseKey(em: SqlEntityManager, id: string, lease: string): Promise<void> {
-  await row(em, `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz returning id`, [
-    id,
-    lease,
-  ]);
+  const released = await row(
+    em,
+    `delete from idempotency_keys where id = ? and state = 'running' and lease_until = ?::timestamptz and status is null returning id`,
+    [id, lease],
+  );
+  if (!released) await settleStandIn(em, id, lease);
 }
 
 /** Removes a row past its end that the sweep has not reached yet. */

@@ -90,15 +90,21 @@ export function narrowTo(caller: Caller, view: { organizationId: string; workspa
   });
 }
 
+/** 403 for a caller who is below admin and so acts as nobody else. */
+export function refuseDelegation(caller: Caller): void {
+  if (rankOf(caller.role) < rankOf('admin')) throw fail('role_insufficient', { detail: 'X-Acting-User needs the role admin' });
+}
+
 /**
- * The caller acting as a user: the lower role, and only the rows that both see. Throws 404 for a user who is not visible or inactive
- * (a foreign one is not confirmed), 403 for one who outranks the caller.
+ * The caller acting as a user: the lower role, everywhere, and only the rows that both see. Throws 403 below admin, 404 for a user who is not
+ * visible or inactive (a foreign one is not confirmed), 403 for one who outranks the caller.
  */
 export function actAs(caller: Caller, person: Person | null): Caller {
+  refuseDelegation(caller);
   if (!person?.isActive) throw unknownActingUser();
   // An operator without a view sees every organization, so the user's own decides.
   const organizationId = caller.organizationId ?? person.organizationId;
-  const workspaces = intersect(caller.workspaces, workspacesOf(person));
+  const workspaces = intersect(caller.workspaces, workspacesOf(person), person.role);
 
   if (person.scope !== 'platform' && person.organizationId !== organizationId) throw unknownActingUser();
   if (person.scope === 'platform' && (caller.scope !== 'platform' || caller.role !== 'operator')) throw unknownActingUser();
@@ -135,13 +141,13 @@ function workspacesOf(person: Person): Workspaces {
   return new Map([...granted, [person.workspaceId, person.role]]);
 }
 
-function intersect(left: Workspaces, right: Workspaces): Workspaces {
+// `highest` bounds each entry: a side that sees every workspace has one role in all of them.
+function intersect(left: Workspaces, right: Workspaces, highest: Role): Workspaces {
   if (left === 'all') return right;
-  if (right === 'all') return left;
   const shared = new Map<string, Role>();
 
   for (const [workspaceId, role] of left) {
-    const other = right.get(workspaceId);
+    const other = right === 'all' ? highest : right.get(workspaceId);
 
     if (other !== undefined) shared.set(workspaceId, lowerRole(role, other));
   }

@@ -1,4 +1,4 @@
-import { createHmac, randomInt } from 'node:crypto';
+import { createHmac, createSecretKey, randomInt, type KeyObject } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { KeyList, NamedKey } from './key-ring.ts';
 
@@ -56,5 +56,14 @@ export function shownEnds(plaintext: string): { prefix: string; last4: string } 
 }
 
 function macUnder(pepper: NamedKey, text: string): Buffer {
-  return Buffer.concat([Buffer.from(`${pepper.id}:`), createHmac('sha256', pepper.secret).update(text).digest()]);
+  return Buffer.concat([Buffer.from(`${pepper.id}:`), createHmac('sha256', keyOf(pepper)).update(text).digest()]);
+}
+
+const keyObjects = new WeakMap<NamedKey, KeyObject>();
+
+// A key made from bytes for every MAC would cost several times the MAC.
+function keyOf(pepper: NamedKey): KeyObject {
+  const known = keyObjects.get(pepper) ?? createSecretKey(pepper.secret);
+  keyObjects.set(pepper, known);
+  return known;
 }

@@ -9,6 +9,8 @@ import { pinTools, type Manifest } from './manifest.ts';
 import { messageFrame, startedFrame } from './run-frames.ts';
 import { identityOf, lockRun, type RunState } from './run-state.ts';
 
+const mostWarnings = 20;
+
 /**
  * Takes a queued, active run to running: pins the manifest, writes run.started and the input. A run that is running, waiting or
  * cancelling already is returned as it is; null means that it has ended or is gone. `pinModels` gives registry ids.
@@ -28,17 +30,23 @@ export async function beginRun(unit: Unit, runId: string, pinModels: (document: 
     models: pinModels(source.document),
     tools,
     max_tool_calls: source.document.limits.max_tool_calls,
+    vars: variablesOf(source.document, run.input.json),
     begun_at: new Date().toISOString(),
   };
   const [started] = await rows<{ started_at: string }>(
     unit.em,
     `update runs set status = 'running', started_at = clock_timestamp(), manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
       where id = ? and status = 'queued' returning started_at`,
-    [JSON.stringify(manifest), JSON.stringify(warnings), run.id],
+    [JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
   );
   const running: RunState = { ...run, status: 'running', manifest, started_at: started?.started_at ?? manifest.begun_at };
   await appendFrames(unit, [stateBatch(identityOf(running), [startedFrame(running), ...(await inputFrames(unit, running))])]);
   return running;
+}
+
+function variablesOf(document: RevisionDocument, json: unknown): Record<string, unknown> {
+  const given: Record<string, unknown> = json !== null && typeof json === 'object' && !Array.isArray(json) ? { ...json } : {};
+  return Object.fromEntries(document.variables.map((variable) => [variable.name, given[variable.name] ?? variable.default]));
 }
 
 interface SourceRow {

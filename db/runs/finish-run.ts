@@ -42,7 +42,7 @@ export async function finishRun(unit: Unit, input: FinishRunInput): Promise<void
 
   await writeEnd(unit, run, finished);
   await appendFrames(unit, [stateBatch(identityOf(run), [...frames, finishedFrame(run, finished)])]);
-  await activateNext(unit, conversation.id);
+  if (conversation.active_run_id === run.id) await activateNext(unit, conversation.id);
 }
 
 /** Only a row in cancelling ends cancelled, only `stop` succeeds; every other end keeps what there is and says why. */
@@ -128,9 +128,9 @@ async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<vo
   await rows(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [isDiscarded ? 'discarded' : 'committed', run.id]);
   await rows(
     unit.em,
-    `update run_steps set status = ?, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
+    `update run_steps set status = ?, error = ?::jsonb, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
       where run_id = ? and status = 'running'`,
-    [end.status === 'cancelled' ? 'cancelled' : 'failed', run.id],
+    [end.status === 'cancelled' ? 'cancelled' : 'failed', end.error === null ? null : JSON.stringify(end.error), run.id],
   );
   const mayLeave: readonly RunStatus[] = ['queued', 'running', 'waiting', 'cancelling'];
   await rows(

@@ -22,6 +22,8 @@ export interface Manifest {
   readonly models: readonly string[];
   readonly tools: readonly PinnedTool[];
   readonly max_tool_calls: number;
+  /** Values of the revision's variables: the input's, else the default. */
+  readonly vars: Readonly<Record<string, unknown>>;
   readonly begun_at: string;
 }
 

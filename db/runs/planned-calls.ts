@@ -6,6 +6,7 @@ import type { Unit } from '../unit.ts';
 export interface StoredCall {
   readonly id: string;
   readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
   readonly timeout_s: number;
   readonly is_idempotent: boolean;
   readonly state: ToolCallState;
@@ -13,5 +14,5 @@ export interface StoredCall {
 
 /** The calls that a message asks for, in the model's order. */
 export function readPlannedCalls(unit: Unit, messageId: string): Promise<StoredCall[]> {
-  return rows<StoredCall>(unit.em, 'select id, effect, timeout_s, is_idempotent, state from tool_calls where message_id = ? order by pos', [messageId]);
+  return rows<StoredCall>(unit.em, 'select id, effect, concurrency, timeout_s, is_idempotent, state from tool_calls where message_id = ? order by pos', [messageId]);
 }

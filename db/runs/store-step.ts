@@ -1,5 +1,6 @@
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { settleModelCall, type ModelUsage, type UsageSource } from '../billing/usage.ts';
+import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
@@ -51,6 +52,7 @@ export async function storeModelStep(unit: Unit, result: ModelStepResult, append
   await insertCalls(unit, run, result);
   const refused = result.calls.filter((call) => call.refusal !== null);
   await insertToolMessages(unit, run, refused.map((call) => refusalMessage(call, result, pos)));
+  await insertRefusedSteps(unit, run, result, refused);
   const totals = await settle(unit, run, result);
   await append(framesOf(run, result, totals));
   return 'stored';
@@ -142,6 +144,20 @@ async function insertCalls(unit: Unit, run: RunState, result: ModelStepResult): 
        from jsonb_to_recordset(?::jsonb) as c(id uuid, pos int, provider_call_id text, tool_id uuid, slug text, kind text, effect text, concurrency text,
             is_idempotent boolean, timeout_s int, response_max_chars int, args jsonb, args_hash text, state text, error jsonb)`,
     [run.organization_id, run.workspace_id, run.id, result.step, result.messageId, JSON.stringify(calls)],
+  );
+}
+
+/** A refused call is found among the steps like any other. */
+async function insertRefusedSteps(unit: Unit, run: RunState, result: ModelStepResult, refused: readonly CheckedCall[]): Promise<void> {
+  if (refused.length === 0) return;
+  const steps = refused.map((call) => ({ id: newId(), call: call.toolCallId, slug: call.slug, args: call.args, error: call.refusal }));
+  await rows(
+    unit.em,
+    `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, error, started_at, finished_at,
+       duration_ms, created_at)
+     select s.id, ?, ?, ?, ?, 'tool', s.slug, 'failed', 1, s.call, ?, s.args, '[]', s.error, clock_timestamp(), clock_timestamp(), 0, now()
+       from jsonb_to_recordset(?::jsonb) as s(id uuid, call uuid, slug text, args jsonb, error jsonb)`,
+    [run.organization_id, run.workspace_id, run.id, result.step, result.messageId, JSON.stringify(steps)],
   );
 }
 

@@ -8,7 +8,7 @@ import type { RunIdentity } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
-import type { StepFault } from './run-types.ts';
+import type { StepFault, StepRetry } from './run-types.ts';
 import { insertToolMessages } from './tool-messages.ts';
 
 /** A call's row with what its run and its message say, locked to the end of the transaction. */
@@ -42,6 +42,8 @@ export interface CallState {
   readonly state: ToolCallState;
   readonly attempt: number;
   readonly claimed_at: string | null;
+  /** Tries that ended without a result, as its step records them. */
+  readonly retries: readonly StepRetry[];
   /** Read live: what stops a tool counts at its next call. */
   readonly is_tool_active: boolean;
 }
@@ -49,7 +51,8 @@ export interface CallState {
 const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conversation_id, r.root_run_id, r.parent_run_id, r.agent_slug, r.turn_no, r.status as run_status,
   r.input as run_input, r.subject_kind, r.subject_id, r.manifest, c.step, c.pos, c.message_id, m.pos as message_pos, c.tool_id, c.slug, c.kind, c.effect, c.is_idempotent,
   c.timeout_s, c.response_max_chars, c.args, c.state, c.attempt, c.claimed_at,
-  exists (select from tools t where t.id = c.tool_id and t.is_active and t.deleted_at is null) as is_tool_active`;
+  coalesce((select s.retries from run_steps s where s.run_id = c.run_id and s.step = c.step and s.tool_call_id = c.id), '[]'::jsonb) as retries,
+  exists (select from tools t where t.id = c.tool_id and t.is_active and t.deleted_at is null and t.quarantined_at is null) as is_tool_active`;
 
 const openStates = ['recorded', 'gated', 'ready', 'executing'];
 
@@ -81,6 +84,22 @@ export function isRepeatable(call: CallState): boolean {
   return call.effect === 'read' || call.is_idempotent;
 }
 
+/** Tries whose worker died under them; the one that is open counts, since whoever asks has found it without a result. */
+export function lostTries(call: CallState): number {
+  const recorded = call.retries.filter((retry) => retry.cause === 'worker_lost').length;
+  return recorded + (call.state === 'executing' && call.retries.length < call.attempt ? 1 : 0);
+}
+
+/** Records that a try was handed over by a worker that stops: it doesn't count as lost. */
+export async function recordHandover(unit: Unit, call: CallState, attempt: number): Promise<void> {
+  const retry: StepRetry = { attempt, cause: 'shutdown', error_code: null, at: new Date().toISOString(), delay_ms: 0 };
+  await rows(
+    unit.em,
+    `update run_steps set retries = retries || ?::jsonb where run_id = ? and step = ? and tool_call_id = ? and attempt = ? and jsonb_array_length(retries) < attempt`,
+    [JSON.stringify([retry]), call.run_id, call.step, call.id, attempt],
+  );
+}
+
 /**
  * Claims a try of a call, in a commit of its own before any effect: ready → executing, attempt raised, its frame written.
  * From here on only a repeatable call may be executed again.
@@ -98,8 +117,9 @@ export async function claimCall(unit: Unit, call: CallState): Promise<number> {
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
      values (?, ?, ?, ?, ?, 'tool', ?, 'running', ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
      on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt,
-       retries = s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt, 'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0,
-                   'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))`,
+       retries = case when jsonb_array_length(s.retries) < s.attempt then s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt,
+                   'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0, 'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+                 else s.retries end`,
     [newId(), call.organization_id, call.workspace_id, call.run_id, call.step, call.slug, attempt, call.id, call.message_id, JSON.stringify(call.args)],
   );
   const deadline = new Date(claimed?.deadline_at ?? Date.now()).toISOString();
@@ -145,12 +165,13 @@ export async function appendResult(unit: Unit, call: CallState, attempt: number,
   await appendFrames(unit, [{ ...scopeOf(call, attempt), batch: 2, frames: [frame] }]);
 }
 
-/** Part of the whole output of an earlier call of the run; null when none is stored under that id. */
+/** Part of the whole output of an earlier call of the run's conversation; null when none is stored under that id. */
 export async function readWholeOutput(unit: Unit, runId: string, callId: string, offset: number, limit: number): Promise<{ text: string; totalChars: number } | null> {
   const found = await row<{ body: string; total_chars: number }>(
     unit.em,
-    `select body, total_chars from tool_outputs o join tool_calls c on c.id = o.call_id where o.run_id = ? and o.call_id::text = ?`,
-    [runId, callId],
+    `select body, total_chars from tool_outputs o join tool_calls c on c.id = o.call_id join runs r on r.id = o.run_id
+      where o.call_id::text = ? and r.conversation_id = (select conversation_id from runs where id = ?)`,
+    [callId, runId],
   );
   return found ? { text: found.body.slice(offset, offset + limit), totalChars: found.body.length } : null;
 }
@@ -183,14 +204,20 @@ async function keepWholeOutput(unit: Unit, call: CallState, body: string): Promi
   );
 }
 
+/** A call that was never claimed gets its step here, so that every call is found among the steps. */
 async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: StepFault | null): Promise<void> {
   const text = typeof end.result.output === 'string' ? end.result.output : JSON.stringify(end.result.output ?? '');
   await rows(
     unit.em,
-    `update run_steps set status = ?, output_preview = ?, error = ?::jsonb, finished_at = clock_timestamp(),
-            duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
-      where run_id = ? and step = ? and tool_call_id = ?`,
-    [end.result.status, text.slice(0, 2_000).toWellFormed(), error === null ? null : JSON.stringify(error), call.run_id, call.step, call.id],
+    `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, output_preview, error,
+       started_at, finished_at, duration_ms, created_at)
+     values (?, ?, ?, ?, ?, 'tool', ?, ?, ?, ?, ?, ?::jsonb, '[]', ?, ?::jsonb, clock_timestamp(), clock_timestamp(), 0, now())
+     on conflict (run_id, step, tool_call_id) do update set status = excluded.status, output_preview = excluded.output_preview, error = excluded.error,
+       finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - s.started_at) * 1000`,
+    [
+      newId(), call.organization_id, call.workspace_id, call.run_id, call.step, call.slug, end.result.status, Math.max(1, call.attempt), call.id, call.message_id,
+      JSON.stringify(call.args), text.slice(0, 2_000).toWellFormed(), error === null ? null : JSON.stringify(error),
+    ],
   );
 }
 

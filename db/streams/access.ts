@@ -1,3 +1,4 @@
+import { rankOf, roles } from '../../workflows/contracts/access.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import type { Databases } from '../orm.ts';
 import { sweeperRows } from './sweeper-rows.ts';
@@ -23,6 +24,19 @@ function isActive(u: string, o: string): string {
   return `(${u}.is_active and ${u}.deleted_at is null and ${o}.purged_at is null)`;
 }
 
+/** Position of a role, viewer 0. */
+function rankSql(role: string): string {
+  return `array_position(array['${roles.join("', '")}'], ${role}::text) - 1`;
+}
+
+// What the holder may do: of a key the lower of its own rank and its maker's where it lives. Made by nobody who sees that place, it has none.
+const holderRank = `case q.kind
+  when 'user' then ${rankSql('h.role')}
+  when 'service_key' then least(${rankSql('k.role')}, ${rankSql('h.role')}, case
+    when h.scope <> 'workspace' or h.workspace_id = k.workspace_id then ${rankOf('operator')}
+    else coalesce((select ${rankSql('g.role')} from workspace_grants g where g.user_id = h.id and g.workspace_id = k.workspace_id), -1) end)
+  end`;
+
 const accessSql = `
   select q.n::integer as n, case
     when r.id is null then 'not_found'
@@ -33,6 +47,7 @@ const accessSql = `
     when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
     when h.id is not null and not ${mayRead('h')} then 'not_found'
     when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
+    when q.acting_user_id is not null and ${holderRank} < greatest(${rankOf('admin')}, ${rankSql('a.role')}) then 'role_insufficient'
     when h.id is null and q.kind in ('user', 'service_key') then 'credential_invalid'
   end as code
   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[]) with ordinality as q(run_id, kind, principal_id, session_id, acting_user_id, opened_at, n)
@@ -45,7 +60,8 @@ const accessSql = `
   left join organizations ao on ao.id = a.organization_id`;
 
 /**
- * Checks the right of all open streams of a process again, in one query: session or key alive, its holder active, run still visible.
+ * Checks the right of all open streams of a process again, in one query: session or key alive, its holder active and of the rank that acting
+ * as another demands, run still visible.
  * Gives the code of what is lost, by position. An access token that merely ran out loses nothing.
  */
 export async function lostAccess(db: Databases, holders: readonly StreamHolder[]): Promise<Map<number, ErrorCode>> {

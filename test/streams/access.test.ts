@@ -62,6 +62,33 @@ test.each([
   expect(await lost([keyHolder(tenant.serviceKey.id)])).toEqual(['credential_invalid']);
 });
 
+test.each<[string, string, (world: TestTenant) => unknown[]]>([
+  ['its holder is no admin any more', `update users set role = 'member' where id = $1`, ({ users }) => [users.admin.id]],
+  ['its holder is outranked', `update users set role = 'owner' where id = $1`, ({ users }) => [users.member.id]],
+])('a stream in another user’s name is lost when %s', async (_name, sql, params) => {
+  const own = await makeTenant(world.database.db, randomKeyRing());
+  const { runId } = await world.startRun(own);
+  const acting = { actingUserId: own.users.member.id, runId };
+  const holders = [{ ...holder(own.users.admin), ...acting }, { ...holder(own.users.admin), runId }];
+
+  expect(await lost(holders)).toEqual([null, null]);
+  await world.admin(sql, params(own));
+  expect(await lost(holders)).toEqual(['role_insufficient', null]);
+});
+
+test.each([
+  ['the key is no admin’s any more', `update service_keys set role = 'member' where id = $1`],
+  ['its maker is none', `update users set role = 'member' where id = (select created_by_user_id from service_keys where id = $1)`],
+])('a key’s stream in another user’s name is lost when %s', async (_name, sql) => {
+  const own = await makeTenant(world.database.db, randomKeyRing());
+  const { runId } = await world.startRun(own);
+  const holders = [{ ...keyHolder(own.serviceKey.id), actingUserId: own.users.member.id, runId }];
+
+  expect(await lost(holders)).toEqual([null]);
+  await world.admin(sql, [own.serviceKey.id]);
+  expect(await lost(holders)).toEqual(['role_insufficient']);
+});
+
 test('an unknown run, a foreign one and an unknown user are lost', async () => {
   const foreign = await world.startRun();
 

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import { area, get, list, post, raw, reply, type Area } from '../../api/http/operation.ts';
+import { area, get, list, post, raw, reply, type Area, type Ctx } from '../../api/http/operation.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../../api/http/schema.ts';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -34,6 +34,8 @@ export interface ProbeState {
   calls: number;
   faults: Error[];
   onWait: () => Promise<void>;
+  /** Called inside the transaction of the operation that is waited for. */
+  inUnit: (ctx: Ctx) => void;
 }
 
 /** Operations that only show how `mount` behaves. */
@@ -116,8 +118,9 @@ export function probeArea(state: ProbeState): Area {
     probeWait: post(
       '/probes/waits',
       { ...about, access: 'viewer', audit: 'create', idempotent: true, view: DoneView, success: [202, 200] },
-      async () => {
+      async (ctx) => {
         state.calls += 1;
+        state.inUnit(ctx);
         const done = state.calls;
         return reply(
           { done },
@@ -135,5 +138,5 @@ export function probeArea(state: ProbeState): Area {
 }
 
 export function newProbeState(): ProbeState {
-  return { calls: 0, faults: [], onWait: async () => undefined };
+  return { calls: 0, faults: [], onWait: async () => undefined, inUnit: () => undefined };
 }

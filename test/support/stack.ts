@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
+import type { Temporal } from '../../temporal/client.ts';
 import { testDatabase } from './database.ts';
 import { testNamespace, until } from './temporal.ts';
 import { makeTenant, type TestTenant } from './tenant.ts';
@@ -17,6 +18,8 @@ export interface Stack {
   readonly db: Databases;
   readonly tenant: TestTenant;
   readonly redisPrefix: string;
+  /** The test's own way to the deployment's namespace. */
+  readonly temporal: Temporal;
   /** Origin of an API process; without a name that of the first. */
   url(name?: ProcessName): string;
   pid(name: ProcessName): number;
@@ -62,6 +65,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     db: database.db,
     tenant,
     redisPrefix,
+    temporal: place.temporal,
     url: (name = 'api') => `http://127.0.0.1:${ports[name]}`,
     pid: (name) => children.get(name)?.pid ?? 0,
     async start(name) {

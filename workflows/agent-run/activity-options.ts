@@ -25,7 +25,7 @@ const mostTries = 20;
 export const { callModel } = proxyActivities<Pick<AgentRunActivities, 'callModel'>>({
   startToCloseTimeout: '30 minutes',
   heartbeatTimeout: '10 seconds',
-  cancellationType: ActivityCancellationType.TRY_CANCEL,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds', maximumAttempts: mostTries },
 });
 

@@ -11,10 +11,13 @@ import {
 } from '@temporalio/workflow';
 import { agentRunSignals, type AgentRunInput } from '../contracts/agent-run.ts';
 import { beginRun, callModel, finishRun } from './activity-options.ts';
+import { withGrace } from './grace.ts';
 import { DeadlinePassed, endingOf, isRunCancellation, type Ending } from './ending.ts';
 import { runCalls } from './tool-calls.ts';
 
 const stepsPerExecution = 100;
+/** What a cancelled model call gets to settle what it has cost, so that the run's last frame tells all of it. */
+const modelGraceMs = 1000;
 
 /** Unread input may be waiting in its row. */
 export const inputAddedSignal = defineSignal(agentRunSignals.inputAdded);
@@ -50,7 +53,7 @@ interface Turns {
 async function takeTurns({ runId, firstStep, maxSteps }: Turns): Promise<void> {
   for (let step = firstStep; step <= maxSteps; step++) {
     if (step > firstStep && isHistoryLong(step - firstStep)) await startOver(runId, step);
-    const turn = await callModel({ runId, step });
+    const turn = await withGrace(callModel({ runId, step }), modelGraceMs);
 
     switch (turn.outcome) {
       case 'calls':

@@ -1,6 +1,7 @@
 import { ActivityFailure, ApplicationFailure, CancellationScope, CancelledFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
 import { activityFailureTypes, type PlannedCall, type SettleToolInput } from '../contracts/agent-run.ts';
 import { settleTool, toolActivity } from './activity-options.ts';
+import { withGrace } from './grace.ts';
 import { isFailureOfType, isRunCancellation } from './ending.ts';
 
 const readsAtOnce = 8;
@@ -13,8 +14,9 @@ const mostStartsAnew = 10;
  */
 export async function runCalls(runId: string, calls: readonly PlannedCall[]): Promise<void> {
   const open = calls.filter((call) => !call.isSettled);
-  const reads = open.filter((call) => call.effect === 'read');
-  const writes = open.filter((call) => call.effect === 'write');
+  const isShared = (call: PlannedCall) => (call.concurrency ?? call.effect) === 'read';
+  const reads = open.filter(isShared);
+  const writes = open.filter((call) => !isShared(call));
   const scope = new CancellationScope();
   const errors: unknown[] = [];
 
@@ -59,7 +61,7 @@ async function runCall(runId: string, call: PlannedCall): Promise<void> {
 /** Null when the activity stored a result, else why it may not have. */
 async function executeCall(runId: string, call: PlannedCall): Promise<SettleToolInput['cause'] | null> {
   try {
-    await orGrace(toolActivity(call)({ runId, toolCallId: call.toolCallId }), Math.min(call.timeoutS * 1000, mostGraceMs));
+    await withGrace(toolActivity(call)({ runId, toolCallId: call.toolCallId }), Math.min(call.timeoutS * 1000, mostGraceMs));
 
     return null;
   } catch (error) {
@@ -67,15 +69,4 @@ async function executeCall(runId: string, call: PlannedCall): Promise<SettleTool
     if (!(error instanceof ActivityFailure) || isFailureOfType(error, activityFailureTypes.workerLost)) throw error;
     return error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'START_TO_CLOSE' ? 'timeout' : 'lost';
   }
-}
-
-/** The work itself; once the scope is cancelled, at most `graceMs` more of it. */
-function orGrace(work: Promise<void>, graceMs: number): Promise<void> {
-  const endOfGrace = CancellationScope.current()
-    .cancelRequested.catch(() => CancellationScope.nonCancellable(() => sleep(graceMs)))
-    .then(() => {
-      throw new CancelledFailure('grace is over');
-    });
-
-  return Promise.race([work, endOfGrace]);
 }

@@ -29,6 +29,8 @@ export type CallModelResult =
 export interface PlannedCall {
   readonly toolCallId: string;
   readonly effect: 'read' | 'write';
+  /** What may run beside it; the effect's own when absent. */
+  readonly concurrency?: 'read' | 'write' | 'exclusive';
   readonly timeoutS: number;
   /** A read or idempotent call may be executed again; any other write is attempted once. */
   readonly isRepeatable: boolean;

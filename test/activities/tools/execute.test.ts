@@ -122,6 +122,46 @@ test('a silent server is timed_out; a cancelled run throws its own reason', asyn
   await expect(waiting).rejects.toBe(reason);
 });
 
+test('an argument that would leave the path is refused, however it is written', async () => {
+  const config = { method: 'GET', url: `${origin}/echo/{{ args.id }}/end` };
+  hits = [];
+
+  for (const id of ['..', '.', '%2e%2e', '.%2E']) {
+    expect(await run({ kind: 'http', slug: 'h', config: { ...config, url: `${origin}/echo/${id.includes('%') ? id : '{{ args.id }}'}/end` } }, { id })).toMatchObject({
+      status: 'failed',
+      error: { code: 'invalid_arguments' },
+    });
+  }
+  expect(hits).toEqual([]);
+});
+
+test('a header that would choose another host is refused', async () => {
+  const config = { method: 'GET', url: `${origin}/echo`, headers: { Host: 'other.internal' } };
+
+  expect(await run({ kind: 'http', slug: 'h', config }, {})).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
+});
+
+test('only a request that may have arrived says so', async () => {
+  const silent = { method: 'POST', url: `${origin}/silent` };
+  const closed = { method: 'POST', url: 'http://127.0.0.1:9/' };
+  const exceptions = [...policy.exceptions, { host: '127.0.0.1', port: 9, allow_http: true }];
+
+  expect(await run({ kind: 'http', slug: 'h', config: silent }, {}, { timeoutMs: 200 })).toMatchObject({ status: 'timed_out', mayHaveHappened: true });
+  expect(await run({ kind: 'http', slug: 'h', config: closed }, {}, { policy: { allowHttp: false, exceptions } })).toMatchObject({
+    status: 'failed',
+    error: { code: 'upstream_unreachable' },
+    mayHaveHappened: false,
+  });
+});
+
+test('a stricter tool never gets what a laxer one has kept', async () => {
+  await run({ kind: 'web_fetch', slug: 'lax', config: { robots: false, cache_s: 300 } }, { url: `${origin}/private/kept` });
+
+  expect(await run({ kind: 'web_fetch', slug: 'strict', config: { robots: true, cache_s: 300 } }, { url: `${origin}/private/kept` })).toMatchObject({
+    error: { reason: 'robots' },
+  });
+});
+
 test('without an exception no tool reaches a local address', async () => {
   hits = [];
 

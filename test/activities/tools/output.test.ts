@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { bodyOutcome, capOutput, cleanText, cutText } from '../../../activities/tools/output.ts';
+import { bodyOutcome, capOutput, cutText } from '../../../activities/tools/output.ts';
 
 test('a long text is cut between code points and the whole is kept', () => {
   const text = `${'a'.repeat(99)}😀b`;
@@ -21,8 +21,11 @@ test('5 MB are capped for the model and 2 MiB stay readable', () => {
   expect(Buffer.byteLength(capped.rest ?? '')).toBe(2 * 1024 * 1024);
 });
 
-test('NUL and lone surrogates become replacement characters', () => {
-  expect(cleanText('a\0b\uD800c')).toBe('a\uFFFDb\uFFFDc');
+test('NUL and lone surrogates become replacement characters, in texts and anywhere in JSON', () => {
+  const json = JSON.parse('{"a\\u0000":["x\\u0000y","\\ud800"]}');
+
+  expect(capOutput({ status: 'succeeded', type: 'text', text: 'a\0b\uD800c' }, 100).output).toBe('a\uFFFDb\uFFFDc');
+  expect(capOutput({ status: 'succeeded', type: 'json', value: json }, 100).output).toEqual({ 'a\uFFFD': ['x\uFFFDy', '\uFFFD'] });
   expect(cutText('😀', 1)).toBe('');
 });
 

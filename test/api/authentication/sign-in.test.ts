@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { hash } from '@node-rs/argon2';
+import { fail } from '../../../workflows/contracts/failure.ts';
 import { testPassword } from '../../support/tenant.ts';
-import { bareRefusal, openClient, type Client } from './client.ts';
+import { bareRefusal, openClient, type Answer, type Client } from './client.ts';
 
 let client: Client;
 
@@ -88,6 +89,38 @@ test('the sixth failure in a minute is 429, also with the right password then; a
   expect(refused).toMatchObject({ status: 429, body: { code: 'rate_limited', context: { violated_policies: ['login_pair'] } } });
   expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   expect((await client.logIn(users.admin.email, testPassword)).status).toBe(200);
+});
+
+test('a sign-in whose password was not looked at counts no failure', async () => {
+  const { users } = await client.tenant();
+  const { passwords } = client.api.deps.identity;
+  const { verify } = passwords;
+  passwords.verify = async () => {
+    throw fail('rate_limited', { context: { violated_policies: ['password_hashing'] } });
+  };
+  for (let round = 0; round < 9; round++) expect((await client.logIn(users.owner.email, 'guess')).status).toBe(429);
+  passwords.verify = verify;
+
+  const refused = await client.logIn(users.owner.email, 'guess');
+
+  expect(refused).toMatchObject({ status: 401, headers: { ratelimit: expect.stringContaining('"login_pair";r=4;') } });
+});
+
+test('a sign-in tells what remains of its own policies before what remains of the common one', async () => {
+  const { users } = await client.tenant();
+  const policiesOf = (answer: Answer) => String(answer.headers['ratelimit-policy']).split(', ').map((item) => item.split(';')[0]);
+  const restOf = (answer: Answer, policy: string) => new RegExp(`"${policy}";r=(\\d+)`).exec(String(answer.headers['ratelimit']))?.[1];
+
+  const failed = await client.logIn(users.viewer.email, 'wrong');
+  const succeeded = await client.logIn(users.viewer.email, testPassword);
+  for (let round = 0; round < 5; round++) await client.logIn(users.viewer.email, 'wrong');
+  const blocked = await client.logIn(users.viewer.email, 'wrong');
+  const refreshed = await refresh(succeeded.body.refresh_token);
+
+  expect(policiesOf(failed)).toEqual(['"login_pair"', '"login_account"', '"login_ip"', '"anonymous"']);
+  expect([failed, succeeded, blocked].map((answer) => restOf(answer, 'login_pair'))).toEqual(['4', '5', '0']);
+  expect(policiesOf(blocked)).toEqual(policiesOf(failed));
+  expect([blocked.status, policiesOf(refreshed)]).toEqual([429, ['"refresh"', '"anonymous"']]);
 });
 
 test('a hash with other parameters is replaced at login', async () => {

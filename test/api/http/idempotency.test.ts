@@ -205,6 +205,26 @@ test('when the waiting process has died a repeat gets the 202 that its transacti
   await original;
 });
 
+test('a commit whose answer was lost stands: the repeat gets the stored 202, and nothing runs twice', async () => {
+  const key = crypto.randomUUID();
+  state.inUnit = ({ em }) => {
+    const commit = em.commit.bind(em);
+    em.commit = async () => {
+      await commit();
+      throw new Error('Connection terminated unexpectedly');
+    };
+  };
+  const original = await send('/probes/waits', key);
+  state.inUnit = () => undefined;
+  const before = state.calls;
+
+  const repeat = await send('/probes/waits', key);
+
+  expect(original.code).toBe('service_unavailable');
+  expect(repeat).toMatchObject({ status: 202, isReplay: true });
+  expect(state.calls).toBe(before);
+});
+
 test('a lease that is over is taken by the next request, and the late one can store nothing', async () => {
   const key = crypto.randomUUID();
   await send('/probes/others', key, { note: 'a' });

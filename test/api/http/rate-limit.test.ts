@@ -49,6 +49,16 @@ test('callers of one workspace share its quota', async () => {
   expect((await ask(tokens.admin)).json()).toMatchObject({ context: { violated_policies: ['workspace'] } });
 });
 
+test('what is refused by one quota fills no other: a noisy caller leaves the workspace its own', async () => {
+  const { tokens } = await makeTenant(api.db, api.keys);
+  for (let spent = 0; spent < 12; spent += 1) await ask(tokens.viewer);
+
+  const { statusCode, headers } = await ask(tokens.member);
+
+  expect(statusCode).toBe(200);
+  expect(headers['ratelimit']).toContain('"workspace";r=2;');
+});
+
 test('a refused request has had no effect', async () => {
   const { tokens } = await makeTenant(api.db, api.keys);
   for (let spent = 0; spent < 5; spent += 1) await ask(tokens.member);
@@ -123,6 +133,25 @@ test('limits hold in the memory of the process while Redis is away, and after a 
   await Promise.all([limits.close(), alone.close()]);
   redis.disconnect();
   gone.disconnect();
+});
+
+test('a blocked address locks no account out, and a hit that decided nothing is given back', async () => {
+  const redis = connectRedis(testServices().redisUrl, 'commands');
+  const prefix = `test-limit-${crypto.randomUUID()}:`;
+  const limits = createLimits({ redis, prefix, quotas: { login_account: { quota: 4, windowS: 60 }, login_ip: { quota: 2, windowS: 60 } } });
+  const from = (address: string) => [{ policy: 'login_account', key: 'a' } as const, { policy: 'login_ip', key: address } as const];
+  await until(async () => (await limits.consume([{ policy: 'mfa', key: 'warm' }]).then(() => redis.exists(`${prefix}rl:mfa:warm`))) === 1);
+
+  for (let spent = 0; spent < 2; spent += 1) await limits.consume(from('1'));
+  for (let refused = 0; refused < 9; refused += 1) {
+    await expect(limits.consume(from('1'))).rejects.toMatchObject({ context: { violated_policies: ['login_ip'] } });
+  }
+  for (let undone = 0; undone < 9; undone += 1) await limits.consume(from('2')).then(() => limits.refund(from('2')));
+  const left = await limits.consume(from('2'));
+
+  expect(left['ratelimit']).toMatch(/^"login_account";r=1;t=\d+, "login_ip";r=1;t=\d+$/);
+  await limits.close();
+  redis.disconnect();
 });
 
 test('five failed sign-ins block the pair, each block twice as long; a success clears it', async () => {

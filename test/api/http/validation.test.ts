@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sortViolations } from '../../../api/http/violations.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newProbeState, probeArea } from '../../support/probes.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
@@ -84,6 +85,8 @@ test.each([
   ['at', '2026-01-01t00:00:00Z'],
   ['at', '2026-01-01T24:00:00Z'],
   ['at', '2026-01-01T00:00:00.1234567890Z'],
+  ['at', '9999-12-31T23:30:00-01:00'],
+  ['at', '0001-01-01T00:00:00+01:00'],
   ['day', '2026-1-1'],
   ['mail', 'a@b@c'],
   ['mail', '.a@b.c'],
@@ -104,6 +107,30 @@ test('U+0000 and half a surrogate pair are found wherever they stand', async () 
   expect(rulesOf(nul)).toEqual([['/name', 'invalid_text']]);
   expect(rulesOf(half)).toEqual([['/free/deep/0/x', 'invalid_text']]);
   expect(whole.status).toBe(200);
+});
+
+test('the first and the last year hold in UTC', async () => {
+  const last = await post({ name: 'a', at: '9999-12-31T23:30:00+01:00' });
+  const first = await post({ name: 'a', at: '0001-01-01T00:00:00Z' });
+
+  expect([last.body.at, first.body.at]).toEqual(['9999-12-31T22:30:00.000Z', '0001-01-01T00:00:00.000Z']);
+});
+
+test('a refusal is never longer than what it refuses: a long way is told by its last whole parent, once', async () => {
+  const reply = await post(`{"name":"a","free":{"${'A'.repeat(60_000)}":[${Array(50).fill('"\\u0000"').join()}],"b":{"c":"\\u0000"}}}`);
+
+  expect(rulesOf(reply)).toEqual([
+    ['/free', 'invalid_text'],
+    ['/free/b/c', 'invalid_text'],
+  ]);
+});
+
+test('no pointer of a refusal is longer than the document says', () => {
+  const pointers = [`/a/${'b'.repeat(3_000)}`, `/${'c'.repeat(3_000)}/d`, `/e${'/f'.repeat(2_000)}`];
+
+  const sorted = sortViolations(pointers.map((pointer) => ({ in: 'body', pointer, name: null, rule: 'type', message: 'x' })));
+
+  expect(sorted.map(({ pointer }) => pointer)).toEqual(['', '/a', `/e${'/f'.repeat(999)}`]);
 });
 
 test('a body nests at most 64 deep, brackets in texts do not count', async () => {

@@ -57,6 +57,21 @@ test('acting takes the lower role and the intersection of what both see', () => 
   expect(acting.workspaces).toEqual(new Map([[second, 'viewer']]));
 });
 
+test('acting as a lower role lowers it in every workspace, also where the user sees them all', () => {
+  const member = person({ role: 'member', scope: 'organization', workspaceId: null });
+  const admin = callerOfPerson(person({ role: 'admin', workspaceId: first, grants: { [second]: 'viewer' } }), null);
+  const narrowed = narrowTo(callerOfPerson(operator, null), { organizationId, workspaceId: first });
+
+  expect(actAs(admin, member)).toMatchObject({ role: 'member', workspaces: new Map([[second, 'viewer'], [first, 'member']]) });
+  expect(actAs(narrowed, member)).toMatchObject({ role: 'member', workspaces: new Map([[first, 'member']]) });
+});
+
+test('nobody below admin acts as somebody', () => {
+  const member = callerOfPerson(person({ role: 'member' }), null);
+
+  expect(() => actAs(member, person({ role: 'viewer' }))).toThrow(expect.objectContaining({ code: 'role_insufficient' }));
+});
+
 test('an operator who acts as a user is that user\'s organization\'s, not the platform\'s', () => {
   const acting = actAs(callerOfPerson(operator, null), organizationOwner);
 
