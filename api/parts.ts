@@ -65,13 +65,14 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const limitsOfStreams = { streamsPerPrincipal: env.streams.perPrincipal, streams: env.streams.perProcess };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const templates = createTemplates();
+  const schemas = createTenantSchemas();
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
 
   const close = async () => {
     await hub.close();
     await identity.close();
-    await Promise.all([templates.close(), limits.close(), temporal.close()]);
+    await Promise.all([templates.close(), schemas.close(), limits.close(), temporal.close()]);
     redis.disconnect();
     if (!options.db) await db.close();
   };
@@ -91,7 +92,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       log,
       now,
       isDraining,
-      schemas: createTenantSchemas(),
+      schemas,
       temporal: createTemporalGateway(temporal),
       dispatch: createDispatch({ temporal, publisher, db, log }),
     },

@@ -1,8 +1,10 @@
 import { MikroORM } from '@mikro-orm/postgresql';
+import type { QueryResult } from 'kysely';
 import type { Logger } from 'pino';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
-import { createDialect } from './pg-dialect.ts';
+import type { SettledStatement, Statement } from './pg-connection.ts';
+import { createDialect, type PoolDialect } from './pg-dialect.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
 
 export interface DatabaseSettings {
@@ -61,7 +63,18 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
     statementTimeoutMs: settings.statementTimeoutMs ?? null,
     onError: (error) => settings.log.warn({ err: error }, 'database connection lost'),
   });
-  return MikroORM.init(ormOptions({ url, dialect, log: settings.log, onQuery: settings.onQuery }));
+  const orm = await MikroORM.init(ormOptions({ url, dialect, log: settings.log, onQuery: settings.onQuery }));
+  dialects.set(orm, dialect);
+  return orm;
+}
+
+const dialects = new WeakMap<MikroORM, PoolDialect>();
+
+/** Runs one statement outside any transaction of ours and gives its rows: where there is nothing to map, the ORM costs more than the statement. */
+export async function runAlone<R>(orm: MikroORM, statement: Statement | SettledStatement): Promise<QueryResult<R>> {
+  const dialect = dialects.get(orm);
+  if (!dialect) throw new Error('a pool that connectDatabases has not opened');
+  return dialect.runAlone<R>(statement);
 }
 
 async function refuseUnsafeRole(orm: MikroORM, role: DatabaseRole): Promise<void> {

@@ -1,7 +1,7 @@
-import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type TransactionSettings } from 'kysely';
+import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, type QueryResult, type TransactionSettings } from 'kysely';
 import pg from 'pg';
 import { parse as parseArray } from 'postgres-array';
-import { PooledConnection } from './pg-connection.ts';
+import { PooledConnection, type SettledStatement, type Statement } from './pg-connection.ts';
 
 export interface PoolSettings {
   readonly url: string;
@@ -19,7 +19,7 @@ const lockTimeoutMs = 5_000;
 const idleInTransactionTimeoutMs = 10_000;
 
 /** The dialect of one pool whose sessions carry our timeouts, and which loses no connection when a server dies in mid-transaction. */
-export function createDialect(settings: PoolSettings): PostgresDialect {
+export function createDialect(settings: PoolSettings): PoolDialect {
   const pool = new pg.Pool({
     connectionString: settings.url,
     max: settings.max,
@@ -39,7 +39,8 @@ export function createDialect(settings: PoolSettings): PostgresDialect {
   return new PoolDialect(pool);
 }
 
-class PoolDialect extends PostgresDialect {
+/** Kysely's way to the pool, and a shorter one. */
+export class PoolDialect extends PostgresDialect {
   readonly #pool: pg.Pool;
 
   constructor(pool: pg.Pool) {
@@ -49,6 +50,16 @@ class PoolDialect extends PostgresDialect {
 
   override createDriver(): Driver {
     return new PoolDriver(this.#pool);
+  }
+
+  /** Runs one statement outside any transaction of ours, past all layers above the pool. */
+  async runAlone<R>(statement: Statement | SettledStatement): Promise<QueryResult<R>> {
+    const client = await this.#pool.connect();
+    try {
+      return await new PooledConnection(client).executeQuery<R>(statement);
+    } finally {
+      client.release();
+    }
   }
 }
 

@@ -2,7 +2,7 @@ import { type EntityClass, type FilterQuery, LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Role } from '../workflows/contracts/access.ts';
 import { fail } from '../workflows/contracts/failure.ts';
-import type { Caller } from './caller.ts';
+import type { Caller, TenantSettings } from './caller.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesOf } from './reach.ts';
 import { row } from './sql.ts';
 import type { Unit } from './unit.ts';
@@ -77,6 +77,14 @@ export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>,
   if (isScoped) return { sql: `((${at}scope = 'platform' and ${at}is_active) or (${own}))`, params };
   if (hasPlatformRows) return { sql: `(${at}organization_id is null or (${own}))`, params };
   return { sql: `(${own})`, params };
+}
+
+/** Which rows of a table whose rows all lie in a workspace a unit reaches; for queries that have no caller. */
+export function reachOf(tenant: TenantSettings, alias: string): Predicate {
+  if (tenant.isOperator) return { sql: 'true', params: [] };
+  const { organizationId, hasAllWorkspaces, workspaceIds } = tenant;
+  if (hasAllWorkspaces) return { sql: `${alias}.organization_id = ?::uuid`, params: [organizationId] };
+  return { sql: `(${alias}.organization_id = ?::uuid and ${alias}.workspace_id = any(?::uuid[]))`, params: [organizationId, workspaceIds] };
 }
 
 /** Loads a row that the caller sees; anything else is the same 404. */

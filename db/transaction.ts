@@ -3,8 +3,7 @@ import type { CompiledQuery } from 'kysely';
 import pg from 'pg';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
-import type { Databases } from './orm.ts';
-import { settled } from './pg-connection.ts';
+import { runAlone, type Databases } from './orm.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
 import { holdsEntities, run } from './sql.ts';
 import type { Outgoing, Unit } from './unit.ts';
@@ -96,9 +95,10 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
  */
 export function readUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): OpenUnit {
   const em: SqlEntityManager = db.app.em.fork();
-  const client = db.app.em.getConnection().getClient();
   const settings = settingsStatement({ ...settingsOf(tenant), transaction_read_only: 'on' });
-  em.setTransactionContext({ executeQuery: (query: CompiledQuery) => client.executeQuery(settled(query, settings)) });
+  em.setTransactionContext({
+    executeQuery: ({ sql, parameters }: CompiledQuery) => runAlone(db.app, { sql, parameters, settings }),
+  });
   const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
 
   return {

@@ -212,7 +212,7 @@ function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
-  const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
+  const code = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
   return new EgressUnreachable(code);
 }
 

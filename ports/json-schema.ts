@@ -1,113 +1,39 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import { RE2JS } from 're2js';
+import { createBoundedThread, ThreadLimit } from './bounded-thread.ts';
+import type { SchemaProblem } from './schema-rules.ts';
 
-/** One rule that a value breaks: JSON pointer into the value, keyword and a text without the value. */
-export interface SchemaProblem {
-  readonly pointer: string;
-  readonly rule: string;
-  readonly message: string;
-}
+export type { SchemaProblem } from './schema-rules.ts';
 
-/** Compiles and applies JSON Schemas that tenants write (2020-12). `pattern` runs on re2, so that no pattern can block the process. */
+/**
+ * Compiles and applies JSON Schemas that tenants write (2020-12). `pattern` runs on re2, and everything in a thread that is replaced when a
+ * schema outlives its time: no schema can block the process or bring it down.
+ */
 export interface TenantSchemas {
   /** What makes the schema unusable as the input schema of a tool; empty when it is sound. */
-  check(schema: unknown): SchemaProblem[];
+  check(schema: unknown): Promise<SchemaProblem[]>;
   /** What in `value` breaks `schema`, at most 50 entries; empty when it fits. The schema has passed `check`. */
-  validate(schema: Readonly<Record<string, unknown>>, value: unknown): SchemaProblem[];
+  validate(schema: Readonly<Record<string, unknown>>, value: unknown): Promise<SchemaProblem[]>;
+  close(): Promise<void>;
 }
 
-const limitBytes = 64 * 1024;
-const limitDepth = 20;
-const limitProblems = 50;
-const cachedValidators = 500;
+export type SchemaJob =
+  | { readonly kind: 'check'; readonly schema: unknown }
+  | { readonly kind: 'validate'; readonly schema: Readonly<Record<string, unknown>>; readonly value: unknown };
 
 export function createTenantSchemas(): TenantSchemas {
-  const validators = new Map<string, ValidateFunction>();
+  const thread = createBoundedThread<SchemaJob, SchemaProblem[]>(new URL('./schema-worker.ts', import.meta.url), { limitMs: 1_000, heapMb: 128 });
 
-  function compiled(schema: Readonly<Record<string, unknown>>): ValidateFunction {
-    const text = JSON.stringify(schema);
-    const known = validators.get(text);
-    if (known) return known;
-
-    const validate = newAjv().compile(schema);
-    if (validators.size >= cachedValidators) validators.delete(validators.keys().next().value ?? '');
-    validators.set(text, validate);
-    return validate;
+  async function ask(job: SchemaJob): Promise<SchemaProblem[]> {
+    try {
+      return await thread.ask(job);
+    } catch (error) {
+      if (!(error instanceof ThreadLimit)) throw error;
+      return [{ pointer: '', rule: 'schema', message: `the schema can not be applied: it ${error.message}` }];
+    }
   }
 
   return {
-    check(schema) {
-      const problems = shapeProblems(schema);
-      if (problems.length > 0) return problems;
-      try {
-        compiled(schema as Record<string, unknown>); // shapeProblems has seen that it is an object
-        return [];
-      } catch (error) {
-        return [{ pointer: '', rule: 'schema', message: `is not a valid JSON Schema 2020-12: ${messageOf(error)}` }];
-      }
-    },
-    validate(schema, value) {
-      const validate = compiled(schema);
-      if (validate(value)) return [];
-      return (validate.errors ?? []).slice(0, limitProblems).map(toProblem);
-    },
+    check: (schema) => ask({ kind: 'check', schema }),
+    validate: (schema, value) => ask({ kind: 'validate', schema, value }),
+    close: () => thread.close(),
   };
-}
-
-function newAjv(): Ajv2020 {
-  return new Ajv2020({
-    strict: false,
-    allErrors: true,
-    ownProperties: true,
-    validateFormats: false,
-    addUsedSchema: false,
-    code: { regExp: Object.assign(linearPattern, { code: 'linearPattern' }) },
-  });
-}
-
-/** A regular expression in linear time. Ajv keys compiled patterns by `toString`, so each needs its own. */
-function linearPattern(pattern: string) {
-  const expression = RE2JS.compile(RE2JS.translateRegExp(pattern));
-  return { test: (text: string) => expression.matcher(text).find(), toString: () => `re2:${pattern}` };
-}
-
-function shapeProblems(schema: unknown): SchemaProblem[] {
-  if (!isObject(schema)) return [{ pointer: '', rule: 'type', message: 'must be an object' }];
-  if (schema['type'] !== 'object') return [{ pointer: '/type', rule: 'const', message: 'the root must be of type object' }];
-  if (Buffer.byteLength(JSON.stringify(schema)) > limitBytes) return [{ pointer: '', rule: 'maxLength', message: `must be at most ${limitBytes} bytes` }];
-
-  const problems: SchemaProblem[] = [];
-  walk(schema, '', 1, problems);
-  return problems;
-}
-
-function walk(node: unknown, pointer: string, depth: number, problems: SchemaProblem[]): void {
-  if (problems.length >= limitProblems || node === null || typeof node !== 'object') return;
-  if (depth > limitDepth) {
-    problems.push({ pointer, rule: 'max_depth', message: `must be at most ${limitDepth} levels deep` });
-    return;
-  }
-  for (const [key, value] of Object.entries(node)) {
-    const at = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-    if ((key === '$ref' || key === '$dynamicRef') && typeof value === 'string' && !value.startsWith('#')) {
-      problems.push({ pointer: at, rule: 'reference', message: 'only references inside the schema are allowed' });
-    }
-    if (key === '$id' || key === '$schema') {
-      if (key === '$id') problems.push({ pointer: at, rule: 'schema', message: '$id is not allowed' });
-      continue;
-    }
-    walk(value, at, depth + 1, problems);
-  }
-}
-
-function toProblem(error: ErrorObject): SchemaProblem {
-  return { pointer: error.instancePath, rule: error.keyword, message: error.message ?? 'is not valid' };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
-}
-
-function messageOf(error: unknown): string {
-  return (error instanceof Error ? error.message : String(error)).slice(0, 200);
 }

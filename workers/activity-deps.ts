@@ -49,6 +49,9 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
   const templates = createTemplates();
 
   closers.add('templates', () => templates.close());
+  const schemas = createTenantSchemas();
+
+  closers.add('schemas', () => schemas.close());
   const providers = createProviders();
 
   closers.add('providers', () => providers.close());
@@ -62,7 +65,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     models,
     providers,
     egress: createEgress(),
-    schemas: createTenantSchemas(),
+    schemas,
     templates,
     pages,
     log,

@@ -54,7 +54,7 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
   try {
     const request = await buildRequest(deps.templates, opened, modelTry.model, abort.signal);
     collected = await collectStep(streamModelStep(deps, request), { writer, messageId, step, tools: opened.tools });
-    const result = toStepResult(deps, modelTry, messageId, collected);
+    const result = await toStepResult(deps, modelTry, messageId, collected);
     await whileAway(async () => {
       await writer.flush();
       await store(deps, result, (unit, frames) => writer.appendInside(unit, frames));
@@ -104,9 +104,9 @@ async function store(deps: ActivityDeps, result: ModelStepResult, append: (unit:
   if (stored === 'fenced') throw ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
 }
 
-function toStepResult(deps: ActivityDeps, modelTry: ModelTry, messageId: string, collected: CollectedStep): ModelStepResult {
+async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, messageId: string, collected: CollectedStep): Promise<ModelStepResult> {
   const { opened, step, model } = modelTry;
-  const calls = checkCalls(collected, deps.schemas, { maxToolCalls: opened.run.manifest.max_tool_calls, made: modelTry.callsMade });
+  const calls = await checkCalls(collected, deps.schemas, { maxToolCalls: opened.run.manifest.max_tool_calls, made: modelTry.callsMade });
   const { stopReason } = collected.finish;
   return {
     runId: opened.run.id,

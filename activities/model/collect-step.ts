@@ -51,12 +51,12 @@ export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepS
 }
 
 /** Judges the calls of a step: unknown tools, arguments that don't fit and used-up limits are results already, nothing is executed for them. */
-export function checkCalls(collected: CollectedStep, schemas: TenantSchemas, limits: CallLimits): CheckedCall[] {
+export async function checkCalls(collected: CollectedStep, schemas: TenantSchemas, limits: CallLimits): Promise<CheckedCall[]> {
   if (collected.finish.stopReason === 'max_output' || collected.finish.stopReason === 'refused') return [];
   const made = new Map(limits.made);
   let total = [...made.values()].reduce((sum, count) => sum + count, 0);
 
-  return collected.calls.map((call) => {
+  const checks = collected.calls.map(async (call): Promise<CheckedCall> => {
     const given = { ...call.args, ...call.tool?.pin.preset };
     const isTooLong = Buffer.byteLength(JSON.stringify(given)) > limitArgsBytes;
     const args = call.args === null || isTooLong ? {} : given;
@@ -79,9 +79,10 @@ export function checkCalls(collected: CollectedStep, schemas: TenantSchemas, lim
       isIdempotent: call.tool?.isIdempotent ?? false,
       args,
       argsHash: hashOf(args),
-      refusal: refusalOf(call, args, { isOver, isTooLong }, schemas),
+      refusal: await refusalOf(call, args, { isOver, isTooLong }, schemas),
     };
   });
+  return Promise.all(checks);
 }
 
 export interface CallLimits {
@@ -90,13 +91,13 @@ export interface CallLimits {
   readonly made: ReadonlyMap<string, number>;
 }
 
-function refusalOf(call: CollectedCall, args: Record<string, unknown>, { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean }, schemas: TenantSchemas): StepFault | null {
+async function refusalOf(call: CollectedCall, args: Record<string, unknown>, { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean }, schemas: TenantSchemas): Promise<StepFault | null> {
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   if (call.args === null) return fault('invalid_arguments', 'The arguments are not a JSON object.', null);
   if (isTooLong) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
 
-  const problems = schemas.validate(call.tool.inputSchema, args);
+  const problems = await schemas.validate(call.tool.inputSchema, args);
   if (problems.length === 0) return null;
   const told = problems.slice(0, 5).map((problem) => `${problem.pointer || '/'} ${problem.message}`);
   return fault('invalid_arguments', `The arguments do not fit the tool: ${told.join('; ')}`.slice(0, 1_000), null);

@@ -18,6 +18,8 @@ const HttpConfig = Type.Object({
   redirects: Type.Optional(Type.Integer()),
 });
 
+/** What a header value may hold (RFC 9110 §5.5), beyond ASCII as Latin-1. */
+const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const limitBytes = 10 * 1024 * 1024;
 const wholeLeaf = /^\s*\{\{\s*([A-Za-z_][\w.]*)\s*\}\}\s*$/;
 
@@ -30,6 +32,7 @@ export async function executeHttp({ egress, templates }: ExecutorParts, executio
   const headers: Record<string, string> = { accept: 'application/json, text/*;q=0.9, */*;q=0.1' };
   for (const [name, template] of Object.entries(config.headers ?? {})) headers[name.toLowerCase()] = oneLine((await templates.render(template, variables)).text);
   if (config.idempotency_header) headers[config.idempotency_header.toLowerCase()] = execution.toolCallId;
+  if (Object.values(headers).some((value) => !headerValue.test(value))) return failed('invalid_arguments', 'a header value holds characters that HTTP does not allow', false, 'header');
   const body = await renderBody(templates, config.body ?? { mode: 'none' }, variables);
   if (body.contentType !== null) headers['content-type'] ??= body.contentType;
 

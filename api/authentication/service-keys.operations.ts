@@ -164,7 +164,7 @@ async function rotateKey(ctx: Ctx, id: string) {
 // A key is of one workspace or of the organization, never of the platform.
 async function homeOfNewKey(ctx: Ctx, body: Static<typeof ServiceKeyCreate>): Promise<{ organizationId: string; workspaceId: string | null }> {
   const scope = body.scope ?? (body.workspace_id ? 'workspace' : undefined);
-  const home = await homeOfNewRow(ctx, { scope, workspace_id: body.workspace_id });
+  const home = await homeOfNewRow(ctx, { scope, workspace_id: body.workspace_id }, { openWhenFrozen: true });
 
   if (home.organizationId === null) throw invalid('/scope', 'range', 'a key belongs to a workspace or an organization');
   return { organizationId: home.organizationId, workspaceId: home.workspaceId };

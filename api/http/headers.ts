@@ -42,7 +42,9 @@ export function commonHeaders(request: FastifyRequest): Record<string, string> {
 
 /** Adds the common headers to a reply of Fastify; `no-store` unless the reply says otherwise. */
 export function finishHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(commonHeaders(request));
+  const { vary, ...headers } = commonHeaders(request);
+  reply.headers(headers);
+  if (vary !== undefined) reply.header('vary', withField(reply.getHeader('vary'), vary));
   if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
 }
 
@@ -66,6 +68,14 @@ export function corsHeaders(
 /** What a preflight gets beside `corsHeaders`. */
 export function preflightHeaders(methods: string): Record<string, string> {
   return { 'access-control-allow-methods': methods, 'access-control-allow-headers': requestHeaders, 'access-control-max-age': '600' };
+}
+
+/** A document varies with the encoding already; a reply may be finished twice. */
+function withField(present: number | string | string[] | undefined, field: string): string {
+  const fields = String(present ?? '')
+    .split(', ')
+    .filter((name) => name !== '' && name !== field);
+  return [...fields, field].join(', ');
 }
 
 /** Milliseconds since the request's head was read, at most three digits after the point. */

@@ -60,9 +60,8 @@ export function replySchemaOf(operation: RegisteredOperation): TSchema | null {
 
 function describe(operation: RegisteredOperation): string {
   const order = operation.kind === 'list' ? ` Order: ${operation.order ?? 'newest first, by id'}.` : '';
-  const secret = operation.secretReply
-    ? ' The secret is in this reply only; a repeat under the same Idempotency-Key gives the same bytes.'
-    : '';
+  const repeat = operation.idempotent ? '; a repeat under the same Idempotency-Key gives the same bytes' : '';
+  const secret = operation.secretReply ? ` The secret is in this reply only${repeat}.` : '';
   return `${operation.description}${order}${secret}`;
 }
 
@@ -85,7 +84,7 @@ function headerParameters(operation: RegisteredOperation, collector: SchemaColle
   const shared = [
     ...(operation.idempotent ? ['IdempotencyKey'] : []),
     ...(operation.ifMatch ? [operation.ifMatch === 'required' ? 'IfMatchRequired' : 'IfMatch'] : []),
-    ...(operation.etag && operation.method === 'GET' ? ['IfNoneMatch'] : []),
+    ...(operation.etag && operation.method === 'GET' && operation.notModified !== false ? ['IfNoneMatch'] : []),
     ...(isRoleAccess(operation) && !operation.notDelegable ? ['ActingUser'] : []),
     ...(isRoleAccess(operation) ? ['ViewOrganization', 'ViewWorkspace'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));

@@ -179,9 +179,10 @@ function overLimit(over: readonly Verdict[], spared: readonly Verdict[]): Failur
 function mergeLimitHeaders(earlier: LimitHeaders, later: LimitHeaders): LimitHeaders {
   const nameOf = (item: string) => item.split(';')[0];
   const merged = Object.entries(later).map(([header, text]) => {
+    if (earlier[header] === undefined) return [header, text] as const;
     const items = text.split(', ');
     const names = new Set(items.map(nameOf));
-    const kept = (earlier[header] ?? '').split(', ').filter((item) => item !== '' && !names.has(nameOf(item)));
+    const kept = earlier[header].split(', ').filter((item) => !names.has(nameOf(item)));
     return [header, [...items, ...kept].join(', ')] as const;
   });
   return { ...earlier, ...Object.fromEntries(merged) };

@@ -1,7 +1,7 @@
 import type Type from 'typebox';
 import { refuseRank } from '../../db/reach.ts';
 import type { StartRun } from '../../db/runs/start-run.ts';
-import { readUser } from '../../db/tenancy/users.ts';
+import { seesUser } from '../../db/tenancy/users.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { checkBytes, checkKeys } from '../http/bounds.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -11,13 +11,11 @@ type Body = Type.Static<typeof RunCreate>;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A start as the caller asks for it. Throws 422 for what the schema alone can't refuse, 403 for another user's subject below admin. */
-export async function toStartRun(ctx: Ctx, body: Body): Promise<StartRun> {
+/** A start as the caller asks for it. Throws 422 for what the schema alone can't refuse; `admit` 422 for a subject out of sight, 403 for another user's below admin. */
+export function toStartRun(ctx: Ctx, body: Body): StartRun {
   const { caller } = ctx;
   refuseShape(body);
-  const subject = body.subject ?? (caller.userId === null ? null : { kind: 'user' as const, id: caller.userId });
-  const isAnotherUser = subject?.kind === 'user' && subject.id !== caller.userId;
-  if (isAnotherUser) await requireUser(ctx, subject.id);
+  const subject = subjectOf(ctx, body);
 
   return {
     workspaceId: body.workspace_id ?? null,
@@ -40,11 +38,19 @@ export async function toStartRun(ctx: Ctx, body: Body): Promise<StartRun> {
     limits: body.limits ?? {},
     metadata: body.metadata ?? {},
     currency: ctx.deps.env.billingCurrency,
-    admit: (workspaceId) => {
+    admit: async ({ organizationId, workspaceId }) => {
       refuseRank(caller, workspaceId, ctx.floor);
-      if (isAnotherUser) refuseRank(caller, workspaceId, 'admin');
+      if (subject?.kind !== 'user' || subject.id === caller.userId) return;
+      await requireUser(ctx, { userId: subject.id, organizationId });
+      refuseRank(caller, workspaceId, 'admin');
     },
   };
+}
+
+/** For whom the agent works: the caller unless somebody is named. Ids of users have one spelling, names of guests are their own. */
+function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
+  if (!subject) return caller.userId === null ? null : { kind: 'user', id: caller.userId };
+  return subject.kind === 'user' ? { kind: 'user', id: subject.id.toLowerCase() } : subject;
 }
 
 function refuseShape(body: Body): void {
@@ -66,7 +72,7 @@ function exactlyOne() {
   return fail('validation_failed', { detail: message, errors });
 }
 
-async function requireUser(ctx: Ctx, userId: string): Promise<void> {
-  const user = uuid.test(userId.toLowerCase()) ? await readUser(ctx, userId) : null;
-  if (!user) throw invalid('/subject/id', 'reference', 'The user does not exist.', { kind: 'user' });
+async function requireUser(ctx: Ctx, place: { readonly userId: string; readonly organizationId: string }): Promise<void> {
+  if (uuid.test(place.userId) && (await seesUser(ctx, place))) return;
+  throw invalid('/subject/id', 'reference', 'The user does not exist.', { kind: 'user' });
 }

@@ -50,7 +50,7 @@ export const runs = area('Runs', {
       view: RunView,
     },
     async (ctx, { body }) => {
-      const { run, admission } = await startRun(ctx, await toStartRun(ctx, body));
+      const { run, admission } = await startRun(ctx, toStartRun(ctx, body));
       const view = { ...toRunView(run), admission };
       if (body.mode !== 'wait') return view;
       return reply(view, {

@@ -41,7 +41,7 @@ export async function shapeOf(body: Body, checks: ToolChecks): Promise<ToolShape
       const config = completeHttpConfig(body.config as unknown as HttpConfigDraft);
       await checkHttp(config, checks);
       return {
-        inputSchema: checkedSchema(body.input_schema ?? { ...emptyInputSchema }, checks),
+        inputSchema: await checkedSchema(body.input_schema ?? { ...emptyInputSchema }, checks),
         config: { ...config },
         effect: effectOfMethod(config.method),
       };
@@ -84,8 +84,8 @@ function refuseOwnSchema(body: Body): void {
     throw invalid('/input_schema', 'unknown_field', 'The kind of the tool fixes what the model may send.');
 }
 
-function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks): Record<string, unknown> {
-  const problems = checks.schemas.check(schema);
+async function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks): Promise<Record<string, unknown>> {
+  const problems = await checks.schemas.check(schema);
   if (problems.length === 0) return schema;
   throw fail('validation_failed', {
     detail: 'The input schema can not be used.',

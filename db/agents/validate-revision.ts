@@ -58,7 +58,7 @@ interface TargetRow {
 
 /** Resolves and checks a draft, whole: the document as it would be stored, and everything that stands against storing or activating it. */
 export async function validateRevision(
-  unit: Pick<Unit, 'em'>,
+  unit: Pick<Unit, 'em' | 'tenant'>,
   subject: { readonly home: RevisionHome; readonly draft: RevisionDraft },
   checks: RevisionChecks,
 ): Promise<{ document: RevisionDocument; problems: RevisionProblem[] }> {
@@ -115,7 +115,7 @@ export function refuseNotActivatable(problems: readonly RevisionProblem[]): void
   });
 }
 
-function readTargets(unit: Pick<Unit, 'em'>, home: RevisionHome, drafts: readonly ToolBindingDraft[]): Promise<TargetRow[]> {
+function readTargets(unit: Pick<Unit, 'em' | 'tenant'>, home: RevisionHome, drafts: readonly ToolBindingDraft[]): Promise<TargetRow[]> {
   if (drafts.length === 0) return Promise.resolve([]);
   const ids = drafts.flatMap((draft) => (draft.id === undefined ? [] : [draft.id]));
   const slugs = drafts.flatMap((draft) => (draft.slug === undefined ? [] : [draft.slug]));
@@ -124,9 +124,9 @@ function readTargets(unit: Pick<Unit, 'em'>, home: RevisionHome, drafts: readonl
     `select t.id, t.slug, t.scope, t.is_active, t.quarantined_at is not null as is_quarantined, t.critical, t.timeout_s, t.input_schema
        from tools t
       where t.deleted_at is null and (t.id = any (?::uuid[]) or t.slug = any (?::text[]))
-        and (t.scope = 'platform' or (t.organization_id = ?::uuid and (t.workspace_id is null or t.workspace_id = ?::uuid)))
+        and ((t.scope = 'platform' and (t.is_active or ?::boolean)) or (t.organization_id = ?::uuid and (t.workspace_id is null or t.workspace_id = ?::uuid)))
       order by array_position(array['workspace', 'organization', 'platform'], t.scope::text)`,
-    [ids, slugs, home.organizationId, home.workspaceId],
+    [ids, slugs, unit.tenant.isOperator, home.organizationId, home.workspaceId],
   );
 }
 

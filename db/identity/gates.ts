@@ -1,6 +1,5 @@
-import { CompiledQuery } from 'kysely';
 import { toFailure } from '../faults.ts';
-import type { Databases } from '../orm.ts';
+import { runAlone, type Databases } from '../orm.ts';
 import type { FoundKey, FoundSession, Person } from './people.ts';
 
 // The only look-ups that run before a tenant is known. Each is one statement outside a transaction, and nothing of it is cached.
@@ -89,7 +88,7 @@ async function askGate<Answer>(db: Databases, call: string, params: readonly unk
 
   db.app.config.get('onQuery')(sql, params);
   try {
-    const result = await db.app.em.getConnection().getClient().executeQuery<{ answer: Answer | null }>(CompiledQuery.raw(sql, [...params]));
+    const result = await runAlone<{ answer: Answer | null }>(db.app, { sql, parameters: params });
 
     return result.rows[0]?.answer ?? null;
   } catch (error) {

@@ -1,6 +1,6 @@
 import type { Caller } from '../caller.ts';
 import { row } from '../sql.ts';
-import { userColumns, type UserRow } from '../tenancy/users.ts';
+import { personOf, userColumns, type UserRow } from '../tenancy/users.ts';
 import type { Unit } from '../unit.ts';
 
 /** A session as views show one. */
@@ -65,19 +65,23 @@ async function readSurroundings(
   unit: Unit,
   caller: Caller,
 ): Promise<{ workspaceIds: readonly string[]; keyVersion: number | null; acting: UserRow | null } | null> {
+  const own = personOf(unit.tenant, 'u');
   const found = await row<UserRow & { workspace_ids: string[]; key_version: number | null }>(
     unit.em,
     `select to_jsonb(array(select w.id from workspaces w where w.organization_id = ?::uuid order by w.id limit ${shownWorkspacesMax})) as workspace_ids,
-      (select k.version from service_keys k where k.id = ?::uuid) as key_version,
+      (select k.version from service_keys k where k.id = ?::uuid and k.organization_id = ?::uuid) as key_version,
       acting.*
     from (select 1) as one
-    left join (select ${userColumns('u')} from users u where u.id = ?::uuid) as acting on true`,
+    left join (select ${userColumns('u')} from users u where u.id = ?::uuid and ${own.sql}) as acting on true`,
     [
       caller.workspaces === 'all' ? caller.organizationId : null,
       caller.kind === 'service_key' ? caller.principalId : null,
+      caller.organizationId,
       caller.actingUserId,
+      ...own.params,
     ],
   );
 
-  return found && { workspaceIds: found.workspace_ids, keyVersion: found.key_version, acting: caller.actingUserId === null ? null : found };
+  const isActingSeen = caller.actingUserId !== null && found?.id === caller.actingUserId;
+  return found && { workspaceIds: found.workspace_ids, keyVersion: found.key_version, acting: isActingSeen ? found : null };
 }

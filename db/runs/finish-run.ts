@@ -136,11 +136,11 @@ async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<vo
   await rows(
     unit.em,
     `update runs set status = ?, finish_reason = ?, output = ?::jsonb, error = ?::jsonb, finished_at = ?::timestamptz, waiting_on = null, waiting_until = null,
-            active_ms = coalesce((extract(epoch from ?::timestamptz - started_at) * 1000)::bigint, 0), queue_no = null, updated_at = now()
+            active_ms = coalesce((extract(epoch from ?::timestamptz - started_at) * 1000)::bigint, 0), queue_no = null, updated_at = ?::timestamptz
       where id = ? and status = any (?)`,
     [
       end.status, end.finishReason, end.output === null ? null : JSON.stringify(end.output), end.error === null ? null : JSON.stringify(end.error),
-      end.finishedAt.toISOString(), end.finishedAt.toISOString(), run.id, mayLeave,
+      end.finishedAt.toISOString(), end.finishedAt.toISOString(), end.finishedAt.toISOString(), run.id, mayLeave,
     ],
   );
 }

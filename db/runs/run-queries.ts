@@ -2,15 +2,19 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { reachOf, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { Run } from './run.entity.ts';
 import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts';
 
 /** A run in the tenant of the unit; null when it is not there. */
-export function readRunRow(unit: Pick<Unit, 'em'>, runId: string): Promise<RunRow | null> {
-  return row<RunRow>(unit.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null`, [runId]);
+export function readRunRow(unit: Pick<Unit, 'em' | 'tenant'>, runId: string): Promise<RunRow | null> {
+  const own = reachOf(unit.tenant, 'r');
+  return row<RunRow>(unit.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${own.sql}`, [
+    runId,
+    ...own.params,
+  ]);
 }
 
 /** A run that the caller may see. Throws 404. */

@@ -34,8 +34,8 @@ export interface StartRun {
   readonly metadata: Record<string, unknown>;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** Throws what forbids the starter this workspace; called once the workspace is known, before anything is written. */
-  readonly admit?: (workspaceId: string) => void;
+  /** Throws what forbids the starter this place; called once the workspace is known, before anything is written. */
+  readonly admit?: (place: { readonly organizationId: string; readonly workspaceId: string }) => Promise<void>;
 }
 
 export interface StartedRun {

@@ -37,26 +37,33 @@ interface TargetRow {
 
 // A slug means the nearest agent: workspace, then organization, then platform. The agent of a run lies in its workspace or wider.
 const targetSql = `
-  with chosen as (
+  with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator),
+  chosen as (
     select coalesce(
       ?::uuid,
-      (select a.workspace_id from agents a where a.id = ?::uuid and a.deleted_at is null),
+      (select a.workspace_id from agents a where a.id = ?::uuid and a.deleted_at is null
+        and (s.is_operator or (a.organization_id = s.organization_id and (s.sees_all or a.workspace_id = any (s.workspace_ids))))),
       ?::uuid,
-      (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w where w.organization_id = ?::uuid and w.is_active)
+      (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
+        where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
     ) as id
+    from asker s
   )
   select c.id as chosen_id, w.id as workspace_id, w.organization_id, coalesce(not w.is_active or o.status <> 'active', false) as is_frozen,
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
          (select count(*)::int from (
             select from runs l where l.workspace_id = w.id and l.status in ('queued', 'running', 'waiting', 'cancelling') limit ${limitLiveRuns}) live) as live_runs
-    from chosen c
-    left join workspaces w on w.id = c.id and (?::boolean or (w.organization_id = ?::uuid and (?::boolean or w.id = any (?::uuid[]))))
+    from asker s
+    cross join chosen c
+    left join workspaces w on w.id = c.id
+      and (s.is_operator or (w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids))))
     left join organizations o on o.id = w.organization_id
     left join lateral (
       select a.id, a.slug, a.is_active, a.active_revision_id from agents a
        where (a.id = ?::uuid or a.slug = ?::text) and a.deleted_at is null
-         and (a.scope = 'platform' or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
+         and ((a.scope = 'platform' and (a.is_active or s.is_operator))
+           or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
        order by array_position(array['workspace', 'organization', 'platform'], a.scope::text) limit 1
     ) a on w.id is not null
     left join agent_revisions v on v.id = coalesce(?::uuid, a.active_revision_id) and v.agent_id = a.id`;
@@ -67,14 +74,13 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
   const agentId = 'id' in start.agent ? start.agent.id : null;
   const agentSlug = 'slug' in start.agent ? start.agent.slug : null;
   const found = await row<TargetRow>(unit.em, targetSql, [
+    tenant.organizationId,
+    tenant.hasAllWorkspaces,
+    tenant.workspaceIds,
+    tenant.isOperator,
     start.workspaceId,
     agentId,
     start.defaultWorkspaceId,
-    tenant.organizationId,
-    tenant.isOperator,
-    tenant.organizationId,
-    tenant.hasAllWorkspaces,
-    `{${tenant.workspaceIds.join(',')}}`,
     agentId,
     agentSlug,
     start.revisionId,
@@ -82,7 +88,7 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
   if (!found || found.chosen_id === null) throw workspaceRequired();
   if (found.workspace_id === null || found.organization_id === null)
     throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
-  start.admit?.(found.workspace_id);
+  await start.admit?.({ organizationId: found.organization_id, workspaceId: found.workspace_id });
 
   if (found.agent_id === null || found.agent_slug === null) {
     throw invalid(agentId === null ? '/agent_slug' : '/agent_id', 'reference', 'The agent does not exist in this workspace.', {

@@ -45,6 +45,7 @@ const accessSql = `
     when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now() or k.rotated_at > q.opened_at) then 'credential_invalid'
     when h.id is not null and not ${isActive('h', 'ho')} then case q.kind when 'service_key' then 'credential_invalid' else 'session_revoked' end
     when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
+    when q.kind = 'service_key' and k.scope = 'organization' and h.scope = 'workspace' then 'credential_invalid'
     when h.id is not null and not ${mayRead('h')} then 'not_found'
     when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
     when q.acting_user_id is not null and ${holderRank} < greatest(${rankOf('admin')}, ${rankSql('a.role')}) then 'role_insufficient'

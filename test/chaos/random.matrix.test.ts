@@ -5,6 +5,8 @@ import { sweep } from '../../db/transaction.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun, type Checked } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, writeTool, type CreatedAgent, type EffectServer } from '../support/scenario.ts';
+import { ownServices, type OwnServices } from '../support/own-services.ts';
+import type { ServiceName } from '../../cli/services/service.ts';
 import { seeded, type Seeded } from '../support/seeded.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import type { StreamReader } from '../support/stream-client.ts';
@@ -14,15 +16,22 @@ import { until } from '../support/temporal.ts';
 /** `CHAOS_SEED=7,8 npm run test:chaos -- random` repeats these; else the fixed ones and a new one, printed in the test's name. */
 const given = process.env['CHAOS_SEED'];
 const seeds = given ? given.split(',').map(Number) : [1, 2, 3, Date.now() % 1_000_000];
+const worlds = seeds.flatMap((seed) => [[seed, 'processes'] as const, [seed, 'processes and services'] as const]);
 const chaosMs = 45_000;
 
+let own: OwnServices;
 let models: ModelServer;
 let effects: EffectServer;
 let stack: Stack;
 let agent: CreatedAgent;
-const slugs = { write: `write-${crypto.randomUUID().slice(0, 8)}`, keyed: `keyed-${crypto.randomUUID().slice(0, 8)}`, read: `read-${crypto.randomUUID().slice(0, 8)}` };
+const slugs = {
+  write: `write-${crypto.randomUUID().slice(0, 8)}`,
+  keyed: `keyed-${crypto.randomUUID().slice(0, 8)}`,
+  read: `read-${crypto.randomUUID().slice(0, 8)}`,
+};
 
 beforeAll(async () => {
+  own = await ownServices('random');
   models = await startModelServer();
   effects = await startEffectServer();
   stack = await startStack({
@@ -44,6 +53,7 @@ afterAll(async () => {
   await stack?.stop();
   effects?.close();
   await models?.close();
+  await own?.stop();
 }, 60_000);
 
 type Kind = 'plain' | 'tools' | 'cancel' | 'line';
@@ -58,12 +68,20 @@ let lastN = 0;
 const readers: StreamReader[] = [];
 
 function stepsOf(kind: Kind, random: Seeded): ScriptStep[] {
-  const talk = (): ScriptStep => ({ tokens: random.between(10, 150), delay_ms: random.between(10, 80), first_token_ms: random.between(0, 500) });
+  const talk = (): ScriptStep => ({
+    tokens: random.between(10, 150),
+    delay_ms: random.between(10, 80),
+    first_token_ms: random.between(0, 500),
+  });
   if (kind === 'cancel') return [{ tokens: 2_000, delay_ms: 50 }];
   if (kind !== 'tools') return [talk()];
 
   const call = () => ({ name: slugs[random.pick(['write', 'write', 'keyed', 'read'] as const)], arguments: { n: ++lastN } });
-  const turn = (): ScriptStep => ({ ...talk(), tokens: random.between(0, 20), tool_calls: Array.from({ length: random.between(1, 3) }, call) });
+  const turn = (): ScriptStep => ({
+    ...talk(),
+    tokens: random.between(0, 20),
+    tool_calls: Array.from({ length: random.between(1, 3) }, call),
+  });
   return [...Array.from({ length: random.between(1, 4) }, turn), talk()];
 }
 
@@ -86,14 +104,31 @@ async function launch(kind: Kind, random: Seeded, sessionKey?: string): Promise<
 
 async function surelyCancel(runId: string, policy: string): Promise<void> {
   for (let tries = 0; tries < 200; tries++) {
-    const answer = await stack.request('POST', `/runs/${runId}/cancel`, { body: { policy }, process: tries % 2 ? 'api-2' : 'api' }).catch(() => null);
+    const answer = await stack
+      .request('POST', `/runs/${runId}/cancel`, { body: { policy }, process: tries % 2 ? 'api-2' : 'api' })
+      .catch(() => null);
     if (answer?.status === 202 || answer?.status === 409) return;
     await delay(200);
   }
 }
 
 async function launchAll(random: Seeded): Promise<Mixed[]> {
-  const kinds: Kind[] = ['plain', 'tools', 'cancel', 'plain', 'tools', 'tools', 'plain', 'cancel', 'tools', 'plain', 'cancel', 'tools', 'plain', 'tools'];
+  const kinds: Kind[] = [
+    'plain',
+    'tools',
+    'cancel',
+    'plain',
+    'tools',
+    'tools',
+    'plain',
+    'cancel',
+    'tools',
+    'plain',
+    'cancel',
+    'tools',
+    'plain',
+    'tools',
+  ];
   const lines = [`line-${crypto.randomUUID()}`, `line-${crypto.randomUUID()}`];
   const launched: Promise<Mixed>[] = [];
 
@@ -106,18 +141,31 @@ async function launchAll(random: Seeded): Promise<Mixed[]> {
   return Promise.all(launched);
 }
 
-/** Kills, stops and freezes one process after the other until the time is over; all are well again when it resolves. */
-async function rage(random: Seeded): Promise<string[]> {
-  const victims: readonly ProcessName[] = ['api', 'api-2', 'worker-runs', 'worker-runs', 'worker-runs-2', 'worker-runs-2'];
+type Victim = ProcessName | ServiceName;
+type Blow = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP';
+
+const processes: readonly Victim[] = ['api', 'api-2', 'worker-runs', 'worker-runs', 'worker-runs-2', 'worker-runs-2'];
+const services: readonly ServiceName[] = ['postgres', 'redis', 'temporal'];
+
+/** Kills, stops and freezes one after the other until the time is over; all are well again when it resolves. */
+async function rage(random: Seeded, victims: readonly Victim[]): Promise<string[]> {
   const story: string[] = [];
-  const recovering = new Map<ProcessName, Promise<void>>();
+  const recovering = new Map<Victim, Promise<void>>();
   const end = Date.now() + chaosMs;
 
   while (Date.now() < end) {
-    const [victim, how, downMs, pauseMs] = [random.pick(victims), random.pick(['SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGSTOP'] as const), random.between(0, 14_000), random.between(300, 4_000)];
+    const [victim, how, downMs, pauseMs] = [
+      random.pick(victims),
+      random.pick(['SIGKILL', 'SIGKILL', 'SIGTERM', 'SIGSTOP'] as const),
+      random.between(0, 14_000),
+      random.between(300, 4_000),
+    ];
     if (!recovering.has(victim)) {
       story.push(`${how} ${victim} for ${downMs} ms`);
-      recovering.set(victim, strike(victim, how, downMs).finally(() => recovering.delete(victim)));
+      recovering.set(
+        victim,
+        strike(victim, how, downMs).finally(() => recovering.delete(victim)),
+      );
     }
     await delay(pauseMs);
   }
@@ -125,22 +173,49 @@ async function rage(random: Seeded): Promise<string[]> {
   return story;
 }
 
-async function strike(victim: ProcessName, how: 'SIGKILL' | 'SIGTERM' | 'SIGSTOP', downMs: number): Promise<void> {
-  await stack.kill(victim, how);
-  await delay(how === 'SIGSTOP' ? downMs : downMs / 4);
-  if (how === 'SIGSTOP') await stack.kill(victim, 'SIGCONT');
-  else await stack.start(victim);
+async function strike(victim: Victim, how: Blow, downMs: number): Promise<void> {
+  if (isService(victim)) {
+    await own.kill(victim);
+    await delay(downMs / 2);
+    await own.up(victim);
+  } else if (how === 'SIGSTOP') {
+    await stack.kill(victim, how);
+    await delay(downMs);
+    await stack.kill(victim, 'SIGCONT');
+  } else {
+    await stack.kill(victim, how);
+    await delay(downMs / 4);
+    await startSurely(victim);
+  }
 }
 
-test.each(seeds)(
-  'seed %i: whatever is killed, stopped or frozen, each of 20 runs ends once and every promise holds',
-  async (seed) => {
+function isService(victim: Victim): victim is ServiceName {
+  return services.some((name) => name === victim);
+}
+
+/** As a supervisor does it: a process that finds no database ends, and is started again. */
+async function startSurely(name: ProcessName): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await stack.start(name);
+    } catch (error) {
+      if (tries === 20) throw error;
+      await delay(1_000);
+    }
+  }
+}
+
+test.each(worlds)(
+  'seed %i, %s: whatever is killed, stopped or frozen, each of about 20 runs ends once and every promise holds',
+  async (seed, what) => {
     const random = seeded(seed);
     const before = effects.effects.length;
-    const raging = rage(seeded(seed + 1));
+    const raging = rage(seeded(seed + 1), what === 'processes' ? processes : [...processes, ...services]);
     const mixed = await launchAll(random);
     const story = await raging;
-    const checked = await Promise.all(mixed.map(async (run) => ({ ...(await checkRun(stack, run.id, { seen: [await run.frames] })), kind: run.kind })));
+    const checked = await Promise.all(
+      mixed.map(async (run) => ({ ...(await checkRun(stack, run.id, { seen: [await run.frames] })), kind: run.kind })),
+    );
 
     const told = `seed ${seed}: ${story.join('; ')}`;
     expect({ told, faults: checked.flatMap((one) => one.faults) }).toEqual({ told, faults: [] });
@@ -156,7 +231,9 @@ test.each(seeds)(
 function isExpectedEnd({ kind, run, frames }: Checked & { kind: Kind }): boolean {
   if (kind === 'cancel') return run.status === 'cancelled';
   if (run.status === 'succeeded') return true;
-  const losses = frames.filter((frame) => frame.type === 'run.status' && (frame.data['retry'] as { cause: string } | null)?.cause === 'worker_lost').length;
+  const losses = frames.filter(
+    (frame) => frame.type === 'run.status' && (frame.data['retry'] as { cause: string } | null)?.cause === 'worker_lost',
+  ).length;
   return run.status === 'failed' && run.error?.reason === 'worker_lost' && losses >= 2;
 }
 
@@ -164,7 +241,10 @@ function isExpectedEnd({ kind, run, frames }: Checked & { kind: Kind }): boolean
 function doubledEffects(before: number): string[] {
   const done = effects.effects.slice(before);
   const writes = done.filter((effect) => effect.path === `/${slugs.write}`).map((effect) => effect.body);
-  const keysByBody = Map.groupBy(done.filter((effect) => effect.path === `/${slugs.keyed}`), (effect) => effect.body);
+  const keysByBody = Map.groupBy(
+    done.filter((effect) => effect.path === `/${slugs.keyed}`),
+    (effect) => effect.body,
+  );
   return [
     ...writes.filter((body, at) => writes.indexOf(body) !== at),
     ...[...keysByBody].filter(([, same]) => new Set(same.map((effect) => effect.key)).size > 1).map(([body]) => `keys of ${body}`),
@@ -172,7 +252,9 @@ function doubledEffects(before: number): string[] {
 }
 
 async function liveRuns(): Promise<number> {
-  const [found] = await sweep(stack.db, (em) => rows<{ n: number }>(em, `select count(*)::int as n from runs where agent_id = ? and finished_at is null`, [agent.id]));
+  const [found] = await sweep(stack.db, (em) =>
+    rows<{ n: number }>(em, `select count(*)::int as n from runs where agent_id = ? and finished_at is null`, [agent.id]),
+  );
   return found?.n ?? -1;
 }
 

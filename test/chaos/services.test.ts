@@ -49,7 +49,9 @@ function watchAll(runs: readonly SurelyStarted[], names: readonly ProcessName[] 
 /** Waits for the ends and holds every run against the promises; all must have succeeded. */
 async function expectAllWell(runs: readonly SurelyStarted[], readers: readonly StreamReader[], limitMs = 60_000): Promise<void> {
   const seen = await Promise.all(readers.map((reader) => endOf(reader, limitMs)));
-  const checked = await Promise.all(runs.map((run, n) => checkRun(stack, run.id, { seen: seen.filter((_, at) => at % runs.length === n) })));
+  const checked = await Promise.all(
+    runs.map((run, n) => checkRun(stack, run.id, { seen: seen.filter((_, at) => at % runs.length === n) })),
+  );
 
   expect(checked.flatMap((one) => one.faults)).toEqual([]);
   expect(checked.map((one) => one.run.status)).toEqual(runs.map(() => 'succeeded'));
@@ -139,7 +141,10 @@ test('a worker frozen for 15 s in a write tool: its run goes on elsewhere, the e
 
   expect(checked.faults).toEqual([]);
   expect(effects.effects.length).toBe(before + 1);
-  expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
+  expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({
+    status: 'failed',
+    error: { code: 'outcome_unknown' },
+  });
   expect(checked.run.status).toBe('succeeded');
 }, 120_000);
 
@@ -148,7 +153,9 @@ async function holderOfActivity(of: Stack): Promise<ProcessName> {
   const names = ['worker-runs', 'worker-runs-2'] as const;
   const counts = await Promise.all(
     names.map(async (name) => {
-      const metrics = await (await fetch(`${of.url(name)}/metrics`, { headers: { authorization: 'Bearer metrics-token-of-the-tests' } })).text();
+      const metrics = await (
+        await fetch(`${of.url(name)}/metrics`, { headers: { authorization: 'Bearer metrics-token-of-the-tests' } })
+      ).text();
       return Number(/^longhaul_worker_activities (\d+)/m.exec(metrics)?.[1] ?? 0);
     }),
   );

@@ -44,18 +44,19 @@ test.each([1, 2, 3])('a worker killed between a write and its record (seed %i): 
   const before = effects.effects.length;
   const tool = writeTool(`write-${crypto.randomUUID().slice(0, 8)}`, effects);
   const agent = await makeAgent(stack, [tool]);
+  let isKilled = false;
   effects.onEffect = async (count) => {
     if (count !== before + 1) return;
     await new Promise((resolve) => setTimeout(resolve, seed * 30));
     await stack.kill('worker-runs');
+    isKilled = true;
   };
   const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: seed } }] }, { text: 'Noted.' }] };
 
   const run = await startRun(stack, agent.id, scripted(script));
   const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-  await until(() => effects.effects.length > before, 30_000);
+  await until(() => isKilled, 60_000);
   effects.onEffect = null;
-  await until(() => stack.kill('worker-runs').then(() => true), 5_000);
   await stack.start('worker-runs');
   const frames = await reader.finished;
 
@@ -70,13 +71,16 @@ test('a read whose worker is killed is executed again; an idempotent write too, 
   const slug = `idem-${crypto.randomUUID().slice(0, 8)}`;
   const base = writeTool(slug, effects);
   const agent = await makeAgent(stack, [{ ...base, config: { ...(base['config'] as object), idempotency_header: 'Idempotency-Key' } }]);
+  let isKilled = false;
   effects.onEffect = async (count) => {
-    if (count === before + 1) await stack.kill('worker-runs');
+    if (count !== before + 1) return;
+    await stack.kill('worker-runs');
+    isKilled = true;
   };
 
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Done.' }] }));
   const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-  await until(() => effects.effects.length > before, 30_000);
+  await until(() => isKilled, 60_000);
   effects.onEffect = null;
   await stack.start('worker-runs');
   const frames = await reader.finished;

@@ -93,6 +93,20 @@ test('strings, arrays and integers are bounded; nullable is said by type or oneO
   expect(faults).toEqual([]);
 });
 
+test('a repeat is promised where a key is taken, and 304 where it is given', () => {
+  for (const operation of liveOperations(areas)) {
+    const documented = operations.find((candidate) => candidate['operationId'] === operation.operationId) ?? {};
+    const isIfNoneMatch = JSON.stringify(documented['parameters']).includes('/IfNoneMatch');
+    const isRepeat = String(documented['description']).includes('Idempotency-Key');
+
+    expect([operation.operationId, isRepeat && !operation.idempotent]).toEqual([operation.operationId, false]);
+    expect([operation.operationId, isIfNoneMatch]).toEqual([
+      operation.operationId,
+      operation.method === 'GET' && operation.etag && operation.notModified !== false,
+    ]);
+  }
+});
+
 test('all 38 codes stand in the envelope', () => {
   expect(asObject(asObject(document.components.schemas['ErrorEnvelope'])['properties'])['code']).toMatchObject({ enum: errorCodeNames });
 });

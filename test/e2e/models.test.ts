@@ -76,7 +76,11 @@ async function resultOf(model: Model) {
   const checked = await ended.get(model);
   if (!checked) throw new Error('it was never started');
   const dataOf = (type: string) => checked.frames.filter((frame) => frame.type === type).map((frame) => frame.data);
-  const retries = dataOf('run.status').flatMap((data) => (data['retry'] ? [{ ...(data['retry'] as { cause: string; delay_ms: number }), discarded: (data['discarded_message_ids'] as string[]).length }] : []));
+  const retries = dataOf('run.status').flatMap((data) =>
+    data['retry']
+      ? [{ ...(data['retry'] as { cause: string; delay_ms: number }), discarded: (data['discarded_message_ids'] as string[]).length }]
+      : [],
+  );
   const said = dataOf('message.completed').filter((data) => data['role'] === 'assistant');
   const calls = models.calls().filter((call) => JSON.stringify(call.body).includes(`Say something, ${model}.`));
   return { ...checked, retries, said, calls, text: checked.run.output?.text?.trim() };
@@ -134,8 +138,16 @@ test('when the last fallback is used up too, the run fails and says why', async 
   const { faults, run, calls } = await resultOf('down_too');
 
   expect(faults).toEqual([]);
-  expect(calls.map((call) => call.model)).toEqual([...Array.from({ length: 4 }, () => 'down_too'), ...Array.from({ length: 4 }, () => 'down')]);
-  expect(run).toMatchObject({ status: 'failed', finish_reason: 'error', output: null, error: { code: 'upstream_failed', reason: 'unavailable', retryable: true } });
+  expect(calls.map((call) => call.model)).toEqual([
+    ...Array.from({ length: 4 }, () => 'down_too'),
+    ...Array.from({ length: 4 }, () => 'down'),
+  ]);
+  expect(run).toMatchObject({
+    status: 'failed',
+    finish_reason: 'error',
+    output: null,
+    error: { code: 'upstream_failed', reason: 'unavailable', retryable: true },
+  });
 });
 
 test('a refused key is not tried again, nor is the fallback', async () => {

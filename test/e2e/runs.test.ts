@@ -48,7 +48,11 @@ const slugOf = (kind: string) => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
 const call = (name: string, args: unknown = {}) => ({ name, arguments: args });
 
 /** Starts a run of these steps and waits for its end; any broken promise fails the test. */
-async function play(agentId: string, steps: readonly ScriptStep[], options: { sessionKey?: string; words?: string } = {}): Promise<Checked & { id: string }> {
+async function play(
+  agentId: string,
+  steps: readonly ScriptStep[],
+  options: { sessionKey?: string; words?: string } = {},
+): Promise<Checked & { id: string }> {
   const run = await startRun(stack, agentId, scripted({ steps }, options.words ?? `Play ${crypto.randomUUID()}.`), options);
   const frames = await endOf(watchRun(stack, run.id));
   const checked = await checkRun(stack, run.id, { seen: [frames] });
@@ -56,10 +60,15 @@ async function play(agentId: string, steps: readonly ScriptStep[], options: { se
   return { ...checked, id: run.id };
 }
 
-const dataOf = (checked: Pick<Checked, 'frames'>, type: string) => checked.frames.filter((frame) => frame.type === type).map((frame) => frame.data);
+const dataOf = (checked: Pick<Checked, 'frames'>, type: string) =>
+  checked.frames.filter((frame) => frame.type === type).map((frame) => frame.data);
 const cancel = (runId: string, body: object = {}) => stack.request('POST', `/runs/${runId}/cancel`, { body });
 const messagesOf = async (runId: string, query = '') =>
-  ((await stack.request('GET', `/runs/${runId}/messages${query}`)).body as { items: { role: string; state: string; stop_reason: string; content: { text?: string }[] }[] }).items;
+  (
+    (await stack.request('GET', `/runs/${runId}/messages${query}`)).body as {
+      items: { role: string; state: string; stop_reason: string; content: { text?: string }[] }[];
+    }
+  ).items;
 
 /** The prompt of the newest model call whose text holds these words. */
 function promptWith(words: string): { role: string; content: unknown; tool_calls?: unknown[] }[] {
@@ -83,9 +92,16 @@ test('a cancel of a streaming answer ends the run within 2 s; what was said stay
   expect(answer).toMatchObject({ status: 202, body: { status: 'cancelling' } });
   expect(tookMs).toBeLessThan(2_000);
   expect(checked.faults).toEqual([]);
-  expect(checked.run).toMatchObject({ status: 'cancelled', finish_reason: 'cancelled', output: { text: expect.stringMatching(/^t0 t1 /) } });
+  expect(checked.run).toMatchObject({
+    status: 'cancelled',
+    finish_reason: 'cancelled',
+    output: { text: expect.stringMatching(/^t0 t1 /) },
+  });
   expect(await archivedFrames(stack, run.id)).toHaveLength(frames.length);
-  expect(await messagesOf(run.id)).toMatchObject([{ role: 'user', state: 'committed' }, { role: 'assistant', state: 'committed', stop_reason: 'cancelled' }]);
+  expect(await messagesOf(run.id)).toMatchObject([
+    { role: 'user', state: 'committed' },
+    { role: 'assistant', state: 'committed', stop_reason: 'cancelled' },
+  ]);
   expect(await cancel(run.id)).toMatchObject({ status: 409, body: { context: { reason: 'run_finished' } } });
 });
 
@@ -115,7 +131,12 @@ test('a cancel during a tool: its call gets a result, and the provider accepts t
   const sessionKey = crypto.randomUUID();
   const before = effects.effects.length;
   effects.onEffect = () => delay(60_000, undefined, { ref: false });
-  const run = await startRun(stack, agent.id, scripted({ steps: [{ tool_calls: [call(String(tool['slug']), { n: 1 })] }, { text: 'Never.' }] }), { sessionKey });
+  const run = await startRun(
+    stack,
+    agent.id,
+    scripted({ steps: [{ tool_calls: [call(String(tool['slug']), { n: 1 })] }, { text: 'Never.' }] }),
+    { sessionKey },
+  );
   const reader = watchRun(stack, run.id);
   await until(() => effects.effects.length > before, 30_000);
   effects.onEffect = null;
@@ -152,7 +173,10 @@ test('unknown tools and arguments that do not fit are results that the model rea
   const ended = await play(agent.id, [{ tool_calls: calls }, { text: 'I see.' }], { words: 'Wrong calls.' });
 
   expect(ended.run).toMatchObject({ status: 'succeeded', output: { text: 'I see.' } });
-  expect(dataOf(ended, 'tool.result').map((data) => (data['error'] as { code: string }).code)).toEqual(['tool_unavailable', ...Array.from({ length: 4 }, () => 'invalid_arguments')]);
+  expect(dataOf(ended, 'tool.result').map((data) => (data['error'] as { code: string }).code)).toEqual([
+    'tool_unavailable',
+    ...Array.from({ length: 4 }, () => 'invalid_arguments'),
+  ]);
   expect(effects.effects.length).toBe(before);
   const prompt = promptWith('Wrong calls.');
   expect(prompt.map((message) => message.role)).toEqual(['system', 'user', 'assistant', 'tool', 'tool', 'tool', 'tool', 'tool']);
@@ -165,15 +189,24 @@ test('parallel calls: reads at once, writes one after another in the order of th
   const agent = await makeAgent(stack, [write, read]);
   const before = effects.effects.length;
   effects.onEffect = (count) => delay(count === before + 1 ? 300 : 0);
-  const calls = [call(String(write['slug']), { n: 1 }), call(read.slug, { n: 1 }), call(String(write['slug']), { n: 2 }), call(read.slug, { n: 2 })];
+  const calls = [
+    call(String(write['slug']), { n: 1 }),
+    call(read.slug, { n: 1 }),
+    call(String(write['slug']), { n: 2 }),
+    call(read.slug, { n: 2 }),
+  ];
 
   const ended = await play(agent.id, [{ tool_calls: calls }, { text: 'All done.' }], { words: 'In parallel.' });
   effects.onEffect = null;
 
   expect(ended.run.status).toBe('succeeded');
   expect(effects.effects.slice(before).map((effect) => effect.body)).toEqual(['{"n":1}', '{"n":2}']);
-  const ids = (promptWith('In parallel.')[2]?.tool_calls as { id: string }[]).map((one) => one.id);
-  expect(promptWith('In parallel.').slice(3).map((message) => Reflect.get(message, 'tool_call_id'))).toEqual(ids);
+  const calling = promptWith('In parallel.')[2] as { tool_calls: { id: string }[] } | undefined;
+  expect(
+    promptWith('In parallel.')
+      .slice(3)
+      .map((message) => Reflect.get(message, 'tool_call_id')),
+  ).toEqual(calling?.tool_calls.map((one) => one.id));
 });
 
 test('five megabytes of output are cut for the model, which is told so and reads on with result_read', async () => {
@@ -185,7 +218,9 @@ test('five megabytes of output are cut for the model, which is told so and reads
   models.script('reads-on', { steps });
   effects.onEffect = () => {
     const callId = /call_id\W+([0-9a-f-]{36})/.exec(JSON.stringify(promptWith('[script:reads-on]').at(-1)))?.[1];
-    models.script('reads-on', { steps: [...steps, { tool_calls: [call(more.slug, { call_id: callId, offset: 900_000 })] }, { text: 'I have read it.' }] });
+    models.script('reads-on', {
+      steps: [...steps, { tool_calls: [call(more.slug, { call_id: callId, offset: 900_000 })] }, { text: 'I have read it.' }],
+    });
   };
   const run = await startRun(stack, agent.id, 'Read it all: [script:reads-on]');
   const frames = await endOf(watchRun(stack, run.id));
@@ -211,7 +246,16 @@ test('a conversation of three turns carries its history, tool calls included', a
 
   const prompt = promptWith('Question three.');
   expect(prompt.map((message) => message.role)).toEqual(['system', 'user', 'assistant', 'user', 'assistant', 'tool', 'assistant', 'user']);
-  const texts = ['You are the test.', 'Question one.', 'Answer one.', 'Question two.', tool.slug, 'page /history', 'Answer two.', 'Question three.'];
+  const texts = [
+    'You are the test.',
+    'Question one.',
+    'Answer one.',
+    'Question two.',
+    tool.slug,
+    'page /history',
+    'Answer two.',
+    'Question three.',
+  ];
   texts.forEach((text, at) => expect(JSON.stringify(prompt[at])).toContain(text));
 });
 

@@ -52,7 +52,8 @@ function browse(url: string): Browser {
       return answer;
     },
   });
-  for (const type of frameTypes) source.addEventListener(type === 'error' ? 'run.error' : type, (event) => void texts.push(String(event.data)));
+  for (const type of frameTypes)
+    source.addEventListener(type === 'error' ? 'run.error' : type, (event) => void texts.push(String(event.data)));
   return { source, texts, connections };
 }
 
@@ -76,7 +77,11 @@ test("a browser's EventSource comes back by itself after a cut line, misses noth
 
 /** `curl -N`, killed when enough has come; gives what it printed. */
 async function curl(path: string, headers: readonly string[], isEnough: (printed: string) => boolean): Promise<string> {
-  const args = ['-N', '-sS', ...['authorization: Bearer ' + stack.tenant.serviceKey.plaintext, ...headers].flatMap((header) => ['-H', header])];
+  const args = [
+    '-N',
+    '-sS',
+    ...['authorization: Bearer ' + stack.tenant.serviceKey.plaintext, ...headers].flatMap((header) => ['-H', header]),
+  ];
   const child = spawn('curl', [...args, stack.url() + path], { stdio: ['ignore', 'pipe', 'inherit'] });
   const ended = new Promise<void>((resolve, reject) => {
     child.once('error', reject);
@@ -127,7 +132,9 @@ async function openSocket(runId: string, afterSeq: number) {
   if (status !== 201 && status !== 200) throw new Error(`no stream token: ${status}`);
   const socket = new WebSocket(`${stack.url().replace('http', 'ws')}/ws/runs/${runId}`);
   const texts: string[] = [];
-  socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token: (body as { token: string }).token, after_seq: afterSeq, replay: true })));
+  socket.on('open', () =>
+    socket.send(JSON.stringify({ type: 'auth', token: (body as { token: string }).token, after_seq: afterSeq, replay: true })),
+  );
   socket.on('message', (message: Buffer) => void texts.push(message.toString()));
   const closed = new Promise<number>((resolve) => socket.once('close', (code) => resolve(code)));
   return { socket, texts, closed };

@@ -69,7 +69,10 @@ test.each<[string, string, (world: TestTenant) => unknown[]]>([
   const own = await makeTenant(world.database.db, randomKeyRing());
   const { runId } = await world.startRun(own);
   const acting = { actingUserId: own.users.member.id, runId };
-  const holders = [{ ...holder(own.users.admin), ...acting }, { ...holder(own.users.admin), runId }];
+  const holders = [
+    { ...holder(own.users.admin), ...acting },
+    { ...holder(own.users.admin), runId },
+  ];
 
   expect(await lost(holders)).toEqual([null, null]);
   await world.admin(sql, params(own));
@@ -87,6 +90,17 @@ test.each([
   expect(await lost(holders)).toEqual([null]);
   await world.admin(sql, [own.serviceKey.id]);
   expect(await lost(holders)).toEqual(['role_insufficient']);
+});
+
+test('the stream of an organization’s key is lost when its maker sees one workspace only', async () => {
+  const own = await makeTenant(world.database.db, randomKeyRing());
+  const { runId } = await world.startRun(own);
+  await world.admin(`update service_keys set scope = 'organization', workspace_id = null where id = $1`, [own.serviceKey.id]);
+  const holders = [{ ...keyHolder(own.serviceKey.id), runId }];
+
+  expect(await lost(holders)).toEqual([null]);
+  await world.admin(`update users set scope = 'workspace', workspace_id = $2 where id = $1`, [own.organizationOwner.id, own.workspaceId]);
+  expect(await lost(holders)).toEqual(['credential_invalid']);
 });
 
 test('an unknown run, a foreign one and an unknown user are lost', async () => {

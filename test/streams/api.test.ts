@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { newId } from '../../db/ids.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { rows } from '../../db/sql.ts';
 import { appendFrames, stateBatch } from '../../db/streams/append.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
+import type { Frame } from '../../db/streams/frame.schema.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
-import { bearer, type TestTenant } from '../support/tenant.ts';
+import { bearer, makeUser, type TestTenant } from '../support/tenant.ts';
 import { started } from './frame-samples.ts';
 import { openSse } from './sse-client.ts';
 import { violationsOf } from './frame-validator.ts';
@@ -52,6 +56,23 @@ test('a refused stream fails with its status and the envelope', async () => {
   ).toBe(405);
 });
 
+test('an unknown and a foreign run are one 404, however often, and hold no place for a stream', async () => {
+  const stranger = await world.tenant();
+  const ask = async (id: string) => {
+    const reply = await world.api.app.inject({ url: `/runs/${id}/stream`, headers: bearer(stranger.tokens.viewer) });
+    return [reply.statusCode, { ...reply.json(), correlation_id: null, instance: null }];
+  };
+  const unknown = await ask(newId());
+
+  for (let round = 0; round < world.api.deps.hub.limits.streamsPerPrincipal; round += 1) expect(await ask(runId)).toEqual(unknown);
+  expect(unknown[0]).toBe(404);
+  const agent = await makeAgent(world, stranger.tokens.admin);
+  const own = await world.call(stranger.tokens.member, 'POST', '/runs', { body: { agent_id: agent.id, input: { text: 'Hello' } } });
+  const client = await openSse(world.api.url, own.body.id, { bearer: stranger.tokens.viewer });
+  await client.until(({ frames }) => frames.length === 1);
+  client.destroy();
+});
+
 test('a stream token opens a socket as its caller', async () => {
   const made = await world.call(tenant.serviceKey.plaintext, 'POST', `/runs/${runId}/stream-token`);
   expect([made.status, made.body]).toMatchObject([
@@ -66,7 +87,10 @@ test('a stream token opens a socket as its caller', async () => {
   socket.terminate();
 });
 
-test('a revoked key ends its open stream at once', async () => {
+test.each([
+  ['revoked', 'DELETE', ''],
+  ['rotated', 'POST', '/rotate'],
+] as const)('a key that is %s ends its open stream at once', async (_how, method, action) => {
   const key = await world.call(tenant.tokens.admin, 'POST', '/service-keys', {
     body: { name: 'short', role: 'viewer', workspace_id: tenant.workspaceId },
   });
@@ -74,13 +98,64 @@ test('a revoked key ends its open stream at once', async () => {
   await client.until(({ frames }) => frames.length === 2);
 
   const startedAt = performance.now();
-  await world.api.app.inject({ method: 'DELETE', url: `/service-keys/${key.body.id}`, headers: bearer(tenant.tokens.admin) });
+  await world.api.app.inject({ method, url: `/service-keys/${key.body.id}${action}`, headers: bearer(tenant.tokens.admin) });
   await client.ended;
 
   expect(performance.now() - startedAt).toBeLessThan(3_000);
   expect(client.frames.at(-1)).toMatchObject({
     seq: null,
     data: { code: 'credential_invalid', problem: { type: 'http://longhaul.test/error-codes#credential_invalid' } },
+  });
+});
+
+test('a stream token works in a first message only: in no URL and no header, where it is not used up either', async () => {
+  const token = await streamToken(tenant.tokens.viewer);
+
+  for (const headers of [{ authorization: `Bearer ${token}` }, { 'x-api-key': token }] as Record<string, string>[]) {
+    const reply = await world.api.app.inject({ url: `/runs/${runId}/stream`, headers });
+    expect([reply.statusCode, reply.json().code]).toEqual([401, 'credential_invalid']);
+  }
+  expect((await world.api.app.inject(`/runs/${runId}/stream?token=${token}`)).statusCode).toBe(401);
+  for (const [query, headers] of [
+    [`?token=${token}`, {}],
+    [`?access_token=${token}`, {}],
+    ['', { authorization: `Bearer ${token}` }],
+    ['', { 'sec-websocket-protocol': token }],
+  ] as const)
+    expect((await socket('{}', query, headers).closed).code).toBe(4400);
+
+  expect((await socket(JSON.stringify({ type: 'auth', token })).first).seq).toBe(1);
+});
+
+test('a stream token that was not used within 60 s opens nothing', async () => {
+  const token = await streamToken(tenant.tokens.viewer);
+  const life = `select extract(epoch from expires_at - created_at)::int as seconds from stream_tokens where token_hash = ?`;
+  const [{ seconds } = {}] = await sweep(world.api.db, (em) => rows<{ seconds: number }>(em, life, [tokenHash(token)]));
+  await sweep(world.api.db, (em) => rows(em, 'update stream_tokens set expires_at = now() where token_hash = ?', [tokenHash(token)]));
+
+  expect(seconds).toBe(60);
+  expect(await socket(JSON.stringify({ type: 'auth', token })).closed).toMatchObject({
+    code: 4401,
+    notice: { code: 'stream_token_invalid' },
+  });
+});
+
+test('a stream token made in another user’s name opens nothing once its holder is no admin any more', async () => {
+  const own = await makeUser(world.api.db, world.api.keys, {
+    role: 'admin',
+    scope: 'workspace',
+    organizationId: tenant.organizationId,
+    workspaceId: tenant.workspaceId,
+  });
+  const headers = { 'x-acting-user': tenant.users.viewer.id };
+  const [before, after] = [await streamToken(own.token, headers), await streamToken(own.token, headers)];
+
+  expect((await socket(JSON.stringify({ type: 'auth', token: before })).first).seq).toBe(1);
+  await sweep(world.api.db, (em) => rows(em, `update users set role = 'member' where id = ?`, [own.id]));
+
+  expect(await socket(JSON.stringify({ type: 'auth', token: after })).closed).toMatchObject({
+    code: 4401,
+    notice: { code: 'role_insufficient' },
   });
 });
 
@@ -95,6 +170,32 @@ test('the protocol that is served describes these frames', async () => {
   ]);
   expect(body.envelope.description).toContain('stream   = status(queued)');
 });
+
+async function streamToken(credential: string, headers: Record<string, string> = {}): Promise<string> {
+  return (await world.call(credential, 'POST', `/runs/${runId}/stream-token`, { headers })).body.token;
+}
+
+/** A socket that says one thing: the first frame it gets, and how it is closed. */
+function socket(says: string, query = '', headers: Readonly<Record<string, string>> = {}) {
+  const { 'sec-websocket-protocol': protocol, ...rest } = headers;
+  const made = new WebSocket(`${world.api.url.replace('http', 'ws')}/ws/runs/${runId}${query}`, protocol ? [protocol] : [], {
+    headers: rest,
+  });
+  const frames: Frame[] = [];
+  made.on('open', () => made.send(says)).on('message', (message) => frames.push(parseFrame(String(message))));
+
+  return {
+    first: new Promise<Frame>((resolve) =>
+      made.once('message', (message) => {
+        made.terminate();
+        resolve(parseFrame(String(message)));
+      }),
+    ),
+    closed: new Promise<{ code: number; notice: unknown }>((resolve) =>
+      made.on('close', (code) => resolve({ code, notice: frames.at(-1)?.data })).on('error', () => undefined),
+    ),
+  };
+}
 
 /** What beginRun would say; no worker runs here. */
 async function begin(): Promise<void> {

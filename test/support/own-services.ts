@@ -12,6 +12,9 @@ export interface OwnServices {
   kill(name: ServiceName): Promise<void>;
   /** Brings one back that was killed, with its port and its data. */
   up(name: ServiceName): Promise<void>;
+  /** Lets one hang: it takes connections, or not even these, and answers nothing until `thaw`. */
+  freeze(name: ServiceName): void;
+  thaw(name: ServiceName): void;
   /** Stops one in order and starts it again. */
   restart(name: ServiceName): Promise<void>;
   stop(): Promise<void>;
@@ -37,6 +40,8 @@ export async function ownServices(label: string): Promise<OwnServices> {
     services,
     kill: (name) => kill(services, name),
     up: (name) => orAgain(() => services.restart(name)),
+    freeze: (name) => signal(services, name, 'SIGSTOP'),
+    thaw: (name) => signal(services, name, 'SIGCONT'),
     restart: (name) => services.restart(name),
     async stop() {
       await services.stop();
@@ -46,10 +51,19 @@ export async function ownServices(label: string): Promise<OwnServices> {
 }
 
 async function kill(services: Services, name: ServiceName): Promise<void> {
-  const { child } = services.restartables.find((candidate) => candidate.name === name) ?? { child: null };
-  if (!child) throw new Error(`${name} does not run`);
+  const child = childOf(services, name);
   process.kill(child.pid, 'SIGKILL');
   await child.ended;
+}
+
+function signal(services: Services, name: ServiceName, sent: 'SIGSTOP' | 'SIGCONT'): void {
+  process.kill(childOf(services, name).pid, sent);
+}
+
+function childOf(services: Services, name: ServiceName) {
+  const { child } = services.restartables.find((candidate) => candidate.name === name) ?? { child: null };
+  if (!child) throw new Error(`${name} does not run`);
+  return child;
 }
 
 /** What a killed server leaves behind (PostgreSQL's backends and its memory) takes a moment to go. */

@@ -58,7 +58,12 @@ export async function checkRun(stack: Stack, runId: string, { seen = [], process
 }
 
 /** `readStream` of a run as the tenant's key. */
-export function watchRun(stack: Stack, runId: string, names: readonly ProcessName[] = ['api'], afterSeq: number | null = null): StreamReader {
+export function watchRun(
+  stack: Stack,
+  runId: string,
+  names: readonly ProcessName[] = ['api'],
+  afterSeq: number | null = null,
+): StreamReader {
   return readStream(
     names.map((name) => stack.url(name)),
     `/runs/${runId}/stream`,
@@ -101,7 +106,9 @@ function differences(who: string, received: readonly ReceivedFrame[], archive: r
   const at = archive.findIndex((text, n) => received[n]?.text !== text);
   if (at < 0 && received.length === archive.length) return [];
   const place = at < 0 ? archive.length : at;
-  return [`${who} got ${received.length} frames of ${archive.length}; first difference at position ${place + 1}: got ${received[place]?.seq}`];
+  return [
+    `${who} got ${received.length} frames of ${archive.length}; first difference at position ${place + 1}: got ${received[place]?.seq}`,
+  ];
 }
 
 function viewFaults(run: RunEnd, last: ReceivedFrame | undefined): string[] {
@@ -115,7 +122,9 @@ function viewFaults(run: RunEnd, last: ReceivedFrame | undefined): string[] {
     ['last_seq', run.last_seq, last?.seq],
     ['last_seq of the frame', end['last_seq'], last?.seq],
   ];
-  return pairs.flatMap(([name, left, right]) => (isDeepStrictEqual(left, right) ? [] : [`${name}: ${JSON.stringify(left)} is not ${JSON.stringify(right)}`]));
+  return pairs.flatMap(([name, left, right]) =>
+    isDeepStrictEqual(left, right) ? [] : [`${name}: ${JSON.stringify(left)} is not ${JSON.stringify(right)}`],
+  );
 }
 
 interface Rows {
@@ -160,4 +169,3 @@ async function rowFaults(stack: Stack, runId: string, run: RunEnd): Promise<stri
     ...(found.holds_conversation ? ['it still holds its conversation'] : []),
   ];
 }
-

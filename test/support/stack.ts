@@ -94,7 +94,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       await database.drop();
     },
   };
-  await Promise.all(options.processes.map((name) => stack.start(name)));
+  try {
+    await Promise.all(options.processes.map((name) => stack.start(name)));
+  } catch (error) {
+    await stack.stop(); // the others would outlive the test
+    throw error;
+  }
   return stack;
 }
 

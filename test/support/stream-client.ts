@@ -24,30 +24,35 @@ export function readStream(urls: readonly string[], path: string, credential: st
   const frames: ReceivedFrame[] = [];
   const controller = new AbortController();
   let connections = 0;
+  let last = lastEventId;
+
+  /** One connection; true when the run's end has come over it, or there is nothing more to come. */
+  async function readOnce(url: string): Promise<boolean> {
+    const headers: Record<string, string> = { authorization: `Bearer ${credential}`, accept: 'text/event-stream' };
+    if (last !== null) headers['last-event-id'] = last;
+    const answer = await fetch(url, { headers, signal: controller.signal });
+    if (answer.status === 204) return true;
+    if (answer.status !== 200 || !answer.body) throw new Error(`stream answered ${answer.status}`);
+
+    for await (const event of events(answer.body)) {
+      if (event.id === null) continue; // a heartbeat; a notice for this connection alone
+      last = event.id;
+      if (event.data === null) continue;
+      frames.push(toFrame(event.data));
+      if (frames.at(-1)?.type === 'run.finished') return true;
+    }
+    return false;
+  }
 
   async function run(): Promise<ReceivedFrame[]> {
-    let last = lastEventId;
-    while (!controller.signal.aborted) {
+    for (;;) {
       const url = (urls[connections % urls.length] ?? '') + path;
       connections += 1;
-      const headers: Record<string, string> = { authorization: `Bearer ${credential}`, accept: 'text/event-stream' };
-      if (last !== null) headers['last-event-id'] = last;
-      try {
-        const answer = await fetch(url, { headers, signal: controller.signal });
-        if (answer.status === 204) return frames;
-        if (answer.status !== 200 || !answer.body) throw new Error(`stream answered ${answer.status}`);
-        for await (const event of events(answer.body)) {
-          if (event.id !== null) last = event.id;
-          if (event.data === null || event.id === null) continue; // a heartbeat; a notice for this connection alone
-          frames.push(toFrame(event.data));
-          if (frames.at(-1)?.type === 'run.finished') return frames;
-        }
-      } catch (error) {
-        if (controller.signal.aborted) throw error;
-      }
+      const isDone = await readOnce(url).catch(() => false);
+      controller.signal.throwIfAborted();
+      if (isDone) return frames;
       await delay(100);
     }
-    return frames;
   }
 
   const finished = run();

@@ -131,6 +131,19 @@ test('a key of another workspace or organization is 404; one of the organization
   expect((await me(foreign.serviceKey.plaintext)).status).toBe(200);
 });
 
+test('in a suspended organization and an archived workspace keys are made, rotated and revoked all the same', async () => {
+  const { organizationId, workspaceId, tokens, organizationOwner } = await client.tenant();
+
+  await client.rows("update organizations set status = 'suspended' where id = ?", [organizationId]);
+  await client.rows('update workspaces set is_active = false where id = ?', [workspaceId]);
+  const made = await create(tokens.admin);
+  const wide = await create(organizationOwner.token, { scope: 'organization' });
+  const rotated = await client.call('POST', `/service-keys/${made.body.id}/rotate`, { token: tokens.admin });
+  const revoked = await client.call('DELETE', `/service-keys/${made.body.id}`, { token: tokens.admin });
+
+  expect([made, wide, rotated, revoked].map(({ status }) => status)).toEqual([201, 201, 200, 204]);
+});
+
 test('the list pages, newest first', async () => {
   const own = await client.tenant();
 

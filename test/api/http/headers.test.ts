@@ -107,6 +107,16 @@ test('listed origins may read replies, others not; public documents are for ever
   expect((await from('/agents', 'https://app.test')).headers['access-control-allow-credentials']).toBeUndefined();
 });
 
+test('what varies with the encoding says so beside the origin, a document as a refusal', async () => {
+  const varyOf = async (url: string) => (await api.app.inject({ url, headers: { origin: 'https://app.test' } })).headers['vary'];
+
+  expect(await Promise.all(['/redoc', '/openapi.json', '/agents'].map(varyOf))).toEqual([
+    'Accept-Encoding, Origin',
+    'Accept-Encoding, Origin',
+    'Origin',
+  ]);
+});
+
 test('a preflight from a listed origin learns methods and headers, another one nothing', async () => {
   const preflight = (origin: string) =>
     api.app.inject({ method: 'OPTIONS', url: '/agents', headers: { origin, 'access-control-request-method': 'POST' } });

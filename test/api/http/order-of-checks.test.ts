@@ -40,6 +40,14 @@ async function makeAgent(): Promise<string> {
   return made.json().id;
 }
 
+/** A tool that a revision may name and not be activated with. */
+async function makeInactiveTool(): Promise<string> {
+  const slug = `t${Math.random().toString(36).slice(2)}`;
+  const payload = { slug, kind: 'builtin', description: 'Tells the time.', config: { name: 'current_time' }, is_active: false };
+  await api.app.inject({ method: 'POST', url: '/tools', headers: bearer(tenant.tokens.admin), payload });
+  return slug;
+}
+
 test('an unknown path comes before everything', async () => {
   expect(await code({ url: '/nothing', headers: { 'content-type': 'text/plain' }, payload: 'x' })).toBe('not_found');
 });
@@ -89,6 +97,29 @@ test('that a row is not one’s own comes before its version: it does not exist'
       payload: '{"name":"x"}',
     }),
   ).toBe('not_found');
+});
+
+test('that a row may not be changed comes before its version', async () => {
+  const id = await makeAgent();
+  const patch = { method: 'PATCH', url: `/agents/${id}`, headers: { ...json, 'if-match': '"stale"' }, payload: '{"name":"x"}' } as const;
+
+  expect(await code({ ...patch, token: tenant.tokens.owner })).toBe('resource_forbidden');
+  expect(await code({ ...patch, token: tenant.organizationOwner.token })).toBe('precondition_failed');
+});
+
+test('that a version must be named comes before the state', async () => {
+  const made = await api.app.inject({
+    method: 'POST',
+    url: '/agents',
+    headers: bearer(tenant.tokens.admin),
+    payload: { slug: `a-${crypto.randomUUID()}`, name: 'Agent', revision: { tools: [{ slug: await makeInactiveTool() }] } },
+  });
+  const revisions = await api.app.inject({ url: `/agents/${made.json().id}/revisions`, headers: bearer(tenant.tokens.admin) });
+  const url = `/agents/${made.json().id}/revisions/${revisions.json().items[0].id}/activate`;
+
+  expect(await code({ url, token: tenant.tokens.admin })).toBe('precondition_required');
+  expect(await code({ url, token: tenant.tokens.admin, headers: { 'if-match': '"stale"' } })).toBe('precondition_failed');
+  expect(await code({ url, token: tenant.tokens.admin, headers: { 'if-match': '*' } })).toBe('state_conflict');
 });
 
 test('the version comes before the state', async () => {

@@ -36,10 +36,29 @@ export function* nullsOf(schema: TSchema, body: unknown): Generator<{ pointer: s
   }
 }
 
-/** One place of a value set anew, the rest alike; missing objects on the way are made. */
+/** Where a body names rows by id, and of which kind; the first item of a list stands for all. */
+export function* idPlacesOf(schema: unknown, path: readonly string[] = []): Generator<{ path: readonly string[]; kind: string }> {
+  const node = asObject(schema);
+  const kind = node['x-id-of'];
+  if (typeof kind === 'string') yield { path, kind };
+  for (const branch of Array.isArray(node['oneOf']) ? node['oneOf'] : []) yield* idPlacesOf(branch, path);
+  for (const [name, child] of Object.entries(asObject(node['properties']))) yield* idPlacesOf(child, [...path, name]);
+  if (node['items'] !== undefined) yield* idPlacesOf(node['items'], [...path, '0']);
+}
+
+/** Query parameters that name rows by id, and of which kind. */
+export function queryIdsOf(operation: RegisteredOperation): { name: string; kind: string }[] {
+  return Object.entries(querySchemaOf(operation).properties).flatMap(([name, schema]) => {
+    const kind = asObject(schema)['x-id-of'];
+    return typeof kind === 'string' ? [{ name, kind }] : [];
+  });
+}
+
+/** One place of a value set anew, the rest alike; missing objects and first items on the way are made. */
 export function withValue(target: unknown, path: readonly string[], value: unknown): unknown {
   const [first, ...rest] = path;
   if (first === undefined) return value;
+  if (first === '0' && (target === undefined || (Array.isArray(target) && target.length === 0))) return [withValue(undefined, rest, value)];
   if (Array.isArray(target)) return target.map((item: unknown, index) => (String(index) === first ? withValue(item, rest, value) : item));
   return { ...asObject(target), [first]: withValue(asObject(target)[first], rest, value) };
 }

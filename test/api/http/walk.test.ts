@@ -5,13 +5,14 @@ import { liveOperations } from '../../../api/http/registry.ts';
 import { successOf } from '../../../api/http/render.ts';
 import { isRoleAccess, isSessionOnly } from '../../../api/http/scopes.ts';
 import { areas } from '../../../api/operations.ts';
-import { row } from '../../../db/sql.ts';
+import { row, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rankOf, roles } from '../../../workflows/contracts/access.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { testNamespace, type TestNamespace } from '../../support/temporal.ts';
-import { bearer, makeTenant, testPassword, type TestTenant } from '../../support/tenant.ts';
+import { bearer, makeTenant, type TestTenant } from '../../support/tenant.ts';
 import { bodyOf, nullsOf, pathOf, queryNamesOf, withValue, type WalkWorld } from './walk-requests.ts';
+import { freshWorld, makeWalkWorld } from './walk-world.ts';
 
 const live = liveOperations(areas);
 const guarded = live.filter((operation) => isRoleAccess(operation));
@@ -29,7 +30,7 @@ beforeAll(async () => {
     env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: 'principal=off,workspace=off,anonymous=off,refresh=100000/60' },
   });
   [tenant, stranger] = await Promise.all([makeTenant(api.db, api.keys), makeTenant(api.db, api.keys)]);
-  world = await makeWorld(tenant);
+  world = await makeWalkWorld(api, tenant);
 });
 afterAll(async () => {
   await api.close();
@@ -100,6 +101,7 @@ test.each(each(guarded.filter((operation) => operation.path.includes('{') && ope
 
     expect([foreign.status, random.status]).toEqual([404, 404]);
     expect(comparable(foreign)).toEqual(comparable(random));
+    expect(await auditOf(foreign)).toEqual([]);
   },
 );
 
@@ -192,7 +194,7 @@ test.each(each(live.filter((operation) => operation.body !== null)))(
   },
 );
 
-test.each(each(live))('%s takes a valid request', async (_id, operation) => {
+test.each(each(live))('%s takes a valid request, and leaves the audit entry that the list says', async (_id, operation) => {
   const tokens = { operator: tenant.tokens.operator, none: null } as Record<string, string | null>;
   // A logout ends the session that it is sent with.
   const token =
@@ -201,14 +203,19 @@ test.each(each(live))('%s takes a valid request', async (_id, operation) => {
       : operation.access in tokens
         ? tokens[operation.access]
         : tenant.tokens.owner;
+  const fresh = await freshWorld(api, { tenant, world, operation });
   const reply = await send(operation, {
     token,
-    body: bodyOf(operation, await freshWorld(operation)),
-    url: pathOf(operation, await freshWorld(operation)),
+    body: bodyOf(operation, fresh),
+    url: pathOf(operation, fresh),
     headers: { 'if-match': '*' },
   });
 
   expect(operation.success ?? [successOf(operation)]).toContain(reply.status);
+  const entries = await auditOf(reply);
+  expect(entries).toEqual(
+    operation.audit === 'none' ? [] : [{ action: operation.audit, operation_id: operation.operationId, outcome: 'success' }],
+  );
 });
 
 test('what was created can be read, what was deleted is gone', async () => {
@@ -225,80 +232,10 @@ test('what was created can be read, what was deleted is gone', async () => {
   expect((await api.app.inject({ url: '/auth/me', headers: bearer(made.json().plaintext) })).statusCode).toBe(401);
 });
 
-/** Rows that every operation can be tried on. */
-async function makeWorld({ tokens, organizationId, workspaceId, users, serviceKey }: TestTenant): Promise<WalkWorld> {
-  const create = async (url: string, payload: object) =>
-    (await api.app.inject({ method: 'POST', url, headers: bearer(tokens.owner), payload })).json();
-  const tool = await create('/tools', {
-    slug: `t${Date.now()}`,
-    kind: 'builtin',
-    description: 'Tells the time.',
-    config: { name: 'current_time' },
-  });
-  const agent = await create('/agents', {
-    slug: `a-${crypto.randomUUID()}`,
-    name: 'Agent',
-    revision: { model: 'builtin/extractive', instructions: 'Answer.' },
-    activate: true,
-  });
-  const run = await create('/runs', { agent_id: agent.id, input: { text: 'Hello' } });
-  await create(`/runs/${run.id}/cancel`, {});
-  const document = { model: 'builtin/extractive', instructions: 'Answer.' };
-
-  return {
-    ids: {
-      Organization: organizationId,
-      Workspace: workspaceId,
-      User: users.owner.id,
-      Agent: agent.id,
-      AgentRevision: agent.active_revision_id,
-      Tool: tool.id,
-      Run: run.id,
-      ServiceKey: serviceKey.id,
-    },
-    bodies: {
-      createRun: () => ({ agent_id: agent.id, input: { text: 'Hello' } }),
-      createAgent: () => ({ slug: `a-${crypto.randomUUID()}`, name: 'Agent', revision: document }),
-      createAgentRevision: () => ({ document, note: 'again' }),
-      createTool: () => ({
-        slug: `t${Math.random().toString(36).slice(2)}`,
-        kind: 'builtin',
-        description: 'Tells the time.',
-        config: { name: 'current_time' },
-      }),
-      updateAgent: () => ({ name: 'Renamed' }),
-      createServiceKey: () => ({ name: 'another' }),
-      login: () => ({ email: users.member.email, password: testPassword }),
-    },
-  };
-}
-
-/** Operations that use up what they work on get rows of their own. */
-async function freshWorld(operation: RegisteredOperation): Promise<WalkWorld> {
-  if (operation.operationId === 'revokeServiceKey' || operation.operationId === 'rotateServiceKey') {
-    const made = await api.app.inject({
-      method: 'POST',
-      url: '/service-keys',
-      headers: bearer(tenant.tokens.owner),
-      payload: { name: 'spent' },
-    });
-    return { ...world, ids: { ...world.ids, ServiceKey: made.json().id } };
-  }
-  if (operation.operationId === 'cancelRun') {
-    const made = await api.app.inject({
-      method: 'POST',
-      url: '/runs',
-      headers: bearer(tenant.tokens.owner),
-      payload: { agent_id: world.ids['Agent'], input: { text: 'Hello' } },
-    });
-    return { ...world, ids: { ...world.ids, Run: made.json().id } };
-  }
-  if (operation.operationId === 'refreshTokens') {
-    const { email } = tenant.users.admin;
-    const signedIn = await api.app.inject({ method: 'POST', url: '/auth/login', payload: { email, password: testPassword } });
-    return { ...world, bodies: { ...world.bodies, refreshTokens: () => ({ refresh_token: signedIn.json().refresh_token }) } };
-  }
-  return world;
+/** The audit entries of one request. */
+async function auditOf({ headers }: Sent): Promise<unknown[]> {
+  const sql = 'select action, operation_id, outcome from audit_entries where correlation_id = ?';
+  return sweep(api.db, (em) => rows(em, sql, [headers['x-correlation-id']]));
 }
 
 /** Rows of everything that a tenant may make. */

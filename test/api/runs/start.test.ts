@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sweep } from '../../../db/scope.ts';
+import { change } from '../../../db/sql.ts';
+import { makeUser, type TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -143,6 +146,45 @@ test("another user's subject needs admin; a guest is anybody's", async () => {
   expect((await start(tokens.viewer, { agent_id: agent.id })).status).toBe(403);
 });
 
+test('a subject out of sight is like an unknown one, also to an operator: users of the workspaces that the caller sees, in the run’s organization', async () => {
+  const [mine, other] = await Promise.all([world.tenant({ workspaces: 2 }), world.tenant()]);
+  const [{ organizationId, tokens }, [, second = '']] = [mine, mine.workspaceIds];
+  const agent = await makeAgent(world, mine.organizationAdmin.token, { scope: 'organization' });
+  const elsewhere = await makeUser(world.api.db, world.api.keys, {
+    role: 'viewer',
+    scope: 'workspace',
+    organizationId,
+    workspaceId: second,
+  });
+  const outcome = async (token: string, id: string) => {
+    const { status, body } = await start(token, { agent_id: agent.id, workspace_id: mine.workspaceId, subject: { kind: 'user', id } });
+    return status === 422 ? [status, body.errors] : [status];
+  };
+  const unknown = await outcome(tokens.admin, crypto.randomUUID());
+
+  expect(unknown).toMatchObject([422, [{ pointer: '/subject/id', rule: 'reference' }]]);
+  for (const token of [tokens.admin, tokens.member, mine.serviceKey.plaintext]) expect(await outcome(token, elsewhere.id)).toEqual(unknown);
+  for (const token of [tokens.operator, mine.organizationAdmin.token]) {
+    expect(await outcome(token, elsewhere.id)).toEqual([202]);
+    expect(await outcome(token, other.users.viewer.id)).toEqual(unknown);
+  }
+  expect(await outcome(tokens.admin, mine.organizationAdmin.id)).toEqual([202]);
+  await grant(mine, elsewhere.id);
+  expect(await outcome(tokens.admin, elsewhere.id)).toEqual([202]);
+  expect(await outcome(tokens.member, elsewhere.id)).toEqual([403]);
+});
+
+test('a user is the same subject however the id is written', async () => {
+  const { tokens, users } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const upper = await start(tokens.member, { agent_id: agent.id, subject: { kind: 'user', id: users.member.id.toUpperCase() } });
+
+  expect(upper).toMatchObject({ status: 202, body: { subject: { kind: 'user', id: users.member.id } } });
+  expect(await start(tokens.member, { agent_id: agent.id, subject: { kind: 'guest', id: 'Chat-7' } })).toMatchObject({
+    body: { subject: { id: 'Chat-7' } },
+  });
+});
+
 test('an agent that is off or unpublished is 409, though a named revision runs', async () => {
   const { tokens } = await world.tenant();
   const off = await makeAgent(world, tokens.admin, { is_active: false });
@@ -251,6 +293,12 @@ test('mode wait answers 200 with the ended run, and a repeat of its key the same
   expect(answer).toMatchObject({ status: 200, body: { id: runId, status: 'cancelled', admission: 'started' } });
   expect(again).toMatchObject({ status: 200, body: answer.body, headers: { 'idempotency-replayed': 'true' } });
 });
+
+/** Lets a user into the tenant's first workspace. */
+function grant({ workspaceId, organizationId }: TestTenant, userId: string): Promise<number> {
+  const sql = `insert into workspace_grants (workspace_id, user_id, organization_id, role) values (?, ?, ?, 'viewer')`;
+  return sweep(world.api.db, (em) => change(em, sql, [workspaceId, userId, organizationId]));
+}
 
 /** Waits until the tenant has a run. */
 async function firstRunId(token: string): Promise<string> {
