@@ -13,9 +13,11 @@ import { createMetrics } from './http/metrics.ts';
 import { mount } from './http/mount.ts';
 import type { Area } from './http/operation.ts';
 import { checkRegistry } from './http/registry.ts';
+import { refuseAmbiguousHead } from './http/request-head.ts';
 import { correlationId, openState } from './http/request-state.ts';
 import { answerUnrouted, pathTable } from './http/routing.ts';
 import { answerClientError, answerServerFaults } from './http/server-faults.ts';
+import { endUnreadBody } from './http/unread-body.ts';
 import { areas as ownAreas } from './operations.ts';
 import { registerWebsocket } from './streams/websocket.ts';
 
@@ -100,16 +102,17 @@ function addStages(
 
     if (isClosing && request.routeOptions.url !== '/health/live')
       return done(fail('service_unavailable', { detail: 'This process is going down.', retryAfterS: 1 }));
-    if (isHostMissing(request)) return done(fail('malformed_request', { detail: 'The Host header is missing.' }));
-    if (!request.is404) return done();
     try {
-      answerRouteless(request, reply);
+      refuseAmbiguousHead(request);
+      if (request.is404) return answerRouteless(request, reply);
     } catch (refusal) {
-      done(refusal instanceof Error ? refusal : new Error('unrouted', { cause: refusal }));
+      return done(refusal instanceof Error ? refusal : new Error('unrouted', { cause: refusal }));
     }
+    done();
   });
   app.addHook('onSend', (request, reply, payload, done) => {
     finishHeaders(request, reply);
+    endUnreadBody(request, reply);
     if (deps.isDraining()) reply.header('connection', 'close');
     done(null, payload);
   });
@@ -117,8 +120,4 @@ function addStages(
     isClosing = true;
     done();
   });
-}
-
-function isHostMissing(request: FastifyRequest): boolean {
-  return request.headers.host === undefined && request.raw.httpVersion === '1.1';
 }

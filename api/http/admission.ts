@@ -3,7 +3,7 @@ import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { authenticate } from './authenticate.ts';
-import { judgeBody } from './body.ts';
+import { judgeBody, takesBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
 import type { RegisteredOperation } from './operation.ts';
@@ -11,10 +11,11 @@ import { limitsOfRequest, type LimitHit } from './rate-limit.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 import { checkFloor, refuseRestricted } from './role-floor.ts';
 import { isRoleAccess } from './scopes.ts';
+import { sendContinue } from './unread-body.ts';
 
 /** The checks of an operation that need no body, in the order of the contract: 404, 413 and 415, 401, 429, 403. */
 export function admission(deps: AppDeps, operation: RegisteredOperation, standing: Readonly<Record<string, string>>) {
-  return async (request: FastifyRequest, _reply: FastifyReply): Promise<void> => {
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const state = stateOf(request);
     state.operation = operation;
     Object.assign(state.headers, standing, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
@@ -28,6 +29,7 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
 
     if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hitsOf(operation, caller, state));
     if (isRoleAccess(operation) && !isOwn) checkFloor(operation, caller, deps.env.publicUrl);
+    if (takesBody(operation)) sendContinue(request, reply);
   };
 }
 

@@ -5,7 +5,6 @@ import { findForbiddenText } from './text-scan.ts';
 
 const defaultLimitBytes = 1_048_576;
 const anonymousLimitBytes = 65_536;
-const leftoverLimitBytes = 16 * 1_048_576;
 const jsonDepth = 64;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
@@ -45,20 +44,6 @@ export function parseJson(bytes: Buffer): unknown {
   const value = parseText(text);
   if (needsWalk.test(text)) refuseForbidden(value);
   return value;
-}
-
-/**
- * After a refusal: reads on what the client still sends, so that it gets to the answer and the connection serves on, but ends the
- * connection of one that doesn't stop.
- */
-export function drainBody(request: FastifyRequest): void {
-  const { raw } = request;
-  if (raw.complete) return;
-  let bytes = 0;
-  raw.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > leftoverLimitBytes) raw.destroy();
-  });
 }
 
 /** 415, with the type that is accepted. */

@@ -17,7 +17,7 @@ export interface AuditNote {
   readonly changes?: Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown; readonly changed?: true }>>;
 }
 
-/** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant. */
+/** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant; in a GET each statement has one of its own, which can't write. */
 export interface Ctx extends Unit {
   readonly caller: Caller;
   readonly deps: AppDeps;

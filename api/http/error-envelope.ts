@@ -2,10 +2,11 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { toFailure as toDatabaseFailure } from '../../db/faults.ts';
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
-import { drainBody, unsupported } from './body.ts';
+import { unsupported } from './body.ts';
 import type { ErrorEnvelopeView } from './error.schema.ts';
 import { finishHeaders } from './headers.ts';
 import { challengeOf } from './role-floor.ts';
+import { endUnreadBody } from './unread-body.ts';
 import { sortViolations } from './violations.ts';
 
 const problemType = 'application/problem+json; charset=utf-8';
@@ -47,9 +48,9 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
   if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS));
   const challenge = challengeFor(publicUrl, request, failure);
   if (challenge && !reply.hasHeader('www-authenticate')) reply.header('www-authenticate', challenge);
-  // The framework closes after a body that it could not parse; what is left of it is read here instead.
-  drainBody(request);
+  // The framework closes after every body that it could not parse; here only what is left of it decides.
   reply.removeHeader('connection');
+  endUnreadBody(request, reply);
   reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', problemType).header('cache-control', 'no-store');
 
   finishHeaders(request, reply);

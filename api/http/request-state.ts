@@ -28,7 +28,9 @@ const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 /** The correlation id: a trusted peer's own if it is a uuid, else a new one. */
 export function correlationId(proxies: TrustedProxies, request: IncomingMessage): string {
   const given = request.headers['x-correlation-id'];
-  return typeof given === 'string' && uuidPattern.test(given) && proxies.isTrustedPeer(request) ? given.toLowerCase() : v7({ random: randomBlock() });
+  return typeof given === 'string' && uuidPattern.test(given) && proxies.isTrustedPeer(request)
+    ? given.toLowerCase()
+    : v7({ random: randomBlock() });
 }
 
 const blockBytes = 16;

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { v7 } from 'uuid';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { toEnvelope } from './error-envelope.ts';
+import { awaitContinue } from './unread-body.ts';
 
 /** A socket of Node's HTTP server; `_httpMessage` is the reply under way, which must not be cut in two. */
 interface HttpSocket extends Duplex {
@@ -25,6 +26,11 @@ export function answerClientError(publicUrl: string) {
 export function answerServerFaults(server: Server, publicUrl: string): void {
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
     refuse(socket, publicUrl, fail('malformed_request', { detail: 'CONNECT is not served here.' }));
+  });
+  // Not Node's own 100: the body is asked for only when every check before it has passed.
+  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
+    awaitContinue(request);
+    server.emit('request', request, response);
   });
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
     const { head, body } = envelopeOf(publicUrl, fail('malformed_request', { detail: 'The expectation can not be met.' }));

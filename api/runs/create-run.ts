@@ -11,7 +11,10 @@ type Body = Type.Static<typeof RunCreate>;
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** A start as the caller asks for it. Throws 422 for what the schema alone can't refuse; `admit` 422 for a subject out of sight, 403 for another user's below admin. */
+/**
+ * A start as the caller asks for it. Throws 422 for what the schema alone can't refuse. Its `admit` throws 403 below the floor, 422 for a user
+ * out of the caller's sight, 403 for another user's subject below admin.
+ */
 export function toStartRun(ctx: Ctx, body: Body): StartRun {
   const { caller } = ctx;
   refuseShape(body);

@@ -90,7 +90,8 @@ export function principalOf(caller: Caller): string {
   return `${caller.kind}:${caller.principalId}`;
 }
 
-function holderOf(caller: Caller, runId: string): StreamHolder {
+/** By whose right something about the run is shown from now on. */
+export function holderOf(caller: Caller, runId: string): StreamHolder {
   return {
     runId,
     kind: caller.kind,

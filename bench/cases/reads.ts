@@ -20,7 +20,7 @@ export const reads: Bench = {
   name: 'reads',
   about:
     'GET /runs/{id} and GET /runs?limit=50 against a bare Fastify + pg handler in a process of its own, 8 requests at a time, pools of 10. ' +
-    '“Same statements” runs every statement that the product’s request runs (credential, begin with settings, select, commit), recorded from it; “one select” runs the select alone, past the policies. Processor time is that of the serving process.',
+    '“Same statements” runs every statement that the product’s request runs (credential, begin with settings, select, commit), recorded from it and sent one by one, where the product sends settings and select in one batch; “one select” runs the select alone, past the policies. Processor time is that of the serving process.',
   run: (options) => using((keep) => measure(options, keep)),
 };
 

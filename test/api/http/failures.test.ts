@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { areas } from '../../../api/operations.ts';
@@ -161,6 +162,11 @@ test.each([
   ['headers without end', `GET /version HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`],
   ['CONNECT', 'CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n'],
   ['an expectation', 'GET /version HTTP/1.1\r\nHost: x\r\nExpect: wonders\r\nConnection: close\r\n\r\n'],
+  ['two Hosts', 'GET /version HTTP/1.1\r\nHost: x\r\nhost: x\r\nConnection: close\r\n\r\n'],
+  ['another transfer coding', 'POST /probes HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
+  ['two keys', 'GET /version HTTP/1.1\r\nHost: x\r\nIdempotency-Key: a\r\nIdempotency-Key: b\r\nConnection: close\r\n\r\n'],
+  ['two tags', 'GET /version HTTP/1.1\r\nHost: x\r\nIf-Match: "a"\r\nIf-Match: "b"\r\nConnection: close\r\n\r\n'],
+  ['two acting users', 'GET /version HTTP/1.1\r\nHost: x\r\nX-Acting-User: a\r\nX-Acting-User: b\r\nConnection: close\r\n\r\n'],
   ['two lengths', 'POST /probes HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
 ])('%s gets the envelope too, and the connection ends', async (_what, text) => {
   const { head, body } = await rawRequest(api.url, text);
@@ -180,23 +186,57 @@ test('a connection lives on after a refusal', async () => {
   expect(body).toContain('HTTP/1.1 200 OK');
 });
 
-test('a client that is refused and sends on without end is cut off', async () => {
+test('the same header twice with one value is one', async () => {
+  const headers = `Authorization: Bearer ${tenant.tokens.admin}\r\nIf-Match: "a", "b"\r\nX-Acting-User: ${tenant.users.member.id}\r\nX-Acting-User: ${tenant.users.member.id}\r\n`;
+  const { head } = await rawRequest(api.url, `GET /auth/me HTTP/1.1\r\nHost: x\r\n${headers}Connection: close\r\n\r\n`);
+
+  expect(head).toMatch(/^HTTP\/1\.1 200 /);
+});
+
+test.each([
+  [401, 'POST /agents', 'Transfer-Encoding: chunked', '10000\r\n'],
+  [413, 'POST /agents', 'Content-Length: 9000000000', ''],
+  [200, 'GET /error-codes', 'Content-Length: 9000000000', ''],
+])('%i to %s with %s: the answer says that the connection ends, and little is read', async (status, target, framing, size) => {
   const { hostname, port } = new URL(api.url);
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
-  socket.write('POST /agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n');
-  const chunk = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 0x20), Buffer.from('\r\n')]);
+  socket.write(`${target} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`);
+  const chunk = Buffer.concat([Buffer.from(size), Buffer.alloc(65_536, 0x20), Buffer.from(size && '\r\n')]);
+  const closed = once(socket, 'close');
   let sent = 0;
   let answer = '';
   socket.on('data', (part) => (answer += String(part)));
   while (!socket.destroyed && sent < 100_000_000) {
-    socket.write(chunk);
-    sent += 65_536;
-    await new Promise((resolve) => setImmediate(resolve));
+    sent += chunk.length;
+    if (!socket.write(chunk)) await Promise.race([once(socket, 'drain'), closed]).catch(() => undefined);
   }
 
-  expect(answer).toMatch(/^HTTP\/1\.1 401 /);
-  expect(sent).toBeLessThan(100_000_000);
+  expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(answer).toMatch(/connection: close/i);
+  expect(sent).toBeLessThan(32_000_000);
+});
+
+test.each([
+  [401, 'Content-Type: application/json', 2],
+  [413, 'Content-Type: application/json', 9_000_000],
+  [415, 'Content-Type: text/plain', 2],
+])('who asks before sending its body gets %i and no 100', async (status, type, length) => {
+  const head = `POST /probes HTTP/1.1\r\nHost: x\r\n${type}\r\nContent-Length: ${length}\r\nExpect: 100-continue\r\n\r\n`;
+
+  const answer = await rawRequest(api.url, head);
+
+  expect(answer.head).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+  expect(answer.head).toMatch(/connection: close/i);
+});
+
+test('who asks before sending its body is told to go on once it is admitted', async () => {
+  const head = `POST /probes HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.tokens.member}\r\nContent-Type: application/json\r\n`;
+
+  const answer = await rawRequest(api.url, `${head}Content-Length: 12\r\nConnection: close\r\nExpect: 100-continue\r\n\r\n{"name":"a"}`);
+
+  expect(answer.head).toBe('HTTP/1.1 100 Continue');
+  expect(answer.body).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 async function* chunks(total: number): AsyncGenerator<Uint8Array> {

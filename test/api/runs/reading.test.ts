@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { until } from '../../support/temporal.ts';
+import { bearer } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -130,4 +132,26 @@ test('wait answers at once for an ended run, at the timeout for a live one, and 
   expect(met).toMatchObject({ status: 200, body: { status: 'cancelled' } });
   expect(ended.body).toEqual(met.body);
   expect(ended.headers['retry-after']).toBeUndefined();
+});
+
+test('a credential that ends while a wait is open gets 401 and not the run', async () => {
+  const { tokens, serviceKey } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const run = await start(tokens.member, { agent_id: agent.id });
+
+  const waiting = [serviceKey.plaintext, tokens.viewer].map((token) => world.call(token, 'GET', `/runs/${run.id}/wait?timeout_s=20`));
+  const starting = world.call(serviceKey.plaintext, 'POST', '/runs', {
+    body: { agent_id: agent.id, input: { text: 'Hi' }, mode: 'wait', wait_timeout_s: 20 },
+  });
+  await until(() => world.api.deps.hub.counts().watchedRuns === 2);
+  await world.call(tokens.viewer, 'POST', '/auth/logout');
+  const revocation = { method: 'DELETE', url: `/service-keys/${serviceKey.id}`, headers: bearer(tokens.admin) } as const;
+  expect((await world.api.app.inject(revocation)).statusCode).toBe(204);
+  for (const id of await list(tokens.owner, '')) await world.call(tokens.member, 'POST', `/runs/${id}/cancel`);
+
+  expect((await Promise.all([...waiting, starting])).map(({ status, body }) => [status, body.code])).toEqual([
+    [401, 'credential_invalid'],
+    [401, 'session_revoked'],
+    [401, 'credential_invalid'],
+  ]);
 });
