@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import Type from 'typebox';
-import { EnvironmentError, parseEnvironment } from '../ports/environment.ts';
+import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
+import { trustedProxies } from './http/client-address.ts';
 import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -64,7 +65,11 @@ export interface ApiEnv {
 
 /** Parses the variables of the API; throws one EnvironmentError that names every bad one. */
 export function parseApiEnv(source: Readonly<Record<string, string | undefined>>): ApiEnv {
-  const values = parseEnvironment(ApiVariables, source);
+  const { values, quotas } = parseTogether({
+    values: () => parseEnvironment(ApiVariables, source),
+    quotas: () => parseQuotas(source['RATE_LIMITS'] ?? ''),
+    proxies: () => checkProxies(source['TRUSTED_PROXIES'] ?? ''),
+  });
 
   return Object.freeze({
     publicUrl: values.PUBLIC_URL,
@@ -85,7 +90,7 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     metricsToken: values.METRICS_TOKEN ?? null,
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS,
-    quotas: parseQuotas(values.RATE_LIMITS),
+    quotas,
     drainSeconds: values.DRAIN_SECONDS,
     streams: { perPrincipal: values.STREAMS_PER_PRINCIPAL, perProcess: values.STREAMS_PER_PROCESS },
     billingCurrency: values.BILLING_CURRENCY,
@@ -99,11 +104,11 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
   return process.env;
 }
 
-function parseQuotas(entries: readonly string[]): ApiEnv['quotas'] {
+function parseQuotas(text: string): ApiEnv['quotas'] {
   const quotas: Partial<Record<LimitPolicy, Quota | null>> = {};
 
-  for (const entry of entries) {
-    const [name = '', rule = ''] = entry.split('=');
+  for (const entry of text.split(',').filter((part) => part.trim() !== '')) {
+    const [name = '', rule = ''] = entry.trim().split('=');
     const policy = limitPolicies.find((candidate) => candidate === name);
     if (!policy) throw new EnvironmentError(new Map([['RATE_LIMITS', `names no policy "${name}"`]]));
 
@@ -116,6 +121,14 @@ function parseQuotas(entries: readonly string[]): ApiEnv['quotas'] {
     quotas[policy] = { quota: quota ?? 1, windowS: windowS ?? 1 };
   }
   return Object.freeze(quotas);
+}
+
+function checkProxies(text: string): void {
+  try {
+    trustedProxies(text.split(',').flatMap((part) => part.trim() || []));
+  } catch {
+    throw new EnvironmentError(new Map([['TRUSTED_PROXIES', 'must be addresses and ranges of addresses (CIDR)']]));
+  }
 }
 
 function packageVersion(): string {

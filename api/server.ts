@@ -2,6 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { parseKeyRing } from '../db/identity/key-ring.ts';
+import { environmentOrExit, parseTogether } from '../ports/environment.ts';
+import { loadModelRegistry } from '../ports/models.ts';
 import { buildApp } from './app.ts';
 import { parseApiEnv, processEnvironment, type ApiEnv } from './env.ts';
 import { createLog, openParts, type Parts } from './parts.ts';
@@ -10,7 +12,14 @@ import { createLog, openParts, type Parts } from './parts.ts';
 const exitAfterMs = 10_000;
 
 const source = processEnvironment();
-const env = parseApiEnv(source);
+const { env, keys } = environmentOrExit(() =>
+  parseTogether({
+    env: () => parseApiEnv(source),
+    keys: () => parseKeyRing(source),
+    // Loaded again, and told, when there is a log.
+    models: () => loadModelRegistry(source, { info: () => undefined }),
+  }),
+);
 const log = createLog(env.logLevel);
 const draining = new AbortController();
 
@@ -22,7 +31,7 @@ try {
 }
 
 async function serve(log: Logger, env: ApiEnv): Promise<void> {
-  const parts = await openParts({ env, keys: parseKeyRing(source), models: source, log, isDraining: () => draining.signal.aborted });
+  const parts = await openParts({ env, keys, models: source, log, isDraining: () => draining.signal.aborted });
   const app = await buildApp(parts.deps);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void drain(app, parts, signal));
 

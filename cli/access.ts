@@ -22,7 +22,10 @@ export async function ensureAccess(state: State, deployment: Deployment): Promis
     log: quiet,
   });
   try {
-    const made = await bootstrap({ db, keys: parseKeyRing(variables) }, { publicUrl, defaultModelId: models.defaultModelId, known: readAccess(state.read(accessFile)) });
+    const made = await bootstrap(
+      { db, keys: parseKeyRing(variables) },
+      { publicUrl, defaultModelId: models.defaultModelId, known: readAccess(state.read(accessFile)) },
+    );
     state.write(accessFile, made.access);
     return { ...made, modelId: models.defaultModelId };
   } finally {

@@ -64,7 +64,9 @@ export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapO
   const secrets = { operator: await newSecret(), owner: await newSecret() };
   const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
 
-  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) => makeMissing(unit, { keys, options, secrets }));
+  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
+    makeMissing(unit, { keys, options, secrets }),
+  );
 
   return value;
 }
@@ -125,7 +127,11 @@ async function newSecret(): Promise<Secret> {
 interface WantedUser {
   readonly email: string;
   readonly fullName: string;
-  readonly home: { readonly role: 'operator' | 'owner'; readonly scope: 'platform' | 'organization'; readonly organizationId: string | null };
+  readonly home: {
+    readonly role: 'operator' | 'owner';
+    readonly scope: 'platform' | 'organization';
+    readonly organizationId: string | null;
+  };
   readonly secret: Secret;
   readonly knownPassword: string | null;
 }
@@ -137,7 +143,17 @@ async function ensureUser(unit: Unit, { email, fullName, home, secret, knownPass
   if (existing && knownPassword !== null) return knownPassword;
   const user =
     existing ??
-    unit.em.create(User, { id: newId(), email, fullName, ...home, workspaceId: null, locale: null, lastLoginAt: null, deactivatedAt: null, deletedAt: null });
+    unit.em.create(User, {
+      id: newId(),
+      email,
+      fullName,
+      ...home,
+      workspaceId: null,
+      locale: null,
+      lastLoginAt: null,
+      deactivatedAt: null,
+      deletedAt: null,
+    });
   const credential = existing ? await unit.em.findOne(UserCredential, { userId: user.id }) : null;
 
   if (credential) {
@@ -146,7 +162,13 @@ async function ensureUser(unit: Unit, { email, fullName, home, secret, knownPass
   } else {
     const { organizationId } = home;
 
-    unit.em.create(UserCredential, { userId: user.id, organizationId, passwordHash: secret.hash, emailVerifiedAt: new Date(), pendingEmail: null });
+    unit.em.create(UserCredential, {
+      userId: user.id,
+      organizationId,
+      passwordHash: secret.hash,
+      emailVerifiedAt: new Date(),
+      pendingEmail: null,
+    });
   }
   await unit.em.flush();
   await record(unit, existing ? 'update' : 'create', {
@@ -222,7 +244,13 @@ async function ensureWorkspace(unit: Unit, organizationId: string): Promise<stri
   });
 
   await unit.em.flush();
-  await record(unit, 'create', { resourceType: 'workspace', resourceId: workspace.id, label: workspaceSlug, organizationId, workspaceId: workspace.id });
+  await record(unit, 'create', {
+    resourceType: 'workspace',
+    resourceId: workspace.id,
+    label: workspaceSlug,
+    organizationId,
+    workspaceId: workspace.id,
+  });
   return workspace.id;
 }
 
@@ -244,7 +272,13 @@ async function ensureServiceKey(unit: Unit, { keys, organizationId, workspaceId,
 
   if (live) Object.assign(live, secret, { rotatedAt: new Date() });
   await unit.em.flush();
-  await record(unit, live ? 'update' : 'create', { resourceType: 'service_key', resourceId: key.id, label: keyName, organizationId, workspaceId });
+  await record(unit, live ? 'update' : 'create', {
+    resourceType: 'service_key',
+    resourceId: key.id,
+    label: keyName,
+    organizationId,
+    workspaceId,
+  });
   return plaintext;
 }
 

@@ -15,9 +15,13 @@ interface ShownFrame {
 /** Starts a run of the first agent and prints its frames as they stream in. Throws when the API refuses or the stream breaks. */
 export async function runDemo(access: BootstrapAccess, { question, log }: DemoOptions): Promise<{ run_id: string; status: string }> {
   const text = question ?? `Read ${access.base_url}/llms.txt and tell me: which operation starts a run?`;
-  const headers = { authorization: `Bearer ${access.service_key}`, 'content-type': 'application/json' };
+  const headers = { 'authorization': `Bearer ${access.service_key}`, 'content-type': 'application/json' };
   log(`\nA first run. Question: ${text}\n`);
-  const started = await fetch(`${access.base_url}/runs`, { method: 'POST', headers, body: JSON.stringify({ agent_id: access.agent_id, input: { text } }) });
+  const started = await fetch(`${access.base_url}/runs`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ agent_id: access.agent_id, input: { text } }),
+  });
   if (started.status !== 202) throw new Error(`POST /runs answered ${started.status}: ${await started.text()}`);
   const { id } = (await started.json()) as { id: string }; // RunView
 
@@ -37,7 +41,10 @@ async function* framesOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Shown
   for await (const part of body) {
     pending += decoder.decode(part, { stream: true });
     for (let end = pending.indexOf('\n\n'); end >= 0; end = pending.indexOf('\n\n')) {
-      const line = pending.slice(0, end).split('\n').find((one) => one.startsWith('data: '));
+      const line = pending
+        .slice(0, end)
+        .split('\n')
+        .find((one) => one.startsWith('data: '));
       pending = pending.slice(end + 2);
       if (line !== undefined) yield JSON.parse(line.slice(6)) as ShownFrame; // an envelope of the stream protocol
     }

@@ -15,9 +15,28 @@ export interface Deployment {
 
 /** Settings of the caller that processes get as they are. */
 const handedOn = [
-  'PATH', 'HOME', 'TZ', 'NODE_EXTRA_CA_CERTS', 'LOG_LEVEL', 'TRUSTED_PROXIES', 'CORS_ORIGINS', 'EGRESS_ALLOW_HTTP', 'RATE_LIMITS', 'DATABASE_POOL_MAX', 'BILLING_CURRENCY',
-  'UNPRICED_MODEL', 'TEMPORAL_TLS', 'TEMPORAL_API_KEY', 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'LONGHAUL_MODEL_BASE_URL', 'LONGHAUL_MODEL_API_KEY', 'LONGHAUL_MODEL',
-  'LONGHAUL_MODEL_REGISTRY', 'BUILD_COMMIT', 'BUILD_TIME',
+  'PATH',
+  'HOME',
+  'TZ',
+  'NODE_EXTRA_CA_CERTS',
+  'LOG_LEVEL',
+  'TRUSTED_PROXIES',
+  'CORS_ORIGINS',
+  'EGRESS_ALLOW_HTTP',
+  'RATE_LIMITS',
+  'DATABASE_POOL_MAX',
+  'BILLING_CURRENCY',
+  'UNPRICED_MODEL',
+  'TEMPORAL_TLS',
+  'TEMPORAL_API_KEY',
+  'OPENAI_API_KEY',
+  'ANTHROPIC_API_KEY',
+  'LONGHAUL_MODEL_BASE_URL',
+  'LONGHAUL_MODEL_API_KEY',
+  'LONGHAUL_MODEL',
+  'LONGHAUL_MODEL_REGISTRY',
+  'BUILD_COMMIT',
+  'BUILD_TIME',
 ] as const;
 
 const quiet = pino({ level: 'warn' });
@@ -28,7 +47,10 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
   const databases = await databaseUrls(services, env);
   const port = await choosePort(state, 'api', env['PORT']);
   const publicUrl = env['PUBLIC_URL'] ?? `http://127.0.0.1:${port}`;
-  const healthPorts = { 'worker-runs': await choosePort(state, 'worker-runs', undefined), 'worker-bulk': await choosePort(state, 'worker-bulk', undefined) };
+  const healthPorts = {
+    'worker-runs': await choosePort(state, 'worker-runs', undefined),
+    'worker-bulk': await choosePort(state, 'worker-bulk', undefined),
+  };
   const variables: Record<string, string> = {
     ...databases,
     REDIS_URL: services.redisUrl,
@@ -40,7 +62,8 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
     PUBLIC_URL: publicUrl,
     METRICS_TOKEN: env['METRICS_TOKEN'] ?? state.secret('metrics_token'),
   };
-  for (const variable of Object.values(keyVariables)) variables[variable] = env[variable] ?? `k1:${state.secret(variable.toLowerCase(), 32)}`;
+  for (const variable of Object.values(keyVariables))
+    variables[variable] = env[variable] ?? `k1:${state.secret(variable.toLowerCase(), 32)}`;
   for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
   return { publicUrl, port, healthPorts, variables };
 }
@@ -55,7 +78,8 @@ function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
 async function databaseUrls(services: Services, env: CliEnv): Promise<Record<string, string>> {
   const { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl } = env;
   const { state, databaseUrl } = services;
-  const passwordOf = (url: string | undefined, secret: string) => (url === undefined ? state.secret(secret) : decodeURIComponent(new URL(url).password));
+  const passwordOf = (url: string | undefined, secret: string) =>
+    url === undefined ? state.secret(secret) : decodeURIComponent(new URL(url).password);
 
   if (appUrl !== undefined && sweeperUrl !== undefined && ownerUrl !== undefined && !(await canMakeRoles(databaseUrl))) {
     await migrateAsOwner({ ownerUrl, log: quiet });
@@ -70,5 +94,9 @@ async function databaseUrls(services: Services, env: CliEnv): Promise<Record<str
     },
     log: quiet,
   });
-  return { DATABASE_APP_URL: appUrl ?? migrated.appUrl, DATABASE_SWEEPER_URL: sweeperUrl ?? migrated.sweeperUrl, DATABASE_OWNER_URL: ownerUrl ?? migrated.ownerUrl };
+  return {
+    DATABASE_APP_URL: appUrl ?? migrated.appUrl,
+    DATABASE_SWEEPER_URL: sweeperUrl ?? migrated.sweeperUrl,
+    DATABASE_OWNER_URL: ownerUrl ?? migrated.ownerUrl,
+  };
 }

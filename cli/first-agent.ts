@@ -40,7 +40,14 @@ export async function firstAgent(unit: Unit, options: FirstAgentOptions): Promis
   await writeAudit(unit, {
     action: existing ? 'update' : 'create',
     operationId: null,
-    note: { resourceType: 'agent', resourceId: agent.id, label: agent.slug, organizationId, workspaceId, changes: { active_revision_id: { to: revision.id } } },
+    note: {
+      resourceType: 'agent',
+      resourceId: agent.id,
+      label: agent.slug,
+      organizationId,
+      workspaceId,
+      changes: { active_revision_id: { to: revision.id } },
+    },
     ip: null,
     userAgent: null,
   });

@@ -3,7 +3,9 @@ import { ensureAccess, readAccess } from './access.ts';
 import { runDemo } from './demo.ts';
 import { prepareDeployment } from './deployment.ts';
 import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
+import { checkReachable } from './reach.ts';
 import { startServices } from './services/index.ts';
+import { checkSettings } from './settings.ts';
 import { SetupError } from './setup-error.ts';
 import { readStateFile } from './state.ts';
 import { up } from './up.ts';
@@ -30,7 +32,11 @@ try {
 }
 
 async function main(args: readonly string[], env: CliEnv): Promise<void> {
-  const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options: { demo: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } });
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { demo: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+  });
   const [command] = positionals;
   if (values.help || command === undefined) return log(usage);
 
@@ -58,7 +64,12 @@ async function demo(env: CliEnv): Promise<void> {
 }
 
 /** Starts what is missing of the services, migrates, does the work and stops what it started. */
-async function withServices(env: CliEnv, work: (services: Awaited<ReturnType<typeof startServices>>, deployment: Awaited<ReturnType<typeof prepareDeployment>>) => Promise<void>): Promise<void> {
+async function withServices(
+  env: CliEnv,
+  work: (services: Awaited<ReturnType<typeof startServices>>, deployment: Awaited<ReturnType<typeof prepareDeployment>>) => Promise<void>,
+): Promise<void> {
+  checkSettings(env);
+  await checkReachable(env, ['DATABASE_URL']);
   const services = await startServices({ stateDir: stateDirOf(env), env, log });
   try {
     await work(services, await prepareDeployment(services, env));

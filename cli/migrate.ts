@@ -53,14 +53,22 @@ export async function migrate({
 }
 
 /** Runs the pending migrations with a role that owns the tables already: for databases whose roles were made by hand. */
-export async function migrateAsOwner({ ownerUrl, log }: { readonly ownerUrl: string; readonly log: MigrateSettings['log'] }): Promise<void> {
+export async function migrateAsOwner({
+  ownerUrl,
+  log,
+}: {
+  readonly ownerUrl: string;
+  readonly log: MigrateSettings['log'];
+}): Promise<void> {
   await locked(ownerUrl, async () => runMigrations(ownerUrl, log));
 }
 
 /** Whether the role of this URL may make the four roles. */
 export async function canMakeRoles(databaseUrl: string): Promise<boolean> {
   return connected(databaseUrl, async (client) => {
-    const { rows } = await client.query<{ may: boolean }>('select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user');
+    const { rows } = await client.query<{ may: boolean }>(
+      'select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user',
+    );
     return rows[0]?.may ?? false;
   });
 }
@@ -120,7 +128,9 @@ async function makeDatabase(admin: pg.Client, name: string): Promise<void> {
 // In a database that somebody else made, the owner of our tables needs the right to make them, and to lend it to longhaul_gate.
 async function letOwnerCreate(url: string): Promise<void> {
   await connected(url, async (client) => {
-    const { rows } = await client.query<{ may: boolean }>("select has_schema_privilege('longhaul_owner', 'public', 'create with grant option') as may");
+    const { rows } = await client.query<{ may: boolean }>(
+      "select has_schema_privilege('longhaul_owner', 'public', 'create with grant option') as may",
+    );
     if (!rows[0]?.may) await client.query('grant usage, create on schema public to longhaul_owner with grant option');
   });
 }

@@ -66,7 +66,9 @@ function install(root) {
   if (error !== undefined) throw new Error(`npm could not be run: ${error.message}`);
   if (status !== 0) throw new Error(`npm ci failed:\n${stdout}${stderr}`);
   if (!isFresh(root))
-    throw new Error('npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) leave packages out?');
+    throw new Error(
+      'npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) leave packages out?',
+    );
 }
 
 /** The npm that runs this, else the one in PATH. */

@@ -25,7 +25,9 @@ export class StateBusyError extends SetupError {
   readonly pid: number | null;
 
   constructor(stateDir: string, pid: number | null) {
-    super(`${stateDir} is in use${pid === null ? '' : ` by process ${pid}`}: Longhaul already runs from it. Stop it first, or choose another state folder.`);
+    super(
+      `${stateDir} is in use${pid === null ? '' : ` by process ${pid}`}: Longhaul already runs from it. Stop it first, or choose another state folder.`,
+    );
     this.name = 'StateBusyError';
     this.stateDir = stateDir;
     this.pid = pid;
@@ -122,7 +124,9 @@ function refuseForeignFolder(dir: string): void {
   const me = process.geteuid?.();
 
   if (me !== undefined && uid !== me)
-    throw new SetupError(`${dir} belongs to user id ${uid}, this process runs as ${me}. Run it as that user, or choose another state folder.`);
+    throw new SetupError(
+      `${dir} belongs to user id ${uid}, this process runs as ${me}. Run it as that user, or choose another state folder.`,
+    );
   if ((mode & 0o077) !== 0) chmodSync(dir, 0o700);
 }
 

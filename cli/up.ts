@@ -6,7 +6,9 @@ import { runDemo } from './demo.ts';
 import { prepareDeployment, type Deployment } from './deployment.ts';
 import { root, stateDirOf, type CliEnv } from './env.ts';
 import { superviseProcesses, type ProcessSpec } from './processes.ts';
+import { checkReachable } from './reach.ts';
 import { startServices } from './services/index.ts';
+import { checkSettings } from './settings.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 
 export interface UpOptions {
@@ -22,7 +24,9 @@ export interface UpOptions {
  */
 export async function up({ env, isDemo, log }: UpOptions): Promise<void> {
   const stateDir = stateDirOf(env);
+  checkSettings(env);
   try {
+    await checkReachable(env, ['DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS']);
     const services = await startServices({ stateDir, env, log });
     const deployment = await prepareDeployment(services, env).catch(async (error: unknown) => {
       await services.stop();
@@ -57,7 +61,16 @@ function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[
     graceMs,
   });
   return [
-    { name: 'api', entry: join(root, 'api', 'server.ts'), cwd: root, nodeArgs, env: { ...variables }, isReady: () => answers(`http://127.0.0.1:${port}/health/ready`), graceMs: 12_000, stopsFirst: true },
+    {
+      name: 'api',
+      entry: join(root, 'api', 'server.ts'),
+      cwd: root,
+      nodeArgs,
+      env: { ...variables },
+      isReady: () => answers(`http://127.0.0.1:${port}/health/ready`),
+      graceMs: 12_000,
+      stopsFirst: true,
+    },
     worker('worker-runs', 'runs.worker.ts', 50_000),
     worker('worker-bulk', 'bulk.worker.ts', 35_000),
   ];

@@ -39,7 +39,10 @@ interface Thread {
 }
 
 /** `script` is loaded with an empty environment; `heapMb` bounds its memory. */
-export function createBoundedThread<Job, Result>(script: URL, limits: { readonly limitMs: number; readonly heapMb: number }): BoundedThread<Job, Result> {
+export function createBoundedThread<Job, Result>(
+  script: URL,
+  limits: { readonly limitMs: number; readonly heapMb: number },
+): BoundedThread<Job, Result> {
   let thread: Thread | null = null;
   let running: Running<Result> | null = null;
   let nextId = 1;
@@ -53,7 +56,11 @@ export function createBoundedThread<Job, Result>(script: URL, limits: { readonly
 
   function currentThread(): Thread {
     if (thread) return thread;
-    const worker = new Worker(script, { env: {}, execArgv: ['--disable-warning=ExperimentalWarning'], resourceLimits: { maxOldGenerationSizeMb: limits.heapMb } });
+    const worker = new Worker(script, {
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning'],
+      resourceLimits: { maxOldGenerationSizeMb: limits.heapMb },
+    });
     worker.unref();
     const ready = Promise.withResolvers<void>();
     worker.on('message', (answer: ThreadAnswer<Result> | 'ready') => (answer === 'ready' ? ready.resolve() : settle(answer)));
@@ -80,16 +87,16 @@ export function createBoundedThread<Job, Result>(script: URL, limits: { readonly
     const id = nextId++;
     const answer = Promise.withResolvers<Result>();
     running = { id, worker: target.worker, resolve: answer.resolve, reject: answer.reject };
-    const timer = setTimeout(() => {
+    const cancel = afterRunningFor(limits.limitMs, () => {
       if (thread === target) thread = null;
       answer.reject(new ThreadLimit(`took more than ${limits.limitMs} ms`));
       void target.worker.terminate();
-    }, limits.limitMs);
+    });
     target.worker.postMessage({ id, job });
     try {
       return await answer.promise;
     } finally {
-      clearTimeout(timer);
+      cancel();
       running = null;
       target.worker.unref();
     }
@@ -107,6 +114,21 @@ export function createBoundedThread<Job, Result>(script: URL, limits: { readonly
       await last?.worker.terminate();
     },
   };
+}
+
+/**
+ * A timer that does not count time in which the process itself stood still (stopped, starved, swapped out): when it rings far too late, the job
+ * gets its time again, for its answer may lie in the queue. Gives the function that cancels it.
+ */
+function afterRunningFor(limitMs: number, over: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const arm = (): void => {
+    const startedAt = performance.now();
+    timer = setTimeout(() => (performance.now() - startedAt > 2 * limitMs ? arm() : over()), limitMs);
+  };
+
+  arm();
+  return () => clearTimeout(timer);
 }
 
 function isOutOfMemory(error: Error): boolean {

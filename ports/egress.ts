@@ -34,10 +34,28 @@ export class EgressUnreachable extends Error {
   }
 }
 
-const neverConnected: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL', 'UND_ERR_CONNECT_TIMEOUT'];
+const neverConnected: readonly string[] = [
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+];
 
 /** Headers that choose another target or break the framing of the message; they are ours or undici's. */
-const reservedHeaders: readonly string[] = ['host', 'connection', 'content-length', 'transfer-encoding', 'upgrade', 'te', 'trailer', 'expect', 'keep-alive'];
+const reservedHeaders: readonly string[] = [
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'keep-alive',
+];
 
 /** Whether a tenant may not set this header on an outgoing request. */
 export function isReservedHeader(name: string): boolean {
@@ -93,7 +111,14 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
       if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
       for (let left = asked.redirects; ; left -= 1) {
         const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
-        const answer = await send(url, { method, headers, body, dispatcher, signal: asked.signal, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
+        const answer = await send(url, {
+          method,
+          headers,
+          body,
+          dispatcher,
+          signal: asked.signal,
+          headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs,
+        });
         const location = redirectOf(answer);
         if (location === null || left <= 0) return { ...(await readBody(answer, asked.limitBytes)), url: url.href };
 
@@ -133,7 +158,9 @@ function isExcepted(url: URL, policy: EgressPolicy): boolean {
   const port = url.port === '' ? standard : Number(url.port);
   return policy.exceptions.some(
     (exception) =>
-      exception.host.toLowerCase() === url.hostname && (exception.port ?? standard) === port && (url.protocol === 'https:' || exception.allow_http),
+      exception.host.toLowerCase() === url.hostname &&
+      (exception.port ?? standard) === port &&
+      (url.protocol === 'https:' || exception.allow_http),
   );
 }
 
@@ -171,7 +198,14 @@ function isPublic(address: string): boolean {
 
 async function send(
   url: URL,
-  options: { method: string; headers: Readonly<Record<string, string>>; body?: string | Buffer | undefined; dispatcher: Dispatcher; signal: AbortSignal; headersTimeout: number },
+  options: {
+    method: string;
+    headers: Readonly<Record<string, string>>;
+    body?: string | Buffer | undefined;
+    dispatcher: Dispatcher;
+    signal: AbortSignal;
+    headersTimeout: number;
+  },
 ): Promise<Dispatcher.ResponseData> {
   try {
     return await request(url, {
@@ -212,7 +246,8 @@ function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
-  const code = typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
+  const code =
+    typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
   return new EgressUnreachable(code);
 }
 
@@ -224,7 +259,8 @@ function redirectOf(answer: Dispatcher.ResponseData): string | null {
 
 function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
   const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
   return flat;
 }
 

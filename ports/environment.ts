@@ -4,11 +4,40 @@ import { Value } from 'typebox/value';
 /** A process that can't start because of its environment: names every bad variable, never a value. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';
-  readonly variables: readonly string[];
+  /** What is wrong, by variable. */
+  readonly faults: ReadonlyMap<string, string>;
 
   constructor(faults: ReadonlyMap<string, string>) {
-    super(`bad environment: ${[...faults].map(([name, fault]) => `${name} ${fault}`).join('; ')}`);
-    this.variables = [...faults.keys()];
+    super(`bad environment: ${[...faults].map(([name, fault]) => `${name}: ${fault}`).join('; ')}`);
+    this.faults = faults;
+  }
+}
+
+/** Runs every parser and throws one EnvironmentError for the faults of all: whatever they throw with `faults` by variable. */
+export function parseTogether<R extends Readonly<Record<string, unknown>>>(parsers: { readonly [K in keyof R]: () => R[K] }): R {
+  const values: Partial<R> = {};
+  const faults = new Map<string, string>();
+  for (const name of Object.keys(parsers) as (keyof R)[]) {
+    try {
+      values[name] = parsers[name]();
+    } catch (error) {
+      if (!(error instanceof Error && 'faults' in error && error.faults instanceof Map)) throw error;
+      error.faults.forEach((fault, variable) => faults.set(variable, faults.get(variable) ?? fault));
+    }
+  }
+  if (faults.size > 0) throw new EnvironmentError(faults);
+  // Every parser has given its value.
+  return values as R;
+}
+
+/** What `parse` gives. A bad environment is said on stderr, in one line and without a stack, and ends the process with 1. */
+export function environmentOrExit<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof EnvironmentError)) throw error;
+    process.stderr.write(`${error.message}\n`);
+    process.exit(1);
   }
 }
 

@@ -20,7 +20,10 @@ export type SchemaJob =
   | { readonly kind: 'validate'; readonly schema: Readonly<Record<string, unknown>>; readonly value: unknown };
 
 export function createTenantSchemas(): TenantSchemas {
-  const thread = createBoundedThread<SchemaJob, SchemaProblem[]>(new URL('./schema-worker.ts', import.meta.url), { limitMs: 1_000, heapMb: 128 });
+  const thread = createBoundedThread<SchemaJob, SchemaProblem[]>(new URL('./schema-worker.ts', import.meta.url), {
+    limitMs: 1_000,
+    heapMb: 128,
+  });
 
   async function ask(job: SchemaJob): Promise<SchemaProblem[]> {
     try {

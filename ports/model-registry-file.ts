@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { EnvironmentError } from './environment.ts';
 
 export const modelAdapters = ['openai', 'anthropic', 'openai_compatible', 'builtin'] as const;
 export type ModelAdapter = (typeof modelAdapters)[number];
@@ -99,20 +100,23 @@ const Model = Type.Object(
   { additionalProperties: false },
 );
 
-const File = Type.Object({ providers: Type.Array(Provider, { minItems: 1 }), models: Type.Array(Model, { minItems: 1 }) }, { additionalProperties: false });
+const File = Type.Object(
+  { providers: Type.Array(Provider, { minItems: 1 }), models: Type.Array(Model, { minItems: 1 }) },
+  { additionalProperties: false },
+);
 const validator = Compile(File);
 
-/** Reads and checks a registry file. Throws an Error that names every entry at fault, holding no content of the file. */
+/** Reads and checks a registry file. Throws an EnvironmentError that names every entry at fault, holding no content of the file. */
 export function readModelRegistryFile(read: () => string): RegistryFile {
   const value = parse(read);
   if (!validator.Check(value)) {
     const faults = validator.Errors(value).map((error) => `${error.instancePath || '/'} ${error.message}`);
-    throw new Error(`LONGHAUL_MODEL_REGISTRY: ${[...new Set(faults)].slice(0, 20).join('; ')}`);
+    throw badRegistry([...new Set(faults)].slice(0, 20).join('; '));
   }
 
   const file = { providers: value.providers.map(toProvider), models: value.models.map(toModel) };
   const faults = crossFaults(file);
-  if (faults.length > 0) throw new Error(`LONGHAUL_MODEL_REGISTRY: ${faults.join('; ')}`);
+  if (faults.length > 0) throw badRegistry(faults.join('; '));
   return file;
 }
 
@@ -121,8 +125,12 @@ function parse(read: () => string): unknown {
     return JSON.parse(read());
   } catch (error) {
     const code = error !== null && typeof error === 'object' && 'code' in error ? String(error.code) : 'not JSON';
-    throw new Error(`LONGHAUL_MODEL_REGISTRY: cannot read the registry file (${code})`);
+    throw badRegistry(`cannot read the registry file (${code})`);
   }
+}
+
+function badRegistry(fault: string): EnvironmentError {
+  return new EnvironmentError(new Map([['LONGHAUL_MODEL_REGISTRY', fault]]));
 }
 
 /** What a schema can't say: references, and names that would be ambiguous. */
@@ -133,7 +141,9 @@ function crossFaults(file: RegistryFile): string[] {
 
   return [
     ...(providers.size < file.providers.length ? ['two providers share an id'] : []),
-    ...file.models.filter((model) => !providers.has(model.provider)).map((model) => `model ${model.id}: unknown provider ${model.provider}`),
+    ...file.models
+      .filter((model) => !providers.has(model.provider))
+      .map((model) => `model ${model.id}: unknown provider ${model.provider}`),
     ...names.filter((name, at) => names.indexOf(name) !== at).map((name) => `two models are called ${name}`),
     ...needUrl.map((provider) => `provider ${provider.id}: base_url is missing`),
   ];

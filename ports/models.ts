@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { readModelRegistryFile, type ModelAdapter, type ModelCapabilities, type ModelEntry, type ProviderEntry, type RegistryFile } from './model-registry-file.ts';
+import { EnvironmentError } from './environment.ts';
+import {
+  readModelRegistryFile,
+  type ModelAdapter,
+  type ModelCapabilities,
+  type ModelEntry,
+  type ProviderEntry,
+  type RegistryFile,
+} from './model-registry-file.ts';
 
 export type { ModelAdapter, ModelCapabilities } from './model-registry-file.ts';
 
@@ -58,11 +66,14 @@ const compatibleProviderId = 'compatible';
 
 /**
  * Reads the registry (`LONGHAUL_MODEL_REGISTRY`, else the shipped one), drops the providers whose key is missing, adds what
- * `LONGHAUL_MODEL_BASE_URL` and `LONGHAUL_MODEL` describe. Throws an Error that names every bad variable and entry.
+ * `LONGHAUL_MODEL_BASE_URL` and `LONGHAUL_MODEL` describe. Throws an EnvironmentError that names every bad variable and entry.
  */
 export function loadModelRegistry(env: ModelEnv, log: Pick<Logger, 'info'>): ModelRegistry {
   const path = env['LONGHAUL_MODEL_REGISTRY'] || new URL('./model-registry.json', import.meta.url);
-  const file = withEnvironment(readModelRegistryFile(() => readFileSync(path, 'utf8')), env);
+  const file = withEnvironment(
+    readModelRegistryFile(() => readFileSync(path, 'utf8')),
+    env,
+  );
   const providers = new Map(file.providers.filter((provider) => isUsable(provider, env)).map((provider) => [provider.id, provider]));
   const models = file.models.flatMap((entry) => {
     const provider = providers.get(entry.provider);
@@ -100,7 +111,12 @@ function isUsable(provider: ProviderEntry, env: ModelEnv): boolean {
 function withEnvironment(file: RegistryFile, env: ModelEnv): RegistryFile {
   const baseUrl = env['LONGHAUL_MODEL_BASE_URL'];
   const name = env['LONGHAUL_MODEL'];
-  if (baseUrl) return { ...file, providers: [...file.providers, compatibleProvider(baseUrl, name)], models: [...file.models, bareModel(compatibleProviderId, name ?? '')] };
+  if (baseUrl)
+    return {
+      ...file,
+      providers: [...file.providers, compatibleProvider(baseUrl, name)],
+      models: [...file.models, bareModel(compatibleProviderId, name ?? '')],
+    };
   if (!name || file.models.some((model) => [model.id, model.name, ...model.aliases].includes(name))) return file;
 
   const [prefix, rest] = splitOnce(name, '/');
@@ -112,8 +128,11 @@ function withEnvironment(file: RegistryFile, env: ModelEnv): RegistryFile {
 }
 
 function compatibleProvider(baseUrl: string, name: string | undefined): ProviderEntry {
-  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) throw new Error('LONGHAUL_MODEL_BASE_URL: must be an http or https URL');
-  if (!name) throw new Error('LONGHAUL_MODEL: demanded beside LONGHAUL_MODEL_BASE_URL, the name of a model of that server');
+  const isUrl = URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol);
+  const faults = new Map<string, string>();
+  if (!isUrl) faults.set('LONGHAUL_MODEL_BASE_URL', 'must be an http or https URL');
+  if (!name) faults.set('LONGHAUL_MODEL', 'demanded beside LONGHAUL_MODEL_BASE_URL, the name of a model of that server');
+  if (!name || !isUrl) throw new EnvironmentError(faults);
 
   return {
     id: compatibleProviderId,
@@ -121,7 +140,16 @@ function compatibleProvider(baseUrl: string, name: string | undefined): Provider
     baseUrl,
     keyEnv: null,
     defaultModel: name,
-    providerOptionKeys: ['top_k', 'min_p', 'repetition_penalty', 'frequency_penalty', 'presence_penalty', 'parallel_tool_calls', 'reasoning_effort', 'service_tier'],
+    providerOptionKeys: [
+      'top_k',
+      'min_p',
+      'repetition_penalty',
+      'frequency_penalty',
+      'presence_penalty',
+      'parallel_tool_calls',
+      'reasoning_effort',
+      'service_tier',
+    ],
     modelDefaults: {
       contextWindow: 128_000,
       maxOutputTokens: null,
@@ -183,13 +211,13 @@ interface DefaultChoice {
 function chooseDefault({ providers, byName, wanted }: DefaultChoice): ResolvedModel {
   if (wanted !== null) {
     const model = byName.get(wanted);
-    if (!model) throw new Error(`LONGHAUL_MODEL: ${wanted} is no model of a provider with a key; known: ${[...byName.keys()].join(', ')}`);
+    if (!model) throw fault('LONGHAUL_MODEL', `${wanted} is no model of a provider with a key; known: ${[...byName.keys()].join(', ')}`);
     return model;
   }
 
-  const ordered = [...providers].sort((a, b) => Number(a.adapter === 'builtin') - Number(b.adapter === 'builtin'));
+  const ordered = providers.toSorted((a, b) => Number(a.adapter === 'builtin') - Number(b.adapter === 'builtin'));
   const model = ordered.map((provider) => byName.get(`${provider.id}/${provider.defaultModel}`)).find((found) => found !== undefined);
-  if (!model) throw new Error('model registry: no provider with a key has a default_model');
+  if (!model) throw fault('LONGHAUL_MODEL_REGISTRY', 'no provider with a key has a default_model');
   return model;
 }
 
@@ -210,11 +238,15 @@ function hashOf(models: readonly ResolvedModel[], defaultModelId: string): strin
 function sortedKeys(_key: string, value: unknown): unknown {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
 
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
 
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function fault(variable: string, text: string): EnvironmentError {
+  return new EnvironmentError(new Map([[variable, text]]));
 }

@@ -14,7 +14,16 @@ const limitProblems = 50;
 const cachedValidators = 500;
 
 /** Keywords that change what the validator is: asynchronous ones throw past it, dynamic ones may never end, an id names a place outside. */
-const refusedKeywords: readonly string[] = ['$async', '$id', '$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', '$recursiveAnchor', '$vocabulary'];
+const refusedKeywords: readonly string[] = [
+  '$async',
+  '$id',
+  '$anchor',
+  '$dynamicRef',
+  '$dynamicAnchor',
+  '$recursiveRef',
+  '$recursiveAnchor',
+  '$vocabulary',
+];
 
 /** What makes the schema unusable; empty when it is sound. Runs in the schema thread: compiling may take long. */
 export function checkSchema(schema: unknown): SchemaProblem[] {
@@ -73,7 +82,8 @@ function linearPattern(pattern: string) {
 function shapeProblems(schema: unknown): SchemaProblem[] {
   if (!isObject(schema)) return [{ pointer: '', rule: 'type', message: 'must be an object' }];
   if (schema['type'] !== 'object') return [{ pointer: '/type', rule: 'const', message: 'the root must be of type object' }];
-  if (Buffer.byteLength(JSON.stringify(schema)) > limitBytes) return [{ pointer: '', rule: 'maxLength', message: `must be at most ${limitBytes} bytes` }];
+  if (Buffer.byteLength(JSON.stringify(schema)) > limitBytes)
+    return [{ pointer: '', rule: 'maxLength', message: `must be at most ${limitBytes} bytes` }];
 
   const problems: SchemaProblem[] = [];
   walk(schema, '', 1, problems);

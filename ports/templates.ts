@@ -24,7 +24,10 @@ export interface TemplateJob {
 }
 
 export function createTemplates(): Templates {
-  const thread = createBoundedThread<TemplateJob, RenderedTemplate>(new URL('./template-worker.ts', import.meta.url), { limitMs: 500, heapMb: 64 });
+  const thread = createBoundedThread<TemplateJob, RenderedTemplate>(new URL('./template-worker.ts', import.meta.url), {
+    limitMs: 500,
+    heapMb: 64,
+  });
 
   async function ask(job: TemplateJob): Promise<RenderedTemplate> {
     try {

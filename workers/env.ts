@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
-import { parseEnvironment } from '../ports/environment.ts';
-import type { ModelEnv } from '../ports/models.ts';
+import { parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
 
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
@@ -43,7 +43,12 @@ export interface WorkerEnv {
 
 /** Parses the variables of a worker; throws one error that names every bad one. */
 export function parseWorkerEnv(source: Readonly<Record<string, string | undefined>>): WorkerEnv {
-  const values = parseEnvironment(WorkerVariables, source);
+  const { values, keys } = parseTogether({
+    values: () => parseEnvironment(WorkerVariables, source),
+    keys: () => parseKeyRing(source),
+    // Loaded again, and told, when there is a log.
+    models: () => loadModelRegistry(source, { info: () => undefined }),
+  });
 
   return Object.freeze({
     logLevel: values.LOG_LEVEL,
@@ -58,7 +63,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
       isTls: values.TEMPORAL_TLS,
       apiKey: values.TEMPORAL_API_KEY ?? null,
     },
-    keys: parseKeyRing(source),
+    keys,
     allowHttp: values.EGRESS_ALLOW_HTTP,
     billingCurrency: values.BILLING_CURRENCY,
     health: values.WORKER_HEALTH_PORT === undefined ? null : { host: values.WORKER_HEALTH_HOST, port: values.WORKER_HEALTH_PORT },

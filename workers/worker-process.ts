@@ -5,6 +5,7 @@ import { pino, type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createActivities, systemActivities } from '../activities/index.ts';
 import { guardActivities } from '../activities/support/interceptor.ts';
+import { environmentOrExit } from '../ports/environment.ts';
 import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
 import { verifyTenantHeader } from '../temporal/header.ts';
@@ -26,7 +27,7 @@ import { measureWorker, watchWorker, type WorkerWatch } from './watch.ts';
  * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment or database ends it.
  */
 export async function runWorkerProcess(queue: TaskQueue): Promise<void> {
-  const env = parseWorkerEnv(processEnvironment());
+  const env = environmentOrExit(() => parseWorkerEnv(processEnvironment()));
   const log = pino({ level: env.logLevel, base: { process: `worker-${queue}`, pid: process.pid } });
   const signal = shutdownSignal(log);
   const closers = new Closers();

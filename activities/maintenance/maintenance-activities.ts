@@ -41,7 +41,7 @@ export function createMaintenanceActivities({ db, log, reconciler }: Maintenance
 async function tendAll(db: Databases, log: Logger): Promise<number> {
   let saved = 0;
 
-  for (let isDone = false; !isDone; ) {
+  for (let isDone = false; !isDone;) {
     cancellationSignal().throwIfAborted();
     const round = await tendFrames(db);
     saved += round.merged + round.compacted;

@@ -9,7 +9,12 @@ import type { PromptMessage, PromptToolResult, ProviderState } from './prompt.ts
 import type { ModelStepRequest } from './step.ts';
 
 /** The request of a model step, from what was pinned and stored: equal rows give an equal prompt. */
-export async function buildRequest(templates: Templates, opened: OpenedStep, model: ResolvedModel, signal: AbortSignal): Promise<ModelStepRequest> {
+export async function buildRequest(
+  templates: Templates,
+  opened: OpenedStep,
+  model: ResolvedModel,
+  signal: AbortSignal,
+): Promise<ModelStepRequest> {
   const { document, run } = opened;
   const settings = document.model_settings;
   const caps = [run.limits.max_output_tokens, settings.max_output_tokens, model.maxOutputTokens].filter((cap) => cap !== null);
@@ -18,7 +23,12 @@ export async function buildRequest(templates: Templates, opened: OpenedStep, mod
     model,
     instructions: await renderInstructions(templates, opened),
     messages: opened.history.flatMap((message) => toPromptMessage(message, readerOf(opened.tools))),
-    tools: opened.tools.map((tool) => ({ slug: tool.slug, description: tool.description, inputSchema: withoutPreset(tool), effect: tool.effect })),
+    tools: opened.tools.map((tool) => ({
+      slug: tool.slug,
+      description: tool.description,
+      inputSchema: withoutPreset(tool),
+      effect: tool.effect,
+    })),
     settings: {
       temperature: settings.temperature,
       topP: settings.top_p,
@@ -48,7 +58,9 @@ async function renderInstructions(templates: Templates, { document, run }: Opene
     return rendered.text;
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    throw giveUp(fail('validation_failed', { reason: 'template', detail: `The instructions could not be rendered: ${error.message}`.slice(0, 500) }));
+    throw giveUp(
+      fail('validation_failed', { reason: 'template', detail: `The instructions could not be rendered: ${error.message}`.slice(0, 500) }),
+    );
   }
 }
 

@@ -1,8 +1,6 @@
 import { ApplicationFailure } from '@temporalio/common';
-import type { ModelUsage } from '../../db/billing/usage.ts';
 import { newId } from '../../db/ids.ts';
 import { openModelStep, pinPrices, readCallsMade, retryNoteOf, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
-import type { PinnedPrice } from '../../db/billing/usage.ts';
 import type { StoredCall } from '../../db/runs/planned-calls.ts';
 import { identityOf } from '../../db/runs/run-state.ts';
 import { storeModelStep, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
@@ -17,22 +15,12 @@ import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry } from './failed-try.ts';
+import { usageOf, type ModelTry } from './model-try.ts';
 import { streamModelStep } from './step.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
-import type { TokenUsage } from './usage.ts';
 
 const mostLostTries = 3;
 const limitCallMs = 29 * 60_000;
-
-/** A claimed try of a model step: everything that the call and its bookkeeping need. */
-export interface ModelTry {
-  readonly opened: OpenedStep;
-  readonly step: number;
-  readonly model: ResolvedModel;
-  readonly prices: readonly PinnedPrice[];
-  readonly startedAt: Date;
-  readonly callsMade: ReadonlyMap<string, number>;
-}
 
 /** The activity of one model step: claims a try, streams it, stores message, calls and usage together. A later try returns what is stored. */
 export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'callModel'> {
@@ -46,9 +34,17 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
 
   const { modelTry } = claimed;
   const { opened } = modelTry;
-  const writer = deps.emitter.open({ run: identityOf(opened.run), scope: `s${step}`, attempt: opened.attempt, retry: retryNoteOf(opened.retries) });
+  const writer = deps.emitter.open({
+    run: identityOf(opened.run),
+    scope: `s${step}`,
+    attempt: opened.attempt,
+    retry: retryNoteOf(opened.retries),
+  });
   const abort = openAbort({ runId, cancelBus: deps.cancelBus, signals: [writer.signal] });
-  const timer = setTimeout(() => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took more than 29 minutes.' })), limitCallMs);
+  const timer = setTimeout(
+    () => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took more than 29 minutes.' })),
+    limitCallMs,
+  );
   const messageId = newId();
   let collected: CollectedStep | null = null;
   try {
@@ -75,7 +71,8 @@ function claim(deps: ActivityDeps, runId: string, step: number): Promise<Claimed
   return inTenant(deps, runId, async (unit): Promise<ClaimedTry> => {
     const opened = await openModelStep(unit, { runId, step });
     if (opened.kind !== 'open') return opened;
-    if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries) throw workerLost();
+    if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries)
+      throw workerLost();
     const model = modelOf(deps, opened);
     const prices = await pinPrices(unit, model.id, deps.env.billingCurrency);
     return { kind: 'try', modelTry: { opened, step, model, prices, startedAt: new Date(), callsMade: await readCallsMade(unit, runId) } };
@@ -87,12 +84,22 @@ function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
   const pinned = opened.run.manifest.models;
   const id = pinned[Math.min(Math.floor(triesWithError(opened.retries) / triesPerModel), pinned.length - 1)];
   const model = id === undefined ? null : models.resolve(id);
-  if (!model) throw giveUp(fail('upstream_failed', { reason: 'model_unavailable', detail: 'The deployment does not have the model of this run any more.' }));
+  if (!model)
+    throw giveUp(
+      fail('upstream_failed', { reason: 'model_unavailable', detail: 'The deployment does not have the model of this run any more.' }),
+    );
   return model;
 }
 
 /** The transaction's refusals are said in the workflow's words; a fenced try ends silently, since its successor speaks. */
-async function store(deps: ActivityDeps, result: ModelStepResult, append: (unit: Parameters<typeof storeModelStep>[0], frames: Parameters<Parameters<typeof storeModelStep>[2]>[0]) => Promise<{ result: string }>): Promise<void> {
+async function store(
+  deps: ActivityDeps,
+  result: ModelStepResult,
+  append: (
+    unit: Parameters<typeof storeModelStep>[0],
+    frames: Parameters<Parameters<typeof storeModelStep>[2]>[0],
+  ) => Promise<{ result: string }>,
+): Promise<void> {
   const stored = await inTenant(deps, result.runId, (unit) =>
     storeModelStep(unit, result, async (frames) => {
       const answer = await append(unit, frames);
@@ -123,21 +130,6 @@ async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, messageId: s
   };
 }
 
-/** The call's line for the ledger, in disjoint buckets. */
-export function usageOf(deps: ActivityDeps, { model, prices, startedAt }: ModelTry, usage: TokenUsage, providerRequestId: string | null): ModelUsage {
-  return {
-    model: model.id,
-    provider: model.provider,
-    providerRequestId,
-    isFree: model.isFree,
-    tokens: { input: usage.input, output: usage.output, cached_read: usage.cachedRead, cached_write: usage.cachedWrite, reasoning: usage.reasoning },
-    estimated: usage.estimated,
-    currency: deps.env.billingCurrency,
-    reservedAt: startedAt,
-    prices,
-  };
-}
-
 function planOf(stopReason: ModelStepResult['stopReason'], calls: readonly PlannedCall[]): CallModelResult {
   if (stopReason === 'tool_calls') return { outcome: 'calls', calls };
   if (stopReason === 'max_output' || stopReason === 'refused') return { outcome: stopReason };
@@ -145,11 +137,24 @@ function planOf(stopReason: ModelStepResult['stopReason'], calls: readonly Plann
 }
 
 function toPlanned(call: CheckedCall): PlannedCall {
-  return { toolCallId: call.toolCallId, effect: call.effect, concurrency: call.concurrency, timeoutS: call.timeoutS, isRepeatable: call.effect === 'read' || call.isIdempotent, isSettled: call.refusal !== null };
+  return {
+    toolCallId: call.toolCallId,
+    effect: call.effect,
+    concurrency: call.concurrency,
+    timeoutS: call.timeoutS,
+    isRepeatable: call.effect === 'read' || call.isIdempotent,
+    isSettled: call.refusal !== null,
+  };
 }
 
 function toPlannedCall(call: StoredCall): PlannedCall {
   const isSettled = call.state !== 'recorded' && call.state !== 'ready' && call.state !== 'executing' && call.state !== 'gated';
-  return { toolCallId: call.id, effect: call.effect, concurrency: call.concurrency, timeoutS: call.timeout_s, isRepeatable: call.effect === 'read' || call.is_idempotent, isSettled };
+  return {
+    toolCallId: call.id,
+    effect: call.effect,
+    concurrency: call.concurrency,
+    timeoutS: call.timeout_s,
+    isRepeatable: call.effect === 'read' || call.is_idempotent,
+    isSettled,
+  };
 }
-

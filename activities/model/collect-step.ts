@@ -91,7 +91,12 @@ export interface CallLimits {
   readonly made: ReadonlyMap<string, number>;
 }
 
-async function refusalOf(call: CollectedCall, args: Record<string, unknown>, { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean }, schemas: TenantSchemas): Promise<StepFault | null> {
+async function refusalOf(
+  call: CollectedCall,
+  args: Record<string, unknown>,
+  { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean },
+  schemas: TenantSchemas,
+): Promise<StepFault | null> {
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   if (call.args === null) return fault('invalid_arguments', 'The arguments are not a JSON object.', null);
@@ -124,7 +129,11 @@ function takeCall(event: CallEvent, calls: Map<number, CollectedCall>, { writer,
   if (event.type === 'tool_call') call.args = event.args;
 }
 
-function startedCall(event: { readonly pos: number; readonly providerCallId: string; readonly slug: string }, messageId: string, tools: readonly RunTool[]): CollectedCall {
+function startedCall(
+  event: { readonly pos: number; readonly providerCallId: string; readonly slug: string },
+  messageId: string,
+  tools: readonly RunTool[],
+): CollectedCall {
   const tool = tools.find((one) => one.slug === event.slug) ?? null;
   return {
     toolCallId: newId(),
@@ -142,14 +151,26 @@ function startedCall(event: { readonly pos: number; readonly providerCallId: str
 
 function callData(call: CollectedCall) {
   return {
-    tool_call_id: call.toolCallId, message_id: call.messageId, tool_id: call.toolId, slug: call.slug, kind: call.kind, effect: call.effect,
-    critical: false, client_owned: false,
+    tool_call_id: call.toolCallId,
+    message_id: call.messageId,
+    tool_id: call.toolId,
+    slug: call.slug,
+    kind: call.kind,
+    effect: call.effect,
+    critical: false,
+    client_owned: false,
   };
 }
 
 function takeBlock(event: BlockEvent, blocks: Map<number, ContentBlock>, { writer, messageId, step }: StepSink): void {
   if (event.type === 'citation') {
-    blocks.set(event.index, { type: 'citation', item_id: null, title: (event.title ?? '').slice(0, 400).toWellFormed(), quote: (event.quote ?? '').slice(0, 4_000).toWellFormed(), url: event.url });
+    blocks.set(event.index, {
+      type: 'citation',
+      item_id: null,
+      title: (event.title ?? '').slice(0, 400).toWellFormed(),
+      quote: (event.quote ?? '').slice(0, 4_000).toWellFormed(),
+      url: event.url,
+    });
     return;
   }
   if (event.type === 'reasoning') {
@@ -172,5 +193,7 @@ function contentOf(blocks: Map<number, ContentBlock>): ContentBlock[] {
 }
 
 function hashOf(args: Record<string, unknown>): string {
-  return createHash('sha256').update(canonicalize(args) ?? '{}').digest('hex');
+  return createHash('sha256')
+    .update(canonicalize(args) ?? '{}')
+    .digest('hex');
 }

@@ -2,7 +2,15 @@ import type { TokenUsage } from './usage.ts';
 
 /** Classes of a failed model call, by the table of signals in the design of the model step. */
 export const modelErrorClasses = [
-  'RateLimited', 'Unavailable', 'Unreachable', 'StreamCut', 'StreamIdle', 'AuthRefused', 'Rejected', 'ContentRefused', 'ContextTooLong',
+  'RateLimited',
+  'Unavailable',
+  'Unreachable',
+  'StreamCut',
+  'StreamIdle',
+  'AuthRefused',
+  'Rejected',
+  'ContentRefused',
+  'ContextTooLong',
 ] as const;
 export type ModelErrorClass = (typeof modelErrorClasses)[number];
 

@@ -11,8 +11,8 @@ import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
-import { usageOf, type ModelTry } from './call-model.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
+import { usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
 import { pauseMs, triesPerModel, triesWithError } from './tries.ts';
 import type { TokenUsage } from './usage.ts';
@@ -40,13 +40,19 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
     return cause === 'cancelled' ? runCancelled() : ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
   }
   if (cause === 'shutdown') {
-    await record(deps, modelTry, { cause: 'shutdown', fault: faultOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 }, spent);
+    await record(
+      deps,
+      modelTry,
+      { cause: 'shutdown', fault: faultOf('service_unavailable', 'The worker is stopping.', 'shutdown'), delayMs: 0 },
+      spent,
+    );
     return workerShutdown();
   }
   if (error instanceof ModelError) return onModelError(deps, modelTry, error);
   const { reason } = abort.signal;
   if (reason instanceof Failure && reason.code !== 'upstream_timeout') return onOtherError(deps, modelTry, reason, spent);
-  if (cause === 'timeout' || error instanceof ModelAborted) return onModelError(deps, modelTry, new ModelError('StreamIdle', { message: 'The model took too long.', usage: spent }));
+  if (cause === 'timeout' || error instanceof ModelAborted)
+    return onModelError(deps, modelTry, new ModelError('StreamIdle', { message: 'The model took too long.', usage: spent }));
   return onOtherError(deps, modelTry, error, spent);
 }
 
@@ -61,7 +67,13 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
 
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
   if (!error.retryable || isLast) return giveUp(failure, error.class === 'ContentRefused' ? 'refused' : undefined);
-  return ApplicationFailure.create({ message: failure.detail, type: failure.code, nonRetryable: false, nextRetryDelay: Math.max(1, delayMs), details: [{ reason: reasonOf(error.class) }] });
+  return ApplicationFailure.create({
+    message: failure.detail,
+    type: failure.code,
+    nonRetryable: false,
+    nextRetryDelay: Math.max(1, delayMs),
+    details: [{ reason: reasonOf(error.class) }],
+  });
 }
 
 /** Faults of our own. A failure that is final stays so; anything else leaves its trace in the row and is tried again. */
@@ -72,7 +84,9 @@ async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unkno
   }
   const code: ErrorCode = error instanceof Failure ? error.code : 'internal_error';
   const fault = faultOf(code, 'The step was interrupted.', null);
-  await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, spent).catch((err: unknown) => deps.log.warn({ err }, 'failed try not recorded'));
+  await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, spent).catch((err: unknown) =>
+    deps.log.warn({ err }, 'failed try not recorded'),
+  );
   const ownFaults = modelTry.opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code !== null).length + 1;
   return ownFaults < mostOwnFaults ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
 }

@@ -18,12 +18,21 @@ type FinishPart = Extract<ProviderPart, { type: 'finish' }>;
 /** The end of an answer. Throws when the provider's own end says that it is none: cut off, or withheld by a filter. */
 export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => FaultContext): ModelFinish {
   const { request, relay } = call;
-  const usage = bucketUsage(part.usage, { reasoningInOutput: request.model.reasoningInOutput, prompt: request, outputText: relay.outputText });
+  const usage = bucketUsage(part.usage, {
+    reasoningInOutput: request.model.reasoningInOutput,
+    prompt: request,
+    outputText: relay.outputText,
+  });
   const end = readEnd(part, relay);
 
   if (end === 'StreamCut') throw toModelError({ kind: 'garbled' }, { ...contextOf(call), usage: relay.hasBegun ? usage : null });
   if (end === 'ContentRefused') {
-    throw new ModelError(end, { message: 'the model provider withheld the answer (content filter)', providerCode: part.finishReason.raw ?? null, providerRequestId: call.requestId, usage });
+    throw new ModelError(end, {
+      message: 'the model provider withheld the answer (content filter)',
+      providerCode: part.finishReason.raw ?? null,
+      providerRequestId: call.requestId,
+      usage,
+    });
   }
 
   return {

@@ -27,7 +27,11 @@ export function pairCalls(messages: readonly PromptMessage[]): PairedMessage[] {
 
     const results = resultsAfter(messages, at);
     const toolCalls = message.toolCalls.map((call) => ({ ...call, originalId: call.id, id: uniqueId(call.id, usedIds) }));
-    paired.push({ ...message, toolCalls, results: toolCalls.map((call) => ({ ...(results.get(call.originalId) ?? noResult(call)), toolCallId: call.id })) });
+    paired.push({
+      ...message,
+      toolCalls,
+      results: toolCalls.map((call) => ({ ...(results.get(call.originalId) ?? noResult(call)), toolCallId: call.id })),
+    });
   });
 
   return paired;

@@ -113,7 +113,9 @@ function withCacheMarks(prompt: ProviderPrompt): ProviderPrompt {
     prompt.length - 1,
   ]);
 
-  return prompt.map((message, at) => (ends.has(at) ? { ...message, providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : message));
+  return prompt.map((message, at) =>
+    ends.has(at) ? { ...message, providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } } } : message,
+  );
 }
 
 function toProviderMessages(message: PairedMessage, stateOf: string | null): ProviderMessage[] {
@@ -130,7 +132,12 @@ function toProviderMessages(message: PairedMessage, stateOf: string | null): Pro
     { role: 'assistant', content },
     {
       role: 'tool',
-      content: message.results.map((result) => ({ type: 'tool-result', toolCallId: result.toolCallId, toolName: result.slug, output: toolOutput(result) })),
+      content: message.results.map((result) => ({
+        type: 'tool-result',
+        toolCallId: result.toolCallId,
+        toolName: result.slug,
+        output: toolOutput(result),
+      })),
     },
   ];
 }
@@ -172,7 +179,8 @@ function textOf(content: readonly PromptBlock[]): string[] {
 
 /** A failure is told in one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */
 function toolOutput(result: PromptToolResult): ProviderToolOutput {
-  if (result.status === 'succeeded') return typeof result.output === 'string' ? { type: 'text', value: result.output } : { type: 'json', value: plainJson(result.output) };
+  if (result.status === 'succeeded')
+    return typeof result.output === 'string' ? { type: 'text', value: result.output } : { type: 'json', value: plainJson(result.output) };
 
   const told = { status: result.status, ...(result.error ? { error: { code: result.error.code, message: result.error.message } } : {}) };
   const output = result.output === null || result.output === undefined || result.output === '' ? {} : { output: result.output };

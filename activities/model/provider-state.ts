@@ -32,7 +32,9 @@ export class StateParts {
 
 /** Ids of items at a provider that stores nothing are worth nothing. */
 function withoutItemIds(options: ProviderOptions | undefined): ProviderOptions | null {
-  const kept = Object.entries(options ?? {}).flatMap(([provider, { itemId: _itemId, ...values }]) => (Object.keys(values).length > 0 ? [[provider, values] as const] : []));
+  const kept = Object.entries(options ?? {}).flatMap(([provider, { itemId: _itemId, ...values }]) =>
+    Object.keys(values).length > 0 ? [[provider, values] as const] : [],
+  );
 
   return kept.length > 0 ? Object.fromEntries(kept) : null;
 }

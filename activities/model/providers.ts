@@ -1,8 +1,24 @@
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { APICallError, InvalidArgumentError, InvalidPromptError, InvalidResponseDataError, JSONParseError, TypeValidationError, UnsupportedFunctionalityError } from '@ai-sdk/provider';
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4FunctionTool, LanguageModelV4Message, LanguageModelV4StreamPart, LanguageModelV4ToolResultOutput, SharedV4ProviderOptions } from '@ai-sdk/provider';
+import {
+  APICallError,
+  InvalidArgumentError,
+  InvalidPromptError,
+  InvalidResponseDataError,
+  JSONParseError,
+  TypeValidationError,
+  UnsupportedFunctionalityError,
+} from '@ai-sdk/provider';
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4Message,
+  LanguageModelV4StreamPart,
+  LanguageModelV4ToolResultOutput,
+  SharedV4ProviderOptions,
+} from '@ai-sdk/provider';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { ResolvedModel } from '../../ports/models.ts';
 import { toProviderPrompt } from './prompt.ts';
@@ -81,7 +97,13 @@ function callOptions(request: ModelStepRequest, signal: AbortSignal): LanguageMo
   const mayCall = model.capabilities.tools && request.tools.length > 0;
 
   return {
-    prompt: toProviderPrompt({ modelId: model.id, adapter: model.adapter, instructions: request.instructions, messages: request.messages, cache: settings.cache }),
+    prompt: toProviderPrompt({
+      modelId: model.id,
+      adapter: model.adapter,
+      instructions: request.instructions,
+      messages: request.messages,
+      cache: settings.cache,
+    }),
     maxOutputTokens: request.maxOutputTokens ?? (model.adapter === 'anthropic' ? (model.maxOutputTokens ?? undefined) : undefined),
     temperature: settings.temperature ?? undefined,
     topP: settings.topP ?? undefined,
@@ -111,9 +133,15 @@ function providerOptions(request: ModelStepRequest, mayCall: boolean): SharedV4P
   const allowed = Object.entries(settings.providerOptions).filter(([key]) => model.providerOptionKeys.includes(key));
   const single = mayCall && !model.capabilities.parallelTools;
 
-  if (model.adapter === 'openai') return { openai: { ...(single ? { parallelToolCalls: false } : {}), ...camelKeys(allowed), store: false } };
+  if (model.adapter === 'openai')
+    return { openai: { ...(single ? { parallelToolCalls: false } : {}), ...camelKeys(allowed), store: false } };
   if (model.adapter === 'anthropic') return { anthropic: { ...(single ? { disableParallelToolUse: true } : {}), ...camelKeys(allowed) } };
-  return { [compatibleName]: { ...(single ? { parallel_tool_calls: false } : {}), ...Object.fromEntries(allowed) } as SharedV4ProviderOptions[string] }; // JSON by the revision's schema
+  return {
+    [compatibleName]: {
+      ...(single ? { parallel_tool_calls: false } : {}),
+      ...Object.fromEntries(allowed),
+    } as SharedV4ProviderOptions[string],
+  }; // JSON by the revision's schema
 }
 
 function camelKeys(entries: readonly [string, unknown][]): SharedV4ProviderOptions[string] {
@@ -136,8 +164,10 @@ function requestIdOf(headers: Readonly<Record<string, string>>): string | null {
 /** The facts of whatever the SDK threw or streamed as an error. Takes no prompt, body or stack out of it. */
 export function readProviderFault(error: unknown): ProviderFault {
   if (APICallError.isInstance(error)) return apiFault(error);
-  if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error)) return { kind: 'refused_request' };
-  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error)) return { kind: 'garbled' };
+  if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error))
+    return { kind: 'refused_request' };
+  if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error))
+    return { kind: 'garbled' };
 
   const fields = error instanceof Error ? null : errorFields(error); // an Error is the adapter's own: it could not read the answer
   return fields ? { kind: 'told', ...fields } : { kind: 'garbled' };
@@ -150,7 +180,14 @@ function apiFault(error: APICallError): ProviderFault {
 
   const headers = error.responseHeaders ?? {};
   const fields = errorFields(parsed(error.responseBody)) ?? errorFields(error.data);
-  return { kind: 'http', status: error.statusCode, headers, requestId: requestIdOf(headers), code: fields?.code ?? null, message: fields?.message ?? '' };
+  return {
+    kind: 'http',
+    status: error.statusCode,
+    headers,
+    requestId: requestIdOf(headers),
+    code: fields?.code ?? null,
+    message: fields?.message ?? '',
+  };
 }
 
 interface ErrorFields {
@@ -162,11 +199,16 @@ interface ErrorFields {
 /** Code and message of an error object of any provider: `{error: {…}}`, `{response: {error: {…}}}` or the object itself. */
 function errorFields(value: unknown): ErrorFields | null {
   const outer = record(value);
-  const inner = record(outer?.['error']) ?? record(record(outer?.['response'])?.['error']) ?? record(record(outer?.['data'])?.['error']) ?? outer;
+  const inner =
+    record(outer?.['error']) ?? record(record(outer?.['response'])?.['error']) ?? record(record(outer?.['data'])?.['error']) ?? outer;
   if (!inner || typeof inner['message'] !== 'string') return null;
 
-  const code = [inner['code'], inner['type']].find((part) => (typeof part === 'string' && part !== '' && part !== 'error') || typeof part === 'number');
-  const status = [outer?.['statusCode'], inner['code'], inner['status']].map(Number).find((part) => Number.isInteger(part) && part >= 400 && part <= 599);
+  const code = [inner['code'], inner['type']].find(
+    (part) => (typeof part === 'string' && part !== '' && part !== 'error') || typeof part === 'number',
+  );
+  const status = [outer?.['statusCode'], inner['code'], inner['status']]
+    .map(Number)
+    .find((part) => Number.isInteger(part) && part >= 400 && part <= 599);
   return { status: status ?? null, code: code === undefined ? null : String(code), message: inner['message'] };
 }
 

@@ -160,13 +160,26 @@ export class Relay {
     if (rest !== '') events.push({ type: 'tool_args', pos, delta: rest });
     this.hasCalls = true;
     this.#state.addCall(part.toolCallId, part.providerMetadata);
-    events.push({ type: 'tool_call', pos, providerCallId: part.toolCallId, slug, argsText: cleanText(part.input), args: parseArguments(part.input) });
+    events.push({
+      type: 'tool_call',
+      pos,
+      providerCallId: part.toolCallId,
+      slug,
+      argsText: cleanText(part.input),
+      args: parseArguments(part.input),
+    });
   }
 
   #citation(source: PartOf<'source'>, quote: string | null): ModelEvent {
     const clean = (text: string | null | undefined) => (text ? cleanText(text) : null);
 
-    return { type: 'citation', index: this.#nextIndex++, title: clean(source.title), quote: clean(quote), url: clean(source.sourceType === 'url' ? source.url : null) };
+    return {
+      type: 'citation',
+      index: this.#nextIndex++,
+      title: clean(source.title),
+      quote: clean(quote),
+      url: clean(source.sourceType === 'url' ? source.url : null),
+    };
   }
 }
 

@@ -5,7 +5,14 @@ import type { TokenUsage } from './usage.ts';
 /** What went wrong, without anything of the request: the SDK's errors carry the prompt. */
 export type ProviderFault =
   /** An answer with an error status. */
-  | { readonly kind: 'http'; readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly requestId: string | null; readonly code: string | null; readonly message: string }
+  | {
+      readonly kind: 'http';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly requestId: string | null;
+      readonly code: string | null;
+      readonly message: string;
+    }
   /** An error told inside a stream. */
   | { readonly kind: 'told'; readonly status: number | null; readonly code: string | null; readonly message: string }
   /** Bytes that are no answer, or an answer without its end. */
@@ -40,14 +47,24 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
     }
     case 'told': {
       const errorClass = classOfCode(fault);
-      return new ModelError(errorClass, { ...common, message: told('the model provider broke the answer off', fault, context), status: fault.status, providerCode: fault.code });
+      return new ModelError(errorClass, {
+        ...common,
+        message: told('the model provider broke the answer off', fault, context),
+        status: fault.status,
+        providerCode: fault.code,
+      });
     }
     case 'garbled':
       if (!context.hasBegun) return new ModelError('Unreachable', { ...common, message: 'the model provider sent an unreadable answer' });
       return new ModelError('StreamCut', { ...common, message: 'the answer of the model ended before its end, or became unreadable' });
     case 'network': {
       const code = fault.code === null ? '' : ` (${fault.code})`;
-      if (context.hasBegun) return new ModelError('StreamCut', { ...common, message: `the connection to the model provider broke${code}`, providerCode: fault.code });
+      if (context.hasBegun)
+        return new ModelError('StreamCut', {
+          ...common,
+          message: `the connection to the model provider broke${code}`,
+          providerCode: fault.code,
+        });
       return new ModelError('Unreachable', { ...common, message: `the model provider can't be reached${code}`, providerCode: fault.code });
     }
     case 'refused_request':
@@ -89,7 +106,9 @@ function classOfCode(fault: { readonly status: number | null; readonly code: str
 }
 
 function isAboutContext(words: string): boolean {
-  return /context_length|context_window|context[ _-](length|window|size)|maximum context|prompt is too long|request_too_large|too many (input )?tokens|input is too long|string_above_max_length|exceeds? (the )?(model'?s? )?(maximum|max|limit).{0,40}tokens/i.test(words);
+  return /context_length|context_window|context[ _-](length|window|size)|maximum context|prompt is too long|request_too_large|too many (input )?tokens|input is too long|string_above_max_length|exceeds? (the )?(model'?s? )?(maximum|max|limit).{0,40}tokens/i.test(
+    words,
+  );
 }
 
 function isAboutContent(words: string): boolean {

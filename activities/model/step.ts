@@ -27,10 +27,23 @@ export interface ModelStepRequest {
 export type ModelEvent =
   | { readonly type: 'text' | 'refusal'; readonly index: number; readonly delta: string }
   | { readonly type: 'reasoning'; readonly index: number; readonly delta: string; readonly kind: 'summary' | 'full' }
-  | { readonly type: 'citation'; readonly index: number; readonly title: string | null; readonly quote: string | null; readonly url: string | null }
+  | {
+      readonly type: 'citation';
+      readonly index: number;
+      readonly title: string | null;
+      readonly quote: string | null;
+      readonly url: string | null;
+    }
   | { readonly type: 'tool_started'; readonly pos: number; readonly providerCallId: string; readonly slug: string }
   | { readonly type: 'tool_args'; readonly pos: number; readonly delta: string }
-  | { readonly type: 'tool_call'; readonly pos: number; readonly providerCallId: string; readonly slug: string; readonly argsText: string; readonly args: Record<string, unknown> | null }
+  | {
+      readonly type: 'tool_call';
+      readonly pos: number;
+      readonly providerCallId: string;
+      readonly slug: string;
+      readonly argsText: string;
+      readonly args: Record<string, unknown> | null;
+    }
   | ModelFinish;
 
 export interface ModelFinish {
@@ -47,7 +60,10 @@ export interface ModelFinish {
  * One call of a model, once: trying again is the activity's business. Throws ModelError by the table of signals, and
  * ModelAborted when the caller's signal fires. Leaving the loop ends the request.
  */
-export async function* streamModelStep(deps: { readonly providers: Providers }, request: ModelStepRequest): AsyncGenerator<ModelEvent, void, void> {
+export async function* streamModelStep(
+  deps: { readonly providers: Providers },
+  request: ModelStepRequest,
+): AsyncGenerator<ModelEvent, void, void> {
   if (request.model.adapter === 'builtin') {
     yield* streamExtractive(request, { paceMs: deps.providers.paceMs });
     return;

@@ -37,7 +37,10 @@ export function estimateUsage(prompt: PromptToCount, outputText: string): TokenU
 /** Tokens of everything that a request carries: instructions, messages, tool descriptions. */
 export function countPrompt(prompt: PromptToCount): number {
   const messages = prompt.messages.reduce((sum, message) => sum + estimateTokens(JSON.stringify(message)), 0);
-  const tools = prompt.tools.reduce((sum, tool) => sum + estimateTokens(tool.slug + tool.description + JSON.stringify(tool.inputSchema)), 0);
+  const tools = prompt.tools.reduce(
+    (sum, tool) => sum + estimateTokens(tool.slug + tool.description + JSON.stringify(tool.inputSchema)),
+    0,
+  );
 
   return estimateTokens(prompt.instructions) + messages + tools;
 }

@@ -68,7 +68,11 @@ export class Watch {
   readonly #onSilence = () => {
     if (!this.#isWaiting) return; // the consumer takes its time, not the provider
     const { firstTokenS, idleS } = this.#patience;
-    this.#stop(new ModelError('StreamIdle', { message: this.#hasBegun ? `the model sent nothing for ${idleS} s` : `the model did not begin to answer within ${firstTokenS} s` }));
+    this.#stop(
+      new ModelError('StreamIdle', {
+        message: this.#hasBegun ? `the model sent nothing for ${idleS} s` : `the model did not begin to answer within ${firstTokenS} s`,
+      }),
+    );
   };
 
   #stop(reason: unknown): void {

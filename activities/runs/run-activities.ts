@@ -15,7 +15,12 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
       const run = await inTenant(deps, runId, (unit) => beginRun(unit, runId, (document) => pinModels(deps, document)));
       if (run === null) return { done: true };
       deps.log.info({ run_id: runId, status: run.status }, 'run begun');
-      return { done: false, maxSteps: run.limits.max_steps, remainingMs: remainingMs(run, new Date()), cancelRequested: run.status === 'cancelling' };
+      return {
+        done: false,
+        maxSteps: run.limits.max_steps,
+        remainingMs: remainingMs(run, new Date()),
+        cancelRequested: run.status === 'cancelling',
+      };
     },
 
     async finishRun(input) {
@@ -29,7 +34,10 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
 /** Registry ids of the revision's model and its fallbacks; a fallback that the deployment does not have is left out. */
 function pinModels({ models }: ActivityDeps, document: RevisionDocument): string[] {
   const first = models.resolve(document.model);
-  if (!first) throw giveUp(fail('upstream_failed', { reason: 'model_unavailable', detail: `The deployment has no model ${document.model ?? 'by default'}.` }));
+  if (!first)
+    throw giveUp(
+      fail('upstream_failed', { reason: 'model_unavailable', detail: `The deployment has no model ${document.model ?? 'by default'}.` }),
+    );
   const others = document.fallback_models.flatMap((id) => models.resolve(id)?.id ?? []);
   return [...new Set([first.id, ...others])];
 }

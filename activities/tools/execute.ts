@@ -19,7 +19,12 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
         return await dispatch(parts, { ...execution, signal });
       } catch (error) {
         if (execution.signal.aborted) throw execution.signal.reason;
-        if (deadline.aborted) return { status: 'timed_out', error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true), mayHaveHappened: true };
+        if (deadline.aborted)
+          return {
+            status: 'timed_out',
+            error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true),
+            mayHaveHappened: true,
+          };
         return { status: 'failed', error: errorOf(error), mayHaveHappened: error instanceof EgressUnreachable && error.mayHaveArrived };
       }
     },
@@ -48,6 +53,7 @@ function dispatch(parts: ExecutorParts, execution: ToolExecution): Promise<ToolO
 function errorOf(error: unknown): ToolError {
   if (error instanceof EgressRefused) return toolError('egress_refused', error.message, false);
   if (error instanceof EgressUnreachable) return toolError('upstream_unreachable', error.message, true);
-  if (error instanceof TemplateError) return toolError('invalid_arguments', `a template of the tool failed: ${error.message}`, false, 'template');
+  if (error instanceof TemplateError)
+    return toolError('invalid_arguments', `a template of the tool failed: ${error.message}`, false, 'template');
   return toolError('tool_unavailable', 'the tool failed unexpectedly', true, 'internal');
 }

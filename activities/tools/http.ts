@@ -30,9 +30,11 @@ export async function executeHttp({ egress, templates }: ExecutorParts, executio
   const url = await renderUrl(templates, config.url, config.query ?? {}, variables);
   if (url === null) return failed('invalid_arguments', 'an argument would leave the path of the tool', false, 'path');
   const headers: Record<string, string> = { accept: 'application/json, text/*;q=0.9, */*;q=0.1' };
-  for (const [name, template] of Object.entries(config.headers ?? {})) headers[name.toLowerCase()] = oneLine((await templates.render(template, variables)).text);
+  for (const [name, template] of Object.entries(config.headers ?? {}))
+    headers[name.toLowerCase()] = oneLine((await templates.render(template, variables)).text);
   if (config.idempotency_header) headers[config.idempotency_header.toLowerCase()] = execution.toolCallId;
-  if (Object.values(headers).some((value) => !headerValue.test(value))) return failed('invalid_arguments', 'a header value holds characters that HTTP does not allow', false, 'header');
+  if (Object.values(headers).some((value) => !headerValue.test(value)))
+    return failed('invalid_arguments', 'a header value holds characters that HTTP does not allow', false, 'header');
   const body = await renderBody(templates, config.body ?? { mode: 'none' }, variables);
   if (body.contentType !== null) headers['content-type'] ??= body.contentType;
 
@@ -51,7 +53,8 @@ export async function executeHttp({ egress, templates }: ExecutorParts, executio
 }
 
 function outcomeOf(answer: EgressResponse, success: readonly number[] | null, pointer: string | null): ToolOutcome {
-  const isSuccess = success === null || success.length === 0 ? answer.status >= 200 && answer.status < 300 : success.includes(answer.status);
+  const isSuccess =
+    success === null || success.length === 0 ? answer.status >= 200 && answer.status < 300 : success.includes(answer.status);
   const outcome = bodyOutcome(answer);
   if (!isSuccess) {
     const excerpt = outcome.status !== 'succeeded' ? '' : outcome.type === 'text' ? outcome.text : JSON.stringify(outcome.value);
@@ -69,7 +72,12 @@ const dotSegment = /(?:^|\/)(?:\.|%2e){1,2}(?:[/?#]|$)/i;
  * The origin is literal; in the path every argument is percent-encoded, so that no argument can add a segment or a query.
  * Null when an argument makes a segment `.` or `..`, which no encoding keeps in its place.
  */
-async function renderUrl(templates: Templates, template: string, query: Readonly<Record<string, string>>, variables: Readonly<Record<string, unknown>>): Promise<string | null> {
+async function renderUrl(
+  templates: Templates,
+  template: string,
+  query: Readonly<Record<string, string>>,
+  variables: Readonly<Record<string, unknown>>,
+): Promise<string | null> {
   const split = /^([a-z]+:\/\/[^/?#{]+)(.*)$/is.exec(template);
   const origin = split?.[1] ?? template;
   const path = split?.[2] ?? '';
@@ -107,7 +115,9 @@ async function renderLeaves(templates: Templates, node: unknown, variables: Read
   }
   if (Array.isArray(node)) return Promise.all(node.map((item) => renderLeaves(templates, item, variables)));
   if (!isObject(node)) return node;
-  const entries = await Promise.all(Object.entries(node).map(async ([key, value]) => [key, await renderLeaves(templates, value, variables)] as const));
+  const entries = await Promise.all(
+    Object.entries(node).map(async ([key, value]) => [key, await renderLeaves(templates, value, variables)] as const),
+  );
   return Object.fromEntries(entries);
 }
 

@@ -23,11 +23,20 @@ export function capOutput(outcome: Extract<ToolOutcome, { status: 'succeeded' }>
 }
 
 /** The body of an answer as JSON or text; anything else is a failed result. */
-export function bodyOutcome(answer: { readonly headers: Readonly<Record<string, string>>; readonly body: Buffer; readonly isTruncated: boolean }): ToolOutcome {
+export function bodyOutcome(answer: {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+  readonly isTruncated: boolean;
+}): ToolOutcome {
   const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   if (answer.body.length === 0) return { status: 'succeeded', type: 'text', text: '' };
   if (!isTextual(mediaType) || !isUtf8Prefix(answer.body, answer.isTruncated)) {
-    return failed('upstream_status', `the body is neither text nor JSON (${mediaType || 'no media type'})`, false, 'unsupported_media_type');
+    return failed(
+      'upstream_status',
+      `the body is neither text nor JSON (${mediaType || 'no media type'})`,
+      false,
+      'unsupported_media_type',
+    );
   }
   const text = answer.body.toString('utf8');
   if (!answer.isTruncated && (mediaType === 'application/json' || mediaType.endsWith('+json'))) {
@@ -57,7 +66,14 @@ function cutBytes(text: string, limitBytes: number): string {
 
 function isTextual(mediaType: string): boolean {
   if (mediaType === '' || mediaType.startsWith('text/') || mediaType.endsWith('+json') || mediaType.endsWith('+xml')) return true;
-  return ['application/json', 'application/xml', 'application/javascript', 'application/x-ndjson', 'application/yaml', 'application/x-www-form-urlencoded'].includes(mediaType);
+  return [
+    'application/json',
+    'application/xml',
+    'application/javascript',
+    'application/x-ndjson',
+    'application/yaml',
+    'application/x-www-form-urlencoded',
+  ].includes(mediaType);
 }
 
 /** A body that was cut may end within a code point. */

@@ -1,6 +1,18 @@
 import { cancelledEnd } from '../../db/runs/finish-run.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
-import { appendResult, claimCall, endCall, isOpen, isRepeatable, lockCall, lostTries, readWholeOutput, recordHandover, type CallEnd, type CallState } from '../../db/runs/tool-calls.ts';
+import {
+  appendResult,
+  claimCall,
+  endCall,
+  isOpen,
+  isRepeatable,
+  lockCall,
+  lostTries,
+  readWholeOutput,
+  recordHandover,
+  type CallEnd,
+  type CallState,
+} from '../../db/runs/tool-calls.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { AgentRunActivities, RunToolInput, SettleToolInput } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -56,7 +68,8 @@ function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise
     if (!call || !isOpen(call)) return null;
     if (call.run_status === 'cancelling') throw runCancelled();
     // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
-    if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
+    if (call.state === 'executing' && !isRepeatable(call))
+      throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
     if (lostTries(call) >= mostTries) throw workerLost();
 
     const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
@@ -66,7 +79,12 @@ function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise
   });
 }
 
-function execute(deps: ActivityDeps, executor: ToolExecutor, { call, tool, policy }: ClaimedCall, signal: AbortSignal): Promise<ToolOutcome> {
+function execute(
+  deps: ActivityDeps,
+  executor: ToolExecutor,
+  { call, tool, policy }: ClaimedCall,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
   if (tool === null || !call.is_tool_active) {
     return Promise.resolve({ status: 'failed', error: toolError('tool_unavailable', 'the tool is not active any more', false) });
   }
@@ -118,7 +136,11 @@ function settleTool(deps: ActivityDeps, { runId, toolCallId, cause }: SettleTool
 function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
   if (cause === 'cancelled' || call.run_status === 'cancelling') return cancelledEnd(call);
   if (!isRepeatable(call)) {
-    return failedEnd('unknown', 'failed', toolError('outcome_unknown', 'The call was interrupted while it was executed; it may have happened.', false));
+    return failedEnd(
+      'unknown',
+      'failed',
+      toolError('outcome_unknown', 'The call was interrupted while it was executed; it may have happened.', false),
+    );
   }
   if (cause === 'timeout') return failedEnd('timed_out', 'timed_out', toolError('timed_out', `no result within ${call.timeout_s} s`, true));
   return failedEnd('failed', 'failed', toolError('tool_unavailable', 'the call was interrupted three times', true, 'worker_lost'));
@@ -127,7 +149,11 @@ function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
 function endOf(call: CallState, outcome: ToolOutcome): CallEnd {
   if (outcome.status !== 'succeeded') {
     if (outcome.mayHaveHappened && !isRepeatable(call)) {
-      return failedEnd('unknown', outcome.status, toolError('outcome_unknown', `${outcome.error.message}; the call may have happened.`, false, outcome.error.code));
+      return failedEnd(
+        'unknown',
+        outcome.status,
+        toolError('outcome_unknown', `${outcome.error.message}; the call may have happened.`, false, outcome.error.code),
+      );
     }
     return failedEnd(outcome.status, outcome.status, outcome.error);
   }
@@ -152,7 +178,13 @@ function failedEnd(state: CallEnd['state'], status: 'failed' | 'timed_out', erro
   return {
     state,
     result: {
-      status, output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, durationMs: null,
+      status,
+      output: null,
+      outputType: 'text',
+      truncated: false,
+      cached: false,
+      totalChars: null,
+      durationMs: null,
       error: { ...error, message: cleanText(error.message) },
     },
     rest: null,

@@ -55,7 +55,10 @@ const robotsAgent = 'longhaul';
 const redirects = 3;
 
 export function createWebPages(): WebPages {
-  const thread = createBoundedThread<WebTextJob, WebText>(new URL('./web-text-worker.ts', import.meta.url), { limitMs: 15_000, heapMb: 256 });
+  const thread = createBoundedThread<WebTextJob, WebText>(new URL('./web-text-worker.ts', import.meta.url), {
+    limitMs: 15_000,
+    heapMb: 256,
+  });
   return { thread, cache: new Map(), close: () => thread.close() };
 }
 
@@ -75,15 +78,28 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
   const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
   if (cached && cached.until > Date.now()) return pageOutcome(cached.page, start, true);
 
-  if ((config.robots ?? true) && !(await isAllowedByRobots(egress, asked, execution))) return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
-  const answer = await fetchPage(egress, asked.href, { policy: execution.policy, signal: execution.signal, limitBytes: config.max_bytes ?? 2 * 1024 * 1024 });
+  if ((config.robots ?? true) && !(await isAllowedByRobots(egress, asked, execution)))
+    return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
+  const answer = await fetchPage(egress, asked.href, {
+    policy: execution.policy,
+    signal: execution.signal,
+    limitBytes: config.max_bytes ?? 2 * 1024 * 1024,
+  });
   if (answer.status < 200 || answer.status > 299) {
-    return failed('upstream_status', `the server answered ${answer.status}`, answer.status === 429 || answer.status >= 500, String(answer.status));
+    return failed(
+      'upstream_status',
+      `the server answered ${answer.status}`,
+      answer.status === 429 || answer.status >= 500,
+      String(answer.status),
+    );
   }
   if (!isAllowedDomain(new URL(answer.url).hostname, config.allow_domains ?? [], config.deny_domains ?? [])) {
     return failed('egress_refused', 'the page redirects to a domain that the tool does not allow', false, 'domain');
   }
-  const read = await orAborted(pages.thread.ask({ body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format }), execution.signal);
+  const read = await orAborted(
+    pages.thread.ask({ body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format }),
+    execution.signal,
+  );
   if (read === null) return failed('upstream_status', 'the page is neither text nor PDF', false, 'unsupported_media_type');
 
   const page = { ...read, url: answer.url };
@@ -96,7 +112,11 @@ function pageOutcome(page: CachedPage['page'], start: number, cached: boolean): 
   return { status: 'succeeded', type: 'text', text: head + page.text.slice(start), cached };
 }
 
-function fetchPage(egress: Egress, url: string, options: { policy: EgressPolicy; signal: AbortSignal; limitBytes: number }): Promise<EgressResponse> {
+function fetchPage(
+  egress: Egress,
+  url: string,
+  options: { policy: EgressPolicy; signal: AbortSignal; limitBytes: number },
+): Promise<EgressResponse> {
   const headers = { accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/pdf;q=0.8, */*;q=0.1' };
   return egress.fetch({ method: 'GET', url, headers, redirects, headersTimeoutMs: 30_000, ...options });
 }

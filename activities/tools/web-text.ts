@@ -30,7 +30,8 @@ function htmlText(html: string, job: WebTextJob): WebText {
   const whole = document.querySelector('body')?.innerHTML ?? html;
   const wholeText = document.querySelector('body')?.textContent ?? '';
   const article = new Readability(document, { charThreshold: 200 }).parse(); // rewrites the document, so the whole was taken before
-  if (job.format === 'text') return { title: article?.title || title, text: (article?.textContent ?? wholeText).replaceAll(/\n{3,}/g, '\n\n').trim() };
+  if (job.format === 'text')
+    return { title: article?.title || title, text: (article?.textContent ?? wholeText).replaceAll(/\n{3,}/g, '\n\n').trim() };
 
   const turndown = new TurndownService({ headingStyle: 'atx', codeBlockStyle: 'fenced', bulletListMarker: '-' });
   turndown.remove(['script', 'style', 'noscript', 'iframe']);

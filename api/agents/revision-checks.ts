@@ -1,14 +1,20 @@
 import type { RevisionChecks } from '../../db/agents/validate-revision.ts';
 import { missingCapabilities, type ModelRegistry } from '../../ports/models.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { Templates } from '../../ports/templates.ts';
 
 /** What the validation of revisions asks of the deployment. */
-export function revisionChecks(parts: { readonly models: ModelRegistry; readonly templates: Templates }): RevisionChecks {
+export function revisionChecks(parts: {
+  readonly models: ModelRegistry;
+  readonly schemas: TenantSchemas;
+  readonly templates: Templates;
+}): RevisionChecks {
   return {
     model(name, needs) {
       const model = parts.models.resolve(name);
       return model ? { lacks: missingCapabilities(model, needs), optionKeys: model.providerOptionKeys } : null;
     },
     template: (text) => parts.templates.check(text),
+    schema: (schema, value) => parts.schemas.validate(schema, value),
   };
 }

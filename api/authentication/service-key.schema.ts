@@ -5,8 +5,21 @@ import { iso } from '../../db/sql.ts';
 import { closed, idOf, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
 
 const scopeAreas = [
-  'runs', 'agents', 'skills', 'tools', 'knowledge', 'triggers', 'channels', 'organizations', 'billing', 'alerts', 'attachments', 'reviews',
-  'evaluations', 'feedback', 'mcp',
+  'runs',
+  'agents',
+  'skills',
+  'tools',
+  'knowledge',
+  'triggers',
+  'channels',
+  'organizations',
+  'billing',
+  'alerts',
+  'attachments',
+  'reviews',
+  'evaluations',
+  'feedback',
+  'mcp',
 ] as const;
 
 /** Whatever a key may carry: read and write of each area, all reading, everything. */
@@ -25,7 +38,7 @@ export const ServiceKeyCreate = closed(
   {
     name: text(120, { minLength: 1 }),
     role: Type.Optional(oneOf(serviceKeyRoles, { default: 'member' })),
-    scope: Type.Optional(nullable(oneOf(serviceKeyScopes, { description: 'The caller\'s own when left out' }))),
+    scope: Type.Optional(nullable(oneOf(serviceKeyScopes, { description: "The caller's own when left out" }))),
     workspace_id: Type.Optional(nullable(idOf('Workspace'))),
     scopes: Type.Optional(listOf(oneOf(keyScopes), { minItems: 1, maxItems: 40, uniqueItems: true, default: ['*'] })),
     expires_at: Type.Optional(nullable(Timestamp)),
@@ -53,7 +66,7 @@ const shown = {
   is_active: Type.Boolean({ description: 'Neither revoked nor expired' }),
 } as const;
 
-export const ServiceKeyView = closed(shown, { $id: 'ServiceKeyView', description: 'A back end\'s credential, without its plaintext' });
+export const ServiceKeyView = closed(shown, { $id: 'ServiceKeyView', description: "A back end's credential, without its plaintext" });
 
 export const ServiceKeySecretView = closed(
   { ...shown, plaintext: text(60, { description: 'Shown this once and never again' }) },
@@ -82,6 +95,9 @@ export function toServiceKeyView(key: ShownServiceKey, now: Date): Static<typeof
   };
 }
 
-export function toServiceKeySecretView(key: ShownServiceKey, { plaintext, now }: { plaintext: string; now: Date }): Static<typeof ServiceKeySecretView> {
+export function toServiceKeySecretView(
+  key: ShownServiceKey,
+  { plaintext, now }: { plaintext: string; now: Date },
+): Static<typeof ServiceKeySecretView> {
   return { ...toServiceKeyView(key, now), plaintext };
 }

@@ -26,7 +26,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'Issue a service key',
-      description: 'Makes a key of at most the caller\'s own rank. The plaintext stands in this reply only.',
+      description: "Makes a key of at most the caller's own rank. The plaintext stands in this reply only.",
       audit: 'create',
       idempotent: true,
       secretReply: true,
@@ -42,7 +42,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'List service keys',
-      description: 'Keys of the caller\'s workspaces and organization, without plaintexts; revoked ones only when asked for.',
+      description: "Keys of the caller's workspaces and organization, without plaintexts; revoked ones only when asked for.",
       query: ServiceKeyQuery,
       view: ServiceKeyView,
       paging: 'keyset',
@@ -57,7 +57,13 @@ export const serviceKeyOperations = {
 
   getServiceKey: get(
     '/service-keys/{key_id}',
-    { ...byPeople, summary: 'Read a service key', description: 'The key without its plaintext.', params: ServiceKeyParams, view: ServiceKeyView },
+    {
+      ...byPeople,
+      summary: 'Read a service key',
+      description: 'The key without its plaintext.',
+      params: ServiceKeyParams,
+      view: ServiceKeyView,
+    },
     async (ctx, { params }) => toServiceKeyView(await see(ctx, ServiceKey, params.key_id), ctx.deps.now()),
   ),
 
@@ -90,7 +96,13 @@ export const serviceKeyOperations = {
 
       key.revokedAt ??= ctx.deps.now();
       ctx.outgoing.revoked.push(`service_key:${key.id}`);
-      ctx.audit({ resourceType: 'service_key', resourceId: key.id, label: key.name, organizationId: key.organizationId, workspaceId: key.workspaceId });
+      ctx.audit({
+        resourceType: 'service_key',
+        resourceId: key.id,
+        label: key.name,
+        organizationId: key.organizationId,
+        workspaceId: key.workspaceId,
+      });
     },
   ),
 };
@@ -105,7 +117,7 @@ async function createKey(ctx: Ctx, body: Static<typeof ServiceKeyCreate>) {
   const home = await homeOfNewKey(ctx, body);
 
   if (rankOf(role) > rankOf(roleAt(ctx, home.workspaceId))) {
-    throw fail('role_insufficient', { reason: 'rank', detail: 'a key can\'t have a higher role than its creator' });
+    throw fail('role_insufficient', { reason: 'rank', detail: "a key can't have a higher role than its creator" });
   }
   const plaintext = newServiceKeyPlaintext();
   const key = ctx.em.create(ServiceKey, {
@@ -138,7 +150,7 @@ async function rotateKey(ctx: Ctx, id: string) {
   const key = await seeForChange(ctx, ServiceKey, id, { openWhenFrozen: true });
 
   if (key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now)) {
-    throw fail('state_conflict', { reason: 'key_revoked', detail: 'a revoked or expired key can\'t be rotated' });
+    throw fail('state_conflict', { reason: 'key_revoked', detail: "a revoked or expired key can't be rotated" });
   }
   const plaintext = newServiceKeyPlaintext();
   const { prefix, last4 } = shownEnds(plaintext);
@@ -162,7 +174,10 @@ async function rotateKey(ctx: Ctx, id: string) {
 }
 
 // A key is of one workspace or of the organization, never of the platform.
-async function homeOfNewKey(ctx: Ctx, body: Static<typeof ServiceKeyCreate>): Promise<{ organizationId: string; workspaceId: string | null }> {
+async function homeOfNewKey(
+  ctx: Ctx,
+  body: Static<typeof ServiceKeyCreate>,
+): Promise<{ organizationId: string; workspaceId: string | null }> {
   const scope = body.scope ?? (body.workspace_id ? 'workspace' : undefined);
   const home = await homeOfNewRow(ctx, { scope, workspace_id: body.workspace_id }, { openWhenFrozen: true });
 

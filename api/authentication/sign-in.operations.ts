@@ -38,7 +38,7 @@ export const signInOperations = {
     {
       summary: 'Refresh the tokens of a session',
       description:
-        'Uses the refresh token up and gives its successor. Of parallel refreshes one wins, the others get 409 refresh_superseded and use the winner\'s tokens. A used token that comes back later revokes the session.',
+        "Uses the refresh token up and gives its successor. Of parallel refreshes one wins, the others get 409 refresh_superseded and use the winner's tokens. A used token that comes back later revokes the session.",
       access: 'none',
       audit: 'none',
       body: RefreshBody,
@@ -94,7 +94,12 @@ async function logIn(ctx: Ctx, body: Static<typeof LoginBody>, { verdict, accoun
   // The password or the user's state has changed since the password was verified.
   if (!opened) throw fail('login_failed');
   if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId: person.id, from: verdict.passwordHash, to: verdict.freshHash });
-  ctx.audit({ resourceType: 'session', resourceId: opened.sessionId, organizationId: person.organizationId, workspaceId: person.workspaceId });
+  ctx.audit({
+    resourceType: 'session',
+    resourceId: opened.sessionId,
+    organizationId: person.organizationId,
+    workspaceId: person.workspaceId,
+  });
   return toLoginView(await grantOf(ctx, person.id, opened));
 }
 
@@ -112,7 +117,12 @@ async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
       await writeAudit(unit, {
         action: 'logout',
         operationId: ctx.operationId,
-        note: { resourceType: 'session', resourceId: sessionId, organizationId: found.person.organizationId, workspaceId: found.person.workspaceId },
+        note: {
+          resourceType: 'session',
+          resourceId: sessionId,
+          organizationId: found.person.organizationId,
+          workspaceId: found.person.workspaceId,
+        },
         ip: ctx.address,
         userAgent: ctx.userAgent,
       });

@@ -26,7 +26,11 @@ export function documentParameters(): Record<string, Json> {
     }),
     IfMatch: header('If-Match', 'ETag of the version that is to be changed; without it the last write wins', tags),
     IfMatchRequired: { ...header('If-Match', 'ETag of the version that is to be changed', tags), required: true },
-    IfNoneMatch: header('If-None-Match', 'ETag that the client holds; 304 while it is current', tags),
+    IfNoneMatch: header(
+      'If-None-Match',
+      'ETag that the client holds; while it is current the answer is 304, with the ETag and without a body',
+      tags,
+    ),
     ActingUser: header('X-Acting-User', 'Acts as another user; admin or above', uuid),
     ViewOrganization: header('X-View-Organization', 'Narrows an operator to one organization', uuid),
     ViewWorkspace: header('X-View-Workspace', 'Narrows an operator to one workspace', uuid),

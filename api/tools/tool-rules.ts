@@ -18,6 +18,11 @@ import type { Templates } from '../../ports/templates.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import type { ToolCreate } from './tool.schema.ts';
 
+const liquid = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const unsafeInUrl = /[\s\u0000-\u0020\u007f-\u009f]/;
+const sendable = /^[\t\x20-\x7e\xa0-\xff]*$/;
+
 type Body = Type.Static<typeof ToolCreate>;
 
 /** What a kind makes of a body: the schema that the model sees, the stored config and the effect it has unless told otherwise. */
@@ -101,7 +106,10 @@ async function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks
 
 async function checkHttp(config: HttpToolConfig, checks: ToolChecks): Promise<void> {
   checkOrigin(config.url, checks.policy);
+  if (unsafeInUrl.test(config.url.replaceAll(liquid, '')))
+    throw invalid('/config/url', 'pattern', 'A URL holds no spaces and no control characters.');
   refuseReservedHeaders(config);
+  refuseUnsendableHeaders(config);
   if (config.method === 'GET' || config.method === 'HEAD') {
     if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
   }
@@ -125,6 +133,14 @@ function refuseReservedHeaders(config: HttpToolConfig): void {
   }
   if (config.idempotency_header !== null && isReservedHeader(config.idempotency_header)) {
     throw invalid('/config/idempotency_header', 'egress', 'This header can not be set by a tool.');
+  }
+}
+
+/** A value without a template goes out as it is (RFC 9110 §5.5); what a template gives is looked at when it is sent. */
+function refuseUnsendableHeaders(config: HttpToolConfig): void {
+  for (const [name, value] of Object.entries(config.headers)) {
+    if (value.replaceAll(liquid, '') === value && !sendable.test(value))
+      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header holds visible characters of Latin-1, spaces and tabs.');
   }
 }
 

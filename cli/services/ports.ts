@@ -38,7 +38,8 @@ export function isPortFree(port: number): Promise<boolean> {
 async function configuredPort(name: string, configured: string): Promise<number> {
   const port = Number(configured);
 
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new SetupError(`The port of ${name} must be 1 to 65535, not "${configured}".`);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535)
+    throw new SetupError(`The port of ${name} must be 1 to 65535, not "${configured}".`);
   if (!(await isPortFree(port))) throw new SetupError(`The port ${port} that is set for ${name} is in use.`);
   return port;
 }

@@ -38,7 +38,8 @@ export function postgresUser(): PostgresUser {
 /** Gives the folder to that user, when it was filled under another one (namespaces allowed today, forbidden tomorrow). */
 export function giveFolder(folder: string, { ownerId }: PostgresUser): void {
   if (ownerId === null || statSync(folder).uid === ownerId) return;
-  if (!runs('chown', '-R', `${ownerId}:${ownerId}`, folder)) throw new SetupError(`${folder} can't be given to user id ${ownerId}. Set DATABASE_URL instead.`);
+  if (!runs('chown', '-R', `${ownerId}:${ownerId}`, folder))
+    throw new SetupError(`${folder} can't be given to user id ${ownerId}. Set DATABASE_URL instead.`);
 }
 
 function works(prefix: readonly string[]): boolean {

@@ -126,7 +126,9 @@ async function runInitdb(
 function refuseOtherVersion(dataFolder: string): void {
   const found = readFileSync(join(dataFolder, 'PG_VERSION'), 'utf8').trim();
   if (found !== majorVersion)
-    throw new SetupError(`${dataFolder} was made by PostgreSQL ${found}, this is ${majorVersion}. Dump it with the old one, remove it, and restore.`);
+    throw new SetupError(
+      `${dataFolder} was made by PostgreSQL ${found}, this is ${majorVersion}. Dump it with the old one, remove it, and restore.`,
+    );
 }
 
 /**

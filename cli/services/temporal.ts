@@ -70,7 +70,14 @@ interface ServerSettings {
 function serverArgs({ port, httpPort, metricsPort, namespace, file, isEphemeral }: ServerSettings): string[] {
   const network = ['--headless', '--ip', '127.0.0.1', '--port', port, '--http-port', httpPort, '--metrics-port', metricsPort].map(String);
   // A write-ahead log takes twice the starts per second of the default journal (137/s to 66/s on two cores), as safely.
-  const store = ['--db-filename', file, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', `synchronous=${isEphemeral ? 'off' : 'full'}`];
+  const store = [
+    '--db-filename',
+    file,
+    '--sqlite-pragma',
+    'journal_mode=wal',
+    '--sqlite-pragma',
+    `synchronous=${isEphemeral ? 'off' : 'full'}`,
+  ];
   const attributes = searchAttributeNames.flatMap((name) => ['--search-attribute', `${name}=Keyword`]);
   const values = Object.entries(readDynamicConfig()).flatMap(([key, value]) => ['--dynamic-config-value', `${key}=${value}`]);
 

@@ -31,6 +31,11 @@ export interface RevisionChecks {
   ) => ModelFacts | null;
   /** Rejects with the parser's message. */
   readonly template: (text: string) => Promise<void>;
+  /** What in the value breaks the JSON Schema. */
+  readonly schema: (
+    schema: Readonly<Record<string, unknown>>,
+    value: unknown,
+  ) => Promise<readonly { readonly pointer: string; readonly rule: string; readonly message: string }[]>;
 }
 
 export interface ModelFacts {
@@ -69,7 +74,10 @@ export async function validateRevision(
   const bindings: ToolBinding[] = [];
   for (const [index, binding] of drafts.entries()) {
     const target = nearest(targets, binding);
-    problems.push(...bindingProblems(`/tools/${index}`, binding, target));
+    problems.push(
+      ...bindingProblems(`/tools/${index}`, binding, target),
+      ...(await presetProblems(`/tools/${index}`, { binding, target }, checks)),
+    );
     if (!target) continue;
     if (bindings.some((other) => other.id === target.id || other.slug === target.slug)) {
       problems.push(create(`/tools/${index}`, 'uniqueItems', 'A tool of this name is bound already.', { slug: target.slug }));
@@ -163,6 +171,23 @@ function bindingProblems(pointer: string, draft: ToolBindingDraft, target: Targe
   if (target.is_quarantined)
     problems.push(activate(pointer, 'quarantined', 'The tool is quarantined.', { kind: 'tool', slug: target.slug }));
   return problems;
+}
+
+/** Presets are a part of the arguments, so only what the schema says of each argument holds for them, and not what it demands of all. */
+const argumentKeywords = ['properties', 'patternProperties', 'additionalProperties', 'propertyNames', '$defs', 'definitions'] as const;
+
+async function presetProblems(
+  pointer: string,
+  { binding, target }: { readonly binding: ToolBindingDraft; readonly target: TargetRow | undefined },
+  checks: RevisionChecks,
+): Promise<RevisionProblem[]> {
+  if (!target || Object.keys(binding.preset ?? {}).length === 0) return [];
+  const whole: Readonly<Record<string, unknown>> = target.input_schema;
+  // A closed schema's unknown arguments are told by name already.
+  const kept = argumentKeywords.filter((name) => whole[name] !== undefined && whole[name] !== false);
+  const schema = { type: 'object', ...Object.fromEntries(kept.map((name) => [name, whole[name]])) };
+  const problems = await checks.schema(schema, binding.preset);
+  return problems.map((problem) => create(`${pointer}/preset${problem.pointer}`, problem.rule, problem.message));
 }
 
 function modelProblems(document: RevisionDocument, checks: RevisionChecks): RevisionProblem[] {

@@ -180,8 +180,10 @@ function freezeCaller(caller: Caller): Caller {
   if (ids.includes('')) throw new Error('a caller has an empty id');
   if (caller.kind !== 'nobody') {
     if (caller.principalId === null) throw new Error('a caller lacks its principal');
-    if (caller.organizationId === null && (caller.role !== 'operator' || caller.scope !== 'platform')) throw new Error('a caller lacks an organization');
-    if (caller.scope === 'workspace' && (caller.workspaceId === null || caller.workspaces === 'all')) throw new Error('a workspace caller lacks a workspace');
+    if (caller.organizationId === null && (caller.role !== 'operator' || caller.scope !== 'platform'))
+      throw new Error('a caller lacks an organization');
+    if (caller.scope === 'workspace' && (caller.workspaceId === null || caller.workspaces === 'all'))
+      throw new Error('a workspace caller lacks a workspace');
   }
   return Object.freeze(caller);
 }

@@ -16,7 +16,13 @@ export interface SessionAnswer {
 /** A session with all that decides about a request; null when there is none of that user. */
 export async function findSession(
   db: Databases,
-  ask: { sessionId: string; userId: string; actingUserId: string | null; viewOrganizationId: string | null; viewWorkspaceId: string | null },
+  ask: {
+    sessionId: string;
+    userId: string;
+    actingUserId: string | null;
+    viewOrganizationId: string | null;
+    viewWorkspaceId: string | null;
+  },
 ): Promise<SessionAnswer | null> {
   return askGate(db, 'gate_session($1, $2, $3, $4, $5)', [
     ask.sessionId,
@@ -34,7 +40,11 @@ export interface ServiceKeyAnswer {
 }
 
 /** The service key stored under one of the hashes. */
-export async function findServiceKey(db: Databases, hashes: readonly Buffer[], actingUserId: string | null): Promise<ServiceKeyAnswer | null> {
+export async function findServiceKey(
+  db: Databases,
+  hashes: readonly Buffer[],
+  actingUserId: string | null,
+): Promise<ServiceKeyAnswer | null> {
   return askGate(db, 'gate_service_key($1, $2)', [hashes, actingUserId]);
 }
 

@@ -33,14 +33,25 @@ export const keyVariables = {
 
 const keyPattern = /^([A-Za-z0-9_-]{1,16}):([A-Za-z0-9_-]{43})$/;
 
-/** Reads the five key variables, each `id:base64url[,id:base64url…]`; throws one error that names every bad one. */
+/** Key variables that can't be used: what is wrong, by name, never a value. */
+export class KeyRingError extends Error {
+  override readonly name = 'KeyRingError';
+  readonly faults: ReadonlyMap<string, string>;
+
+  constructor(faults: ReadonlyMap<string, string>) {
+    super(`bad keys: ${[...faults].map(([variable, fault]) => `${variable}: ${fault}`).join('; ')}`);
+    this.faults = faults;
+  }
+}
+
+/** Reads the five key variables, each `id:base64url[,id:base64url…]`; throws one KeyRingError that names every bad one. */
 export function parseKeyRing(env: Readonly<Record<string, string | undefined>>): KeyRing {
-  const faults: string[] = [];
+  const faults = new Map<string, string>();
   const read = (variable: string): KeyList => {
     const parsed = parseKeyList(env[variable] ?? '');
 
     if (typeof parsed !== 'string') return parsed;
-    faults.push(`${variable}: ${parsed}`);
+    faults.set(variable, parsed);
     return [{ id: '', secret: Buffer.alloc(32) }];
   };
   const ring: KeyRing = {
@@ -51,7 +62,7 @@ export function parseKeyRing(env: Readonly<Record<string, string | undefined>>):
     headerKeys: read(keyVariables.headerKeys),
   };
 
-  if (faults.length > 0) throw new Error(`bad keys: ${faults.join('; ')}`);
+  if (faults.size > 0) throw new KeyRingError(faults);
   return Object.freeze(ring);
 }
 

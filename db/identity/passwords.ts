@@ -56,7 +56,11 @@ function createQueue() {
     async run<Result>(work: () => Promise<Result>): Promise<Result> {
       if (running >= runningMax) {
         if (waiting.length >= waitingMax) {
-          throw fail('rate_limited', { retryAfterS: 1, context: { violated_policies: ['password_hashing'] }, detail: 'too many sign-ins at once' });
+          throw fail('rate_limited', {
+            retryAfterS: 1,
+            context: { violated_policies: ['password_hashing'] },
+            detail: 'too many sign-ins at once',
+          });
         }
         // The one that ends hands its place over, so that `running` never passes its bound.
         await new Promise<void>((resolve) => waiting.push(resolve));

@@ -29,7 +29,15 @@ export interface SessionTokens {
   verify(token: string): Promise<SessionClaims>;
 }
 
-export function createSessionTokens({ signingKeys, publicUrl, now }: { signingKeys: SigningKeys; publicUrl: string; now: () => Date }): SessionTokens {
+export function createSessionTokens({
+  signingKeys,
+  publicUrl,
+  now,
+}: {
+  signingKeys: SigningKeys;
+  publicUrl: string;
+  now: () => Date;
+}): SessionTokens {
   // Signatures that were right, by digest of the token. No decision is remembered: the row is read every time.
   const remembered = new Map<string, SessionClaims>();
 

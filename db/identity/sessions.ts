@@ -55,23 +55,19 @@ export async function openSession(
 ): Promise<IssuedRefresh | null> {
   const sessionId = newId();
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row<{ expires_at: Date | string }>(
-    unit.em,
-    openSessionSql,
-    [
-      person.id,
-      passwordHash,
-      sessionId,
-      device.label,
-      device.userAgent,
-      device.networkAddress,
-      lifetime.idleDays,
-      lifetime.absoluteDays,
-      lifetime.absoluteDays,
-      newId(),
-      tokenHash(refreshToken),
-    ],
-  );
+  const issued = await row<{ expires_at: Date | string }>(unit.em, openSessionSql, [
+    person.id,
+    passwordHash,
+    sessionId,
+    device.label,
+    device.userAgent,
+    device.networkAddress,
+    lifetime.idleDays,
+    lifetime.absoluteDays,
+    lifetime.absoluteDays,
+    newId(),
+    tokenHash(refreshToken),
+  ]);
 
   return issued && { sessionId, refreshToken, refreshExpiresAt: issued.expires_at };
 }
@@ -125,7 +121,10 @@ export async function judgeRefresh(unit: Unit, hash: Buffer): Promise<RefreshVer
 }
 
 /** Ends a session with its access tokens, refresh tokens, unused stream tokens and open sockets. False when it was dead already. */
-export async function revokeSession(unit: Unit, { sessionId, reason }: { sessionId: string; reason: 'logout' | 'refresh_reuse' }): Promise<boolean> {
+export async function revokeSession(
+  unit: Unit,
+  { sessionId, reason }: { sessionId: string; reason: 'logout' | 'refresh_reuse' },
+): Promise<boolean> {
   const revoked = await change(
     unit.em,
     'update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and revoked_at is null',
@@ -139,12 +138,24 @@ export async function revokeSession(unit: Unit, { sessionId, reason }: { session
 /** Notes a refused sign-in; it never enters the audit log. */
 export async function recordLoginFailure(
   unit: Unit,
-  failure: { accountHash: Buffer; person: Person | null; networkAddress: string; reason: 'unknown_account' | 'wrong_password' | 'inactive' },
+  failure: {
+    accountHash: Buffer;
+    person: Person | null;
+    networkAddress: string;
+    reason: 'unknown_account' | 'wrong_password' | 'inactive';
+  },
 ): Promise<void> {
   await change(
     unit.em,
     'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',
-    [newId(), failure.accountHash, failure.person?.id ?? null, failure.person?.organizationId ?? null, failure.networkAddress, failure.reason],
+    [
+      newId(),
+      failure.accountHash,
+      failure.person?.id ?? null,
+      failure.person?.organizationId ?? null,
+      failure.networkAddress,
+      failure.reason,
+    ],
   );
 }
 
@@ -152,4 +163,3 @@ export async function recordLoginFailure(
 export async function replaceOutdatedHash(unit: Unit, { userId, from, to }: { userId: string; from: string; to: string }): Promise<void> {
   await change(unit.em, 'update user_credentials set password_hash = ? where user_id = ?::uuid and password_hash = ?', [to, userId, from]);
 }
-

@@ -101,7 +101,11 @@ async function readKeys(db: Databases, keys: KeyRing, at: Date): Promise<Loaded>
     if (!current) return { at: at.getTime(), publicKeys, current: null };
     const der = await open(unit.em, keys, envelopeOf(current.kid), current.private_enc);
 
-    return { at: at.getTime(), publicKeys, current: { kid: current.kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) } };
+    return {
+      at: at.getTime(),
+      publicKeys,
+      current: { kid: current.kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) },
+    };
   });
 }
 

@@ -79,6 +79,15 @@ async function inputFrames(unit: Unit, run: RunState) {
     [run.id],
   );
   return inputs.map((input) =>
-    messageFrame({ messageId: input.id, role: 'user', step: null, model: null, stopReason: null, content: input.content, toolCallIds: [], origin: 'user' }),
+    messageFrame({
+      messageId: input.id,
+      role: 'user',
+      step: null,
+      model: null,
+      stopReason: null,
+      content: input.content,
+      toolCallIds: [],
+      origin: 'user',
+    }),
   );
 }

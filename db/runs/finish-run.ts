@@ -1,6 +1,6 @@
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
-import { isTerminal, type FinishReason, type RunStatus } from '../../workflows/contracts/runs.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, lockStreams, stateBatch } from '../streams/append.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
@@ -14,7 +14,13 @@ import { endCall, isRepeatable, lockOpenCalls, type CallEnd, type CallState } fr
 
 /** Result of an ended call that nothing executed, or that was stopped while it could still be. */
 const cancelledResult: CallEnd['result'] = {
-  status: 'cancelled', output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, durationMs: null,
+  status: 'cancelled',
+  output: null,
+  outputType: 'text',
+  truncated: false,
+  cached: false,
+  totalChars: null,
+  durationMs: null,
   error: null,
 };
 
@@ -49,13 +55,27 @@ export async function finishRun(unit: Unit, input: FinishRunInput): Promise<void
 function endingOf(run: RunState, input: FinishRunInput): Pick<FinishedRun, 'status' | 'finishReason' | 'error'> {
   if (run.status === 'cancelling') return { status: 'cancelled', finishReason: 'cancelled', error: null };
   if (input.reason === 'stop') return { status: 'succeeded', finishReason: 'stop', error: null };
-  if (input.reason === 'cancelled') return { status: 'failed', finishReason: 'error', error: errorOf({ code: 'internal_error', message: 'The work was stopped from outside.', reason: 'workflow_cancelled' }) };
+  if (input.reason === 'cancelled')
+    return {
+      status: 'failed',
+      finishReason: 'error',
+      error: errorOf({ code: 'internal_error', message: 'The work was stopped from outside.', reason: 'workflow_cancelled' }),
+    };
   const hasError = input.reason === 'error' || input.reason === 'budget_exceeded';
-  return { status: 'failed', finishReason: input.reason, error: hasError ? errorOf(input.error ?? { code: 'internal_error', message: errorCodes.internal_error.title }) : null };
+  return {
+    status: 'failed',
+    finishReason: input.reason,
+    error: hasError ? errorOf(input.error ?? { code: 'internal_error', message: errorCodes.internal_error.title }) : null,
+  };
 }
 
 function errorOf(error: NonNullable<FinishRunInput['error']>): RunError {
-  return { code: error.code, message: error.message.slice(0, 1_000).toWellFormed(), retryable: errorCodes[error.code].retryable, reason: error.reason?.slice(0, 120) ?? null };
+  return {
+    code: error.code,
+    message: error.message.slice(0, 1_000).toWellFormed(),
+    retryable: errorCodes[error.code].retryable,
+    reason: error.reason?.slice(0, 120) ?? null,
+  };
 }
 
 /** Every call gets a result, so that a provider accepts the history: cancelled, and unknown where a write may have happened. */
@@ -71,7 +91,12 @@ async function closeCalls(unit: Unit, run: RunState): Promise<FrameDraft[]> {
 /** How a call ends that is stopped from outside. */
 export function cancelledEnd(call: CallState): CallEnd {
   if (call.state !== 'executing' || isRepeatable(call)) return { state: 'cancelled', result: cancelledResult, rest: null };
-  const error = { code: 'outcome_unknown', message: 'The call was stopped while it was executed; it may have happened.', retryable: false, reason: 'cancelled' };
+  const error = {
+    code: 'outcome_unknown',
+    message: 'The call was stopped while it was executed; it may have happened.',
+    retryable: false,
+    reason: 'cancelled',
+  };
   return { state: 'unknown', result: { ...cancelledResult, error }, rest: null };
 }
 
@@ -86,7 +111,18 @@ async function closeMessages(unit: Unit, run: RunState, stopReason: StopReason):
     });
     const step = open?.step ?? null;
     await insertPartialMessage(unit, run, { messageId, step, stopReason, content });
-    frames.push(messageFrame({ messageId, role: 'assistant', step, model: run.manifest?.models[0] ?? null, stopReason, content, toolCallIds: [], origin: 'model' }));
+    frames.push(
+      messageFrame({
+        messageId,
+        role: 'assistant',
+        step,
+        model: run.manifest?.models[0] ?? null,
+        stopReason,
+        content,
+        toolCallIds: [],
+        origin: 'model',
+      }),
+    );
   }
   return frames;
 }
@@ -104,8 +140,17 @@ async function insertPartialMessage(unit: Unit, run: RunState, partial: PartialM
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason, state, attempt, created_at)
      select ?, ?, ?, ?, ?, ?, coalesce(max(pos) + 1, 0), ?, 'assistant', 'model', ?::jsonb, '{}', ?, ?, 'pending', 1, now() from messages where run_id = ?`,
     [
-      partial.messageId, run.organization_id, run.workspace_id, run.conversation_id, run.id, run.turn_no ?? 0, partial.step, JSON.stringify(partial.content),
-      run.manifest?.models[0] ?? null, partial.stopReason, run.id,
+      partial.messageId,
+      run.organization_id,
+      run.workspace_id,
+      run.conversation_id,
+      run.id,
+      run.turn_no ?? 0,
+      partial.step,
+      JSON.stringify(partial.content),
+      run.manifest?.models[0] ?? null,
+      partial.stopReason,
+      run.id,
     ],
   );
 }
@@ -125,7 +170,10 @@ async function readOutput(unit: Unit, runId: string): Promise<RunOutput | null> 
 
 async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<void> {
   const isDiscarded = end.status === 'cancelled' && run.cancel_policy === 'rollback';
-  await rows(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [isDiscarded ? 'discarded' : 'committed', run.id]);
+  await rows(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [
+    isDiscarded ? 'discarded' : 'committed',
+    run.id,
+  ]);
   await rows(
     unit.em,
     `update run_steps set status = ?, error = ?::jsonb, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
@@ -139,9 +187,15 @@ async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<vo
             active_ms = coalesce((extract(epoch from ?::timestamptz - started_at) * 1000)::bigint, 0), queue_no = null, updated_at = ?::timestamptz
       where id = ? and status = any (?)`,
     [
-      end.status, end.finishReason, end.output === null ? null : JSON.stringify(end.output), end.error === null ? null : JSON.stringify(end.error),
-      end.finishedAt.toISOString(), end.finishedAt.toISOString(), end.finishedAt.toISOString(), run.id, mayLeave,
+      end.status,
+      end.finishReason,
+      end.output === null ? null : JSON.stringify(end.output),
+      end.error === null ? null : JSON.stringify(end.error),
+      end.finishedAt.toISOString(),
+      end.finishedAt.toISOString(),
+      end.finishedAt.toISOString(),
+      run.id,
+      mayLeave,
     ],
   );
 }
-

@@ -31,7 +31,10 @@ export interface HistoryAnswer extends HistoryCall {
 const historyTurns = 20;
 
 /** What the model has to read, oldest first: the last 20 turns of the conversation and the run's own messages. */
-export function readHistory(unit: Unit, run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null }): Promise<HistoryMessage[]> {
+export function readHistory(
+  unit: Unit,
+  run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null },
+): Promise<HistoryMessage[]> {
   return rows<HistoryMessage>(
     unit.em,
     `select m.id, m.role, m.content, m.provider_state,

@@ -73,7 +73,13 @@ export interface FailedTry {
 
 /** Records why a try failed, so that the next one can say it and tries are counted by cause. False: a later try has the step. */
 export async function recordFailedTry(unit: Unit, failed: FailedTry): Promise<boolean> {
-  const retry = { attempt: failed.attempt, cause: failed.cause, error_code: failed.fault.code, at: new Date().toISOString(), delay_ms: failed.delayMs };
+  const retry = {
+    attempt: failed.attempt,
+    cause: failed.cause,
+    error_code: failed.fault.code,
+    at: new Date().toISOString(),
+    delay_ms: failed.delayMs,
+  };
   const updated = await rows(
     unit.em,
     `update run_steps set status = 'failed', error = ?::jsonb, retries = retries || ?::jsonb, finished_at = clock_timestamp(),
@@ -113,6 +119,10 @@ async function claimStep(unit: Unit, run: RunState, step: number): Promise<{ att
 
 /** How many calls the run has made so far, by slug. */
 export async function readCallsMade(unit: Unit, runId: string): Promise<Map<string, number>> {
-  const counted = await rows<{ slug: string; calls: number }>(unit.em, 'select slug, count(*)::int as calls from tool_calls where run_id = ? group by slug', [runId]);
+  const counted = await rows<{ slug: string; calls: number }>(
+    unit.em,
+    'select slug, count(*)::int as calls from tool_calls where run_id = ? group by slug',
+    [runId],
+  );
   return new Map(counted.map((row) => [row.slug, row.calls]));
 }

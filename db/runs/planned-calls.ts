@@ -14,5 +14,9 @@ export interface StoredCall {
 
 /** The calls that a message asks for, in the model's order. */
 export function readPlannedCalls(unit: Unit, messageId: string): Promise<StoredCall[]> {
-  return rows<StoredCall>(unit.em, 'select id, effect, concurrency, timeout_s, is_idempotent, state from tool_calls where message_id = ? order by pos', [messageId]);
+  return rows<StoredCall>(
+    unit.em,
+    'select id, effect, concurrency, timeout_s, is_idempotent, state from tool_calls where message_id = ? order by pos',
+    [messageId],
+  );
 }

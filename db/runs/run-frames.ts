@@ -99,7 +99,10 @@ export interface CallIdentity {
   readonly effect: 'read' | 'write';
 }
 
-export function toolCallFrame(call: CallIdentity, phase: Pick<FrameData<'tool.call'>, 'phase' | 'args' | 'args_hash' | 'args_delta' | 'deadline_at'>): FrameDraft {
+export function toolCallFrame(
+  call: CallIdentity,
+  phase: Pick<FrameData<'tool.call'>, 'phase' | 'args' | 'args_hash' | 'args_delta' | 'deadline_at'>,
+): FrameDraft {
   return {
     type: 'tool.call',
     data: {
@@ -138,7 +141,12 @@ export function toolResultFrame(run: { readonly id: string }, toolCallId: string
     data: {
       tool_call_id: toolCallId,
       status: result.status,
-      output: isTooLong ? Buffer.from(text).subarray(0, limitResultBytes).toString('utf8').replace(/\uFFFD$/, '') : result.output,
+      output: isTooLong
+        ? Buffer.from(text)
+            .subarray(0, limitResultBytes)
+            .toString('utf8')
+            .replace(/\uFFFD$/, '')
+        : result.output,
       output_type: isTooLong ? 'text' : result.outputType,
       truncated: result.truncated || isTooLong,
       cached: result.cached,

@@ -42,7 +42,11 @@ export interface ModelStepResult {
  * Stores a whole model step: message, calls, usage, step row; `append` writes its frames in the same transaction. `fenced` when a later
  * try has taken the step, `ended` when the run is cancelling or over: nothing is stored then. May be repeated: what is stored stays.
  */
-export async function storeModelStep(unit: Unit, result: ModelStepResult, append: (frames: FrameDraft[]) => Promise<unknown>): Promise<'stored' | 'fenced' | 'ended'> {
+export async function storeModelStep(
+  unit: Unit,
+  result: ModelStepResult,
+  append: (frames: FrameDraft[]) => Promise<unknown>,
+): Promise<'stored' | 'fenced' | 'ended'> {
   const run = await lockRun(unit, result.runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling') return 'ended';
   if (!(await closeStep(unit, result))) return (await isStored(unit, result)) ? 'stored' : 'fenced';
@@ -51,7 +55,11 @@ export async function storeModelStep(unit: Unit, result: ModelStepResult, append
   await insertAssistantMessage(unit, run, result, pos);
   await insertCalls(unit, run, result);
   const refused = result.calls.filter((call) => call.refusal !== null);
-  await insertToolMessages(unit, run, refused.map((call) => refusalMessage(call, result, pos)));
+  await insertToolMessages(
+    unit,
+    run,
+    refused.map((call) => refusalMessage(call, result, pos)),
+  );
   await insertRefusedSteps(unit, run, result, refused);
   const totals = await settle(unit, run, result);
   await append(framesOf(run, result, totals));
@@ -59,7 +67,13 @@ export async function storeModelStep(unit: Unit, result: ModelStepResult, append
 }
 
 /** Adds a settled call to the run's own totals and its subtree's. */
-export async function settleStepUsage(unit: Unit, run: RunState, step: number, attempt: number, usage: ModelUsage): Promise<UsageTotals | null> {
+export async function settleStepUsage(
+  unit: Unit,
+  run: RunState,
+  step: number,
+  attempt: number,
+  usage: ModelUsage,
+): Promise<UsageTotals | null> {
   const call = await settleModelCall(unit, sourceOf(run, step, attempt), usage);
   if (call === null) return null;
   await rows(unit.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
@@ -70,15 +84,27 @@ export async function settleStepUsage(unit: Unit, run: RunState, step: number, a
   return call;
 }
 
-async function settle(unit: Unit, run: RunState, result: ModelStepResult): Promise<{ call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null> {
+async function settle(
+  unit: Unit,
+  run: RunState,
+  result: ModelStepResult,
+): Promise<{ call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null> {
   const call = await settleStepUsage(unit, run, result.step, result.attempt, result.usage);
   if (call === null) return null;
-  await rows(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [JSON.stringify(call), run.id, result.step]);
+  await rows(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
+    JSON.stringify(call),
+    run.id,
+    result.step,
+  ]);
   return { call, own: addUsage(run.usage_own, call), subtree: addUsage(run.usage_subtree, call) };
 }
 
 async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> {
-  const preview = result.content.map((block) => ('text' in block && block.type === 'text' ? block.text : '')).join('').slice(0, 2_000).toWellFormed();
+  const preview = result.content
+    .map((block) => ('text' in block && block.type === 'text' ? block.text : ''))
+    .join('')
+    .slice(0, 2_000)
+    .toWellFormed();
   const closed = await rows(
     unit.em,
     `update run_steps set status = 'succeeded', name = ?, message_id = ?, output_preview = ?, first_token_at = ?::timestamptz, finished_at = clock_timestamp(),
@@ -93,7 +119,12 @@ async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> 
 
 /** A commit whose answer was lost had done it all. */
 async function isStored(unit: Unit, result: ModelStepResult): Promise<boolean> {
-  return (await row(unit.em, `select 1 as stored from messages where id = ? and run_id = ? and stop_reason is not null`, [result.messageId, result.runId])) !== null;
+  return (
+    (await row(unit.em, `select 1 as stored from messages where id = ? and run_id = ? and stop_reason is not null`, [
+      result.messageId,
+      result.runId,
+    ])) !== null
+  );
 }
 
 async function nextPosition(unit: Unit, runId: string): Promise<number> {
@@ -108,8 +139,19 @@ async function insertAssistantMessage(unit: Unit, run: RunState, result: ModelSt
        state, attempt, provider_state, created_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, 'assistant', 'model', ?::jsonb, ?::uuid[], ?, ?, 'pending', ?, ?::jsonb, now())`,
     [
-      result.messageId, run.organization_id, run.workspace_id, run.conversation_id, run.id, run.turn_no ?? 0, pos, result.step, JSON.stringify(result.content),
-      result.calls.map((call) => call.toolCallId), result.model, result.stopReason, result.attempt,
+      result.messageId,
+      run.organization_id,
+      run.workspace_id,
+      run.conversation_id,
+      run.id,
+      run.turn_no ?? 0,
+      pos,
+      result.step,
+      JSON.stringify(result.content),
+      result.calls.map((call) => call.toolCallId),
+      result.model,
+      result.stopReason,
+      result.attempt,
       result.providerState === null ? null : JSON.stringify(result.providerState),
     ],
   );
@@ -170,7 +212,11 @@ function refusalMessage(call: CheckedCall, result: ModelStepResult, assistantPos
   };
 }
 
-function framesOf(run: RunState, result: ModelStepResult, totals: { call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null): FrameDraft[] {
+function framesOf(
+  run: RunState,
+  result: ModelStepResult,
+  totals: { call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null,
+): FrameDraft[] {
   const frames: FrameDraft[] = [
     messageFrame({
       messageId: result.messageId,
@@ -189,7 +235,14 @@ function framesOf(run: RunState, result: ModelStepResult, totals: { call: UsageT
     if (call.refusal === null) continue;
     frames.push(
       toolResultFrame(run, call.toolCallId, {
-        status: 'failed', output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, error: call.refusal, durationMs: null,
+        status: 'failed',
+        output: null,
+        outputType: 'text',
+        truncated: false,
+        cached: false,
+        totalChars: null,
+        error: call.refusal,
+        durationMs: null,
       }),
     );
   }

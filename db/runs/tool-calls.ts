@@ -120,7 +120,18 @@ export async function claimCall(unit: Unit, call: CallState): Promise<number> {
        retries = case when jsonb_array_length(s.retries) < s.attempt then s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt,
                    'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0, 'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
                  else s.retries end`,
-    [newId(), call.organization_id, call.workspace_id, call.run_id, call.step, call.slug, attempt, call.id, call.message_id, JSON.stringify(call.args)],
+    [
+      newId(),
+      call.organization_id,
+      call.workspace_id,
+      call.run_id,
+      call.step,
+      call.slug,
+      attempt,
+      call.id,
+      call.message_id,
+      JSON.stringify(call.args),
+    ],
   );
   const deadline = new Date(claimed?.deadline_at ?? Date.now()).toISOString();
   await appendFrames(unit, [{ ...scopeOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
@@ -147,15 +158,25 @@ export async function endCall(unit: Unit, call: CallState, attempt: number | nul
       where id = ? and state = any (?) and (?::int is null or attempt = ?::int)
       returning (extract(epoch from clock_timestamp() - claimed_at) * 1000)::int as duration_ms`,
     [
-      end.state, JSON.stringify(result.output ?? null), result.output === null ? null : result.outputType, result.totalChars, result.truncated,
-      result.error === null ? null : JSON.stringify(result.error), call.id, openStates, attempt, attempt,
+      end.state,
+      JSON.stringify(result.output ?? null),
+      result.output === null ? null : result.outputType,
+      result.totalChars,
+      result.truncated,
+      result.error === null ? null : JSON.stringify(result.error),
+      call.id,
+      openStates,
+      attempt,
+      attempt,
     ],
   );
   const [closed] = ended;
   if (!closed) return null;
 
   if (end.rest !== null) await keepWholeOutput(unit, call, end.rest);
-  await insertToolMessages(unit, { ...call, id: call.run_id }, [{ toolCallId: call.id, step: call.step, pos: call.message_pos + 1 + call.pos, content: contentOf(result) }]);
+  await insertToolMessages(unit, { ...call, id: call.run_id }, [
+    { toolCallId: call.id, step: call.step, pos: call.message_pos + 1 + call.pos, content: contentOf(result) },
+  ]);
   await closeToolStep(unit, call, end, result.error);
   return toolResultFrame({ id: call.run_id }, call.id, { ...result, durationMs: closed.duration_ms });
 }
@@ -166,7 +187,13 @@ export async function appendResult(unit: Unit, call: CallState, attempt: number,
 }
 
 /** Part of the whole output of an earlier call of the run's conversation; null when none is stored under that id. */
-export async function readWholeOutput(unit: Unit, runId: string, callId: string, offset: number, limit: number): Promise<{ text: string; totalChars: number } | null> {
+export async function readWholeOutput(
+  unit: Unit,
+  runId: string,
+  callId: string,
+  offset: number,
+  limit: number,
+): Promise<{ text: string; totalChars: number } | null> {
   const found = await row<{ body: string; total_chars: number }>(
     unit.em,
     `select body, total_chars from tool_outputs o join tool_calls c on c.id = o.call_id join runs r on r.id = o.run_id
@@ -192,7 +219,14 @@ function scopeOf(call: CallState, attempt: number) {
 }
 
 function executingFrame(call: CallState, deadline: string): FrameDraft {
-  const identity = { toolCallId: call.id, messageId: call.message_id, toolId: call.tool_id, slug: call.slug, kind: call.kind, effect: call.effect };
+  const identity = {
+    toolCallId: call.id,
+    messageId: call.message_id,
+    toolId: call.tool_id,
+    slug: call.slug,
+    kind: call.kind,
+    effect: call.effect,
+  };
   return toolCallFrame(identity, { phase: 'executing', deadline_at: deadline });
 }
 
@@ -215,8 +249,19 @@ async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: S
      on conflict (run_id, step, tool_call_id) do update set status = excluded.status, output_preview = excluded.output_preview, error = excluded.error,
        finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - s.started_at) * 1000`,
     [
-      newId(), call.organization_id, call.workspace_id, call.run_id, call.step, call.slug, end.result.status, Math.max(1, call.attempt), call.id, call.message_id,
-      JSON.stringify(call.args), text.slice(0, 2_000).toWellFormed(), error === null ? null : JSON.stringify(error),
+      newId(),
+      call.organization_id,
+      call.workspace_id,
+      call.run_id,
+      call.step,
+      call.slug,
+      end.result.status,
+      Math.max(1, call.attempt),
+      call.id,
+      call.message_id,
+      JSON.stringify(call.args),
+      text.slice(0, 2_000).toWellFormed(),
+      error === null ? null : JSON.stringify(error),
     ],
   );
 }

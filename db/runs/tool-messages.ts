@@ -19,7 +19,13 @@ export async function insertToolMessages(
   messages: readonly ToolMessage[],
 ): Promise<void> {
   if (messages.length === 0) return;
-  const listed = messages.map((message) => ({ id: newId(), call: message.toolCallId, step: message.step, pos: message.pos, content: message.content }));
+  const listed = messages.map((message) => ({
+    id: newId(),
+    call: message.toolCallId,
+    step: message.step,
+    pos: message.pos,
+    content: message.content,
+  }));
   await rows(
     unit.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, tool_call_id, state, attempt, created_at)

@@ -10,7 +10,13 @@ export type TokenCounts = UsageTotals['tokens'];
 
 /** Totals of a run that has called nothing yet. */
 export function noUsage(currency: string): UsageTotals {
-  return { model_calls: 0, tokens: { input: 0, output: 0, cached_read: 0, cached_write: 0, reasoning: 0 }, cost_amount: '0.00', currency, estimated: false };
+  return {
+    model_calls: 0,
+    tokens: { input: 0, output: 0, cached_read: 0, cached_write: 0, reasoning: 0 },
+    cost_amount: '0.00',
+    currency,
+    estimated: false,
+  };
 }
 
 /** The sum of two totals; the currency is the right one's, since usage is priced in the deployment's base currency. */

@@ -1,6 +1,5 @@
 /** Kinds of tools that can be made; each has its own config. */
 export const creatableToolKinds = ['http', 'web_fetch', 'builtin'] as const;
-export type CreatableToolKind = (typeof creatableToolKinds)[number];
 
 export const builtinNames = ['current_time', 'result_read'] as const;
 export type BuiltinName = (typeof builtinNames)[number];

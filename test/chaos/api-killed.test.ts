@@ -68,7 +68,9 @@ test('50 parallel POSTs with one Idempotency-Key over two processes start one ru
   const body = { agent_id: agent.id, input: { text: scripted({ steps: [{ text: 'Once.' }] }) } };
   const processes = ['api', 'api-2'] as const;
 
-  const answers = await Promise.all(Array.from({ length: 50 }, (_, n) => stack.request('POST', '/runs', { body, headers, process: processes[n % 2] ?? 'api' })));
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => stack.request('POST', '/runs', { body, headers, process: processes[n % 2] ?? 'api' })),
+  );
   const repeat = await stack.request('POST', '/runs', { body, headers });
 
   const started = answers.filter((answer) => answer.status === 202).map((answer) => (answer.body as { id: string }).id);

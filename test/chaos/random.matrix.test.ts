@@ -69,8 +69,8 @@ const readers: StreamReader[] = [];
 
 function stepsOf(kind: Kind, random: Seeded): ScriptStep[] {
   const talk = (): ScriptStep => ({
-    tokens: random.between(10, 150),
-    delay_ms: random.between(10, 80),
+    tokens: random.between(50, 300),
+    delay_ms: random.between(20, 100),
     first_token_ms: random.between(0, 500),
   });
   if (kind === 'cancel') return [{ tokens: 2_000, delay_ms: 50 }];
@@ -82,7 +82,7 @@ function stepsOf(kind: Kind, random: Seeded): ScriptStep[] {
     tokens: random.between(0, 20),
     tool_calls: Array.from({ length: random.between(1, 3) }, call),
   });
-  return [...Array.from({ length: random.between(1, 4) }, turn), talk()];
+  return [...Array.from({ length: random.between(2, 5) }, turn), talk()];
 }
 
 /** Starts one run and watches it; a `cancel` run is asked to end a while later, through whichever API answers. */
@@ -144,7 +144,7 @@ async function launchAll(random: Seeded): Promise<Mixed[]> {
 type Victim = ProcessName | ServiceName;
 type Blow = 'SIGKILL' | 'SIGTERM' | 'SIGSTOP';
 
-const processes: readonly Victim[] = ['api', 'api-2', 'worker-runs', 'worker-runs', 'worker-runs-2', 'worker-runs-2'];
+const processes: readonly Victim[] = ['api', 'api-2', ...Array.from({ length: 3 }, () => ['worker-runs', 'worker-runs-2'] as const).flat()];
 const services: readonly ServiceName[] = ['postgres', 'redis', 'temporal'];
 
 /** Kills, stops and freezes one after the other until the time is over; all are well again when it resolves. */
@@ -210,6 +210,8 @@ test.each(worlds)(
   async (seed, what) => {
     const random = seeded(seed);
     const before = effects.effects.length;
+    const slowness = seeded(seed + 2);
+    effects.onEffect = () => delay(slowness.between(0, 1_500));
     const raging = rage(seeded(seed + 1), what === 'processes' ? processes : [...processes, ...services]);
     const mixed = await launchAll(random);
     const story = await raging;
@@ -221,6 +223,7 @@ test.each(worlds)(
     expect({ told, faults: checked.flatMap((one) => one.faults) }).toEqual({ told, faults: [] });
     expect({ told, odd: checked.filter((one) => !isExpectedEnd(one)).map((one) => one.run) }).toEqual({ told, odd: [] });
     expect({ told, doubled: doubledEffects(before) }).toEqual({ told, doubled: [] });
+    expect({ told, odd: checked.flatMap((one) => oddResults(one)) }).toEqual({ told, odd: [] });
     expect(await liveRuns()).toBe(0);
     await until(async () => (await openWorkflows()) === 0, 90_000);
   },
@@ -235,6 +238,17 @@ function isExpectedEnd({ kind, run, frames }: Checked & { kind: Kind }): boolean
     (frame) => frame.type === 'run.status' && (frame.data['retry'] as { cause: string } | null)?.cause === 'worker_lost',
   ).length;
   return run.status === 'failed' && run.error?.reason === 'worker_lost' && losses >= 2;
+}
+
+/** Results that no fault explains: a call succeeds, is cut off by a cancel or by the loss of its worker, and nothing else. */
+function oddResults({ kind, frames }: Checked & { kind: Kind }): unknown[] {
+  const results = frames
+    .filter((frame) => frame.type === 'tool.result')
+    .map((frame) => frame.data as { status: string; error: { code: string; reason: string | null } | null });
+  return results.filter(({ status, error }) => {
+    if (status === 'succeeded' || (kind === 'cancel' && status === 'cancelled')) return false;
+    return error?.code !== 'outcome_unknown' && error?.reason !== 'worker_lost';
+  });
 }
 
 /** Writes that happened twice; one with a key may come again under the same key, a read as it likes. */

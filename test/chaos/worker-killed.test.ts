@@ -40,31 +40,36 @@ test('a worker killed while the model streams: the run goes on under a new attem
   expect(frames.map((frame) => frame.text)).toEqual(await archivedFrames(stack, run.id));
 });
 
-test.each([1, 2, 3])('a worker killed between a write and its record (seed %i): the effect happens once and the model is told that it may have', async (seed) => {
-  const before = effects.effects.length;
-  const tool = writeTool(`write-${crypto.randomUUID().slice(0, 8)}`, effects);
-  const agent = await makeAgent(stack, [tool]);
-  let isKilled = false;
-  effects.onEffect = async (count) => {
-    if (count !== before + 1) return;
-    await new Promise((resolve) => setTimeout(resolve, seed * 30));
-    await stack.kill('worker-runs');
-    isKilled = true;
-  };
-  const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: seed } }] }, { text: 'Noted.' }] };
+test.each([1, 2, 3])(
+  'a worker killed between a write and its record (seed %i): the effect happens once and the model is told that it may have',
+  async (seed) => {
+    const before = effects.effects.length;
+    const tool = writeTool(`write-${crypto.randomUUID().slice(0, 8)}`, effects);
+    const agent = await makeAgent(stack, [tool]);
+    let isKilled = false;
+    effects.onEffect = async (count) => {
+      if (count !== before + 1) return;
+      await new Promise((resolve) => setTimeout(resolve, seed * 30));
+      await stack.kill('worker-runs');
+      isKilled = true;
+    };
+    const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: seed } }] }, { text: 'Noted.' }] };
 
-  const run = await startRun(stack, agent.id, scripted(script));
-  const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-  await until(() => isKilled, 60_000);
-  effects.onEffect = null;
-  await stack.start('worker-runs');
-  const frames = await reader.finished;
+    const run = await startRun(stack, agent.id, scripted(script));
+    const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
+    await until(() => isKilled, 60_000);
+    effects.onEffect = null;
+    await stack.start('worker-runs');
+    const frames = await reader.finished;
 
-  expect(effects.effects.length).toBe(before + 1);
-  expect(gapsOf(frames)).toEqual([]);
-  expect(frames.find((frame) => frame.type === 'tool.result')).toMatchObject({ data: { status: 'failed', error: { code: 'outcome_unknown' } } });
-  expect(frames.at(-1)).toMatchObject({ type: 'run.finished', data: { status: 'succeeded' } });
-});
+    expect(effects.effects.length).toBe(before + 1);
+    expect(gapsOf(frames)).toEqual([]);
+    expect(frames.find((frame) => frame.type === 'tool.result')).toMatchObject({
+      data: { status: 'failed', error: { code: 'outcome_unknown' } },
+    });
+    expect(frames.at(-1)).toMatchObject({ type: 'run.finished', data: { status: 'succeeded' } });
+  },
+);
 
 test('a read whose worker is killed is executed again; an idempotent write too, under the same key', async () => {
   const before = effects.effects.length;
@@ -78,7 +83,11 @@ test('a read whose worker is killed is executed again; an idempotent write too, 
     isKilled = true;
   };
 
-  const run = await startRun(stack, agent.id, scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Done.' }] }));
+  const run = await startRun(
+    stack,
+    agent.id,
+    scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Done.' }] }),
+  );
   const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
   await until(() => isKilled, 60_000);
   effects.onEffect = null;
@@ -104,7 +113,12 @@ test('a run that always kills its worker costs three, ends as failed and blocks 
   };
   const sessionKey = crypto.randomUUID();
 
-  const run = await startRun(stack, agent.id, scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Never.' }] }), { sessionKey });
+  const run = await startRun(
+    stack,
+    agent.id,
+    scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Never.' }] }),
+    { sessionKey },
+  );
   const next = await startRun(stack, agent.id, scripted({ steps: [{ text: 'I am next.' }] }), { sessionKey });
   const frames = await readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext).finished;
   const nextFrames = await readStream([stack.url()], `/runs/${next.id}/stream`, stack.tenant.serviceKey.plaintext).finished;

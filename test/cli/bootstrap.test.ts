@@ -18,7 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const start = async (over: Partial<Parameters<typeof bootstrap>[1]> = {}) => (await bootstrap({ db: database.db, keys }, { ...options, ...over })).access;
+const start = async (over: Partial<Parameters<typeof bootstrap>[1]> = {}) =>
+  (await bootstrap({ db: database.db, keys }, { ...options, ...over })).access;
 const ask = <T>(sql: string, params: unknown[] = []) => sweep(database.db, (em) => rows<T>(em, sql, params));
 const countRows = async () => {
   const tables = ['users', 'organizations', 'workspaces', 'service_keys', 'agents', 'agent_revisions', 'tools', 'audit_entries'];
@@ -30,7 +31,8 @@ const countRows = async () => {
 /** Whether each credential of an access works. */
 async function works(access: BootstrapAccess): Promise<{ owner: boolean; operator: boolean; key: boolean }> {
   const passwords = createPasswords();
-  const fits = async (email: string, password: string) => passwords.verify((await findLogin(database.db, email))?.passwordHash ?? null, password);
+  const fits = async (email: string, password: string) =>
+    passwords.verify((await findLogin(database.db, email))?.passwordHash ?? null, password);
   const found = await findServiceKey(database.db, serviceKeyHashes(access.service_key, keys.peppers), null);
   const caller = found && callerOfKey(found.key, found.creator);
 
@@ -66,9 +68,10 @@ test("the agent is active, has a web_fetch tool and may reach the API's origin, 
     join agent_refs r on r.revision_id = v.id join tools t on t.id = r.target_id where a.id = ?`,
     [access.agent_id],
   );
-  const [settings] = await ask<{ egress_allowlist: unknown }>('select egress_allowlist from organization_settings where organization_id = ?', [
-    access.organization_id,
-  ]);
+  const [settings] = await ask<{ egress_allowlist: unknown }>(
+    'select egress_allowlist from organization_settings where organization_id = ?',
+    [access.organization_id],
+  );
 
   expect(agent).toEqual({ kind: 'web_fetch', model: 'builtin/extractive' });
   expect(access.base_url).toBe('http://127.0.0.1:3999');
@@ -87,7 +90,9 @@ test('a new default model becomes a new active revision, once; a revision made b
   await start({ known: first, defaultModelId: 'openai/gpt-test' });
   expect(await active(first.agent_id)).toEqual([{ number: 2, model: 'openai/gpt-test' }]);
 
-  await ask("update agent_revisions set note = 'by hand', created_by = jsonb_build_object('kind', 'user', 'id', null) where agent_id = ?", [first.agent_id]);
+  await ask("update agent_revisions set note = 'by hand', created_by = jsonb_build_object('kind', 'user', 'id', null) where agent_id = ?", [
+    first.agent_id,
+  ]);
   await start({ known: first });
   expect(await active(first.agent_id)).toEqual([{ number: 2, model: 'openai/gpt-test' }]);
 });
@@ -98,5 +103,10 @@ test('lost access is made anew: passwords and key work, the old ones do not', as
 
   expect(await works(after)).toEqual({ owner: true, operator: true, key: true });
   expect(await works(before)).toEqual({ owner: false, operator: false, key: false });
-  expect({ ...after, password: '', operator_password: '', service_key: '' }).toEqual({ ...before, password: '', operator_password: '', service_key: '' });
+  expect({ ...after, password: '', operator_password: '', service_key: '' }).toEqual({
+    ...before,
+    password: '',
+    operator_password: '',
+    service_key: '',
+  });
 });

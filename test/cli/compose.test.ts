@@ -74,7 +74,8 @@ test('without its secrets docker-compose.yml is refused, not started with empty 
 
 test('Temporal in docker-compose.yml gets the settings of the local one', () => {
   const { command = [] } = readCompose(secrets).services['temporal'] ?? {};
-  const valuesOf = (flag: string) => command.filter((argument) => argument.startsWith(`${flag}=`)).map((argument) => argument.slice(flag.length + 1));
+  const valuesOf = (flag: string) =>
+    command.filter((argument) => argument.startsWith(`${flag}=`)).map((argument) => argument.slice(flag.length + 1));
 
   expect(valuesOf('--dynamic-config-value').toSorted()).toEqual(
     Object.entries(readDynamicConfig())

@@ -59,7 +59,10 @@ test('packages that are no longer what the lock file says are installed again', 
 
 test('packages that someone else has installed are taken as they are', () => {
   mkdirSync(join(folder, 'node_modules'));
-  writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages: { 'node_modules/a': lock.packages['node_modules/a'] } }));
+  writeFileSync(
+    join(folder, 'node_modules/.package-lock.json'),
+    JSON.stringify({ packages: { 'node_modules/a': lock.packages['node_modules/a'] } }),
+  );
 
   expect(prepare()).toMatchObject({ status: 0, stdout: '', stderr: '' });
   expect(calls()).toEqual([]);

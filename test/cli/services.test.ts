@@ -105,7 +105,9 @@ test('Temporal has the search attributes, and takes workspaces in turn within a 
   // In the order of their starts they would be the last three; a few tasks may be on their way when the last one starts.
   expect(order.slice(0, 4)).toContain('a1');
   expect(order.slice(0, 8).filter((place) => place === 'b3')).toHaveLength(2);
-  const attributes = await fetch(`http://${services.temporalHttpAddress}/api/v1/namespaces/${services.temporalNamespace}/search-attributes`);
+  const attributes = await fetch(
+    `http://${services.temporalHttpAddress}/api/v1/namespaces/${services.temporalNamespace}/search-attributes`,
+  );
   expect(await attributes.json()).toMatchObject({
     customAttributes: {
       OrganizationId: 'INDEXED_VALUE_TYPE_KEYWORD',
@@ -128,7 +130,8 @@ test('a second start on the same state folder is refused and may ask for the add
 
 test('the state folder is closed to others, its files too', () => {
   expect(statSync(stateDir).mode & 0o777).toBe(0o700);
-  for (const file of ['secrets.json', 'services.json', 'processes.json', 'ports.json', 'lock']) expect(statSync(join(stateDir, file)).mode & 0o077).toBe(0);
+  for (const file of ['secrets.json', 'services.json', 'processes.json', 'ports.json', 'lock'])
+    expect(statSync(join(stateDir, file)).mode & 0o077).toBe(0);
 });
 
 test('stop ends what was started, and the next start finds data and addresses again', async () => {

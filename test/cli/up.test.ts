@@ -25,7 +25,7 @@ afterAll(async () => {
   rmSync(stateDir, { recursive: true, force: true });
 });
 
-test('the first start streams a run on the deployment\'s own reference, and says what works when pasted', async () => {
+test("the first start streams a run on the deployment's own reference, and says what works when pasted", async () => {
   const shown = output;
   const commands = shown.split('\n').filter((line) => line.trim().startsWith('curl '));
 
@@ -46,11 +46,23 @@ test('access.json and processes.json tell how to reach and what to watch', async
     body: JSON.stringify({ email: access['email'], password: access['password'] }),
   });
 
-  expect(Object.keys(access).toSorted()).toEqual(
-    ['agent_id', 'base_url', 'email', 'operator_email', 'operator_password', 'organization_id', 'password', 'service_key', 'workspace_id'],
-  );
+  expect(Object.keys(access).toSorted()).toEqual([
+    'agent_id',
+    'base_url',
+    'email',
+    'operator_email',
+    'operator_password',
+    'organization_id',
+    'password',
+    'service_key',
+    'workspace_id',
+  ]);
   expect(login.status).toBe(200);
-  expect(processes().map(({ name }) => name).toSorted()).toEqual(['api', 'postgres', 'redis', 'temporal', 'worker-bulk', 'worker-runs']);
+  expect(
+    processes()
+      .map(({ name }) => name)
+      .toSorted(),
+  ).toEqual(['api', 'postgres', 'redis', 'temporal', 'worker-bulk', 'worker-runs']);
   expect(processes().every(({ pid }) => isAlive(pid))).toBe(true);
 });
 
@@ -66,7 +78,14 @@ test('a killed API comes back on its port, and everything ends with the launcher
   const killed = processes().find(({ name }) => name === 'api')?.pid ?? 0;
   process.kill(killed, 'SIGKILL');
 
-  await until(() => fetch(`${access['base_url']}/health/ready`).then((answer) => answer.status === 200, () => false), 30_000);
+  await until(
+    () =>
+      fetch(`${access['base_url']}/health/ready`).then(
+        (answer) => answer.status === 200,
+        () => false,
+      ),
+    30_000,
+  );
   expect(processes().find(({ name }) => name === 'api')?.pid).not.toBe(killed);
 
   const pids = processes().map(({ pid }) => pid);
@@ -90,7 +109,10 @@ test('a second start on the same folder is up with the same credentials and repe
 
 function launch(): ChildProcess {
   const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, ...env } = process.env;
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'cli/index.ts', 'up', '--demo'], { cwd: root, env: { ...env, LONGHAUL_STATE_DIR: stateDir } });
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'cli/index.ts', 'up', '--demo'], {
+    cwd: root,
+    env: { ...env, LONGHAUL_STATE_DIR: stateDir },
+  });
   child.stdout.on('data', (part) => (output += String(part)));
   child.stderr.on('data', (part) => (output += String(part)));
   return child;

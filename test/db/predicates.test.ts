@@ -86,7 +86,7 @@ test('a revision binds no platform tool that is off, unless an operator asks', a
     home: { scope: 'workspace', organizationId: a.organizationId, workspaceId: a.workspaceId },
     draft: { tools: [{ id }] },
   } as const;
-  const checks = { model: () => ({ lacks: [], optionKeys: [] }), template: async () => undefined };
+  const checks = { model: () => ({ lacks: [], optionKeys: [] }), template: async () => undefined, schema: async () => [] };
   const rules = async (tenant: TenantSettings) =>
     (await within(tenant, (unit) => validateRevision(unit, subject as never, checks))).problems.map((problem) => problem.rule);
 

@@ -60,7 +60,9 @@ type Message = Record<string, unknown>;
 
 /** Reads `messages` (Chat Completions, Messages) or `input` (Responses). */
 export function readRequest(body: Record<string, unknown>): ScriptedRequest {
-  const messages = ((body['messages'] ?? body['input'] ?? []) as Message[]).filter((message) => message['role'] !== 'system' && message['role'] !== 'developer'); // a request of our own product
+  const messages = ((body['messages'] ?? body['input'] ?? []) as Message[]).filter(
+    (message) => message['role'] !== 'system' && message['role'] !== 'developer',
+  ); // a request of our own product
   const lastUser = messages.findLastIndex((message) => message['role'] === 'user' && !isToolResult(message));
   const text = JSON.stringify(messages);
 
@@ -69,7 +71,9 @@ export function readRequest(body: Record<string, unknown>): ScriptedRequest {
     isStream: body['stream'] === true,
     lastUserText: textOf(messages[lastUser]?.['content']),
     turn: countTurns(messages.slice(lastUser + 1)),
-    fingerprint: createHash('sha256').update(`${String(body['model'])}\n${text}`).digest('hex'),
+    fingerprint: createHash('sha256')
+      .update(`${String(body['model'])}\n${text}`)
+      .digest('hex'),
     promptTokens: Math.ceil(Buffer.byteLength(text) / 4),
   };
 }
@@ -86,7 +90,8 @@ function textOf(content: unknown): string {
 
 /** Items of one answer stand together: an answer begins where the item before it is not the assistant's. */
 function countTurns(messages: readonly Message[]): number {
-  const isAssistant = (message: Message | undefined) => message?.['role'] === 'assistant' || message?.['type'] === 'function_call' || message?.['type'] === 'reasoning';
+  const isAssistant = (message: Message | undefined) =>
+    message?.['role'] === 'assistant' || message?.['type'] === 'function_call' || message?.['type'] === 'reasoning';
 
   return messages.filter((message, at) => isAssistant(message) && !isAssistant(messages[at - 1])).length;
 }

@@ -2,7 +2,17 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
-import { beatsOf, chooseScript, readRequest, stepOf, type Beat, type Fault, type Script, type ScriptedRequest, type ScriptStep } from './model-script.ts';
+import {
+  beatsOf,
+  chooseScript,
+  readRequest,
+  stepOf,
+  type Beat,
+  type Fault,
+  type Script,
+  type ScriptedRequest,
+  type ScriptStep,
+} from './model-script.ts';
 import { chatAnswer, chatWire, messagesWire, responsesWire, type End, type Wire } from './model-wire.ts';
 
 export type { Fault, Script, ScriptStep } from './model-script.ts';
@@ -92,7 +102,8 @@ async function serve(state: State, request: IncomingMessage, response: ServerRes
     return answerJson(response, { ok: true });
   }
   if (path === '/control/calls') return answerJson(response, summary(state));
-  if (path === '/v1/models') return answerJson(response, { object: 'list', data: [...state.scripts.keys()].map((id) => ({ id, object: 'model' })) });
+  if (path === '/v1/models')
+    return answerJson(response, { object: 'list', data: [...state.scripts.keys()].map((id) => ({ id, object: 'model' })) });
   if (path in wires) return answerModel(state, { path: path as keyof typeof wires, body, response }); // checked by `in`
   answerJson(response, { error: { message: `no such path: ${path}`, type: 'invalid_request_error' } }, { status: 404 });
 }
@@ -104,7 +115,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function answerJson(response: ServerResponse, value: unknown, head: { readonly status?: number; readonly headers?: Record<string, string> } = {}): void {
+function answerJson(
+  response: ServerResponse,
+  value: unknown,
+  head: { readonly status?: number; readonly headers?: Record<string, string> } = {},
+): void {
   response.writeHead(head.status ?? 200, { 'content-type': 'application/json', 'x-request-id': 'req_fake', ...head.headers });
   response.end(JSON.stringify(value));
 }
@@ -132,7 +147,16 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
   const step = stepOf(chooseScript(request, state.scripts), request.turn);
   const attempt = (state.attempts.get(request.fingerprint) ?? 0) + 1;
   state.attempts.set(request.fingerprint, attempt);
-  const call: ModelCall = { path, model: request.model, turn: request.turn, attempt, body, promptTokens: request.promptTokens, completionTokens: 0, outcome: 'open' };
+  const call: ModelCall = {
+    path,
+    model: request.model,
+    turn: request.turn,
+    attempt,
+    body,
+    promptTokens: request.promptTokens,
+    completionTokens: 0,
+    outcome: 'open',
+  };
   state.calls.push(call);
   const gone = new AbortController();
   response.on('close', () => {
@@ -162,8 +186,10 @@ interface Answer {
 /** Faults that come instead of an answer. */
 function refusesAtOnce({ call, response }: Answer, fault: Fault): boolean {
   if (fault.kind === 'refuse') response.socket?.resetAndDestroy();
-  else if (fault.kind === 'html') response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Welcome to the proxy</body></html>');
-  else if (fault.kind === 'status') answerJson(response, fault.body ?? { error: { message: `status ${fault.status}`, type: 'fake_error', code: null } }, fault);
+  else if (fault.kind === 'html')
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Welcome to the proxy</body></html>');
+  else if (fault.kind === 'status')
+    answerJson(response, fault.body ?? { error: { message: `status ${fault.status}`, type: 'fake_error', code: null } }, fault);
   else return false;
 
   call.outcome = fault.kind;
@@ -179,7 +205,11 @@ function answerWhole(answer: Answer): void {
 async function streamAnswer(answer: Answer, wire: Wire): Promise<void> {
   const { response, fault, beats, call } = answer;
   const faultAt = fault ? (('after' in fault ? fault.after : undefined) ?? 0) : -1;
-  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-request-id': `req_${answer.request.fingerprint.slice(0, 8)}` });
+  response.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'cache-control': 'no-cache',
+    'x-request-id': `req_${answer.request.fingerprint.slice(0, 8)}`,
+  });
   if (faultAt !== 0 || fault?.kind === 'error_frame') for (const frame of wire.head()) response.write(frame);
 
   for (const [at, beat] of beats.entries()) {

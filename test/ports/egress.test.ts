@@ -32,8 +32,20 @@ function opened(host: string): EgressPolicy {
   return { allowHttp: false, exceptions: [{ host, port, allow_http: true }] };
 }
 
-function asked(url: string, policy: EgressPolicy, more: { redirects?: number; headers?: Record<string, string>; limitBytes?: number } = {}) {
-  return { method: 'GET', url, headers: more.headers ?? {}, policy, redirects: more.redirects ?? 0, limitBytes: more.limitBytes ?? 1_000_000, signal: AbortSignal.timeout(5_000) };
+function asked(
+  url: string,
+  policy: EgressPolicy,
+  more: { redirects?: number; headers?: Record<string, string>; limitBytes?: number } = {},
+) {
+  return {
+    method: 'GET',
+    url,
+    headers: more.headers ?? {},
+    policy,
+    redirects: more.redirects ?? 0,
+    limitBytes: more.limitBytes ?? 1_000_000,
+    signal: AbortSignal.timeout(5_000),
+  };
 }
 
 test.each([
@@ -96,7 +108,9 @@ test('own headers are dropped on another origin', async () => {
   const policy: EgressPolicy = { allowHttp: false, exceptions: [...opened('127.0.0.1').exceptions, ...opened('localhost').exceptions] };
   hits = [];
 
-  await egress.fetch(asked(`http://127.0.0.1:${port}/to-other`, policy, { redirects: 1, headers: { 'x-key': 'secret', accept: 'text/plain' } }));
+  await egress.fetch(
+    asked(`http://127.0.0.1:${port}/to-other`, policy, { redirects: 1, headers: { 'x-key': 'secret', 'accept': 'text/plain' } }),
+  );
 
   expect(hits[0]?.headers['x-key']).toBe('secret');
   expect(hits[1]?.headers['x-key']).toBeUndefined();

@@ -56,5 +56,7 @@ test('missing capabilities are named', () => {
   if (!model) throw new Error('there is always a default');
 
   expect(missingCapabilities(model, { hasTools: true, reasoning: 'high' })).toEqual(['reasoning']);
-  expect(missingCapabilities({ ...model, capabilities: { ...model.capabilities, tools: false } }, { hasTools: true, reasoning: 'none' })).toEqual(['tools']);
+  expect(
+    missingCapabilities({ ...model, capabilities: { ...model.capabilities, tools: false } }, { hasTools: true, reasoning: 'none' }),
+  ).toEqual(['tools']);
 });

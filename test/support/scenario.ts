@@ -16,7 +16,11 @@ export interface CreatedAgent {
 }
 
 /** Makes tools and an agent with an active revision that binds them, through the API. */
-export async function makeAgent(stack: Stack, tools: readonly Record<string, unknown>[], document: Record<string, unknown> = {}): Promise<CreatedAgent> {
+export async function makeAgent(
+  stack: Stack,
+  tools: readonly Record<string, unknown>[],
+  document: Record<string, unknown> = {},
+): Promise<CreatedAgent> {
   const toolIds: string[] = [];
   for (const tool of tools) toolIds.push((await created(stack, '/tools', tool)).id);
   const agent = await created(stack, '/agents', {
@@ -39,7 +43,12 @@ export interface StartedRun {
   readonly status: string;
 }
 
-export async function startRun(stack: Stack, agentId: string, text: string, options: { sessionKey?: string; headers?: Record<string, string>; process?: 'api' | 'api-2' } = {}): Promise<StartedRun> {
+export async function startRun(
+  stack: Stack,
+  agentId: string,
+  text: string,
+  options: { sessionKey?: string; headers?: Record<string, string>; process?: 'api' | 'api-2' } = {},
+): Promise<StartedRun> {
   const answer = await stack.request('POST', '/runs', {
     body: { agent_id: agentId, input: { text }, ...(options.sessionKey === undefined ? {} : { session_key: options.sessionKey }) },
     ...(options.headers ? { headers: options.headers } : {}),
@@ -106,7 +115,11 @@ export async function startEffectServer(): Promise<EffectServer> {
 /** The frames of a run as the archive holds them. */
 export async function archivedFrames(stack: Stack, runId: string): Promise<string[]> {
   const found = await sweep(stack.db, (em) =>
-    rows<{ frame: string }>(em, 'select frame from run_frame_chunks, unnest(frames) with ordinality as f(frame, n) where run_id = ? order by first_seq, n', [runId]),
+    rows<{ frame: string }>(
+      em,
+      'select frame from run_frame_chunks, unnest(frames) with ordinality as f(frame, n) where run_id = ? order by first_seq, n',
+      [runId],
+    ),
   );
   return found.map((row) => row.frame);
 }

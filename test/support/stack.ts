@@ -53,7 +53,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const keys = randomKeyRing();
   const place = await testNamespace(keys);
   const redisPrefix = `${place.namespace}:`;
-  const ports = { api: await freePort(), 'api-2': await freePort(), 'worker-runs': await freePort(), 'worker-runs-2': await freePort(), 'worker-bulk': await freePort() };
+  const ports = {
+    'api': await freePort(),
+    'api-2': await freePort(),
+    'worker-runs': await freePort(),
+    'worker-runs-2': await freePort(),
+    'worker-bulk': await freePort(),
+  };
   const publicUrl = `http://127.0.0.1:${ports.api}`;
   const egressAllowlist = [ports.api, ...(options.egressPorts ?? [])].map((port) => ({ host: '127.0.0.1', port, allow_http: true }));
   const tenant = await makeTenant(database.db, keys, { publicUrl, egressAllowlist });
@@ -69,7 +75,10 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     url: (name = 'api') => `http://127.0.0.1:${ports[name]}`,
     pid: (name) => children.get(name)?.pid ?? 0,
     async start(name) {
-      children.set(name, spawnProcess(name, { ...env, PORT: String(ports[name]), WORKER_HEALTH_PORT: String(ports[name]) }, place.namespace));
+      children.set(
+        name,
+        spawnProcess(name, { ...env, PORT: String(ports[name]), WORKER_HEALTH_PORT: String(ports[name]) }, place.namespace),
+      );
       await until(() => isServing(name, ports[name], children.get(name)), 60_000);
     },
     async kill(name, signal = 'SIGKILL') {
@@ -82,7 +91,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     async request(method, path, { body, headers, credential, process: name } = {}) {
       const answer = await fetch(stack.url(name) + path, {
         method,
-        headers: { authorization: `Bearer ${credential ?? tenant.serviceKey.plaintext}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        headers: {
+          authorization: `Bearer ${credential ?? tenant.serviceKey.plaintext}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       const text = await answer.text();
@@ -126,7 +139,9 @@ function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, optio
     HOST: '127.0.0.1',
     METRICS_TOKEN: 'metrics-token-of-the-tests',
     ...keyRingVariables(keys),
-    ...(options.modelBaseUrl ? { LONGHAUL_MODEL_BASE_URL: options.modelBaseUrl, LONGHAUL_MODEL_API_KEY: 'test-key', LONGHAUL_MODEL: 'scripted' } : {}),
+    ...(options.modelBaseUrl
+      ? { LONGHAUL_MODEL_BASE_URL: options.modelBaseUrl, LONGHAUL_MODEL_API_KEY: 'test-key', LONGHAUL_MODEL: 'scripted' }
+      : {}),
     ...options.env,
   };
 }
@@ -136,7 +151,11 @@ function spawnProcess(name: ProcessName, env: Record<string, string>, label: str
   const root = join(import.meta.dirname, '../..');
   const logs = join(root, '.longhaul/test-logs');
   mkdirSync(logs, { recursive: true });
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, entry)], { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, entry)], {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const log = createWriteStream(join(logs, `${label}-${name}.log`), { flags: 'a' });
   child.stdout?.pipe(log, { end: false });
   child.stderr?.pipe(log, { end: false });

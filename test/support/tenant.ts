@@ -109,7 +109,11 @@ export async function makeUser(
 }
 
 /** A further session of a user, with its access token. */
-export async function tokenFor(db: Databases, keys: KeyRing, user: Omit<UserDraft, 'sessionId'>): Promise<{ sessionId: string; token: string }> {
+export async function tokenFor(
+  db: Databases,
+  keys: KeyRing,
+  user: Omit<UserDraft, 'sessionId'>,
+): Promise<{ sessionId: string; token: string }> {
   const draft = { ...user, sessionId: newId() };
 
   await sweep(db, (em) => insertSessions(em, [draft]));

@@ -27,10 +27,11 @@ test('workers make the schedules, and status shows queues, workers and schedules
   const gateway = createTemporalGateway(temporal);
 
   await gateway.check(2000);
-  await until(async () => (await gateway.schedules(2000)).length === 2);
+  await until(async () => (await gateway.schedules(2000)).length === 3);
   expect(await gateway.schedules(2000)).toEqual([
     { id: 'maint:reconcile', isPaused: false, nextAt: expect.any(Date), missed: 0 },
     { id: 'maint:http-sweep', isPaused: false, nextAt: expect.any(Date), missed: 0 },
+    { id: 'maint:frames', isPaused: false, nextAt: expect.any(Date), missed: 0 },
   ]);
   expect(await gateway.queues(2000)).toEqual(['runs', 'bulk'].map((name) => ({ name, backlog: 0, oldestAgeS: 0, pollers: 1 })));
   const workers = await gateway.workers(2000);
@@ -39,7 +40,7 @@ test('workers make the schedules, and status shows queues, workers and schedules
 });
 
 test("the schedules' workflows run to their end without a tenant", async () => {
-  for (const id of ['maint:reconcile', 'maint:http-sweep']) {
+  for (const id of ['maint:reconcile', 'maint:http-sweep', 'maint:frames']) {
     const handle = temporal.client.schedule.getHandle(id);
 
     await handle.trigger();

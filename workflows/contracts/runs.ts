@@ -10,18 +10,55 @@ export function isTerminal(status: RunStatus): boolean {
 export const waitingOn = ['approval', 'input', 'client_tool', 'auth', 'budget', 'timer'] as const;
 export type WaitingOn = (typeof waitingOn)[number];
 
-export const finishReasons = ['stop', 'max_steps', 'max_output', 'timeout', 'budget_exceeded', 'cancelled', 'superseded', 'approval_expired', 'refused', 'error'] as const;
+export const finishReasons = [
+  'stop',
+  'max_steps',
+  'max_output',
+  'timeout',
+  'budget_exceeded',
+  'cancelled',
+  'superseded',
+  'approval_expired',
+  'refused',
+  'error',
+] as const;
 export type FinishReason = (typeof finishReasons)[number];
 
 export const runSources = ['api', 'webhook', 'schedule', 'event', 'channel', 'code_review', 'evaluation', 'sub_agent', 'mcp'] as const;
 export type RunSource = (typeof runSources)[number];
 
-export const toolCallStates = ['recorded', 'gated', 'ready', 'executing', 'succeeded', 'failed', 'denied', 'timed_out', 'cancelled', 'unknown'] as const;
+export const toolCallStates = [
+  'recorded',
+  'gated',
+  'ready',
+  'executing',
+  'succeeded',
+  'failed',
+  'denied',
+  'timed_out',
+  'cancelled',
+  'unknown',
+] as const;
 export type ToolCallState = (typeof toolCallStates)[number];
 
 export const toolKinds = ['http', 'remote_protocol', 'builtin', 'code_exec', 'web_search', 'web_fetch', 'delegate', 'schedule'] as const;
 export type ToolKind = (typeof toolKinds)[number];
 
 /** Codes of a failed tool result, as the model and the frames see them. */
-export const toolResultCodes = ['invalid_arguments', 'tool_unavailable', 'tool_quarantined', 'secret_missing', 'auth_required', 'egress_refused', 'upstream_status', 'upstream_unreachable', 'timed_out', 'sandbox_limit', 'isolation_unavailable', 'tool_busy', 'outcome_unknown', 'effect_not_allowed'] as const;
+export const toolResultCodes = [
+  'invalid_arguments',
+  'tool_unavailable',
+  'tool_quarantined',
+  'secret_missing',
+  'auth_required',
+  'egress_refused',
+  'upstream_status',
+  'upstream_unreachable',
+  'timed_out',
+  'sandbox_limit',
+  'isolation_unavailable',
+  'tool_busy',
+  'outcome_unknown',
+  'effect_not_allowed',
+] as const;
 export type ToolResultCode = (typeof toolResultCodes)[number];

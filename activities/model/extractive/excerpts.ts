@@ -40,7 +40,7 @@ export function bestExcerpts(request: string, sources: readonly Source[]): Excer
   const ranked = passages
     .map((passage) => excerptOf(passage, rate(passage, question.terms, rarity)))
     .filter((excerpt) => excerpt.score > 0)
-    .sort((a, b) => b.score - a.score);
+    .toSorted((a, b) => b.score - a.score);
 
   const best = ranked[0];
   if (!best) return [];
@@ -59,7 +59,10 @@ interface Question {
 export function wholeIfShort(sources: readonly Source[]): Excerpt[] {
   if (sources.reduce((length, source) => length + source.text.length, 0) > 400) return [];
 
-  return sources.flatMap(passagesOf).slice(0, 6).map((passage) => excerptOf(passage, { score: 0, share: 0 }));
+  return sources
+    .flatMap(passagesOf)
+    .slice(0, 6)
+    .map((passage) => excerptOf(passage, { score: 0, share: 0 }));
 }
 
 /** The sentences that ask, if any do; else everything but addresses and the manner of asking. */
@@ -67,11 +70,21 @@ export function questionOf(request: string): Question {
   const withoutUrls = request.slice(0, 20_000).replaceAll(/https?:\/\/\S+/g, ' ');
   const sentences = withoutUrls.split(/(?<=[.!?\n。！？:])/);
   const asking = sentences.filter((sentence) => /[?？]$/.test(sentence)).join(' ');
-  const text = asking === '' ? withoutUrls.replaceAll(/\b(answer|question|read|open|look|tell|find|explain|describe|summari[sz]e|say|page|url|link|document|according|about|using|use|want|need|know)\b/gi, ' ') : asking;
+  const text =
+    asking === ''
+      ? withoutUrls.replaceAll(
+          /\b(answer|question|read|open|look|tell|find|explain|describe|summari[sz]e|say|page|url|link|document|according|about|using|use|want|need|know)\b/gi,
+          ' ',
+        )
+      : asking;
   const category = /\b(?:which|what)\s+([\p{L}]+)/iu.exec(text)?.[1];
   const categoryStem = category ? (stemsOf(category)[0] ?? null) : null;
 
-  const terms = new Map(stemsOf(text).slice(0, mostTerms).map((term) => [term, term === categoryStem ? 0.5 : 1]));
+  const terms = new Map(
+    stemsOf(text)
+      .slice(0, mostTerms)
+      .map((term) => [term, term === categoryStem ? 0.5 : 1]),
+  );
   return { terms, asksForOne: /\b(which|who|when|where)\b/i.test(text) };
 }
 

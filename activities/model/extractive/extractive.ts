@@ -18,7 +18,10 @@ const explanation =
  * the user's words fill; then it answers with the sentences of the results that share most words with the question, and
  * says where they stand. The same request always gives the same events. Throws ModelAborted when the signal fires.
  */
-export async function* streamExtractive(request: ModelStepRequest, options: { readonly paceMs: number }): AsyncGenerator<ModelEvent, void, void> {
+export async function* streamExtractive(
+  request: ModelStepRequest,
+  options: { readonly paceMs: number },
+): AsyncGenerator<ModelEvent, void, void> {
   const turn = lastTurn(request.messages);
   if (turn.calls.length === 0) {
     const calls = callEvents(request, turn);
@@ -78,10 +81,12 @@ function stringsIn(value: unknown): string[] {
 }
 
 function callEvents(request: ModelStepRequest, turn: Turn): ModelEvent[] {
-  const filled = request.tools.filter((tool) => tool.effect === 'read').flatMap((tool) => {
-    const args = fillArguments(tool, turn.words);
-    return args === null ? [] : [{ slug: tool.slug, args }];
-  });
+  const filled = request.tools
+    .filter((tool) => tool.effect === 'read')
+    .flatMap((tool) => {
+      const args = fillArguments(tool, turn.words);
+      return args === null ? [] : [{ slug: tool.slug, args }];
+    });
 
   return filled.flatMap(({ slug, args }, pos): ModelEvent[] => {
     const providerCallId = `call_${turn.number}_${pos}`;
@@ -100,8 +105,12 @@ interface Answer {
 }
 
 function composeAnswer(request: ModelStepRequest, turn: Turn): Answer {
-  const read = turn.results.filter((result) => result.status === 'succeeded').flatMap((result) => sourceOfResult(result, argsOf(turn, result)));
-  const failures = turn.results.filter((result) => result.status !== 'succeeded').map((result) => `${result.slug}: ${result.error?.message ?? result.status}`);
+  const read = turn.results
+    .filter((result) => result.status === 'succeeded')
+    .flatMap((result) => sourceOfResult(result, argsOf(turn, result)));
+  const failures = turn.results
+    .filter((result) => result.status !== 'succeeded')
+    .map((result) => `${result.slug}: ${result.error?.message ?? result.status}`);
   const best = read.length > 0 ? bestExcerpts(turn.words, read) : fromMemory(request, turn);
   const quoted = best.length > 0 ? best : wholeIfShort(read);
 
@@ -120,7 +129,9 @@ function argsOf(turn: Turn, result: PromptToolResult): Record<string, unknown> {
 /** Without a result in this turn: earlier results and the instructions, if they hold most of what is asked for. */
 function fromMemory(request: ModelStepRequest, turn: Turn): Excerpt[] {
   if (questionOf(turn.words).terms.size === 0) return [];
-  const earlier = request.messages.flatMap((message) => (message.role === 'tool' && message.status === 'succeeded' ? sourceOfResult(message, {}) : []));
+  const earlier = request.messages.flatMap((message) =>
+    message.role === 'tool' && message.status === 'succeeded' ? sourceOfResult(message, {}) : [],
+  );
   const instructions: Source = { title: 'instructions of the agent', url: null, text: request.instructions };
 
   return bestExcerpts(turn.words, [...earlier, instructions]).filter((excerpt) => excerpt.share >= 0.6);
@@ -128,7 +139,9 @@ function fromMemory(request: ModelStepRequest, turn: Turn): Excerpt[] {
 
 /** The quoted passages, followed by where each stands. */
 function quotes(quoted: readonly Excerpt[]): string {
-  const places = [...new Set(quoted.map(({ source }) => source))].map((source) => (source.url && source.title ? `${source.title} (${source.url})` : nameOf(source)));
+  const places = [...new Set(quoted.map(({ source }) => source))].map((source) =>
+    source.url && source.title ? `${source.title} (${source.url})` : nameOf(source),
+  );
   const label = places.length === 1 ? 'Source' : 'Sources';
 
   return `${quoted.map(({ text }) => text).join('\n')}\n\n${label}: ${places.join('; ')}`;
@@ -139,7 +152,13 @@ function nameOf(source: Source): string {
 }
 
 function citations(quoted: readonly Excerpt[], firstIndex: number): ModelEvent[] {
-  return quoted.map(({ text, source }, at) => ({ type: 'citation', index: firstIndex + at, title: source.title, quote: text, url: source.url }));
+  return quoted.map(({ text, source }, at) => ({
+    type: 'citation',
+    index: firstIndex + at,
+    title: source.title,
+    quote: text,
+    url: source.url,
+  }));
 }
 
 function bounded(answer: string, request: ModelStepRequest): { text: string; isCut: boolean } {
@@ -149,7 +168,14 @@ function bounded(answer: string, request: ModelStepRequest): { text: string; isC
   const limit = request.maxOutputTokens ?? request.model.maxOutputTokens;
   if (limit === null || estimateTokens(stopped) <= limit) return { text: stopped, isCut: false };
 
-  return { text: cleanText(Buffer.from(stopped).subarray(0, limit * 4).toString('utf8')), isCut: true };
+  return {
+    text: cleanText(
+      Buffer.from(stopped)
+        .subarray(0, limit * 4)
+        .toString('utf8'),
+    ),
+    isCut: true,
+  };
 }
 
 /** One to three words at a time, with the space that follows them. */
@@ -177,5 +203,12 @@ function usageOf(request: ModelStepRequest, written: string) {
 }
 
 function finish(request: ModelStepRequest, end: { readonly stopReason: ModelFinish['stopReason']; readonly written: string }): ModelFinish {
-  return { type: 'finish', stopReason: end.stopReason, usage: usageOf(request, end.written), providerRequestId: null, providerModel: request.model.name, providerState: null };
+  return {
+    type: 'finish',
+    stopReason: end.stopReason,
+    usage: usageOf(request, end.written),
+    providerRequestId: null,
+    providerModel: request.model.name,
+    providerState: null,
+  };
 }

@@ -4,7 +4,9 @@ import { stemsOf, wordsOf } from './words.ts';
 /** The arguments of a read tool as far as the user's words give them; null when a required one stays open. */
 export function fillArguments(tool: PromptTool, words: string): Record<string, unknown> | null {
   const properties = record(tool.inputSchema['properties']) ?? {};
-  const required = Array.isArray(tool.inputSchema['required']) ? tool.inputSchema['required'].filter((name) => typeof name === 'string') : [];
+  const required = Array.isArray(tool.inputSchema['required'])
+    ? tool.inputSchema['required'].filter((name) => typeof name === 'string')
+    : [];
   if (required.length === 0) return fillOptional(tool, properties, words);
 
   const args: Record<string, unknown> = {};
@@ -31,7 +33,8 @@ function fillOne(name: string, schema: Record<string, unknown>, words: string): 
   if ('default' in schema) return schema['default'];
   if (Array.isArray(schema['enum'])) return schema['enum'].find((value) => typeof value === 'string' && isSaid(value, words));
   if (![schema['type']].flat().includes('string')) return undefined;
-  if (schema['format'] === 'uri' || /(^|_)(url|uri|href|link)$/i.test(name)) return /https?:\/\/[^\s<>"'`)\]}]+/.exec(words)?.[0].replace(/[.,;:!?]+$/, '');
+  if (schema['format'] === 'uri' || /(^|_)(url|uri|href|link)$/i.test(name))
+    return /https?:\/\/[^\s<>"'`)\]}]+/.exec(words)?.[0].replace(/[.,;:!?]+$/, '');
   if (schema['format'] !== undefined || schema['pattern'] !== undefined || /(^|_)id$/i.test(name)) return undefined;
 
   const text = words.trim();

@@ -34,12 +34,18 @@ function sourceOfRow(row: unknown, origin: Origin, depth = 0): Source[] {
   if (row === null || typeof row !== 'object' || Array.isArray(row)) return [pageOf(leaves(row).join('\n'), origin)];
 
   const fields = new Map(Object.entries(row));
-  const place = { ...origin, title: stringOf(fields.get('title')) ?? stringOf(fields.get('name')), url: stringOf(fields.get('url')) ?? stringOf(fields.get('link')) ?? origin.url };
+  const place = {
+    ...origin,
+    title: stringOf(fields.get('title')) ?? stringOf(fields.get('name')),
+    url: stringOf(fields.get('url')) ?? stringOf(fields.get('link')) ?? origin.url,
+  };
   const least = place.title !== null || place.url !== origin.url ? 1 : 80;
   const body = bodyKeys.map((key) => stringOf(fields.get(key))).find((text) => text !== null && text.length >= least);
   if (body) return [pageOf(body, place)];
 
-  const list = [...fields.values()].find((value) => Array.isArray(value) && value.some((item) => item !== null && typeof item === 'object'));
+  const list = [...fields.values()].find(
+    (value) => Array.isArray(value) && value.some((item) => item !== null && typeof item === 'object'),
+  );
   if (Array.isArray(list) && depth < deepest) return list.flatMap((item) => sourceOfRow(item, origin, depth + 1));
   return [{ title: place.title ?? (place.url === null ? origin.fallback : null), url: place.url, text: leaves(row).join('\n') }];
 }
@@ -49,7 +55,9 @@ function leaves(value: unknown, path = '', depth = 0): string[] {
   if (value === null || value === undefined || depth > deepest) return [];
   if (typeof value !== 'object') return [path === '' ? String(value) : `${path}: ${String(value)}`];
 
-  return Object.entries(value).flatMap(([key, inner]) => leaves(inner, Array.isArray(value) ? path : [path, key].filter((part) => part !== '').join('.'), depth + 1));
+  return Object.entries(value).flatMap(([key, inner]) =>
+    leaves(inner, Array.isArray(value) ? path : [path, key].filter((part) => part !== '').join('.'), depth + 1),
+  );
 }
 
 function stringOf(value: unknown): string | null {

@@ -8,16 +8,31 @@ const functionWords = new Set(
 );
 
 const synonymGroups = [
-  'start create launch begin submit', 'delete remove erase purge', 'read get fetch show retrieve', 'list enumerate browse',
-  'update change edit modify', 'cancel stop abort halt', 'login signin', 'cost price', 'error fault failure',
+  'start create launch begin submit',
+  'delete remove erase purge',
+  'read get fetch show retrieve',
+  'list enumerate browse',
+  'update change edit modify',
+  'cancel stop abort halt',
+  'login signin',
+  'cost price',
+  'error fault failure',
 ].map((group) => group.split(' '));
-const synonyms = new Map(synonymGroups.flatMap((group) => group.map((word) => [stem(word), group.map(stem).filter((other) => other !== stem(word))] as const)));
+const synonyms = new Map(
+  synonymGroups.flatMap((group) => group.map((word) => [stem(word), group.map(stem).filter((other) => other !== stem(word))] as const)),
+);
 
 /** The words of a text in order: lower case, without accents, compound names (`run_id`, `createRun`, paths) taken apart, Han and Kana in pairs. */
 export function wordsOf(text: string): string[] {
-  const plain = text.replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2').normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase();
+  const plain = text
+    .replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2')
+    .normalize('NFKD')
+    .replaceAll(/\p{M}/gu, '')
+    .toLowerCase();
 
-  return (plain.match(/[\p{L}\p{N}]+/gu) ?? []).flatMap((word) => (/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word) ? pairs(word) : [word]));
+  return (plain.match(/[\p{L}\p{N}]+/gu) ?? []).flatMap((word) =>
+    /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(word) ? pairs(word) : [word],
+  );
 }
 
 /** The words that carry meaning, as stems. */

@@ -9,11 +9,36 @@ beforeAll(async () => {
 });
 afterAll(() => bench.close());
 
-const webFetch: PromptTool = { slug: 'web_fetch', description: 'Reads a web page', effect: 'read', inputSchema: { type: 'object', properties: { url: { type: 'string', format: 'uri' }, offset: { type: 'integer' } }, required: ['url'] } };
-const search: PromptTool = { slug: 'web_search', description: 'Searches', effect: 'read', inputSchema: { type: 'object', properties: { query: { type: 'string', maxLength: 20 } }, required: ['query'] } };
-const clock: PromptTool = { slug: 'current_time', description: 'The time', effect: 'read', inputSchema: { type: 'object', properties: { timezone: { type: 'string' } } } };
-const resultRead: PromptTool = { slug: 'result_read', description: 'More of a result', effect: 'read', inputSchema: { type: 'object', properties: { call_id: { type: 'string' }, offset: { type: 'integer' } }, required: ['call_id'] } };
-const send: PromptTool = { slug: 'send', description: 'Sends', effect: 'write', inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] } };
+const webFetch: PromptTool = {
+  slug: 'web_fetch',
+  description: 'Reads a web page',
+  effect: 'read',
+  inputSchema: { type: 'object', properties: { url: { type: 'string', format: 'uri' }, offset: { type: 'integer' } }, required: ['url'] },
+};
+const search: PromptTool = {
+  slug: 'web_search',
+  description: 'Searches',
+  effect: 'read',
+  inputSchema: { type: 'object', properties: { query: { type: 'string', maxLength: 20 } }, required: ['query'] },
+};
+const clock: PromptTool = {
+  slug: 'current_time',
+  description: 'The time',
+  effect: 'read',
+  inputSchema: { type: 'object', properties: { timezone: { type: 'string' } } },
+};
+const resultRead: PromptTool = {
+  slug: 'result_read',
+  description: 'More of a result',
+  effect: 'read',
+  inputSchema: { type: 'object', properties: { call_id: { type: 'string' }, offset: { type: 'integer' } }, required: ['call_id'] },
+};
+const send: PromptTool = {
+  slug: 'send',
+  description: 'Sends',
+  effect: 'write',
+  inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+};
 const tools = [webFetch, search, clock, resultRead, send];
 
 const llmsText = `# Longhaul
@@ -50,7 +75,10 @@ function read(question: string, output: unknown, result: Partial<Extract<PromptM
 }
 
 test('it calls each read tool once whose required arguments the words fill', async () => {
-  const events = await eventsOf(bench, requestOf(bench.model('builtin'), { tools, messages: [ask('What does https://example.com/page, say about the current weather?')] }));
+  const events = await eventsOf(
+    bench,
+    requestOf(bench.model('builtin'), { tools, messages: [ask('What does https://example.com/page, say about the current weather?')] }),
+  );
 
   expect(events.filter((event) => event.type === 'tool_call')).toEqual([
     expect.objectContaining({ pos: 0, slug: 'web_fetch', args: { url: 'https://example.com/page' } }),
@@ -72,7 +100,13 @@ test.each([
 
   expect(textOf(events).split('\n')[0]).toBe(line);
   expect(textOf(events)).toContain('Source: Longhaul (http://127.0.0.1:8080/llms.txt)');
-  expect(events.find((event) => event.type === 'citation')).toEqual({ type: 'citation', index: 1, title: 'Longhaul', quote: line, url: 'http://127.0.0.1:8080/llms.txt' });
+  expect(events.find((event) => event.type === 'citation')).toEqual({
+    type: 'citation',
+    index: 1,
+    title: 'Longhaul',
+    quote: line,
+    url: 'http://127.0.0.1:8080/llms.txt',
+  });
   expect(finishOf(events).stopReason).toBe('stop');
 });
 
@@ -88,7 +122,8 @@ test('it streams small pieces, the same ones every time', async () => {
 });
 
 test('marks of Markdown do not reach the answer, wrapped prose becomes sentences again', async () => {
-  const page = '# Valkey\n\nValkey is a **fast** server that primarily serves `key/value` workloads. It supports a wide\nrange of [native structures](https://x.test) and plugins.\n\n- To run the _test suite_ use `make test`.\n';
+  const page =
+    '# Valkey\n\nValkey is a **fast** server that primarily serves `key/value` workloads. It supports a wide\nrange of [native structures](https://x.test) and plugins.\n\n- To run the _test suite_ use `make test`.\n';
 
   const prose = await eventsOf(bench, requestOf(bench.model('builtin'), { messages: read('What structures does it support?', page) }));
   const item = await eventsOf(bench, requestOf(bench.model('builtin'), { messages: read('How do I run the tests?', page) }));
@@ -103,14 +138,25 @@ test('rows of a search are sources of their own', async () => {
     { title: 'Node.js 24', url: 'https://node.test', snippet: 'The latest release of Node.js is 24.21.' },
   ];
 
-  const events = await eventsOf(bench, requestOf(bench.model('builtin'), { messages: read('What is the latest release of Node.js?', rows) }));
+  const events = await eventsOf(
+    bench,
+    requestOf(bench.model('builtin'), { messages: read('What is the latest release of Node.js?', rows) }),
+  );
 
   expect(textOf(events)).toBe('The latest release of Node.js is 24.21.\n\nSource: Node.js 24 (https://node.test)');
 });
 
 test('a short result is its own answer, a failed one is named, nothing at all is explained', async () => {
-  const short = await eventsOf(bench, requestOf(bench.model('builtin'), { messages: read('What time is it?', { utc: '2026-11-27T10:00:00Z' }) }));
-  const failed = await eventsOf(bench, requestOf(bench.model('builtin'), { messages: read('Why?', null, { status: 'failed', error: { code: 'egress_refused', message: 'not on the allow-list' } }) }));
+  const short = await eventsOf(
+    bench,
+    requestOf(bench.model('builtin'), { messages: read('What time is it?', { utc: '2026-11-27T10:00:00Z' }) }),
+  );
+  const failed = await eventsOf(
+    bench,
+    requestOf(bench.model('builtin'), {
+      messages: read('Why?', null, { status: 'failed', error: { code: 'egress_refused', message: 'not on the allow-list' } }),
+    }),
+  );
   const nothing = await eventsOf(bench, requestOf(bench.model('builtin'), { tools: [], messages: [ask('Hello!')] }));
 
   expect(textOf(short)).toContain('utc: 2026-11-27T10:00:00Z');

@@ -5,7 +5,12 @@ import { ModelAborted, ModelError } from '../../../activities/model/errors.ts';
 import { loadModelRegistry, type ModelAdapter, type ResolvedModel } from '../../../ports/models.ts';
 import { startModelServer, type ModelServer, type Script, type ScriptStep } from '../../fakes/model-server.ts';
 
-const ids = { openai: 'openai/gpt-5.4-mini', anthropic: 'anthropic/claude-sonnet-5-5', openai_compatible: 'compatible/fake', builtin: 'builtin/extractive' };
+const ids = {
+  openai: 'openai/gpt-5.4-mini',
+  anthropic: 'anthropic/claude-sonnet-5-5',
+  openai_compatible: 'compatible/fake',
+  builtin: 'builtin/extractive',
+};
 
 export interface StepBench {
   readonly server: ModelServer;
@@ -18,7 +23,12 @@ export interface StepBench {
 export async function startStepBench(): Promise<StepBench> {
   const server = await startModelServer();
   const providers = createProviders({ paceMs: 0 });
-  const env = { OPENAI_API_KEY: 'sk-openai-canary-key', ANTHROPIC_API_KEY: 'anthropic-canary-key', LONGHAUL_MODEL_BASE_URL: server.baseUrl, LONGHAUL_MODEL: 'fake' };
+  const env = {
+    OPENAI_API_KEY: 'sk-openai-canary-key',
+    ANTHROPIC_API_KEY: 'anthropic-canary-key',
+    LONGHAUL_MODEL_BASE_URL: server.baseUrl,
+    LONGHAUL_MODEL: 'fake',
+  };
   const registry = loadModelRegistry(env, { info: () => undefined });
 
   return {
@@ -41,7 +51,14 @@ export function requestOf(model: ResolvedModel, changes: Partial<ModelStepReques
     model,
     instructions: 'Be brief.',
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hello' }] }],
-    tools: [{ slug: 'look_up', description: 'Looks something up', inputSchema: { type: 'object', properties: { word: { type: 'string' } } }, effect: 'read' }],
+    tools: [
+      {
+        slug: 'look_up',
+        description: 'Looks something up',
+        inputSchema: { type: 'object', properties: { word: { type: 'string' } } },
+        effect: 'read',
+      },
+    ],
     settings: defaultModelSettings,
     maxOutputTokens: null,
     signal: new AbortController().signal,
@@ -64,7 +81,10 @@ export async function eventsOf(bench: StepBench, request: ModelStepRequest): Pro
 }
 
 /** The error of a call that must fail, and what came before it. */
-export async function failureOf(bench: StepBench, request: ModelStepRequest): Promise<{ error: ModelError | ModelAborted; events: ModelEvent[] }> {
+export async function failureOf(
+  bench: StepBench,
+  request: ModelStepRequest,
+): Promise<{ error: ModelError | ModelAborted; events: ModelEvent[] }> {
   const events: ModelEvent[] = [];
   try {
     for await (const event of streamModelStep(bench, request)) events.push(event);

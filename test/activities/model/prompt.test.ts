@@ -5,11 +5,29 @@ import { bucketUsage } from '../../../activities/model/usage.ts';
 const source = { modelId: 'm', adapter: 'openai_compatible', instructions: 'Be brief.', cache: 'auto' } as const;
 const prompt = (messages: PromptMessage[]) => toProviderPrompt({ ...source, messages });
 const user = (text: string): PromptMessage => ({ role: 'user', content: [{ type: 'text', text }] });
-const asks = (...ids: string[]): PromptMessage => ({ role: 'assistant', content: [], toolCalls: ids.map((id) => ({ id, slug: 'look_up', args: {} })) });
-const answers = (id: string, output: unknown): PromptMessage => ({ role: 'tool', toolCallId: id, slug: 'look_up', status: 'succeeded', output });
+const asks = (...ids: string[]): PromptMessage => ({
+  role: 'assistant',
+  content: [],
+  toolCalls: ids.map((id) => ({ id, slug: 'look_up', args: {} })),
+});
+const answers = (id: string, output: unknown): PromptMessage => ({
+  role: 'tool',
+  toolCallId: id,
+  slug: 'look_up',
+  status: 'succeeded',
+  output,
+});
 
 test('every call gets exactly one result, in the order of the calls', () => {
-  const [, , , results, next] = prompt([user('Q'), asks('a', 'b', 'c'), answers('c', 3), answers('zzz', 'stray'), user('hurry'), answers('a', 1), asks()]);
+  const [, , , results, next] = prompt([
+    user('Q'),
+    asks('a', 'b', 'c'),
+    answers('c', 3),
+    answers('zzz', 'stray'),
+    user('hurry'),
+    answers('a', 1),
+    asks(),
+  ]);
 
   expect(results).toMatchObject({
     role: 'tool',
@@ -25,14 +43,20 @@ test('every call gets exactly one result, in the order of the calls', () => {
 test('ids of calls are valid and unique whatever a provider gave, with their results', () => {
   const messages = prompt([user('Q'), asks('call 0'), answers('call 0', 1), asks('call 0', 'x'.repeat(100)), answers('call 0', 2)]);
 
-  const ids = messages.flatMap((message) => (message.role === 'tool' ? message.content.map((part) => ('toolCallId' in part ? part.toolCallId : '')) : []));
+  const ids = messages.flatMap((message) =>
+    message.role === 'tool' ? message.content.map((part) => ('toolCallId' in part ? part.toolCallId : '')) : [],
+  );
   expect(ids).toEqual(['call_0', 'call_0_2', 'x'.repeat(56)]);
 });
 
 test('only what is for the model goes to it; empty messages do not', () => {
   const messages = prompt([
     user('Q'),
-    { role: 'assistant', content: [{ type: 'reasoning_summary', text: 'thought' }, { type: 'text', text: 'A' }, { type: 'citation' }], toolCalls: [] },
+    {
+      role: 'assistant',
+      content: [{ type: 'reasoning_summary', text: 'thought' }, { type: 'text', text: 'A' }, { type: 'citation' }],
+      toolCalls: [],
+    },
     { role: 'assistant', content: [], toolCalls: [] },
     { role: 'user', content: [{ type: 'json', value: { n: 1 } }] },
   ]);
@@ -45,7 +69,7 @@ test('only what is for the model goes to it; empty messages do not', () => {
   ]);
 });
 
-test('a prompt is the beginning of the next step\'s prompt', () => {
+test("a prompt is the beginning of the next step's prompt", () => {
   const first = [user('Q'), asks('a'), answers('a', 1)];
 
   expect(prompt([...first, asks('b'), answers('b', 2)]).slice(0, 4)).toEqual(prompt(first));
@@ -54,12 +78,45 @@ test('a prompt is the beginning of the next step\'s prompt', () => {
 const facts = { reasoningInOutput: true, prompt: { instructions: 'x'.repeat(40), messages: [], tools: [] }, outputText: 'y'.repeat(40) };
 
 test.each([
-  { name: 'by its parts', reported: { inputTokens: { total: 100, noCache: 20, cacheRead: 70, cacheWrite: 10 }, outputTokens: { total: 50, text: 30, reasoning: 20 } }, change: {}, expected: { input: 20, cachedRead: 70, cachedWrite: 10, output: 30, reasoning: 20, estimated: false } },
-  { name: 'by totals', reported: { inputTokens: { total: 100, cacheRead: 70, cacheWrite: 10 }, outputTokens: { total: 50, reasoning: 20 } }, change: {}, expected: { input: 20, cachedRead: 70, cachedWrite: 10, output: 30, reasoning: 20, estimated: false } },
-  { name: 'with reasoning beside the output', reported: { inputTokens: { total: 10 }, outputTokens: { total: 50, text: 30, reasoning: 20 } }, change: { reasoningInOutput: false }, expected: { input: 10, cachedRead: 0, cachedWrite: 0, output: 50, reasoning: 20, estimated: false } },
-  { name: 'never below zero', reported: { inputTokens: { total: 5, cacheRead: 70 }, outputTokens: { total: 5, reasoning: 20 } }, change: {}, expected: { input: 0, cachedRead: 70, cachedWrite: 0, output: 0, reasoning: 20, estimated: false } },
-  { name: 'estimated when nothing was told', reported: { inputTokens: {}, outputTokens: {} }, change: {}, expected: { input: 10, cachedRead: 0, cachedWrite: 0, output: 10, reasoning: 0, estimated: true } },
-  { name: 'estimated where a side is missing', reported: { inputTokens: { total: 33 }, outputTokens: { total: 0 } }, change: {}, expected: { input: 33, cachedRead: 0, cachedWrite: 0, output: 10, reasoning: 0, estimated: true } },
+  {
+    name: 'by its parts',
+    reported: {
+      inputTokens: { total: 100, noCache: 20, cacheRead: 70, cacheWrite: 10 },
+      outputTokens: { total: 50, text: 30, reasoning: 20 },
+    },
+    change: {},
+    expected: { input: 20, cachedRead: 70, cachedWrite: 10, output: 30, reasoning: 20, estimated: false },
+  },
+  {
+    name: 'by totals',
+    reported: { inputTokens: { total: 100, cacheRead: 70, cacheWrite: 10 }, outputTokens: { total: 50, reasoning: 20 } },
+    change: {},
+    expected: { input: 20, cachedRead: 70, cachedWrite: 10, output: 30, reasoning: 20, estimated: false },
+  },
+  {
+    name: 'with reasoning beside the output',
+    reported: { inputTokens: { total: 10 }, outputTokens: { total: 50, text: 30, reasoning: 20 } },
+    change: { reasoningInOutput: false },
+    expected: { input: 10, cachedRead: 0, cachedWrite: 0, output: 50, reasoning: 20, estimated: false },
+  },
+  {
+    name: 'never below zero',
+    reported: { inputTokens: { total: 5, cacheRead: 70 }, outputTokens: { total: 5, reasoning: 20 } },
+    change: {},
+    expected: { input: 0, cachedRead: 70, cachedWrite: 0, output: 0, reasoning: 20, estimated: false },
+  },
+  {
+    name: 'estimated when nothing was told',
+    reported: { inputTokens: {}, outputTokens: {} },
+    change: {},
+    expected: { input: 10, cachedRead: 0, cachedWrite: 0, output: 10, reasoning: 0, estimated: true },
+  },
+  {
+    name: 'estimated where a side is missing',
+    reported: { inputTokens: { total: 33 }, outputTokens: { total: 0 } },
+    change: {},
+    expected: { input: 33, cachedRead: 0, cachedWrite: 0, output: 10, reasoning: 0, estimated: true },
+  },
 ])('usage falls into disjoint buckets: $name', ({ reported, change, expected }) => {
   expect(bucketUsage(reported, { ...facts, ...change })).toEqual(expected);
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ModelAdapter } from '../../../ports/models.ts';
 import type { Fault } from '../../fakes/model-server.ts';
-import { ModelAborted, ModelError } from '../../../activities/model/errors.ts';
+import { ModelAborted, type ModelError } from '../../../activities/model/errors.ts';
 import { streamModelStep } from '../../../activities/model/step.ts';
 import { failureOf, requestOf, scripted, startStepBench, type StepBench } from './model-step.ts';
 
@@ -14,23 +14,48 @@ afterAll(() => bench.close());
 const providers = ['openai', 'anthropic', 'openai_compatible'] as const satisfies readonly ModelAdapter[];
 
 function status(code: number, rest: { headers?: Record<string, string>; error?: Record<string, unknown> } = {}): Fault {
-  return { kind: 'status', status: code, headers: rest.headers ?? {}, body: { type: 'error', error: { type: 'some_error', message: 'no', ...rest.error } } };
+  return {
+    kind: 'status',
+    status: code,
+    headers: rest.headers ?? {},
+    body: { type: 'error', error: { type: 'some_error', message: 'no', ...rest.error } },
+  };
 }
 
 /** Each row of the table of signals, as a fault of the server and what must come of it. */
 const signals: readonly (readonly [string, Fault, object])[] = [
   ['408', status(408), { class: 'Unavailable', retryable: true, status: 408 }],
   ['409', status(409), { class: 'Unavailable', retryable: true, status: 409 }],
-  ['429 with Retry-After in seconds', status(429, { headers: { 'retry-after': '7' } }), { class: 'RateLimited', retryable: true, retryAfterMs: 7_000 }],
-  ['429 with retry-after-ms first', status(429, { headers: { 'retry-after-ms': '250', 'retry-after': '7' } }), { class: 'RateLimited', retryAfterMs: 250 }],
+  [
+    '429 with Retry-After in seconds',
+    status(429, { headers: { 'retry-after': '7' } }),
+    { class: 'RateLimited', retryable: true, retryAfterMs: 7_000 },
+  ],
+  [
+    '429 with retry-after-ms first',
+    status(429, { headers: { 'retry-after-ms': '250', 'retry-after': '7' } }),
+    { class: 'RateLimited', retryAfterMs: 250 },
+  ],
   ['500', status(500), { class: 'Unavailable', retryable: true, usage: null }],
   ['529', status(529), { class: 'Unavailable', retryable: true, status: 529, providerCode: 'some_error' }],
-  ['x-should-retry false outranks 500', status(500, { headers: { 'x-should-retry': 'false' } }), { class: 'Unavailable', retryable: false }],
+  [
+    'x-should-retry false outranks 500',
+    status(500, { headers: { 'x-should-retry': 'false' } }),
+    { class: 'Unavailable', retryable: false },
+  ],
   ['x-should-retry true outranks 400', status(400, { headers: { 'x-should-retry': 'true' } }), { class: 'Rejected', retryable: true }],
   ['200 with an unreadable body', { kind: 'html' }, { class: 'Unreachable', retryable: true, usage: null }],
   ['connection refused', { kind: 'refuse' }, { class: 'Unreachable', retryable: true, usage: null }],
-  ['an error frame, then stop', { kind: 'error_frame', after: 2, error: { type: 'overloaded_error', code: 'overloaded', message: 'busy' } }, { class: 'Unavailable', retryable: true }],
-  ['an error frame of unknown kind, then stop', { kind: 'error_frame', after: 2, error: { type: 'mishap', code: 'mishap', message: 'oh' } }, { retryable: true }],
+  [
+    'an error frame, then stop',
+    { kind: 'error_frame', after: 2, error: { type: 'overloaded_error', code: 'overloaded', message: 'busy' } },
+    { class: 'Unavailable', retryable: true },
+  ],
+  [
+    'an error frame of unknown kind, then stop',
+    { kind: 'error_frame', after: 2, error: { type: 'mishap', code: 'mishap', message: 'oh' } },
+    { retryable: true },
+  ],
   ['a garbled frame, then stop', { kind: 'garbage', after: 2 }, { class: 'StreamCut', retryable: true }],
   ['no finish though text came', { kind: 'no_finish', after: 2 }, { class: 'StreamCut', retryable: true }],
   ['connection reset in the middle', { kind: 'reset', after: 2 }, { class: 'StreamCut', retryable: true }],
@@ -38,15 +63,25 @@ const signals: readonly (readonly [string, Fault, object])[] = [
   ['403', status(403), { class: 'AuthRefused', retryable: false }],
   ['404', status(404), { class: 'Rejected', retryable: false }],
   ['422', status(422), { class: 'Rejected', retryable: false }],
-  ['400 on context length by code', status(400, { error: { code: 'context_length_exceeded' } }), { class: 'ContextTooLong', retryable: false }],
-  ['400 on context length by words', status(400, { error: { message: 'prompt is too long: 210000 tokens > 200000 maximum' } }), { class: 'ContextTooLong', retryable: false }],
+  [
+    '400 on context length by code',
+    status(400, { error: { code: 'context_length_exceeded' } }),
+    { class: 'ContextTooLong', retryable: false },
+  ],
+  [
+    '400 on context length by words',
+    status(400, { error: { message: 'prompt is too long: 210000 tokens > 200000 maximum' } }),
+    { class: 'ContextTooLong', retryable: false },
+  ],
 ];
 
 for (const [name, fault, expected] of signals) {
   test(`${name} has its class with every provider`, async () => {
     const messages = scripted({ text: 'one two three four', fault });
 
-    const errors = await Promise.all(providers.map(async (adapter) => (await failureOf(bench, requestOf(bench.model(adapter), { messages }))).error));
+    const errors = await Promise.all(
+      providers.map(async (adapter) => (await failureOf(bench, requestOf(bench.model(adapter), { messages }))).error),
+    );
 
     for (const error of errors) expect(error).toMatchObject({ name: 'ModelError', ...expected });
   });
@@ -63,8 +98,16 @@ test('Retry-After as a date is a distance in time', async () => {
 });
 
 test.each(providers)('silence before the first token and between tokens ends as StreamIdle (%s)', async (adapter) => {
-  const late = failureOf(bench, requestOf(bench.model(adapter, { firstTokenS: 0.3 }), { messages: scripted({ text: 'late', first_token_ms: 20_000 }) }));
-  const drip = failureOf(bench, requestOf(bench.model(adapter, { idleS: 0.3 }), { messages: scripted({ text: 'one two', fault: { kind: 'drip', after: 1, interval_ms: 20 } }) }));
+  const late = failureOf(
+    bench,
+    requestOf(bench.model(adapter, { firstTokenS: 0.3 }), { messages: scripted({ text: 'late', first_token_ms: 20_000 }) }),
+  );
+  const drip = failureOf(
+    bench,
+    requestOf(bench.model(adapter, { idleS: 0.3 }), {
+      messages: scripted({ text: 'one two', fault: { kind: 'drip', after: 1, interval_ms: 20 } }),
+    }),
+  );
 
   expect((await late).error).toMatchObject({ class: 'StreamIdle', retryable: true });
   const { error, events } = await drip;
@@ -73,7 +116,9 @@ test.each(providers)('silence before the first token and between tokens ends as 
 });
 
 test('a slow consumer is no silence of the model', async () => {
-  const request = requestOf(bench.model('openai_compatible', { idleS: 0.15 }), { messages: scripted({ text: 'one two three', delay_ms: 20 }) });
+  const request = requestOf(bench.model('openai_compatible', { idleS: 0.15 }), {
+    messages: scripted({ text: 'one two three', delay_ms: 20 }),
+  });
 
   let pieces = 0;
   for await (const event of streamModelStep(bench, request)) {
@@ -115,8 +160,14 @@ test('leaving the loop ends the request', async () => {
 });
 
 test('a filter of the provider is ContentRefused and keeps its usage; a cut is none', async () => {
-  const filtered = await failureOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'half an', finish_reason: 'content_filter' }) }));
-  const cut = await failureOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'half an', finish_reason: 'abort' }) }));
+  const filtered = await failureOf(
+    bench,
+    requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'half an', finish_reason: 'content_filter' }) }),
+  );
+  const cut = await failureOf(
+    bench,
+    requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'half an', finish_reason: 'abort' }) }),
+  );
 
   expect(filtered.error).toMatchObject({ class: 'ContentRefused', retryable: false, usage: { output: 2, estimated: false } });
   expect(cut.error).toMatchObject({ class: 'StreamCut', retryable: true });

@@ -13,7 +13,14 @@ afterAll(() => bench.close());
 const providers = ['openai', 'anthropic', 'openai_compatible'] as const satisfies readonly ModelAdapter[];
 
 test.each(providers)('reasoning, text and parallel calls arrive in order with their numbers (%s)', async (adapter) => {
-  const step = { reasoning: 'first think', text: 'Hello wörld', tool_calls: [{ id: 'call_a', name: 'look_up', arguments: { word: 'sun' } }, { id: 'call_b', name: 'look_up', arguments: {} }] };
+  const step = {
+    reasoning: 'first think',
+    text: 'Hello wörld',
+    tool_calls: [
+      { id: 'call_a', name: 'look_up', arguments: { word: 'sun' } },
+      { id: 'call_b', name: 'look_up', arguments: {} },
+    ],
+  };
 
   const events = await eventsOf(bench, requestOf(bench.model(adapter), { messages: scripted(step) }));
 
@@ -50,7 +57,10 @@ test.each([
   ['eos', 'stop'],
   ['end_turn', 'stop'],
 ])('an end called %s is %s', async (finish_reason, stopReason) => {
-  const events = await eventsOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'so far', finish_reason }) }));
+  const events = await eventsOf(
+    bench,
+    requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'so far', finish_reason }) }),
+  );
 
   expect(finishOf(events).stopReason).toBe(stopReason);
 });
@@ -59,7 +69,10 @@ test('no delta holds U+0000 or half a surrogate pair, and nothing is lost', asyn
   const text = 'a😀b\u0000c\ud83dd😀';
   const call = { name: 'look_up', arguments: '{"word":"x\\u0000y\\ud800"}' };
 
-  const events = await eventsOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ text, tokens: text.length, tool_calls: [call] }) }));
+  const events = await eventsOf(
+    bench,
+    requestOf(bench.model('openai_compatible'), { messages: scripted({ text, tokens: text.length, tool_calls: [call] }) }),
+  );
 
   const deltas = events.flatMap((event) => (event.type === 'text' ? [event.delta] : []));
   expect(deltas.join('')).toBe('a😀b\ufffdc\ufffdd😀');
@@ -68,29 +81,45 @@ test('no delta holds U+0000 or half a surrogate pair, and nothing is lost', asyn
 });
 
 test('arguments that are no JSON object are null, the text stays', async () => {
-  const events = await eventsOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ tool_calls: [{ name: 'look_up', arguments: '{"word":' }] }) }));
+  const events = await eventsOf(
+    bench,
+    requestOf(bench.model('openai_compatible'), { messages: scripted({ tool_calls: [{ name: 'look_up', arguments: '{"word":' }] }) }),
+  );
 
   expect(events.find((event) => event.type === 'tool_call')).toMatchObject({ argsText: '{"word":', args: null });
 });
 
 test('usage is what the provider counts, or an estimate that says so', async () => {
-  const told = { prompt_tokens: 100, completion_tokens: 30, prompt_tokens_details: { cached_tokens: 60 }, completion_tokens_details: { reasoning_tokens: 10 } };
+  const told = {
+    prompt_tokens: 100,
+    completion_tokens: 30,
+    prompt_tokens_details: { cached_tokens: 60 },
+    completion_tokens_details: { reasoning_tokens: 10 },
+  };
 
   const counted = await eventsOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'hi', usage: told }) }));
-  const silent = await eventsOf(bench, requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'twelve chars', usage: null }) }));
+  const silent = await eventsOf(
+    bench,
+    requestOf(bench.model('openai_compatible'), { messages: scripted({ text: 'twelve chars', usage: null }) }),
+  );
 
   expect(finishOf(counted).usage).toEqual({ input: 40, cachedRead: 60, cachedWrite: 0, output: 20, reasoning: 10, estimated: false });
   expect(finishOf(silent).usage).toMatchObject({ output: 3, estimated: true });
   expect(finishOf(silent).usage.input).toBeGreaterThan(0);
 });
 
-test('OpenAI stores nothing, tenants\' schemas stay as they are, only allowed options go out', async () => {
+test("OpenAI stores nothing, tenants' schemas stay as they are, only allowed options go out", async () => {
   const settings = { ...defaultModelSettings, temperature: null, providerOptions: { text_verbosity: 'low', store: true } };
 
   await eventsOf(bench, requestOf(bench.model('openai'), { settings, maxOutputTokens: 64 }));
 
   const body = bench.server.calls().at(-1)?.body;
-  expect(body).toMatchObject({ store: false, max_output_tokens: 64, text: { verbosity: 'low' }, tools: [{ name: 'look_up', strict: false }] });
+  expect(body).toMatchObject({
+    store: false,
+    max_output_tokens: 64,
+    text: { verbosity: 'low' },
+    tools: [{ name: 'look_up', strict: false }],
+  });
 });
 
 test('options of a compatible server go out as written, others not at all', async () => {
@@ -111,13 +140,19 @@ test('Anthropic gets cache marks at the ends of instructions, question and histo
   await eventsOf(bench, requestOf(bench.model('anthropic'), { messages }));
   await eventsOf(bench, requestOf(bench.model('anthropic'), { messages, settings: { ...defaultModelSettings, cache: 'off' } }));
 
-  const [marked, bare] = bench.server.calls().slice(-2).map((call) => JSON.stringify(call.body));
+  const [marked, bare] = bench.server
+    .calls()
+    .slice(-2)
+    .map((call) => JSON.stringify(call.body));
   expect(marked?.match(/"cache_control"/g)).toHaveLength(3);
   expect(bare).not.toContain('cache_control');
 });
 
 test.each(providers)('what a provider signed comes back to it within the turn, and to no other model (%s)', async (adapter) => {
-  const question = scripted({ reasoning: 'hmm ok', text: 'Wait', tool_calls: [{ id: 'c1', name: 'look_up', arguments: {} }] }, { text: 'Done' });
+  const question = scripted(
+    { reasoning: 'hmm ok', text: 'Wait', tool_calls: [{ id: 'c1', name: 'look_up', arguments: {} }] },
+    { text: 'Done' },
+  );
   const { providerState } = finishOf(await eventsOf(bench, requestOf(bench.model(adapter), { messages: question })));
   const messages: PromptMessage[] = [
     ...question,
@@ -129,8 +164,15 @@ test.each(providers)('what a provider signed comes back to it within the turn, a
   await eventsOf(bench, requestOf(bench.model(adapter, { id: 'another/model' }), { messages }));
 
   expect(textOf(answer)).toBe('Done');
-  const [same, other] = bench.server.calls().slice(-2).map((call) => JSON.stringify(call.body['messages'] ?? call.body['input']));
-  const mark = { openai: '"encrypted_content":"sealed-6"', anthropic: '"signature":"signed-0"', openai_compatible: '"reasoning_content":"hmm ok"' }[adapter];
+  const [same, other] = bench.server
+    .calls()
+    .slice(-2)
+    .map((call) => JSON.stringify(call.body['messages'] ?? call.body['input']));
+  const mark = {
+    openai: '"encrypted_content":"sealed-6"',
+    anthropic: '"signature":"signed-0"',
+    openai_compatible: '"reasoning_content":"hmm ok"',
+  }[adapter];
   expect(same).toContain(mark);
   expect(other).not.toContain(mark);
 });

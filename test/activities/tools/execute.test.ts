@@ -39,7 +39,13 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (request.url === '/image') return void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0, 1]));
   if (request.url === '/busy') return void response.writeHead(503, { 'content-type': 'text/plain' }).end('come back later');
   if (request.url?.startsWith('/echo')) {
-    const told = { url: request.url, method: request.method, body, key: request.headers['idempotency-key'] ?? null, data: { list: [1, 2] } };
+    const told = {
+      url: request.url,
+      method: request.method,
+      body,
+      key: request.headers['idempotency-key'] ?? null,
+      data: { list: [1, 2] },
+    };
     return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
   }
   response.writeHead(200, { 'content-type': 'text/html' }).end(page);
@@ -73,9 +79,17 @@ test('a page comes back as markdown with title and address, without its chrome',
 });
 
 test('robots.txt, domains and media types are obeyed', async () => {
-  expect(await run(web, { url: `${origin}/private/x` })).toMatchObject({ status: 'failed', error: { code: 'egress_refused', reason: 'robots' } });
-  expect(await run({ ...web, config: { deny_domains: ['127.0.0.1'] } }, { url: `${origin}/page` })).toMatchObject({ error: { reason: 'domain' } });
-  expect(await run(web, { url: `${origin}/image` })).toMatchObject({ status: 'failed', error: { code: 'upstream_status', reason: 'unsupported_media_type' } });
+  expect(await run(web, { url: `${origin}/private/x` })).toMatchObject({
+    status: 'failed',
+    error: { code: 'egress_refused', reason: 'robots' },
+  });
+  expect(await run({ ...web, config: { deny_domains: ['127.0.0.1'] } }, { url: `${origin}/page` })).toMatchObject({
+    error: { reason: 'domain' },
+  });
+  expect(await run(web, { url: `${origin}/image` })).toMatchObject({
+    status: 'failed',
+    error: { code: 'upstream_status', reason: 'unsupported_media_type' },
+  });
 });
 
 test('an exception that was withdrawn counts at once, also for a cached page', async () => {
@@ -89,8 +103,14 @@ test('an exception that was withdrawn counts at once, also for a cached page', a
 
 test('arguments in a path are encoded, leaves of a JSON body keep their type, the call id is the idempotency key', async () => {
   const config = {
-    method: 'POST', url: `${origin}/echo/{{ args.id }}/end`, query: { q: '{{ args.q }}' }, headers: {}, body: { mode: 'json', template: { n: '{{ args.n }}', text: 'is {{ args.q }}' } },
-    response: { pointer: null, success: [] }, idempotency_header: 'Idempotency-Key', redirects: 0,
+    method: 'POST',
+    url: `${origin}/echo/{{ args.id }}/end`,
+    query: { q: '{{ args.q }}' },
+    headers: {},
+    body: { mode: 'json', template: { n: '{{ args.n }}', text: 'is {{ args.q }}' } },
+    response: { pointer: null, success: [] },
+    idempotency_header: 'Idempotency-Key',
+    redirects: 0,
   };
 
   const outcome = await run({ kind: 'http', slug: 'echo', config }, { id: '../a?b', q: 'x y', n: 5 });
@@ -116,7 +136,10 @@ test('a silent server is timed_out; a cancelled run throws its own reason', asyn
   const cancelled = new AbortController();
   const reason = new Error('cancelled');
 
-  expect(await run({ kind: 'http', slug: 'h', config }, {}, { timeoutMs: 200 })).toMatchObject({ status: 'timed_out', error: { code: 'timed_out' } });
+  expect(await run({ kind: 'http', slug: 'h', config }, {}, { timeoutMs: 200 })).toMatchObject({
+    status: 'timed_out',
+    error: { code: 'timed_out' },
+  });
   const waiting = run({ kind: 'http', slug: 'h', config }, {}, { signal: cancelled.signal });
   setTimeout(() => cancelled.abort(reason), 50);
   await expect(waiting).rejects.toBe(reason);
@@ -127,7 +150,12 @@ test('an argument that would leave the path is refused, however it is written', 
   hits = [];
 
   for (const id of ['..', '.', '%2e%2e', '.%2E']) {
-    expect(await run({ kind: 'http', slug: 'h', config: { ...config, url: `${origin}/echo/${id.includes('%') ? id : '{{ args.id }}'}/end` } }, { id })).toMatchObject({
+    expect(
+      await run(
+        { kind: 'http', slug: 'h', config: { ...config, url: `${origin}/echo/${id.includes('%') ? id : '{{ args.id }}'}/end` } },
+        { id },
+      ),
+    ).toMatchObject({
       status: 'failed',
       error: { code: 'invalid_arguments' },
     });
@@ -146,7 +174,10 @@ test('only a request that may have arrived says so', async () => {
   const closed = { method: 'POST', url: 'http://127.0.0.1:9/' };
   const exceptions = [...policy.exceptions, { host: '127.0.0.1', port: 9, allow_http: true }];
 
-  expect(await run({ kind: 'http', slug: 'h', config: silent }, {}, { timeoutMs: 200 })).toMatchObject({ status: 'timed_out', mayHaveHappened: true });
+  expect(await run({ kind: 'http', slug: 'h', config: silent }, {}, { timeoutMs: 200 })).toMatchObject({
+    status: 'timed_out',
+    mayHaveHappened: true,
+  });
   expect(await run({ kind: 'http', slug: 'h', config: closed }, {}, { policy: { allowHttp: false, exceptions } })).toMatchObject({
     status: 'failed',
     error: { code: 'upstream_unreachable' },
@@ -157,7 +188,9 @@ test('only a request that may have arrived says so', async () => {
 test('a stricter tool never gets what a laxer one has kept', async () => {
   await run({ kind: 'web_fetch', slug: 'lax', config: { robots: false, cache_s: 300 } }, { url: `${origin}/private/kept` });
 
-  expect(await run({ kind: 'web_fetch', slug: 'strict', config: { robots: true, cache_s: 300 } }, { url: `${origin}/private/kept` })).toMatchObject({
+  expect(
+    await run({ kind: 'web_fetch', slug: 'strict', config: { robots: true, cache_s: 300 } }, { url: `${origin}/private/kept` }),
+  ).toMatchObject({
     error: { reason: 'robots' },
   });
 });
@@ -165,7 +198,11 @@ test('a stricter tool never gets what a laxer one has kept', async () => {
 test('without an exception no tool reaches a local address', async () => {
   hits = [];
 
-  const outcome = await run({ kind: 'http', slug: 'h', config: { method: 'GET', url: `${origin}/echo` } }, {}, { policy: { allowHttp: true, exceptions: [] } });
+  const outcome = await run(
+    { kind: 'http', slug: 'h', config: { method: 'GET', url: `${origin}/echo` } },
+    {},
+    { policy: { allowHttp: true, exceptions: [] } },
+  );
 
   expect(outcome).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
   expect(hits).toEqual([]);
@@ -174,14 +211,19 @@ test('without an exception no tool reaches a local address', async () => {
 test('current_time tells the local time of a zone and refuses an unknown one', async () => {
   const tool = { kind: 'builtin', slug: 'time', config: { name: 'current_time' } } as const;
 
-  expect(await run(tool, { timezone: 'Asia/Kolkata' })).toMatchObject({ value: { timezone: 'Asia/Kolkata', local: expect.stringMatching(/\+05:30$/) } });
+  expect(await run(tool, { timezone: 'Asia/Kolkata' })).toMatchObject({
+    value: { timezone: 'Asia/Kolkata', local: expect.stringMatching(/\+05:30$/) },
+  });
   expect(await run(tool, { timezone: 'Mars/Base' })).toMatchObject({ error: { code: 'invalid_arguments' } });
 });
 
 test('result_read gives the rest of an earlier result from an offset on', async () => {
   const tool = { kind: 'builtin', slug: 'read', config: { name: 'result_read' } } as const;
-  const readOutput = (callId: string, offset: number) => Promise.resolve(callId === 'c' ? { text: 'bcd'.slice(offset - 1), totalChars: 10 } : null);
+  const readOutput = (callId: string, offset: number) =>
+    Promise.resolve(callId === 'c' ? { text: 'bcd'.slice(offset - 1), totalChars: 10 } : null);
 
-  expect(await run(tool, { call_id: 'c', offset: 1 }, { readOutput })).toMatchObject({ text: expect.stringContaining('go on with offset 4') });
+  expect(await run(tool, { call_id: 'c', offset: 1 }, { readOutput })).toMatchObject({
+    text: expect.stringContaining('go on with offset 4'),
+  });
   expect(await run(tool, { call_id: 'other' }, { readOutput })).toMatchObject({ error: { code: 'invalid_arguments' } });
 });

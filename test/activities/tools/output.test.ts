@@ -10,8 +10,15 @@ test('a long text is cut between code points and the whole is kept', () => {
 });
 
 test('JSON that fits stays JSON, JSON that does not becomes the text of its beginning', () => {
-  expect(capOutput({ status: 'succeeded', type: 'json', value: { a: 1 } }, 100)).toMatchObject({ output: { a: 1 }, type: 'json', truncated: false });
-  expect(capOutput({ status: 'succeeded', type: 'json', value: { a: 'x'.repeat(200) } }, 100)).toMatchObject({ type: 'text', truncated: true });
+  expect(capOutput({ status: 'succeeded', type: 'json', value: { a: 1 } }, 100)).toMatchObject({
+    output: { a: 1 },
+    type: 'json',
+    truncated: false,
+  });
+  expect(capOutput({ status: 'succeeded', type: 'json', value: { a: 'x'.repeat(200) } }, 100)).toMatchObject({
+    type: 'text',
+    truncated: true,
+  });
 });
 
 test('5 MB are capped for the model and 2 MiB stay readable', () => {
@@ -32,5 +39,8 @@ test('NUL and lone surrogates become replacement characters, in texts and anywhe
 test('a body that is no text is a failed result', () => {
   const headers = { 'content-type': 'application/octet-stream' };
 
-  expect(bodyOutcome({ headers, body: Buffer.from([1, 2, 3]), isTruncated: false })).toMatchObject({ status: 'failed', error: { reason: 'unsupported_media_type' } });
+  expect(bodyOutcome({ headers, body: Buffer.from([1, 2, 3]), isTruncated: false })).toMatchObject({
+    status: 'failed',
+    error: { reason: 'unsupported_media_type' },
+  });
 });

@@ -117,6 +117,29 @@ test('bindings resolve to the nearest tool and keep id and slug', async () => {
   expect(preset).toMatchObject({ status: 422, body: { errors: [{ pointer: '/document/tools/0/preset', rule: 'unknown_field' }] } });
 });
 
+test('a preset fits what the tool says of its arguments, and need not hold all that it demands', async () => {
+  const { tokens } = await world.tenant();
+  const input_schema = {
+    type: 'object',
+    properties: { city: { type: 'string' }, near: { type: 'object', properties: { km: { type: 'integer' } } } },
+    required: ['city', 'near'],
+  };
+  const config = { method: 'GET', url: 'https://api.example.com/' };
+  await world.call(tokens.admin, 'POST', '/tools', { body: { slug: 'places', kind: 'http', description: 'Places', config, input_schema } });
+  const agent = await makeAgent(world, tokens.admin);
+  const add = (preset: object) =>
+    world.call(tokens.member, 'POST', `/agents/${agent.id}/revisions`, { body: { document: { tools: [{ slug: 'places', preset }] } } });
+
+  const [fits, misfit] = [await add({ city: 'Rome' }), await add({ city: 7, near: { km: 'far' } })];
+
+  expect(fits.status).toBe(201);
+  expect(misfit.status).toBe(422);
+  expect(misfit.body.errors.map((error: { pointer: string; rule: string }) => `${error.pointer} ${error.rule}`)).toEqual([
+    '/document/tools/0/preset/city type',
+    '/document/tools/0/preset/near/km type',
+  ]);
+});
+
 test("activation demands the agent's current ETag; of two with one tag, one wins", async () => {
   const { tokens } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);

@@ -47,7 +47,8 @@ export async function openClient(options: Pick<TestApiOptions, 'database' | 'key
 
       return { status: reply.statusCode, headers: reply.headers, body: reply.body === '' ? null : JSON.parse(reply.body) };
     },
-    logIn: (email, password, from) => client.call('POST', '/auth/login', { body: { email, password }, ...(from ? { headers: { 'user-agent': from } } : {}) }),
+    logIn: (email, password, from) =>
+      client.call('POST', '/auth/login', { body: { email, password }, ...(from ? { headers: { 'user-agent': from } } : {}) }),
     rows: (sql, params) => sweep(api.db, (em) => rows(em, sql, params)),
     async statementsOf(work) {
       const seen: string[] = [];

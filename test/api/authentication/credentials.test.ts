@@ -37,7 +37,9 @@ async function sendRaw(lines: readonly string[]): Promise<number> {
   const { hostname, port } = new URL(client.api.url);
 
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(`GET /auth/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines.join('\r\n')}\r\n\r\n`));
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(`GET /auth/me HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines.join('\r\n')}\r\n\r\n`),
+    );
 
     socket.once('data', (chunk) => {
       resolve(Number(chunk.toString().split(' ')[1]));
@@ -50,9 +52,24 @@ async function sendRaw(lines: readonly string[]): Promise<number> {
 test('a key works as bearer and as X-Api-Key, a session as bearer', async () => {
   const { plaintext } = tenant.serviceKey;
 
-  expect((await me(plaintext)).body).toMatchObject({ principal_kind: 'service_key', service_key_id: tenant.serviceKey.id, role: 'admin', user: null, session: null, mfa: null, scopes: ['*'] });
+  expect((await me(plaintext)).body).toMatchObject({
+    principal_kind: 'service_key',
+    service_key_id: tenant.serviceKey.id,
+    role: 'admin',
+    user: null,
+    session: null,
+    mfa: null,
+    scopes: ['*'],
+  });
   expect((await client.call('GET', '/auth/me', { headers: { 'x-api-key': plaintext } })).status).toBe(200);
-  expect((await me(tenant.tokens.viewer)).body).toMatchObject({ principal_kind: 'user', role: 'viewer', scope: 'workspace', workspace_ids: [tenant.workspaceId], view: null, acting_user: null });
+  expect((await me(tenant.tokens.viewer)).body).toMatchObject({
+    principal_kind: 'user',
+    role: 'viewer',
+    scope: 'workspace',
+    workspace_ids: [tenant.workspaceId],
+    view: null,
+    acting_user: null,
+  });
   expect((await me(tenant.organizationOwner.token)).body.workspace_ids).toEqual(tenant.workspaceIds.toSorted());
 });
 
@@ -74,17 +91,22 @@ test('no credential and a wrong one are told apart in code and challenge', async
   expect(none.headers['www-authenticate']).toBe(`Bearer resource_metadata="${testPublicUrl}/.well-known/oauth-protected-resource"`);
   expect(wrong).toMatchObject({ status: 401, body: { code: 'credential_invalid' } });
   expect(wrong.headers['www-authenticate']).toContain('error="invalid_token"');
-  expect(await client.call('GET', '/auth/me', { headers: { authorization: 'Basic abc' } })).toMatchObject({ status: 401, body: { code: 'credential_invalid' } });
+  expect(await client.call('GET', '/auth/me', { headers: { authorization: 'Basic abc' } })).toMatchObject({
+    status: 401,
+    body: { code: 'credential_invalid' },
+  });
 });
 
-test('authentication is one statement; what can\'t be a credential causes none', async () => {
+test("authentication is one statement; what can't be a credential causes none", async () => {
   const { plaintext } = tenant.serviceKey;
   const changed = plaintext.slice(0, -1) + (plaintext.endsWith('A') ? 'B' : 'A');
   const floorRefused = (headers: Record<string, string>) => client.statementsOf(() => client.call('GET', '/service-keys', { headers }));
 
   await me(tenant.tokens.viewer);
 
-  expect(await floorRefused({ authorization: `Bearer ${tenant.tokens.viewer}`, 'x-acting-user': tenant.users.viewer.id })).toHaveLength(1);
+  expect(await floorRefused({ 'authorization': `Bearer ${tenant.tokens.viewer}`, 'x-acting-user': tenant.users.viewer.id })).toHaveLength(
+    1,
+  );
   expect(await floorRefused({ 'x-api-key': plaintext })).toHaveLength(1);
   expect(await floorRefused({ 'x-api-key': changed })).toEqual([]);
   expect(await floorRefused({ 'x-api-key': 'lh_sk_short' })).toEqual([]);
@@ -97,7 +119,16 @@ test('tokens with another algorithm, type, audience, key or end are refused', as
   const { privateKey } = generateKeyPairSync('ed25519');
   const now = Math.floor(Date.now() / 1_000);
   const forged = (alg: string, header: object, claims: object, key: Parameters<SignJWT['sign']>[0]) =>
-    new SignJWT({ sid: users.owner.sessionId, iss: testPublicUrl, aud: testPublicUrl, sub: users.owner.id, iat: now, exp: now + 600, jti: newId(), ...claims })
+    new SignJWT({
+      sid: users.owner.sessionId,
+      iss: testPublicUrl,
+      aud: testPublicUrl,
+      sub: users.owner.id,
+      iat: now,
+      exp: now + 600,
+      jti: newId(),
+      ...claims,
+    })
       .setProtectedHeader({ alg, typ: 'lh-session+jwt', ...header })
       .sign(key);
   const [payload] = tenant.tokens.owner.split('.').slice(1);
@@ -150,7 +181,10 @@ test('a restricted session reaches /auth/me and logout, and nothing else', async
   const { token } = await tokenFor(client.api.db, client.api.keys, own.users.admin);
 
   expect((await me(token)).body.mfa).toMatchObject({ enrolled: false, required: true });
-  expect(await client.call('GET', '/service-keys', { token })).toMatchObject({ status: 401, body: { code: 'mfa_required', context: { reason: 'enrolment_required' } } });
+  expect(await client.call('GET', '/service-keys', { token })).toMatchObject({
+    status: 401,
+    body: { code: 'mfa_required', context: { reason: 'enrolment_required' } },
+  });
   expect((await client.call('POST', '/auth/logout', { token })).status).toBe(204);
 });
 
@@ -173,7 +207,10 @@ test('last use is noted outside the request, once a minute', async () => {
 
 test('/auth/me carries the version as ETag and never answers 304', async () => {
   const first = await me(tenant.tokens.member);
-  const again = await client.call('GET', '/auth/me', { token: tenant.tokens.member, headers: { 'if-none-match': String(first.headers['etag']) } });
+  const again = await client.call('GET', '/auth/me', {
+    token: tenant.tokens.member,
+    headers: { 'if-none-match': String(first.headers['etag']) },
+  });
 
   expect(first.headers['etag']).toBe('"1"');
   expect(again.status).toBe(200);
@@ -207,16 +244,32 @@ test('X-Acting-User is 403 below admin, also garbled; 422 for no uuid; 403 above
     expect(await meWith(tokens.member, acting(id))).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
   }
   for (const id of ['garbled', '', `${users.viewer.id},${users.viewer.id}`]) {
-    expect(await meWith(tokens.admin, acting(id))).toMatchObject({ status: 422, body: { code: 'validation_failed', errors: [{ in: 'header', name: 'X-Acting-User' }] } });
+    expect(await meWith(tokens.admin, acting(id))).toMatchObject({
+      status: 422,
+      body: { code: 'validation_failed', errors: [{ in: 'header', name: 'X-Acting-User' }] },
+    });
   }
-  expect(await meWith(tokens.admin, acting(users.owner.id))).toMatchObject({ status: 403, body: { code: 'role_insufficient', context: { reason: 'rank' } } });
+  expect(await meWith(tokens.admin, acting(users.owner.id))).toMatchObject({
+    status: 403,
+    body: { code: 'role_insufficient', context: { reason: 'rank' } },
+  });
 });
 
 test('a foreign, unknown, inactive or unseen acting user is one 404', async () => {
   const { organizationId, workspaceIds, tokens } = tenant;
   const [, second = ''] = workspaceIds;
-  const inactive = await makeUser(client.api.db, client.api.keys, { role: 'viewer', scope: 'workspace', organizationId, workspaceId: tenant.workspaceId });
-  const elsewhere = await makeUser(client.api.db, client.api.keys, { role: 'viewer', scope: 'workspace', organizationId, workspaceId: second });
+  const inactive = await makeUser(client.api.db, client.api.keys, {
+    role: 'viewer',
+    scope: 'workspace',
+    organizationId,
+    workspaceId: tenant.workspaceId,
+  });
+  const elsewhere = await makeUser(client.api.db, client.api.keys, {
+    role: 'viewer',
+    scope: 'workspace',
+    organizationId,
+    workspaceId: second,
+  });
 
   await client.rows('update users set is_active = false where id = ?', [inactive.id]);
 
@@ -225,25 +278,37 @@ test('a foreign, unknown, inactive or unseen acting user is one 404', async () =
   }
 });
 
-test('signing out and everything about keys can\'t be done as another', async () => {
+test("signing out and everything about keys can't be done as another", async () => {
   const { users, organizationOwner } = tenant;
   const headers = acting(users.admin.id);
   const refused = { status: 403, body: { code: 'resource_forbidden', context: { reason: 'delegation_not_allowed' } } };
 
   expect(await client.call('POST', '/auth/logout', { token: organizationOwner.token, headers })).toMatchObject(refused);
   expect(await client.call('GET', '/service-keys', { token: organizationOwner.token, headers })).toMatchObject(refused);
-  expect(await client.call('POST', '/service-keys', { token: organizationOwner.token, headers, body: { name: 'x' } })).toMatchObject(refused);
+  expect(await client.call('POST', '/service-keys', { token: organizationOwner.token, headers, body: { name: 'x' } })).toMatchObject(
+    refused,
+  );
   expect((await meWith(organizationOwner.token, {})).status).toBe(200);
 });
 
 test('X-View-* from anybody but an operator is 403 on every operation, and never ignored', async () => {
-  const views: Record<string, string>[] = [{ 'x-view-organization': tenant.organizationId }, { 'x-view-workspace': tenant.workspaceId }, { 'x-view-organization': 'garbled' }];
-  const operations = areas.flatMap((area) => area.operations).filter((operation) => operation.status !== 'specified' && !['none', 'ingress'].includes(operation.access));
+  const views: Record<string, string>[] = [
+    { 'x-view-organization': tenant.organizationId },
+    { 'x-view-workspace': tenant.workspaceId },
+    { 'x-view-organization': 'garbled' },
+  ];
+  const operations = areas
+    .flatMap((area) => area.operations)
+    .filter((operation) => operation.status !== 'specified' && !['none', 'ingress'].includes(operation.access));
 
   for (const headers of views) {
     for (const operation of operations) {
       const path = operation.path.replaceAll(/\{\w+\}/g, newId());
-      const reply = await client.api.app.inject({ method: operation.method, url: path, headers: { authorization: `Bearer ${tenant.organizationOwner.token}`, ...headers } });
+      const reply = await client.api.app.inject({
+        method: operation.method,
+        url: path,
+        headers: { authorization: `Bearer ${tenant.organizationOwner.token}`, ...headers },
+      });
 
       expect([operation.operationId, reply.statusCode]).toEqual([operation.operationId, 403]);
     }
@@ -254,7 +319,13 @@ test('X-View-* from anybody but an operator is 403 on every operation, and never
 test('an operator narrows to an organization or workspace, and may act as a user inside the view', async () => {
   const { organizationId, workspaceId, users, tokens } = tenant;
 
-  expect((await meWith(tokens.operator, {})).body).toMatchObject({ role: 'operator', scope: 'platform', organization_id: null, workspace_ids: [], view: null });
+  expect((await meWith(tokens.operator, {})).body).toMatchObject({
+    role: 'operator',
+    scope: 'platform',
+    organization_id: null,
+    workspace_ids: [],
+    view: null,
+  });
   expect((await meWith(tokens.operator, { 'x-view-workspace': workspaceId })).body).toMatchObject({
     role: 'operator',
     scope: 'workspace',
@@ -262,13 +333,20 @@ test('an operator narrows to an organization or workspace, and may act as a user
     view: { organization_id: organizationId, workspace_id: workspaceId },
     workspace_ids: [workspaceId],
   });
-  expect((await meWith(tokens.operator, { 'x-view-organization': organizationId })).body).toMatchObject({ scope: 'organization', view: { workspace_id: null } });
+  expect((await meWith(tokens.operator, { 'x-view-organization': organizationId })).body).toMatchObject({
+    scope: 'organization',
+    view: { workspace_id: null },
+  });
   expect((await meWith(tokens.operator, { 'x-view-organization': organizationId, ...acting(users.admin.id) })).body).toMatchObject({
     role: 'admin',
     user: { id: users.operator.id },
     acting_user: { id: users.admin.id },
   });
-  expect((await meWith(tokens.operator, acting(users.admin.id))).body).toMatchObject({ role: 'admin', user: { id: users.operator.id }, organization_id: organizationId });
+  expect((await meWith(tokens.operator, acting(users.admin.id))).body).toMatchObject({
+    role: 'admin',
+    user: { id: users.operator.id },
+    organization_id: organizationId,
+  });
 });
 
 test('headers of the view that disagree or name nothing are 404, garbled ones 422', async () => {
@@ -288,9 +366,16 @@ test('a stream token opens one of two simultaneous sockets, of its run only, as 
   const document = { slug: 'one', name: 'One', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true };
 
   await client.call('POST', '/agents', { token: own.tokens.admin, body: document });
-  const [run, other] = await Promise.all([1, 2].map(() => client.call('POST', '/runs', { token, body: { agent_slug: 'one', input: { text: 'hello' } } })));
-  const issue = async (credential: string) => (await client.call('POST', `/runs/${run?.body.id}/stream-token`, { token: credential })).body.token;
-  const open = (streamToken: string, runId = run?.body.id) => openStreamToken(client.api.db, streamToken, runId).then((caller) => caller.principalId, (failure) => failure.code);
+  const [run, other] = await Promise.all(
+    [1, 2].map(() => client.call('POST', '/runs', { token, body: { agent_slug: 'one', input: { text: 'hello' } } })),
+  );
+  const issue = async (credential: string) =>
+    (await client.call('POST', `/runs/${run?.body.id}/stream-token`, { token: credential })).body.token;
+  const open = (streamToken: string, runId = run?.body.id) =>
+    openStreamToken(client.api.db, streamToken, runId).then(
+      (caller) => caller.principalId,
+      (failure) => failure.code,
+    );
   const [byUser, byKey, byOther] = [await issue(token), await issue(own.serviceKey.plaintext), await issue(token)];
 
   expect(await open(byUser, other?.body.id)).toBe('stream_token_invalid');

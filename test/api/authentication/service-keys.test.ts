@@ -27,7 +27,14 @@ test('a new key shows its plaintext once, and neither list, detail, audit nor ta
   ];
 
   expect(made).toMatchObject({ status: 201, headers: { location: `/service-keys/${id}` } });
-  expect(made.body).toMatchObject({ scope: 'workspace', workspace_id: tenant.workspaceId, created_by_user_id: tenant.users.admin.id, is_active: true, prefix: plaintext.slice(0, 12), last4: plaintext.slice(-4) });
+  expect(made.body).toMatchObject({
+    scope: 'workspace',
+    workspace_id: tenant.workspaceId,
+    created_by_user_id: tenant.users.admin.id,
+    is_active: true,
+    prefix: plaintext.slice(0, 12),
+    last4: plaintext.slice(-4),
+  });
   for (const part of shown) {
     expect(JSON.stringify(part)).toContain(id);
     expect(JSON.stringify(part)).not.toContain(plaintext);
@@ -67,7 +74,8 @@ test('a rotated key works with its new plaintext only, from the next request, al
 test('a revoked key is dead at once, stays listed only when asked for, and revoking again is 204', async () => {
   const { body: made } = await create(tenant.tokens.admin, { name: 'to be revoked' });
   const path = `/service-keys/${made.id}`;
-  const listed = async (query: string) => (await client.call('GET', `/service-keys?q=BE%20REVOKED${query}`, { token: tenant.tokens.admin })).body.items.length;
+  const listed = async (query: string) =>
+    (await client.call('GET', `/service-keys?q=BE%20REVOKED${query}`, { token: tenant.tokens.admin })).body.items.length;
 
   expect(await listed('')).toBe(1);
   expect((await client.call('DELETE', path, { token: tenant.tokens.admin })).status).toBe(204);
@@ -75,8 +83,14 @@ test('a revoked key is dead at once, stays listed only when asked for, and revok
 
   expect(await me(made.plaintext)).toMatchObject({ status: 401, body: { code: 'credential_invalid' } });
   expect([await listed(''), await listed('&include_revoked=true')]).toEqual([0, 1]);
-  expect((await client.call('GET', path, { token: tenant.tokens.admin })).body).toMatchObject({ is_active: false, revoked_at: expect.any(String) });
-  expect(await client.call('POST', `${path}/rotate`, { token: tenant.tokens.admin })).toMatchObject({ status: 409, body: { code: 'state_conflict', context: { reason: 'key_revoked' } } });
+  expect((await client.call('GET', path, { token: tenant.tokens.admin })).body).toMatchObject({
+    is_active: false,
+    revoked_at: expect.any(String),
+  });
+  expect(await client.call('POST', `${path}/rotate`, { token: tenant.tokens.admin })).toMatchObject({
+    status: 409,
+    body: { code: 'state_conflict', context: { reason: 'key_revoked' } },
+  });
 });
 
 test('a key dies with its end and with its creator, and is demoted with them', async () => {
@@ -94,19 +108,37 @@ test('a key dies with its end and with its creator, and is demoted with them', a
   expect(await me(made.plaintext)).toMatchObject({ status: 401, body: { code: 'credential_invalid' } });
 });
 
-test('a key never gets a wider scope, a foreign workspace, a past end or fields that are not its maker\'s to set', async () => {
+test("a key never gets a wider scope, a foreign workspace, a past end or fields that are not its maker's to set", async () => {
   const foreign = await client.tenant();
   const { admin } = tenant.tokens;
 
-  expect(await create(admin, { scope: 'organization' })).toMatchObject({ status: 403, body: { code: 'role_insufficient', context: { reason: 'scope_too_wide' } } });
+  expect(await create(admin, { scope: 'organization' })).toMatchObject({
+    status: 403,
+    body: { code: 'role_insufficient', context: { reason: 'scope_too_wide' } },
+  });
   for (const workspaceId of [foreign.workspaceId, tenant.workspaceIds[1], newId()]) {
-    expect(await create(admin, { workspace_id: workspaceId })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/workspace_id', rule: 'reference' }] } });
+    expect(await create(admin, { workspace_id: workspaceId })).toMatchObject({
+      status: 422,
+      body: { errors: [{ pointer: '/workspace_id', rule: 'reference' }] },
+    });
   }
-  expect(await create(admin, { expires_at: '2020-01-01T00:00:00Z' })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/expires_at', rule: 'range' }] } });
-  for (const field of [{ role: 'owner' }, { is_active: true }, { scopes: ['everything'] }, { scope: 'platform' }, { organization_id: tenant.organizationId }]) {
+  expect(await create(admin, { expires_at: '2020-01-01T00:00:00Z' })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/expires_at', rule: 'range' }] },
+  });
+  for (const field of [
+    { role: 'owner' },
+    { is_active: true },
+    { scopes: ['everything'] },
+    { scope: 'platform' },
+    { organization_id: tenant.organizationId },
+  ]) {
     expect((await create(admin, field)).status).toBe(422);
   }
-  expect((await create(tenant.organizationOwner.token, { scope: 'organization' })).body).toMatchObject({ scope: 'organization', workspace_id: null });
+  expect((await create(tenant.organizationOwner.token, { scope: 'organization' })).body).toMatchObject({
+    scope: 'organization',
+    workspace_id: null,
+  });
 });
 
 test('keys are made by people of rank: not by members, not by keys', async () => {
@@ -117,7 +149,7 @@ test('keys are made by people of rank: not by members, not by keys', async () =>
   expect(refused.headers['www-authenticate']).toContain('error="insufficient_scope"');
 });
 
-test('a key of another workspace or organization is 404; one of the organization is seen and not touched by a workspace\'s admin', async () => {
+test("a key of another workspace or organization is 404; one of the organization is seen and not touched by a workspace's admin", async () => {
   const foreign = await client.tenant();
   const { body: wide } = await create(tenant.organizationOwner.token, { scope: 'organization' });
   const { body: other } = await create(tenant.organizationOwner.token, { workspace_id: tenant.workspaceIds[1] });
@@ -149,7 +181,9 @@ test('the list pages, newest first', async () => {
 
   for (const name of ['a', 'b', 'c']) await create(own.tokens.admin, { name });
   const first = await client.call('GET', '/service-keys?limit=2&role=member', { token: own.tokens.admin });
-  const second = await client.call('GET', `/service-keys?limit=2&role=member&cursor=${first.body.next_cursor}`, { token: own.tokens.admin });
+  const second = await client.call('GET', `/service-keys?limit=2&role=member&cursor=${first.body.next_cursor}`, {
+    token: own.tokens.admin,
+  });
 
   expect(first.body.items.map((key: { name: string }) => key.name)).toEqual(['c', 'b']);
   expect(second.body).toMatchObject({ items: [{ name: 'a' }], next_cursor: null });

@@ -41,16 +41,44 @@ test('SIGTERM: readiness goes before the listener, open requests end, the proces
   expect(Date.now() - startedAt).toBeLessThan(10_000);
 });
 
-test('a bad environment ends the start and names every bad variable, no value', () => {
-  const { status: code, stderr } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'api/server.ts')], {
-    env: { PATH: process.env['PATH'], PORT: 'canary', DATABASE_APP_URL: 'mysql://canary', LOG_LEVEL: 'loud' },
+test.each([
+  ['api/server.ts', ['PORT', 'PUBLIC_URL', 'TRUSTED_PROXIES', 'RATE_LIMITS']],
+  ['workers/runs.worker.ts', ['WORKER_HEALTH_PORT']],
+])('a bad environment ends %s with one line that names every bad variable, no value', (entry, own) => {
+  const {
+    status: code,
+    stdout,
+    stderr,
+  } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, entry)], {
+    env: {
+      PATH: process.env['PATH'],
+      PORT: 'canary',
+      WORKER_HEALTH_PORT: 'canary',
+      DATABASE_APP_URL: 'mysql://canary',
+      LOG_LEVEL: 'loud',
+      EGRESS_ALLOW_HTTP: 'maybe',
+      BILLING_CURRENCY: 'euros',
+      TRUSTED_PROXIES: '300.0.0.1',
+      RATE_LIMITS: 'nonsense=1/1',
+      LONGHAUL_KEKS: 'canary',
+      LONGHAUL_MODEL_BASE_URL: 'canary',
+    },
     encoding: 'utf8',
   });
 
-  expect(code).not.toBe(0);
-  for (const name of ['PORT', 'DATABASE_APP_URL', 'DATABASE_SWEEPER_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS', 'PUBLIC_URL', 'LOG_LEVEL'])
-    expect(stderr).toContain(name);
-  expect(stderr).not.toContain('mysql://canary');
+  const shared = [
+    'DATABASE_APP_URL',
+    'DATABASE_SWEEPER_URL',
+    'REDIS_URL',
+    'TEMPORAL_ADDRESS',
+    'LOG_LEVEL',
+    'EGRESS_ALLOW_HTTP',
+    'BILLING_CURRENCY',
+  ];
+  const keys = ['LONGHAUL_KEKS', 'LONGHAUL_CURSOR_KEYS', 'LONGHAUL_IDEMPOTENCY_KEY', 'LONGHAUL_PEPPERS', 'LONGHAUL_HEADER_KEYS'];
+  expect([code, stdout, stderr.trim().split('\n').length]).toEqual([1, '', 1]);
+  for (const name of [...own, ...shared, ...keys, 'LONGHAUL_MODEL_BASE_URL']) expect(stderr).toContain(`${name}: `);
+  expect(stderr).not.toContain('canary');
 });
 
 test('the document is printed without any service', () => {

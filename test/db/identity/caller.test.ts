@@ -22,7 +22,17 @@ function person(fields: Partial<Person>): Person {
 }
 
 function key(fields: Partial<FoundKey>): FoundKey {
-  return { id: newId(), organizationId, workspaceId: first, scope: 'workspace', role: 'admin', scopes: ['*'], lastUsedAt: null, isDead: false, ...fields };
+  return {
+    id: newId(),
+    organizationId,
+    workspaceId: first,
+    scope: 'workspace',
+    role: 'admin',
+    scopes: ['*'],
+    lastUsedAt: null,
+    isDead: false,
+    ...fields,
+  };
 }
 
 const organizationOwner = person({ role: 'owner', scope: 'organization', workspaceId: null });
@@ -31,13 +41,20 @@ const operator = person({ role: 'operator', scope: 'platform', organizationId: n
 test('in a granted workspace the rank is the lower of grant and home role', () => {
   const caller = callerOfPerson(person({ role: 'member', grants: { [second]: 'admin' } }), null);
 
-  expect(caller.workspaces).toEqual(new Map([[second, 'member'], [first, 'member']]));
+  expect(caller.workspaces).toEqual(
+    new Map([
+      [second, 'member'],
+      [first, 'member'],
+    ]),
+  );
 });
 
 test('a key is never stronger than its creator is today', () => {
   expect(callerOfKey(key({ role: 'admin' }), organizationOwner)?.role).toBe('admin');
   expect(callerOfKey(key({ role: 'admin' }), person({ role: 'viewer' }))?.role).toBe('viewer');
-  expect(callerOfKey(key({ role: 'admin' }), person({ workspaceId: second, role: 'admin', grants: { [first]: 'member' } }))?.role).toBe('member');
+  expect(callerOfKey(key({ role: 'admin' }), person({ workspaceId: second, role: 'admin', grants: { [first]: 'member' } }))?.role).toBe(
+    'member',
+  );
 });
 
 test('a key is dead without a creator who has rights where it lives', () => {
@@ -62,7 +79,13 @@ test('acting as a lower role lowers it in every workspace, also where the user s
   const admin = callerOfPerson(person({ role: 'admin', workspaceId: first, grants: { [second]: 'viewer' } }), null);
   const narrowed = narrowTo(callerOfPerson(operator, null), { organizationId, workspaceId: first });
 
-  expect(actAs(admin, member)).toMatchObject({ role: 'member', workspaces: new Map([[second, 'viewer'], [first, 'member']]) });
+  expect(actAs(admin, member)).toMatchObject({
+    role: 'member',
+    workspaces: new Map([
+      [second, 'viewer'],
+      [first, 'member'],
+    ]),
+  });
   expect(actAs(narrowed, member)).toMatchObject({ role: 'member', workspaces: new Map([[first, 'member']]) });
 });
 
@@ -72,13 +95,13 @@ test('nobody below admin acts as somebody', () => {
   expect(() => actAs(member, person({ role: 'viewer' }))).toThrow(expect.objectContaining({ code: 'role_insufficient' }));
 });
 
-test('an operator who acts as a user is that user\'s organization\'s, not the platform\'s', () => {
+test("an operator who acts as a user is that user's organization's, not the platform's", () => {
   const acting = actAs(callerOfPerson(operator, null), organizationOwner);
 
   expect(acting).toMatchObject({ role: 'owner', scope: 'organization', organizationId, workspaces: 'all', view: null });
 });
 
-test('a user who is foreign, inactive, out of sight or outside the view can\'t be acted as, and isn\'t confirmed', () => {
+test("a user who is foreign, inactive, out of sight or outside the view can't be acted as, and isn't confirmed", () => {
   const admin = callerOfPerson(person({ role: 'admin' }), null);
   const foreign = person({ organizationId: newId() });
   const narrowed = narrowTo(callerOfPerson(operator, null), { organizationId, workspaceId: first });
@@ -102,7 +125,7 @@ test('nobody acts as somebody of higher rank', () => {
   expect(() => actAs(admin, organizationOwner)).toThrow(expect.objectContaining({ code: 'role_insufficient' }));
 });
 
-test('a caller can\'t be made without its tenant, and can\'t be changed', () => {
+test("a caller can't be made without its tenant, and can't be changed", () => {
   expect(() => callerOfPerson(person({ organizationId: null }), null)).toThrow('organization');
   expect(() => callerOfPerson(person({ organizationId: '' }), null)).toThrow('empty id');
   expect(() => callerOfPerson(person({ workspaceId: null }), null)).toThrow('workspace');

@@ -38,7 +38,13 @@ test('a session is found with its user, the acting user and the view, in one sta
 
 test('a session of another user, an unknown address, key or refresh token is nothing', async () => {
   const { users } = tenant;
-  const ask = { sessionId: users.admin.sessionId, userId: users.viewer.id, actingUserId: null, viewOrganizationId: null, viewWorkspaceId: null };
+  const ask = {
+    sessionId: users.admin.sessionId,
+    userId: users.viewer.id,
+    actingUserId: null,
+    viewOrganizationId: null,
+    viewWorkspaceId: null,
+  };
 
   expect(await findSession(database.db, ask)).toBeNull();
   expect(await findLogin(database.db, 'nobody@example.test')).toBeNull();

@@ -6,9 +6,9 @@ import { createPasswords, hashPassword, isOutdatedHash } from '../../../db/ident
 
 test('passwords are compared after NFC, and an absent hash fits nothing', async () => {
   const passwords = createPasswords();
-  const stored = await hashPassword('caf\u00e9 au lait, s\'il vous plait');
+  const stored = await hashPassword("caf\u00e9 au lait, s'il vous plait");
 
-  expect(await passwords.verify(stored, 'cafe\u0301 au lait, s\'il vous plait')).toBe(true);
+  expect(await passwords.verify(stored, "cafe\u0301 au lait, s'il vous plait")).toBe(true);
   expect(await passwords.verify(stored, 'cafe au lait')).toBe(false);
   expect(await passwords.verify(null, '')).toBe(false);
 });
@@ -26,7 +26,8 @@ test('beyond 4 running and 64 waiting verifications a sign-in is 429', async () 
 
   expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(68);
   for (const outcome of outcomes) {
-    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'rate_limited', context: { violated_policies: ['password_hashing'] } });
+    if (outcome.status === 'rejected')
+      expect(outcome.reason).toMatchObject({ code: 'rate_limited', context: { violated_policies: ['password_hashing'] } });
   }
   expect(await passwords.verify(stored, 'x')).toBe(true);
 });
@@ -42,5 +43,7 @@ test('a key ring survives its environment, and every bad variable is named at on
   const ring = randomKeyRing();
 
   expect(parseKeyRing(keyRingVariables(ring))).toEqual(ring);
-  expect(() => parseKeyRing({ ...keyRingVariables(ring), LONGHAUL_KEKS: 'short', LONGHAUL_PEPPERS: undefined })).toThrow(/LONGHAUL_KEKS.*LONGHAUL_PEPPERS/);
+  expect(() => parseKeyRing({ ...keyRingVariables(ring), LONGHAUL_KEKS: 'short', LONGHAUL_PEPPERS: undefined })).toThrow(
+    /LONGHAUL_KEKS.*LONGHAUL_PEPPERS/,
+  );
 });

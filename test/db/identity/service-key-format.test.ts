@@ -8,7 +8,7 @@ import {
   serviceKeyHashes,
 } from '../../../db/identity/service-key-format.ts';
 
-test('the check characters of the contract\'s vector', () => {
+test("the check characters of the contract's vector", () => {
   expect(checkCharacters('0'.repeat(32))).toBe('1tMXUl');
 });
 

@@ -1,0 +1,55 @@
+import { createServer } from 'node:net';
+import { expect, test } from '@jest/globals';
+import { checkReachable } from '../../cli/reach.ts';
+import { checkSettings } from '../../cli/settings.ts';
+import { SetupError } from '../../cli/setup-error.ts';
+
+test('every setting that can not be used is named before anything starts', () => {
+  const bad = {
+    DATABASE_URL: 'garbage',
+    REDIS_URL: 'http://canary',
+    PORT: 'canary',
+    LOG_LEVEL: 'loud',
+    BILLING_CURRENCY: 'euros',
+    LONGHAUL_KEKS: '',
+    LONGHAUL_MODEL_BASE_URL: 'canary',
+    LONGHAUL_MODEL: 'm',
+  };
+
+  const refusal = refusalOf(() => checkSettings(bad));
+
+  expect(refusal).toBeInstanceOf(SetupError);
+  for (const name of Object.keys(bad)) if (name !== 'LONGHAUL_MODEL') expect(refusal.message).toContain(`  ${name}: `);
+  expect(refusal.message).not.toMatch(/canary|garbage/);
+});
+
+test('nothing has to be set', () => {
+  checkSettings({ PATH: '/bin', REDIS_URL: '', DATABASE_URL: 'postgres:///longhaul?host=/run/postgresql' });
+});
+
+test('a service that does not answer where its variable says is named with the reason, the others are not', async () => {
+  const silent = createServer((socket) => socket.unref()).listen(0, '127.0.0.1');
+  await new Promise((resolve) => silent.once('listening', resolve));
+  const { port } = silent.address() as { port: number };
+  const env = {
+    DATABASE_URL: 'postgres://u:canary@127.0.0.1:1/x',
+    REDIS_URL: process.env['REDIS_URL'],
+    TEMPORAL_ADDRESS: `127.0.0.1:${port}`,
+  };
+
+  const refusal: unknown = await checkReachable(env, Object.keys(env)).catch((error: unknown) => error);
+
+  silent.close();
+  expect(refusal).toBeInstanceOf(SetupError);
+  expect(String(refusal)).toMatch(/PostgreSQL .*DATABASE_URL.*ECONNREFUSED.*\nTemporal .*TEMPORAL_ADDRESS/);
+  expect(String(refusal)).not.toMatch(/canary|REDIS_URL/);
+}, 20_000);
+
+function refusalOf(work: () => void): Error {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Error) return error;
+  }
+  throw new Error('nothing was refused');
+}
