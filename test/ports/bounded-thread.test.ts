@@ -1,0 +1,34 @@
+import { expect, test } from '@jest/globals';
+import { createBoundedThread, ThreadLimit } from '../../ports/bounded-thread.ts';
+
+/** A thread whose job is to be busy for so many milliseconds. */
+const script = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ id, job }) => {
+      for (const end = performance.now() + job; performance.now() < end; );
+      parentPort.postMessage({ id, result: job });
+    });
+    parentPort.postMessage('ready');
+  `)}`,
+);
+
+test('a job that outlives its time is ended, and the next one gets a new thread', async () => {
+  const thread = createBoundedThread<number, number>(script, { limitMs: 300, heapMb: 32 });
+
+  await expect(thread.ask(60_000)).rejects.toThrow(ThreadLimit);
+  expect(await thread.ask(1)).toBe(1);
+  await thread.close();
+});
+
+test('time in which the process itself stood still is not held against the job', async () => {
+  const thread = createBoundedThread<number, number>(script, { limitMs: 500, heapMb: 32 });
+  await thread.ask(0);
+
+  const asked = thread.ask(1_300);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_200);
+
+  expect(await asked).toBe(1_300);
+  await thread.close();
+});
