@@ -1,27 +1,18 @@
 import { readFileSync } from 'node:fs';
 import Type from 'typebox';
 import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
-import type { TemporalAddress } from '../temporal/connection.ts';
+import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 const httpOrigin = '^https?://[^/?#@\\s]+$';
 
 const ApiVariables = Type.Object({
+  ...commonVariables,
   PUBLIC_URL: Type.String({ pattern: httpOrigin, maxLength: 255 }),
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
-  LOG_LEVEL: Type.Enum([...logLevels], { default: 'info' }),
-  DATABASE_APP_URL: Type.String({ pattern: '^postgres(ql)?://' }),
-  DATABASE_SWEEPER_URL: Type.String({ pattern: '^postgres(ql)?://' }),
   DATABASE_POOL_MAX: Type.Integer({ default: 10, minimum: 1, maximum: 200 }),
-  REDIS_URL: Type.String({ pattern: '^rediss?://' }),
-  REDIS_PREFIX: Type.String({ default: 'lh:', maxLength: 60 }),
-  TEMPORAL_ADDRESS: Type.String({ pattern: '^[^\\s/]+:\\d+$' }),
-  TEMPORAL_NAMESPACE: Type.String({ default: 'longhaul', maxLength: 200 }),
-  TEMPORAL_TLS: Type.Boolean({ default: false }),
-  TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 16, maxLength: 256 })),
   TRUSTED_PROXIES: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), { default: [], maxItems: 100 }),
   CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), { default: [], maxItems: 100 }),
@@ -29,25 +20,17 @@ const ApiVariables = Type.Object({
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
   STREAMS_PER_PRINCIPAL: Type.Integer({ default: 50, minimum: 1, maximum: 100_000 }),
   STREAMS_PER_PROCESS: Type.Integer({ default: 10_000, minimum: 1, maximum: 1_000_000 }),
-  BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
-  EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   BUILD_COMMIT: Type.Optional(Type.String({ maxLength: 64 })),
   BUILD_TIME: Type.Optional(Type.String({ format: 'date-time' })),
 });
 
 /** What the API process was told, parsed once. */
-export interface ApiEnv {
+export interface ApiEnv extends CommonSettings {
   /** Origin under which clients reach the deployment; never taken from the Host header. */
   readonly publicUrl: string;
   readonly host: string;
   readonly port: number;
-  readonly logLevel: (typeof logLevels)[number];
-  readonly databaseAppUrl: string;
-  readonly databaseSweeperUrl: string;
   readonly databasePoolMax: number;
-  readonly redisUrl: string;
-  readonly redisPrefix: string;
-  readonly temporal: TemporalAddress;
   readonly metricsToken: string | null;
   readonly trustedProxies: readonly string[];
   readonly corsOrigins: readonly string[];
@@ -57,9 +40,6 @@ export interface ApiEnv {
   readonly drainSeconds: number;
   /** Most open streams of one principal, and of the process. */
   readonly streams: { readonly perPrincipal: number; readonly perProcess: number };
-  readonly billingCurrency: string;
-  /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
-  readonly allowHttp: boolean;
   readonly build: { readonly version: string; readonly commit: string | null; readonly builtAt: string | null };
 }
 
@@ -72,29 +52,17 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
   });
 
   return Object.freeze({
+    ...commonSettings(values),
     publicUrl: values.PUBLIC_URL,
     host: values.HOST,
     port: values.PORT,
-    logLevel: values.LOG_LEVEL,
-    databaseAppUrl: values.DATABASE_APP_URL,
-    databaseSweeperUrl: values.DATABASE_SWEEPER_URL,
     databasePoolMax: values.DATABASE_POOL_MAX,
-    redisUrl: values.REDIS_URL,
-    redisPrefix: values.REDIS_PREFIX,
-    temporal: {
-      address: values.TEMPORAL_ADDRESS,
-      namespace: values.TEMPORAL_NAMESPACE,
-      isTls: values.TEMPORAL_TLS,
-      apiKey: values.TEMPORAL_API_KEY ?? null,
-    },
     metricsToken: values.METRICS_TOKEN ?? null,
     trustedProxies: values.TRUSTED_PROXIES,
     corsOrigins: values.CORS_ORIGINS,
     quotas,
     drainSeconds: values.DRAIN_SECONDS,
     streams: { perPrincipal: values.STREAMS_PER_PRINCIPAL, perProcess: values.STREAMS_PER_PROCESS },
-    billingCurrency: values.BILLING_CURRENCY,
-    allowHttp: values.EGRESS_ALLOW_HTTP,
     build: { version: packageVersion(), commit: values.BUILD_COMMIT ?? null, builtAt: toTimestamp(values.BUILD_TIME) },
   });
 }

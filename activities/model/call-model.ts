@@ -1,6 +1,6 @@
-import { ApplicationFailure } from '@temporalio/common';
+import { pricesInForce } from '../../db/billing/usage.ts';
 import { newId } from '../../db/ids.ts';
-import { openModelStep, pinPrices, readCallsMade, retryNoteOf, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
+import { openModelStep, readCallsMade, retryNoteOf, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
 import type { StoredCall } from '../../db/runs/planned-calls.ts';
 import { identityOf } from '../../db/runs/run-state.ts';
 import { storeModelStep, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
@@ -10,7 +10,7 @@ import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { openAbort } from '../support/abort.ts';
-import { giveUp, runCancelled, workerLost } from '../support/failures.ts';
+import { fenced, giveUp, runCancelled, workerLost } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
@@ -74,7 +74,7 @@ function claim(deps: ActivityDeps, runId: string, step: number): Promise<Claimed
     if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries)
       throw workerLost();
     const model = modelOf(deps, opened);
-    const prices = await pinPrices(unit, model.id, deps.env.billingCurrency);
+    const prices = await pricesInForce(unit, model.id, deps.env.billingCurrency);
     return { kind: 'try', modelTry: { opened, step, model, prices, startedAt: new Date(), callsMade: await readCallsMade(unit, runId) } };
   });
 }
@@ -104,11 +104,11 @@ async function store(
     storeModelStep(unit, result, async (frames) => {
       const answer = await append(unit, frames);
       if (answer.result === 'ended') throw runCancelled();
-      if (answer.result !== 'ok') throw ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
+      if (answer.result !== 'ok') throw fenced();
     }),
   );
   if (stored === 'ended') throw runCancelled();
-  if (stored === 'fenced') throw ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
+  if (stored === 'fenced') throw fenced();
 }
 
 async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, messageId: string, collected: CollectedStep): Promise<ModelStepResult> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { newId } from '../../db/ids.ts';
 import type { RunTool } from '../../db/runs/manifest-tools.ts';
-import { toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
+import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
 import type { CheckedCall } from '../../db/runs/store-step.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { FrameWriter } from '../../db/streams/emitter.ts';
@@ -118,7 +118,7 @@ type BlockEvent = Exclude<ModelEvent, CallEvent | ModelFinish>;
 function takeCall(event: CallEvent, calls: Map<number, CollectedCall>, { writer, messageId, tools }: StepSink): void {
   const known = calls.get(event.pos);
   if (event.type === 'tool_args') {
-    if (known) writer.argsDelta(callData(known), event.delta);
+    if (known) writer.argsDelta(toolCallData(known), event.delta);
     return;
   }
   const call = known ?? startedCall(event, messageId, tools);
@@ -146,19 +146,6 @@ function startedCall(
     providerCallId: event.providerCallId,
     tool,
     args: null,
-  };
-}
-
-function callData(call: CollectedCall) {
-  return {
-    tool_call_id: call.toolCallId,
-    message_id: call.messageId,
-    tool_id: call.toolId,
-    slug: call.slug,
-    kind: call.kind,
-    effect: call.effect,
-    critical: false,
-    client_owned: false,
   };
 }
 

@@ -9,7 +9,7 @@ import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
-import { giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
+import { fenced, giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
@@ -37,7 +37,7 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
   const cause = abort.cause();
   if (cause === 'cancelled' || cause === 'fenced') {
     await settle(deps, modelTry, spent);
-    return cause === 'cancelled' ? runCancelled() : ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
+    return cause === 'cancelled' ? runCancelled() : fenced();
   }
   if (cause === 'shutdown') {
     await record(

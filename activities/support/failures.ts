@@ -30,6 +30,11 @@ export function runCancelled(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('The run was cancelled.', activityFailureTypes.cancelled);
 }
 
+/** A later try has taken the step; nobody waits for this one, which ends silently. */
+export function fenced(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
+}
+
 /** This worker stops; the next attempt goes on. */
 export function workerShutdown(): ApplicationFailure {
   return ApplicationFailure.retryable('The worker is stopping.', activityFailureTypes.shutdown);

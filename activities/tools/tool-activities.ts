@@ -1,5 +1,6 @@
 import { cancelledEnd } from '../../db/runs/finish-run.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
+import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import {
   appendResult,
   claimCall,
@@ -177,16 +178,7 @@ function endOf(call: CallState, outcome: ToolOutcome): CallEnd {
 function failedEnd(state: CallEnd['state'], status: 'failed' | 'timed_out', error: ToolError): CallEnd {
   return {
     state,
-    result: {
-      status,
-      output: null,
-      outputType: 'text',
-      truncated: false,
-      cached: false,
-      totalChars: null,
-      durationMs: null,
-      error: { ...error, message: cleanText(error.message) },
-    },
+    result: resultWithoutOutput(status, { ...error, message: cleanText(error.message) }),
     rest: null,
   };
 }

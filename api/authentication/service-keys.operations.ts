@@ -6,7 +6,7 @@ import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow, see, seeForChange } from '../../db/scope.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { get, list, post, remove, type Ctx } from '../http/operation.ts';
+import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
 import {
   ServiceKeyCreate,
   ServiceKeyParams,
@@ -96,13 +96,7 @@ export const serviceKeyOperations = {
 
       key.revokedAt ??= ctx.deps.now();
       ctx.outgoing.revoked.push(`service_key:${key.id}`);
-      ctx.audit({
-        resourceType: 'service_key',
-        resourceId: key.id,
-        label: key.name,
-        organizationId: key.organizationId,
-        workspaceId: key.workspaceId,
-      });
+      ctx.audit(noteOf(key));
     },
   ),
 };
@@ -135,11 +129,7 @@ async function createKey(ctx: Ctx, body: Static<typeof ServiceKeyCreate>) {
 
   await ctx.em.flush();
   ctx.audit({
-    resourceType: 'service_key',
-    resourceId: key.id,
-    label: key.name,
-    organizationId: key.organizationId,
-    workspaceId: key.workspaceId,
+    ...noteOf(key),
     changes: { role: { to: key.role }, scope: { to: key.scope }, scopes: { to: key.scopes }, expires_at: { to: body.expires_at ?? null } },
   });
   return toServiceKeySecretView(key, { plaintext, now });
@@ -163,14 +153,21 @@ async function rotateKey(ctx: Ctx, id: string) {
   // Streams that the old plaintext opened end too.
   ctx.outgoing.revoked.push(`service_key:${key.id}`);
   ctx.audit({
+    ...noteOf(key),
+    changes: { plaintext: { changed: true } },
+  });
+  return toServiceKeySecretView(key, { plaintext, now });
+}
+
+/** What every audit entry of a key names. */
+function noteOf(key: ServiceKey): AuditNote {
+  return {
     resourceType: 'service_key',
     resourceId: key.id,
     label: key.name,
     organizationId: key.organizationId,
     workspaceId: key.workspaceId,
-    changes: { plaintext: { changed: true } },
-  });
-  return toServiceKeySecretView(key, { plaintext, now });
+  };
 }
 
 // A key is of one workspace or of the organization, never of the platform.

@@ -12,6 +12,7 @@ import {
   type WebFetchToolConfig,
 } from '../../db/tools/tool-config.ts';
 import type { NewTool } from '../../db/tools/tools.ts';
+import { escapePointer } from '../http/text-scan.ts';
 import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { Templates } from '../../ports/templates.ts';
@@ -176,8 +177,4 @@ function isFlat(node: unknown): boolean {
   return (
     typeof node === 'object' && node !== null && !Array.isArray(node) && Object.values(node).every((value) => typeof value === 'string')
   );
-}
-
-function escapePointer(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -1,7 +1,7 @@
 import { Decimal } from 'decimal.js';
 import { newId } from '../ids.ts';
 import { money } from './money.ts';
-import type { TokenCounts, UsageTotals } from '../runs/usage-totals.ts';
+import type { TokenCounts, UsageTotals } from '../runs/run-types.ts';
 import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 

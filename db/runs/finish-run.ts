@@ -3,26 +3,14 @@ import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
 import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, lockStreams, stateBatch } from '../streams/append.ts';
-import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages, readOpenMessage } from '../streams/open-messages.ts';
 import type { Unit } from '../unit.ts';
 import { activateNext, lockConversationOfRun } from './conversations.ts';
-import { finishedFrame, messageFrame, type FinishedRun, type RunError, type RunOutput, type StopReason } from './run-frames.ts';
+import { finishedFrame, messageFrame, resultWithoutOutput, type FinishedRun, type RunOutput, type StopReason } from './run-frames.ts';
+import type { ContentBlock, RunFault } from './run-types.ts';
 import { identityOf, lockRun, type RunState } from './run-state.ts';
 import { endCall, isRepeatable, lockOpenCalls, type CallEnd, type CallState } from './tool-calls.ts';
-
-/** Result of an ended call that nothing executed, or that was stopped while it could still be. */
-const cancelledResult: CallEnd['result'] = {
-  status: 'cancelled',
-  output: null,
-  outputType: 'text',
-  truncated: false,
-  cached: false,
-  totalChars: null,
-  durationMs: null,
-  error: null,
-};
 
 /**
  * Ends a run, once: closes open messages and calls, commits or discards the turn, writes the run and its last frames, moves the
@@ -69,7 +57,7 @@ function endingOf(run: RunState, input: FinishRunInput): Pick<FinishedRun, 'stat
   };
 }
 
-function errorOf(error: NonNullable<FinishRunInput['error']>): RunError {
+function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
   return {
     code: error.code,
     message: error.message.slice(0, 1_000).toWellFormed(),
@@ -90,14 +78,15 @@ async function closeCalls(unit: Unit, run: RunState): Promise<FrameDraft[]> {
 
 /** How a call ends that is stopped from outside. */
 export function cancelledEnd(call: CallState): CallEnd {
-  if (call.state !== 'executing' || isRepeatable(call)) return { state: 'cancelled', result: cancelledResult, rest: null };
+  if (call.state !== 'executing' || isRepeatable(call))
+    return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
   const error = {
     code: 'outcome_unknown',
     message: 'The call was stopped while it was executed; it may have happened.',
     retryable: false,
     reason: 'cancelled',
   };
-  return { state: 'unknown', result: { ...cancelledResult, error }, rest: null };
+  return { state: 'unknown', result: resultWithoutOutput('cancelled', error), rest: null };
 }
 
 /** Messages that were being streamed become whole as far as they got. */

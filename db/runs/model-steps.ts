@@ -1,7 +1,6 @@
 import type { RetryCause } from '../streams/frame.schema.ts';
 import type { RetryNote } from '../streams/append.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import { pricesInForce, type PinnedPrice } from '../billing/usage.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
@@ -9,6 +8,7 @@ import type { Unit } from '../unit.ts';
 import { readHistory, type HistoryMessage } from './history.ts';
 import { readRunTools, type RunTool } from './manifest-tools.ts';
 import type { Manifest } from './manifest.ts';
+import { retriesWithLost } from './retries.sql.ts';
 import { readPlannedCalls, type StoredCall } from './planned-calls.ts';
 import { lockRunWithDocument, type RunState } from './run-state.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
@@ -49,11 +49,6 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
     history: await readHistory(unit, run),
     tools: await readRunTools(unit, manifest),
   };
-}
-
-/** The model's prices in force as the call starts. */
-export function pinPrices(unit: Unit, model: string, currency: string): Promise<PinnedPrice[]> {
-  return pricesInForce(unit, model, currency);
 }
 
 /** Why the try speaks anew, for the announcement before its first frames; null for a first try. */
@@ -101,15 +96,13 @@ async function readStoredStep(unit: Unit, runId: string, step: number): Promise<
 }
 
 async function claimStep(unit: Unit, run: RunState, step: number): Promise<{ attempt: number; retries: StepRetry[] }> {
-  const lost = `jsonb_build_object('attempt', s.attempt, 'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0,
-                  'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`;
   const [claimed] = await rows<{ attempt: number; retries: StepRetry[] }>(
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
      values (?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now())
      on conflict (run_id, step, tool_call_id) do update
        set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
-           retries = case when jsonb_array_length(s.retries) < s.attempt then s.retries || jsonb_build_array(${lost}) else s.retries end
+           retries = ${retriesWithLost}
      returning attempt, retries`,
     [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model'],
   );

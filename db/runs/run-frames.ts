@@ -4,8 +4,8 @@ import { iso } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameData, FrameDraft } from '../streams/frame.schema.ts';
 import type { RunState } from './run-state.ts';
+import type { RunFault } from './run-types.ts';
 
-export type RunError = NonNullable<FrameData<'run.finished'>['error']>;
 export type RunOutput = NonNullable<FrameData<'run.finished'>['output']>;
 export type RunUsage = FrameData<'run.finished'>['usage'];
 export type StopReason = NonNullable<FrameData<'message.completed'>['stop_reason']>;
@@ -66,7 +66,7 @@ export interface FinishedRun {
   readonly status: (typeof terminalRunStatuses)[number];
   readonly finishReason: FinishReason;
   readonly output: RunOutput | null;
-  readonly error: RunError | null;
+  readonly error: RunFault | null;
   readonly finishedAt: Date;
   readonly lastSeq: number;
   readonly usage: RunUsage;
@@ -103,19 +103,20 @@ export function toolCallFrame(
   call: CallIdentity,
   phase: Pick<FrameData<'tool.call'>, 'phase' | 'args' | 'args_hash' | 'args_delta' | 'deadline_at'>,
 ): FrameDraft {
+  return { type: 'tool.call', data: { ...toolCallData(call), ...phase } };
+}
+
+/** What every frame of a call says of it. */
+export function toolCallData(call: CallIdentity) {
   return {
-    type: 'tool.call',
-    data: {
-      tool_call_id: call.toolCallId,
-      message_id: call.messageId,
-      tool_id: call.toolId,
-      slug: call.slug,
-      kind: call.kind,
-      effect: call.effect,
-      critical: false,
-      client_owned: false,
-      ...phase,
-    },
+    tool_call_id: call.toolCallId,
+    message_id: call.messageId,
+    tool_id: call.toolId,
+    slug: call.slug,
+    kind: call.kind,
+    effect: call.effect,
+    critical: false,
+    client_owned: false,
   };
 }
 
@@ -128,6 +129,11 @@ export interface ToolResult {
   readonly totalChars: number | null;
   readonly error: FrameData<'tool.result'>['error'];
   readonly durationMs: number | null;
+}
+
+/** The result of a call that has no output. */
+export function resultWithoutOutput(status: ToolResultStatus, error: ToolResult['error']): ToolResult {
+  return { status, output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, error, durationMs: null };
 }
 
 /** Frames carry 64 KB of a result; the rest is in the call's row. */

@@ -2,10 +2,9 @@ import type { RunStatus } from '../../workflows/contracts/runs.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { row } from '../sql.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
-import type { FrameData } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
-import type { UsageTotals } from './usage-totals.ts';
+import type { RunLimits, UsageTotals } from './run-types.ts';
 
 /** A run's row as its activities see it, locked to the end of the transaction. */
 export interface RunState {
@@ -33,7 +32,7 @@ export interface RunState {
   readonly depth: number;
   readonly steps: number;
   readonly input: { readonly text?: string; readonly json?: unknown };
-  readonly limits: FrameData<'run.started'>['limits'];
+  readonly limits: RunLimits;
   readonly manifest: Manifest | null;
   readonly usage_own: UsageTotals;
   readonly usage_subtree: UsageTotals;

@@ -6,7 +6,7 @@ import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
 import { insertToolMessages, type ToolMessage } from './tool-messages.ts';
-import { messageFrame, toolCallFrame, toolResultFrame, type CallIdentity, type StopReason } from './run-frames.ts';
+import { messageFrame, resultWithoutOutput, toolCallFrame, toolResultFrame, type CallIdentity, type StopReason } from './run-frames.ts';
 import { lockRun, type RunState } from './run-state.ts';
 import type { StepFault, UsageTotals } from './run-types.ts';
 import { addUsage } from './usage-totals.ts';
@@ -233,18 +233,7 @@ function framesOf(
   for (const call of result.calls) {
     frames.push(toolCallFrame(call, { phase: 'ready', args: call.args, args_hash: call.argsHash }));
     if (call.refusal === null) continue;
-    frames.push(
-      toolResultFrame(run, call.toolCallId, {
-        status: 'failed',
-        output: null,
-        outputType: 'text',
-        truncated: false,
-        cached: false,
-        totalChars: null,
-        error: call.refusal,
-        durationMs: null,
-      }),
-    );
+    frames.push(toolResultFrame(run, call.toolCallId, resultWithoutOutput('failed', call.refusal)));
   }
   return frames;
 }

@@ -8,6 +8,7 @@ import type { RunIdentity } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
+import { retriesWithLost } from './retries.sql.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
 import { insertToolMessages } from './tool-messages.ts';
 
@@ -117,9 +118,7 @@ export async function claimCall(unit: Unit, call: CallState): Promise<number> {
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
      values (?, ?, ?, ?, ?, 'tool', ?, 'running', ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
      on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt,
-       retries = case when jsonb_array_length(s.retries) < s.attempt then s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt,
-                   'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0, 'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-                 else s.retries end`,
+       retries = ${retriesWithLost}`,
     [
       newId(),
       call.organization_id,

@@ -1,12 +1,6 @@
 import { Decimal } from 'decimal.js';
 import { money } from '../billing/money.ts';
-import type { FrameData } from '../streams/frame.schema.ts';
-
-/** What model calls used and cost, as stored in rows and shown in views and frames. Wire names; `cost_amount` is a decimal string. */
-export type UsageTotals = FrameData<'usage'>['own_total'];
-
-/** Tokens by disjoint bucket. */
-export type TokenCounts = UsageTotals['tokens'];
+import type { UsageTotals } from './run-types.ts';
 
 /** Totals of a run that has called nothing yet. */
 export function noUsage(currency: string): UsageTotals {

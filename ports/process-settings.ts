@@ -1,0 +1,52 @@
+import Type, { type Static } from 'typebox';
+
+export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+
+/** Variables that mean the same to the API and to the workers. */
+export const commonVariables = {
+  LOG_LEVEL: Type.Enum([...logLevels], { default: 'info' }),
+  DATABASE_APP_URL: Type.String({ pattern: '^postgres(ql)?://' }),
+  DATABASE_SWEEPER_URL: Type.String({ pattern: '^postgres(ql)?://' }),
+  REDIS_URL: Type.String({ pattern: '^rediss?://' }),
+  REDIS_PREFIX: Type.String({ default: 'lh:', maxLength: 60 }),
+  TEMPORAL_ADDRESS: Type.String({ pattern: '^[^\\s/]+:\\d+$' }),
+  TEMPORAL_NAMESPACE: Type.String({ default: 'longhaul', maxLength: 200 }),
+  TEMPORAL_TLS: Type.Boolean({ default: false }),
+  TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+  EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
+  BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
+};
+
+const CommonVariables = Type.Object(commonVariables);
+
+/** What every process of a deployment was told alike. */
+export interface CommonSettings {
+  readonly logLevel: (typeof logLevels)[number];
+  readonly databaseAppUrl: string;
+  readonly databaseSweeperUrl: string;
+  readonly redisUrl: string;
+  readonly redisPrefix: string;
+  readonly temporal: { readonly address: string; readonly namespace: string; readonly isTls: boolean; readonly apiKey: string | null };
+  /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
+  readonly allowHttp: boolean;
+  readonly billingCurrency: string;
+}
+
+/** The common variables, parsed, under the names that code uses. */
+export function commonSettings(values: Static<typeof CommonVariables>): CommonSettings {
+  return {
+    logLevel: values.LOG_LEVEL,
+    databaseAppUrl: values.DATABASE_APP_URL,
+    databaseSweeperUrl: values.DATABASE_SWEEPER_URL,
+    redisUrl: values.REDIS_URL,
+    redisPrefix: values.REDIS_PREFIX,
+    temporal: {
+      address: values.TEMPORAL_ADDRESS,
+      namespace: values.TEMPORAL_NAMESPACE,
+      isTls: values.TEMPORAL_TLS,
+      apiKey: values.TEMPORAL_API_KEY ?? null,
+    },
+    allowHttp: values.EGRESS_ALLOW_HTTP,
+    billingCurrency: values.BILLING_CURRENCY,
+  };
+}
