@@ -1,10 +1,14 @@
 import { agents } from './agents/agents.operations.ts';
 import { authentication } from './authentication/authentication.ts';
 import type { Area } from './http/operation.ts';
+import { oauth } from './oauth/oauth.ts';
+import { operator } from './operator/operator.ts';
+import { organizations } from './organizations/organizations.ts';
 import { runs } from './runs/runs.operations.ts';
+import { sessions } from './sessions/sessions.operations.ts';
 import { specified } from './specified/specified.operations.ts';
 import { system } from './system/system.operations.ts';
 import { tools } from './tools/tools.operations.ts';
 
 /** Every operation of the contract that exists, by area, in the contract's order. */
-export const areas: readonly Area[] = [runs, agents, tools, authentication, system, specified];
+export const areas: readonly Area[] = [runs, sessions, agents, tools, authentication, organizations, oauth, system, operator, specified];

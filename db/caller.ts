@@ -5,13 +5,15 @@ export type PrincipalKind = 'user' | 'service_key' | 'oauth_client' | 'ingress';
 /** Who holds the credential of a request, as whom, and what may be seen. Frozen; role and scope are the effective ones. */
 export interface Caller {
   readonly kind: PrincipalKind | 'nobody';
-  /** User id, service key id or client row id; null for nobody. */
+  /** User id, service key id or client row id; null for nobody. Inside an impersonation the operator's. */
   readonly principalId: string | null;
-  /** The user whose rows count as one's own: the acting user under delegation, null for keys and nobody. */
+  /** The user whose rows count as one's own: the acting user under delegation, the target of an impersonation, null for keys and nobody. */
   readonly userId: string | null;
   readonly actingUserId: string | null;
   readonly impersonationId: string | null;
   readonly sessionId: string | null;
+  /** `client_id` of the OAuth client that holds the token; null for every other credential. */
+  readonly clientId: string | null;
   /** Effective role: the lower of home role (or key's and creator's) and acting user's. */
   readonly role: Role;
   /** Role of the credential's holder at the time, for audit. */

@@ -2,11 +2,14 @@ import { Agent } from './agents/agent.entity.ts';
 import { AgentRef } from './agents/agent-ref.entity.ts';
 import { AgentRevision } from './agents/agent-revision.entity.ts';
 import { AuditEntry } from './audit/audit-entry.entity.ts';
+import { AuditSeal } from './audit/audit-seal.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
+import { AuthChallenge } from './identity/auth-challenge.entity.ts';
 import { LoginFailure } from './identity/login-failure.entity.ts';
+import { RecoveryCode } from './identity/recovery-code.entity.ts';
 import { RefreshToken } from './identity/refresh-token.entity.ts';
 import { ServiceKey } from './identity/service-key.entity.ts';
 import { Session } from './identity/session.entity.ts';
@@ -14,16 +17,23 @@ import { SigningKey } from './identity/signing-key.entity.ts';
 import { StreamToken } from './identity/stream-token.entity.ts';
 import { TotpFactor } from './identity/totp-factor.entity.ts';
 import { UserCredential } from './identity/user-credential.entity.ts';
+import { OauthClient } from './oauth/oauth-client.entity.ts';
+import { OauthCode } from './oauth/oauth-code.entity.ts';
+import { OauthTransaction } from './oauth/oauth-transaction.entity.ts';
+import { Impersonation } from './operator/impersonation.entity.ts';
+import { Purge } from './operator/purge.entity.ts';
 import { OutboxEntry } from './outbox.entity.ts';
 import { Conversation } from './runs/conversation.entity.ts';
 import { Message } from './runs/message.entity.ts';
 import { Run } from './runs/run.entity.ts';
 import { RunStep } from './runs/run-step.entity.ts';
 import { ToolCall } from './runs/tool-call.entity.ts';
+import { Secret } from './secrets/secret.entity.ts';
 import { RunFrameChunk } from './streams/run-frame-chunk.entity.ts';
 import { RunStream } from './streams/run-stream.entity.ts';
 import { RunStreamScope } from './streams/run-stream-scope.entity.ts';
 import { DataKey } from './tenancy/data-key.entity.ts';
+import { Invitation } from './tenancy/invitation.entity.ts';
 import { Organization } from './tenancy/organization.entity.ts';
 import { OrganizationSettings } from './tenancy/organization-settings.entity.ts';
 import { User } from './tenancy/user.entity.ts';
@@ -43,12 +53,21 @@ export const entities = [
   DataKey,
   UserCredential,
   TotpFactor,
+  RecoveryCode,
+  AuthChallenge,
   Session,
   RefreshToken,
   ServiceKey,
+  OauthClient,
+  OauthTransaction,
+  OauthCode,
+  Invitation,
+  Impersonation,
+  Purge,
   LoginFailure,
   SigningKey,
   AuditEntry,
+  AuditSeal,
   OutboxEntry,
   IdempotencyKey,
   SystemMark,
@@ -57,6 +76,7 @@ export const entities = [
   AgentRef,
   Tool,
   ToolVersion,
+  Secret,
   Conversation,
   Run,
   Message,

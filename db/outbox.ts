@@ -15,6 +15,8 @@ export interface OutboxRow {
 }
 
 export interface OutboxOptions {
+  /** Id of the row; made here unless something was derived from it before. */
+  readonly id?: string;
   /** One row a kind and key, for ever (or until it is swept): a second one changes nothing. */
   readonly dedupeKey: string;
   /** Not sent before; it then waits for the relay. */
@@ -34,8 +36,11 @@ const returned = 'id, payload, attempts, organization_id, created_at';
 /**
  * Writes what leaves the process after the commit and notes it in `unit.outgoing`. Gives the id, or null when the key was written before.
  */
-export async function addOutbox(unit: Unit, message: OutboxMessage, { dedupeKey, notBefore }: OutboxOptions): Promise<string | null> {
-  const id = newId();
+export async function addOutbox(
+  unit: Unit,
+  message: OutboxMessage,
+  { id = newId(), dedupeKey, notBefore }: OutboxOptions,
+): Promise<string | null> {
   const [organizationId, workspaceId] = homeOf(unit, message);
   const written = await change(
     unit.em,
@@ -94,9 +99,9 @@ export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<
   return change(em, "delete from outbox where id in (select id from outbox where sent_at < now() - interval '24 hours' limit ?)", [limit]);
 }
 
-// A start belongs to the tenant of its workflow; the others to the transaction's.
+// A start belongs to the tenant of its workflow, a mail to that of its reader; the others to the transaction's.
 function homeOf(unit: Unit, message: OutboxMessage): [string | null, string | null] {
-  if (message.kind === 'workflow.start') return [message.organizationId, message.workspaceId];
+  if (message.kind === 'workflow.start' || message.kind === 'mail') return [message.organizationId, message.workspaceId];
   const { organizationId, workspaceIds, hasAllWorkspaces } = unit.tenant;
   return [organizationId, organizationId && !hasAllWorkspaces && workspaceIds.length === 1 ? (workspaceIds[0] ?? null) : null];
 }

@@ -10,6 +10,7 @@ export type LoginRole = (typeof loginRoles)[number];
 export const appGrants: Readonly<Record<string, string | undefined>> = {
   usage_entries: 'select, insert',
   audit_entries: 'select, insert',
+  audit_seals: 'select',
   agent_revisions: 'select, insert',
   tool_versions: 'select, insert',
   data_keys: 'select, insert',

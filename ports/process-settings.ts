@@ -15,6 +15,9 @@ export const commonVariables = {
   TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
+  SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://', maxLength: 2_048 })),
+  MAIL_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+  MAIL_FROM: Type.String({ default: 'Longhaul <longhaul@localhost>', minLength: 3, maxLength: 320 }),
 };
 
 const CommonVariables = Type.Object(commonVariables);
@@ -30,7 +33,15 @@ export interface CommonSettings {
   /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
   readonly allowHttp: boolean;
   readonly billingCurrency: string;
+  /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
+  readonly mail: MailSettings | null;
 }
+
+/** `SMTP_URL` goes before `MAIL_DIR`, where each mail becomes a readable file. */
+export type MailSettings = { readonly from: string } & (
+  | { readonly kind: 'smtp'; readonly url: string }
+  | { readonly kind: 'folder'; readonly folder: string }
+);
 
 /** The common variables, parsed, under the names that code uses. */
 export function commonSettings(values: Static<typeof CommonVariables>): CommonSettings {
@@ -48,5 +59,11 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
     },
     allowHttp: values.EGRESS_ALLOW_HTTP,
     billingCurrency: values.BILLING_CURRENCY,
+    mail: mailSettings(values),
   };
+}
+
+function mailSettings({ SMTP_URL: url, MAIL_DIR: folder, MAIL_FROM: from }: Static<typeof CommonVariables>): MailSettings | null {
+  if (url !== undefined) return { from, kind: 'smtp', url };
+  return folder === undefined ? null : { from, kind: 'folder', folder };
 }

@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
-import { startWorkflow } from './start.ts';
+import { startDelivery, startWorkflow } from './start.ts';
 
 /** One message may take this long before it is left to the relay. */
 const sendTimeoutMs = 3000;
@@ -25,6 +25,8 @@ async function send(temporal: Temporal, message: OutboxMessage): Promise<void> {
   switch (message.kind) {
     case 'workflow.start':
       return startWorkflow(temporal, message);
+    case 'mail':
+      return startDelivery(temporal, message);
     case 'workflow.cancel':
       await temporal.client.workflow.getHandle(message.workflowId).cancel();
       return;

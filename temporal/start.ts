@@ -1,10 +1,33 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { taskQueues, workflowIds } from '../workflows/contracts/queues.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
 import { signTenantHeader } from './header.ts';
 import { searchAttributePairs } from './search-attributes.ts';
 
 export type StartMessage = Extract<OutboxMessage, { kind: 'workflow.start' }>;
+
+export type MailMessage = Extract<OutboxMessage, { kind: 'mail' }>;
+
+/**
+ * Starts the delivery of a mail: workflow `delivery:<outbox id>`, told the id of its outbox row alone. Without a tenant header: whoever
+ * the mail is for is found by the row. A second start is success.
+ */
+export async function startDelivery(temporal: Temporal, { workflowId, correlationId }: MailMessage): Promise<void> {
+  try {
+    await temporal.client.workflow.start('delivery', {
+      workflowId,
+      taskQueue: taskQueues.runs,
+      args: [{ outboxId: workflowId.slice(workflowIds.delivery('').length) }],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      priority: { priorityKey: 1 },
+      memo: { correlation_id: correlationId },
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
 
 /**
  * Starts a workflow for a tenant. A running one with this id, and a closed one where ids are used once, count as

@@ -4,6 +4,15 @@ import type { RegisteredOperation } from './operation.ts';
 
 /** Who acts, as rows and audit entries name it. */
 export function actorOf(caller: Caller): Actor {
+  // Inside an impersonation the operator holds the credential and works as the target.
+  if (caller.impersonationId !== null)
+    return {
+      kind: 'operator',
+      id: caller.principalId,
+      role: 'operator',
+      actingUserId: caller.userId,
+      impersonationId: caller.impersonationId,
+    };
   const kind = caller.kind === 'nobody' ? 'system' : caller.kind === 'user' && caller.ownRole === 'operator' ? 'operator' : caller.kind;
   return {
     kind,

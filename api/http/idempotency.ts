@@ -118,7 +118,8 @@ function scopeOfKey({ operation, caller, options }: Claiming, key: string): Idem
     workspaceId: caller.view?.workspaceId ?? caller.workspaceId,
     principalKind: caller.kind,
     principalId: caller.principalId,
-    actingUserId: caller.actingUserId,
+    // Inside an impersonation the principal is the operator, who may work as several users.
+    actingUserId: caller.impersonationId === null ? caller.actingUserId : caller.userId,
     method: operation.method,
     route: operation.path,
     key,

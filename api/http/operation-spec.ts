@@ -19,7 +19,10 @@ export interface CommonSpec {
   readonly visibility?: 'public' | 'operator';
   readonly status?: 'live' | 'specified';
   readonly sessionOnly?: true;
+  /** Neither in another user's name (X-Acting-User) nor inside an impersonation. */
   readonly notDelegable?: true;
+  /** Demands that a factor was verified within the last 10 minutes; implies `sessionOnly`. */
+  readonly stepUp?: true;
   readonly mcp?: true;
   readonly spends?: true;
   readonly secretReply?: true;

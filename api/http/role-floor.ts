@@ -4,8 +4,11 @@ import type { Caller } from '../../db/caller.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
 
+/** How long a verification counts as fresh. */
+export const stepUpFreshMs = 600_000;
+
 /** What a session may do while its organization demands a second factor that the user doesn't have yet. */
-const openToRestricted: ReadonlySet<string> = new Set(['getMe', 'logout']);
+const openToRestricted: ReadonlySet<string> = new Set(['getMe', 'logout', 'enrolTotp', 'confirmTotp']);
 
 /** 401 `mfa_required` for a restricted session, on all but the operations that lead out of the restriction. */
 export function refuseRestricted(operation: RegisteredOperation, caller: Caller): void {
@@ -22,9 +25,24 @@ export function checkFloor(operation: RegisteredOperation, caller: Caller, publi
     throw fail('role_insufficient', { detail: `this operation needs the role ${floor}`, context: { required_role: floor } });
   }
   checkScopes(operation, caller, publicUrl);
-  if (operation.notDelegable && caller.actingUserId !== null) {
+  if (caller.actingUserId !== null && isNeverDelegated(operation)) {
     throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "this operation can't be done as another user" });
   }
+  if (caller.impersonationId !== null && operation.notDelegable) {
+    throw fail('resource_forbidden', { reason: 'impersonated', detail: "this operation can't be done inside an impersonation" });
+  }
+  if (operation.stepUp) demandStepUp(caller, challengeOf(publicUrl, operation, null));
+}
+
+/** 401 `mfa_required` unless a factor (or, without one, the password) was verified within the last 10 minutes. Answered by verifyMfa with the bearer. */
+export function demandStepUp(caller: Pick<Caller, 'verifiedAt'>, challenge: string): void {
+  const isFresh = caller.verifiedAt !== null && Date.now() - caller.verifiedAt.getTime() <= stepUpFreshMs;
+  if (isFresh) return;
+  throw fail('mfa_required', {
+    reason: 'step_up_required',
+    detail: 'verify your second factor, or your password if you have none, and send the request again',
+    headers: { 'www-authenticate': challenge },
+  });
 }
 
 /** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed. */
@@ -39,6 +57,13 @@ export function challengeOf(
   if (scope !== null) parts.push(`scope="${scope}"`);
   if (error !== null) parts.push(`error="${error}"`);
   return `Bearer ${parts.join(', ')}`;
+}
+
+const ownPersonAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth']);
+
+/** What X-Acting-User never reaches: everything about signing in but `/auth/me`, and what is flagged. */
+function isNeverDelegated(operation: RegisteredOperation): boolean {
+  return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.operationId !== 'getMe');
 }
 
 function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {

@@ -35,7 +35,7 @@ export function scopeOf(operation: RegisteredOperation): string | null {
 
 /** Keys and OAuth tokens are refused: what is flagged so, and everything for operators. */
 export function isSessionOnly(operation: RegisteredOperation): boolean {
-  return operation.sessionOnly === true || operation.access === 'operator';
+  return operation.sessionOnly === true || operation.stepUp === true || operation.access === 'operator';
 }
 
 /** Platform credentials that an operation takes; none where it has a mechanism of its own. */

@@ -13,6 +13,7 @@ export const nobody: Caller = freezeCaller({
   actingUserId: null,
   impersonationId: null,
   sessionId: null,
+  clientId: null,
   role: 'viewer',
   ownRole: 'viewer',
   scope: 'workspace',
@@ -34,6 +35,7 @@ export function callerOfPerson(person: Person, session: FoundSession | null): Ca
     actingUserId: null,
     impersonationId: null,
     sessionId: session?.id ?? null,
+    clientId: null,
     role: person.role,
     ownRole: person.role,
     scope: person.scope,
@@ -65,6 +67,7 @@ export function callerOfKey(key: FoundKey, creator: Person | null): Caller | nul
     actingUserId: null,
     impersonationId: null,
     sessionId: null,
+    clientId: null,
     role,
     ownRole: role,
     scope: key.scope,
@@ -175,7 +178,16 @@ function unknownActingUser() {
 
 // No code branches on a missing tenant, so a caller without one must never come to be. A violation is a bug: it throws a plain error.
 function freezeCaller(caller: Caller): Caller {
-  const ids = [caller.principalId, caller.userId, caller.actingUserId, caller.sessionId, caller.organizationId, caller.workspaceId];
+  const ids = [
+    caller.principalId,
+    caller.userId,
+    caller.actingUserId,
+    caller.impersonationId,
+    caller.sessionId,
+    caller.clientId,
+    caller.organizationId,
+    caller.workspaceId,
+  ];
 
   if (ids.includes('')) throw new Error('a caller has an empty id');
   if (caller.kind !== 'nobody') {

@@ -1,8 +1,10 @@
+import { gate, keyJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
+
 /**
  * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
- * They belong to `longhaul_gate` and only `longhaul_app` may execute them; the migration runs `gatesSql` and grants `gateGrants`.
+ * They belong to `longhaul_gate` and only `longhaul_app` may execute them; `db/tenancy/gate-access.ts` lists all sets of them.
  */
-export const gateFunctions = [
+const functions = [
   'gate_session(uuid, uuid, uuid, uuid, uuid)',
   'gate_service_key(bytea[], uuid)',
   'gate_login(text)',
@@ -12,7 +14,7 @@ export const gateFunctions = [
 ] as const;
 
 /** What `longhaul_gate` may do where; it needs a policy for exactly these commands. */
-export const gateGrants: Readonly<Record<string, readonly ('select' | 'insert' | 'update' | 'delete')[]>> = {
+const grants: GateSet['grants'] = {
   users: ['select'],
   user_credentials: ['select'],
   organizations: ['select'],
@@ -26,36 +28,7 @@ export const gateGrants: Readonly<Record<string, readonly ('select' | 'insert' |
   stream_tokens: ['select', 'update'],
 };
 
-// A user with what rank and visibility follow from; `isActive` is false as well when the organization has been purged.
-function personOf(userId: string): string {
-  return `(
-    select jsonb_build_object(
-      'id', person.id, 'role', person.role, 'scope', person.scope, 'organizationId', person.organization_id, 'workspaceId', person.workspace_id,
-      'isActive', person.is_active and person.deleted_at is null and home.purged_at is null,
-      'isFactorRequired', coalesce(rules.require_mfa, false),
-      'hasFactor', exists (select from totp_factors f where f.user_id = person.id and f.confirmed_at is not null),
-      'grants', coalesce((select jsonb_object_agg(g.workspace_id, g.role) from workspace_grants g where g.user_id = person.id), '{}'))
-    from users person
-    left join organizations home on home.id = person.organization_id
-    left join organization_settings rules on rules.organization_id = person.organization_id
-    where person.id = ${userId})`;
-}
-
-// A session with its state by the database's clock.
-const sessionJson = `jsonb_build_object(
-  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
-  'isRevoked', s.revoked_at is not null, 'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
-
-const keyJson = `jsonb_build_object(
-  'id', k.id, 'organizationId', k.organization_id, 'workspaceId', k.workspace_id, 'scope', k.scope, 'role', k.role, 'scopes', to_jsonb(k.scopes),
-  'lastUsedAt', k.last_used_at, 'isDead', k.revoked_at is not null or coalesce(k.expires_at <= now(), false))`;
-
-function gate(signature: string, body: string): string {
-  return `create or replace function ${signature} returns jsonb
-  language sql stable security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;
-}
-
-export const gatesSql: readonly string[] = [
+const sql: readonly string[] = [
   gate(
     'gate_session(p_session uuid, p_user uuid, p_acting uuid, p_view_organization uuid, p_view_workspace uuid)',
     `
@@ -133,6 +106,8 @@ export const gatesSql: readonly string[] = [
   ),
   streamTokenGate(),
 ];
+
+export const identityGates: GateSet = { functions, grants, sql };
 
 // Uses the token up: one of two simultaneous callers gets `ok`. A token shown for another run stays as it was. The verdict on a loser
 // is a statement of its own, so that it sees what the winner has committed meanwhile.

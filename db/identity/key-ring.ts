@@ -21,6 +21,10 @@ export interface KeyRing {
   readonly peppers: KeyList;
   /** Sign the tenant header of workflows. */
   readonly headerKeys: KeyList;
+  /** Derive the tokens of mails from the ids of their outbox rows. */
+  readonly mailKeys: KeyList;
+  /** MAC the seals of the audit log. */
+  readonly auditKeys: KeyList;
 }
 
 export const keyVariables = {
@@ -29,6 +33,8 @@ export const keyVariables = {
   idempotencyKey: 'LONGHAUL_IDEMPOTENCY_KEY',
   peppers: 'LONGHAUL_PEPPERS',
   headerKeys: 'LONGHAUL_HEADER_KEYS',
+  mailKeys: 'LONGHAUL_MAIL_KEYS',
+  auditKeys: 'LONGHAUL_AUDIT_KEYS',
 } as const satisfies Record<keyof KeyRing, string>;
 
 const keyPattern = /^([A-Za-z0-9_-]{1,16}):([A-Za-z0-9_-]{43})$/;
@@ -44,7 +50,7 @@ export class KeyRingError extends Error {
   }
 }
 
-/** Reads the five key variables, each `id:base64url[,id:base64url…]`; throws one KeyRingError that names every bad one. */
+/** Reads the key variables, each `id:base64url[,id:base64url…]`; throws one KeyRingError that names every bad one. */
 export function parseKeyRing(env: Readonly<Record<string, string | undefined>>): KeyRing {
   const faults = new Map<string, string>();
   const read = (variable: string): KeyList => {
@@ -60,6 +66,8 @@ export function parseKeyRing(env: Readonly<Record<string, string | undefined>>):
     idempotencyKey: read(keyVariables.idempotencyKey)[0],
     peppers: read(keyVariables.peppers),
     headerKeys: read(keyVariables.headerKeys),
+    mailKeys: read(keyVariables.mailKeys),
+    auditKeys: read(keyVariables.auditKeys),
   };
 
   if (faults.size > 0) throw new KeyRingError(faults);
@@ -69,7 +77,15 @@ export function parseKeyRing(env: Readonly<Record<string, string | undefined>>):
 /** New random keys with one key a purpose: for tests and the first start. */
 export function randomKeyRing(): KeyRing {
   const one = (): NamedKey => ({ id: randomBytes(4).toString('hex'), secret: randomBytes(32) });
-  const ring: KeyRing = { keks: [one()], cursorKeys: [one()], idempotencyKey: one(), peppers: [one()], headerKeys: [one()] };
+  const ring: KeyRing = {
+    keks: [one()],
+    cursorKeys: [one()],
+    idempotencyKey: one(),
+    peppers: [one()],
+    headerKeys: [one()],
+    mailKeys: [one()],
+    auditKeys: [one()],
+  };
 
   return Object.freeze(ring);
 }
@@ -84,6 +100,8 @@ export function keyRingVariables(ring: KeyRing): Record<string, string> {
     [keyVariables.idempotencyKey]: write([ring.idempotencyKey]),
     [keyVariables.peppers]: write(ring.peppers),
     [keyVariables.headerKeys]: write(ring.headerKeys),
+    [keyVariables.mailKeys]: write(ring.mailKeys),
+    [keyVariables.auditKeys]: write(ring.auditKeys),
   };
 }
 

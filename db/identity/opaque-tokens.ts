@@ -1,12 +1,26 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import type { KeyRing } from './key-ring.ts';
+import type { KeyRing, NamedKey } from './key-ring.ts';
 
-const prefixes = { refresh: 'lh_rt_', stream: 'lh_st_' } as const;
+const prefixes = {
+  refresh: 'lh_rt_',
+  stream: 'lh_st_',
+  impersonation: 'lh_im_',
+  mail: 'lh_ml_',
+  code: 'lh_ac_',
+  transaction: 'lh_tx_',
+  client_secret: 'lh_cs_',
+  registration: 'lh_rg_',
+} as const;
 export type OpaqueTokenKind = keyof typeof prefixes;
 
 /** A new random token of 256 bits: its kind's prefix and 43 base64url characters. */
 export function newOpaqueToken(kind: OpaqueTokenKind): string {
   return prefixes[kind] + randomBytes(32).toString('base64url');
+}
+
+/** The token of a mail: derived from the id of its outbox row under a server key, so that a retry mails the same link. */
+export function mailToken({ secret }: NamedKey, outboxId: string): string {
+  return prefixes.mail + createHmac('sha256', secret).update(`mail:${outboxId}`).digest('base64url');
 }
 
 /** Whether a text has the form of such a token; what fails here causes no query. */

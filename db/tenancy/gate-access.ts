@@ -1,10 +1,32 @@
-import { gateFunctions, gateGrants } from '../identity/gates.sql.ts';
-import { streamFunctions, streamGrants } from '../streams/append-frames.sql.ts';
+import { identityGates } from '../identity/gates.sql.ts';
+import type { GateCommand, GateSet } from '../identity/gate-parts.sql.ts';
+import { oauthGates } from '../identity/oauth-gates.sql.ts';
+import { appendFramesSql, streamFunctions, streamGrants } from '../streams/append-frames.sql.ts';
+import { impersonationGates } from './impersonation-gates.sql.ts';
+import { invitationGates } from './invitation-gates.sql.ts';
 
-export type GateCommand = 'select' | 'insert' | 'update' | 'delete';
+const sets: readonly GateSet[] = [
+  identityGates,
+  oauthGates,
+  invitationGates,
+  impersonationGates,
+  { functions: streamFunctions, grants: streamGrants, sql: [appendFramesSql] },
+];
 
 /** Which commands the definer functions need on which table: the source of longhaul_gate's policies and grants. */
-export const gateAccess: Readonly<Record<string, readonly GateCommand[] | undefined>> = { ...gateGrants, ...streamGrants };
+export const gateAccess: Readonly<Record<string, readonly GateCommand[] | undefined>> = mergedGrants();
 
 /** The one list of definer functions; each belongs to longhaul_gate and only longhaul_app may execute it. */
-export const definerFunctions: readonly string[] = [...gateFunctions, ...streamFunctions];
+export const definerFunctions: readonly string[] = sets.flatMap((set) => set.functions);
+
+/** Their definitions, in the same order. */
+export const definerSql: readonly string[] = sets.flatMap((set) => set.sql);
+
+function mergedGrants(): Record<string, readonly GateCommand[]> {
+  const merged: Record<string, readonly GateCommand[]> = {};
+
+  for (const { grants } of sets) {
+    for (const [table, commands] of Object.entries(grants)) merged[table] = [...new Set([...(merged[table] ?? []), ...commands])];
+  }
+  return merged;
+}

@@ -4,7 +4,9 @@ import type pg from 'pg';
 import pino from 'pino';
 import { migrate, ownerOrm } from '../../cli/migrate.ts';
 import { migrationNames } from '../../db/migrations/index.ts';
+import { definerStatements } from '../../db/migrations/statements.ts';
 import { connectDatabases, pendingMigrations } from '../../db/orm.ts';
+import { definerFunctions, definerSql } from '../../db/tenancy/gate-access.ts';
 import { keyName, keySql, tenantKeys } from '../../db/tenancy/tenant-keys.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { testServices } from '../support/services.ts';
@@ -38,6 +40,26 @@ test('the foreign keys of the database are those of tenant-keys', async () => {
   );
 
   expect(found.rows.map((row) => row.sql).toSorted()).toEqual(tenantKeys.map(keySql).toSorted());
+});
+
+test('the definer functions of the database are those of the code', async () => {
+  await withAdmin(database.adminUrl, async (admin) => {
+    const definitions = async () => {
+      const { rows } = await admin.query<{ name: string; definition: string }>(
+        `select oid::regprocedure::text as name, pg_get_functiondef(oid) as definition from pg_proc where prosecdef and pronamespace = 'public'::regnamespace order by 1`,
+      );
+      return rows;
+    };
+
+    const migrated = await definitions();
+    await admin.query('begin');
+    for (const statement of definerStatements(definerSql, definerFunctions)) await admin.query(statement);
+    const written = await definitions();
+    await admin.query('rollback');
+
+    expect(migrated.length).toBe(definerFunctions.length);
+    expect(written).toEqual(migrated);
+  });
 });
 
 test('two migrations of a fresh database at once make it once, and a repeat changes nothing', async () => {

@@ -16,6 +16,16 @@ const kinds: Record<string, 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 
   data_keys: 'open',
   user_credentials: 'person',
   totp_factors: 'person',
+  recovery_codes: 'person',
+  auth_challenges: 'person',
+  oauth_clients: 'open',
+  oauth_transactions: 'open',
+  oauth_codes: 'person',
+  invitations: 'tenant',
+  secrets: 'child',
+  impersonations: 'tenant',
+  purges: 'tenant',
+  audit_seals: 'append',
   sessions: 'person',
   refresh_tokens: 'person',
   service_keys: 'tenant',
@@ -122,7 +132,15 @@ test('the app may do on each table what roles.ts grants, and no more', async () 
 });
 
 describe.each(tenantTables)('%s', (table) => {
-  const isOrganizationWide = ['organizations', 'organization_settings', 'data_keys', 'login_failures'].includes(table);
+  const isOrganizationWide = [
+    'organizations',
+    'organization_settings',
+    'data_keys',
+    'login_failures',
+    'oauth_transactions',
+    'purges',
+    'audit_seals',
+  ].includes(table);
   const seesSiblings = isOrganizationWide || kinds[table] === 'person';
 
   test('shows a workspace caller its own rows and no foreign one', async () => {

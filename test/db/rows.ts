@@ -15,6 +15,7 @@ const special: Record<string, RowValues> = {
   agent_refs: { persona_id: null, revision_id: newId() },
   signing_keys: { state: 'next' },
   organizations: { status: 'active' },
+  purges: { status: 'succeeded' },
   runs: { status: 'queued' },
 };
 
@@ -30,6 +31,7 @@ export function sampleRow(meta: EntityMetadata, tenant: { organizationId: string
   const { tableName } = meta;
   if (tableName === 'organizations') values['id'] = tenant.organizationId;
   if (tableName === 'workspaces') values['id'] = tenant.workspaceId;
+  if (tableName === 'secrets') values['scope'] = tenant.organizationId === null ? 'platform' : 'workspace';
   return { ...values, ...special[tableName] };
 }
 

@@ -11,6 +11,7 @@ export function callerOf(given: Partial<Caller> & Pick<Caller, 'organizationId' 
     actingUserId: null,
     impersonationId: null,
     sessionId: null,
+    clientId: null,
     role,
     ownRole: role,
     scope: given.workspaceId ? 'workspace' : 'organization',

@@ -16,7 +16,7 @@ export const testPasswords: RolePasswords = {
 export const clonePrefix = 'longhaul_test_';
 
 const advisoryLock = 7_405_106_032;
-const sources = ['db/migrations', 'db/identity/gates.sql.ts', 'db/streams/append-frames.sql.ts'];
+const sources = ['db/migrations', 'db/identity', 'db/tenancy', 'db/streams/append-frames.sql.ts'];
 const silent = { info: () => undefined, debug: () => undefined, warn: () => undefined };
 
 /** Migrates a database named after the hash of the migrations, unless a former run did; gives its name. */

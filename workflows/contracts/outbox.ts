@@ -1,6 +1,8 @@
 import type { TaskQueue } from './queues.ts';
 
-/** What an outbox row asks of Temporal. Ids only: no prompt, message, secret or document. */
+import type { MailRequest } from './mail.ts';
+
+/** What an outbox row asks for. To Temporal go ids only: no prompt, message, secret or document, and no address. */
 export type OutboxMessage =
   | {
       readonly kind: 'workflow.start';
@@ -15,6 +17,18 @@ export type OutboxMessage =
       /** 1 interactive, 3 API, 5 batch. */
       readonly priority: 1 | 3 | 5;
       readonly searchAttributes: { readonly AgentId?: string; readonly RunKind?: string; readonly SourceId?: string };
+    }
+  | {
+      readonly kind: 'mail';
+      /** Stays in the row; the workflow `delivery:<outbox id>` is told the row's id alone. */
+      readonly mail: MailRequest;
+      /** Id of the key under which the token of its link is derived. */
+      readonly keyId: string;
+      readonly workflowId: string;
+      /** Null for nobody's organization: operators, and addresses that are not looked up yet. */
+      readonly organizationId: string | null;
+      readonly workspaceId: string | null;
+      readonly correlationId: string;
     }
   | { readonly kind: 'workflow.cancel'; readonly workflowId: string }
   | { readonly kind: 'workflow.signal'; readonly workflowId: string; readonly signal: string };

@@ -5,6 +5,7 @@ export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 /** Workflow ids. Those of one row refuse duplicates; those that recur allow them. */
 export const workflowIds = {
   run: (runId: string) => `run:${runId}`,
+  delivery: (outboxId: string) => `delivery:${outboxId}`,
   maintenance: (name: string) => `maint:${name}`,
 } as const;
 

@@ -1,0 +1,28 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { bigintColumn, createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'AuditSeal',
+  tableName: 'audit_seals',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('audit_seals', 'append', { hasWorkspace: false }),
+  properties: {
+    /** Organization id, or `platform`. */
+    chain: p.text().primary(),
+    sealNo: bigintColumn().primary(),
+    organizationId: uuidColumn().strictNullable(),
+    firstSeq: bigintColumn(),
+    lastSeq: bigintColumn(),
+    entries: p.integer(),
+    mac: p.blob().$type<Buffer>(),
+    previousMac: p.blob().$type<Buffer>().strictNullable(),
+    keyId: p.text(),
+    purgedAt: timeColumn().strictNullable(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** Binds a run of audit entries to all that came before it in its chain. */
+export class AuditSeal extends schema.class {}
+schema.setClass(AuditSeal);

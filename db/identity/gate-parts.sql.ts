@@ -1,0 +1,40 @@
+/** Commands that a definer function may need on a table. */
+export type GateCommand = 'select' | 'insert' | 'update' | 'delete';
+
+/** The definer functions of one subject: their signatures, what `longhaul_gate` needs for them, and their definitions. */
+export interface GateSet {
+  readonly functions: readonly string[];
+  readonly grants: Readonly<Record<string, readonly GateCommand[]>>;
+  readonly sql: readonly string[];
+}
+
+/** A user with what rank and visibility follow from; `isActive` is false as well when the organization has been purged. */
+export function personOf(userId: string): string {
+  return `(
+    select jsonb_build_object(
+      'id', person.id, 'role', person.role, 'scope', person.scope, 'organizationId', person.organization_id, 'workspaceId', person.workspace_id,
+      'isActive', person.is_active and person.deleted_at is null and home.purged_at is null,
+      'isFactorRequired', coalesce(rules.require_mfa, false),
+      'hasFactor', exists (select from totp_factors f where f.user_id = person.id and f.confirmed_at is not null),
+      'grants', coalesce((select jsonb_object_agg(g.workspace_id, g.role) from workspace_grants g where g.user_id = person.id), '{}'))
+    from users person
+    left join organizations home on home.id = person.organization_id
+    left join organization_settings rules on rules.organization_id = person.organization_id
+    where person.id = ${userId})`;
+}
+
+/** A session `s` with its state by the database's clock. */
+export const sessionJson = `jsonb_build_object(
+  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
+  'isRevoked', s.revoked_at is not null, 'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
+
+/** A service key `k` with its state by the database's clock. */
+export const keyJson = `jsonb_build_object(
+  'id', k.id, 'organizationId', k.organization_id, 'workspaceId', k.workspace_id, 'scope', k.scope, 'role', k.role, 'scopes', to_jsonb(k.scopes),
+  'lastUsedAt', k.last_used_at, 'isDead', k.revoked_at is not null or coalesce(k.expires_at <= now(), false))`;
+
+/** The definition of a look-up: stable, definer's rights, fixed search path; gives one jsonb or null. */
+export function gate(signature: string, body: string): string {
+  return `create or replace function ${signature} returns jsonb
+  language sql stable security definer set search_path = pg_catalog, public, pg_temp as $gate$${body}$gate$`;
+}

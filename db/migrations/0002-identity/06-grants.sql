@@ -1,0 +1,21 @@
+-- What app and sweeper may do.
+grant select on audit_seals to longhaul_app;
+grant select, insert, update, delete on audit_seals to longhaul_sweeper;
+grant select, insert, update, delete on auth_challenges to longhaul_app;
+grant select, insert, update, delete on auth_challenges to longhaul_sweeper;
+grant select, insert, update, delete on impersonations to longhaul_app;
+grant select, insert, update, delete on impersonations to longhaul_sweeper;
+grant select, insert, update, delete on invitations to longhaul_app;
+grant select, insert, update, delete on invitations to longhaul_sweeper;
+grant select, insert, update, delete on oauth_clients to longhaul_app;
+grant select, insert, update, delete on oauth_clients to longhaul_sweeper;
+grant select, insert, update, delete on oauth_codes to longhaul_app;
+grant select, insert, update, delete on oauth_codes to longhaul_sweeper;
+grant select, insert, update, delete on oauth_transactions to longhaul_app;
+grant select, insert, update, delete on oauth_transactions to longhaul_sweeper;
+grant select, insert, update, delete on purges to longhaul_app;
+grant select, insert, update, delete on purges to longhaul_sweeper;
+grant select, insert, update, delete on recovery_codes to longhaul_app;
+grant select, insert, update, delete on recovery_codes to longhaul_sweeper;
+grant select, insert, update, delete on secrets to longhaul_app;
+grant select, insert, update, delete on secrets to longhaul_sweeper;

@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { index } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'OauthTransaction',
+  tableName: 'oauth_transactions',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('oauth_transactions', 'open', { hasWorkspace: false }),
+  indexes: [index('oauth_transactions', 'expires', '(expires_at)')],
+  properties: {
+    idHash: p.blob().$type<Buffer>().primary(),
+    clientId: p.text(),
+    request: p.json<Record<string, unknown>>(),
+    createdAt: createdAtColumn(),
+    expiresAt: timeColumn(),
+    decidedAt: timeColumn().strictNullable(),
+    userId: uuidColumn().strictNullable(),
+    organizationId: uuidColumn().strictNullable(),
+  },
+});
+
+/** An authorization request between its arrival and the user's decision. */
+export class OauthTransaction extends schema.class {}
+schema.setClass(OauthTransaction);
