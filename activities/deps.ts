@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import type { KeyRing } from '../db/identity/key-ring.ts';
 import type { Databases } from '../db/orm.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../db/streams/emitter.ts';
 import type { Outgoing } from '../db/unit.ts';
 import type { Egress } from '../ports/egress.ts';
 import type { TenantSchemas } from '../ports/json-schema.ts';
+import type { Mailer } from '../ports/mail.ts';
 import type { ModelRegistry } from '../ports/models.ts';
 import type { Templates } from '../ports/templates.ts';
 import type { Providers } from './model/providers.ts';
@@ -13,6 +15,7 @@ import type { WebPages } from './tools/web-fetch.ts';
 /** Everything an activity may use, built once by a worker process. */
 export interface ActivityDeps {
   readonly db: Databases;
+  readonly keys: KeyRing;
   readonly emitter: Emitter;
   readonly cancelBus: CancelBus;
   readonly models: ModelRegistry;
@@ -21,6 +24,8 @@ export interface ActivityDeps {
   readonly schemas: TenantSchemas;
   readonly templates: Templates;
   readonly pages: WebPages;
+  /** The way out for mails and where their readers are sent; null: the deployment has no mailer. */
+  readonly mail: { readonly mailer: Mailer; readonly publicUrl: string; readonly linkUrl: string | null } | null;
   readonly log: Logger;
   readonly env: {
     /** `EGRESS_ALLOW_HTTP`. */

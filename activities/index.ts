@@ -1,19 +1,27 @@
 import { createReconciler } from '../temporal/reconciler.ts';
 import type { Temporal } from '../temporal/client.ts';
 import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
+import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
+import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
 import { newId } from '../db/ids.ts';
+import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
+import { createAuditActivities } from './maintenance/audit-activities.ts';
+import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
 import { createModelActivities } from './model/call-model.ts';
+import { createDueActivities } from './operator/due-activities.ts';
+import { createPurgeActivities } from './operator/purge-activities.ts';
+import { createStopActivities } from './operator/stop-activities.ts';
 import { createRunActivities } from './runs/run-activities.ts';
 import { asTenant } from './support/tenant.ts';
 import { createToolActivities } from './tools/tool-activities.ts';
 
-export type Activities = AgentRunActivities & MaintenanceActivities;
+export type Activities = AgentRunActivities & DeliveryActivities & MaintenanceActivities & StopActivities & PurgeActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
-export const systemActivities: ReadonlySet<string> = new Set(maintenanceActivityNames);
+export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
 
 /** Everything a worker executes, by the names under which histories record it. */
 export function createActivities(deps: ActivityDeps, temporal: Temporal): Activities {
@@ -31,6 +39,12 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...runs,
     ...createModelActivities(deps),
     ...createToolActivities(deps),
+    ...createDeliveryActivities(deps),
+    ...createIdentityActivities(deps),
+    ...createAuditActivities(deps),
+    ...createStopActivities(deps),
+    ...createPurgeActivities(deps),
+    ...createDueActivities(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };
 }

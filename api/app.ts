@@ -3,6 +3,7 @@ import { fail } from '../workflows/contracts/failure.ts';
 import { deprecations as ownDeprecations } from './deprecations.ts';
 import { recordRequests } from './http/access-log.ts';
 import { trustedProxies, type TrustedProxies } from './http/client-address.ts';
+import { isDenied, recordDenied } from './http/denied.ts';
 import { checkDeprecations, deprecationHeaders, type Deprecation } from './http/deprecations.ts';
 import type { AppDeps, Deps } from './http/deps.ts';
 import { buildDocuments } from './http/documents.ts';
@@ -94,7 +95,16 @@ function addStages(
 ): void {
   let isClosing = false;
   app.decorateRequest('state', null);
-  app.setErrorHandler((error, request, reply) => sendFailure(deps.env.publicUrl, request, reply, error));
+  app.setErrorHandler((error, request, reply) => {
+    const answer = () => sendFailure(deps.env.publicUrl, request, reply, error);
+    if (!isDenied(request, error)) return answer();
+    return recordDenied(deps, request)
+      .catch((err: unknown) => request.log.error({ err }, 'refusal not recorded'))
+      .then(() => {
+        answer();
+        return reply;
+      });
+  });
 
   app.addHook('onRequest', (request, reply, done) => {
     const state = openState(request, proxies);

@@ -6,6 +6,7 @@ import { creation } from './cases/creation.ts';
 import { delivery } from './cases/delivery.ts';
 import { reads } from './cases/reads.ts';
 import { runs } from './cases/runs.ts';
+import { signIn } from './cases/sign-in.ts';
 import { steps } from './cases/steps.ts';
 import { root } from './env.ts';
 import type { Bench } from './harness/bench.ts';
@@ -13,7 +14,7 @@ import { machineFacts } from './harness/machine.ts';
 import { broken, section, type Reported } from './harness/report.ts';
 import { openServices } from './services.ts';
 
-const benches: readonly Bench[] = [reads, creation, runs, steps, appends, delivery];
+const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, appends, delivery];
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const { values, positionals } = parseArgs({ options: { rounds: { type: 'string', default: '7' } }, allowPositionals: true });

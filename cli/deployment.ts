@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { pino } from 'pino';
 import { keyVariables } from '../db/identity/key-ring.ts';
 import type { CliEnv } from './env.ts';
@@ -11,7 +12,12 @@ export interface Deployment {
   readonly port: number;
   readonly healthPorts: Readonly<Record<'worker-runs' | 'worker-bulk', number>>;
   readonly variables: Readonly<Record<string, string>>;
+  /** Where mails go as files; null: by SMTP. */
+  readonly mailDir: string | null;
 }
+
+/** The variables of the processes, in the state folder (0600), for commands beside a running deployment. */
+export const deploymentFile = 'deployment.json';
 
 /** Settings of the caller that processes get as they are. */
 const handedOn = [
@@ -28,6 +34,7 @@ const handedOn = [
   'BILLING_CURRENCY',
   'SMTP_URL',
   'MAIL_FROM',
+  'MAIL_LINK_URL',
   'UNPRICED_MODEL',
   'TEMPORAL_TLS',
   'TEMPORAL_API_KEY',
@@ -67,7 +74,10 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
   for (const variable of Object.values(keyVariables))
     variables[variable] = env[variable] ?? `k1:${state.secret(variable.toLowerCase(), 32)}`;
   for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
-  return { publicUrl, port, healthPorts, variables };
+  const mailDir = variables['SMTP_URL'] ? null : resolve(env['MAIL_DIR'] || state.path('mails'));
+  if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
+  state.write(deploymentFile, variables);
+  return { publicUrl, port, healthPorts, variables, mailDir };
 }
 
 /** A model registry of one's own may name any variable as the place of a key. */

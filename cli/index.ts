@@ -1,14 +1,19 @@
 import { parseArgs } from 'node:util';
 import { ensureAccess, readAccess } from './access.ts';
+import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
 import { prepareDeployment } from './deployment.ts';
 import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
+import { keysRotate } from './keys.ts';
 import { checkReachable } from './reach.ts';
+import { retentionRun } from './retention.ts';
 import { startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
 import { SetupError } from './setup-error.ts';
+import { rotateSigningKey } from './signing.ts';
 import { readStateFile } from './state.ts';
 import { up } from './up.ts';
+import { resetMfaCommand } from './users.ts';
 
 const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
 
@@ -17,6 +22,14 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
   longhaul migrate       brings the database up to date and makes its roles
   longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing
   longhaul demo          streams a run of the first agent of the running deployment
+  longhaul users reset-mfa --email ADDRESS
+                         takes the second factor of somebody who has lost it away, and ends every session
+  longhaul keys rotate [--reencrypt | --signing]
+                         wraps the data keys under the newest of LONGHAUL_KEKS; --reencrypt also renews them and
+                         every value; --signing makes a new key that signs access tokens
+  longhaul audit verify [--organization ID]
+                         names what was changed, deleted or added in the sealed audit log; exit 1 on any
+  longhaul retention run deletes audit entries and failed logins past the days of their organization
 
 Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
@@ -35,7 +48,14 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { demo: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } },
+    options: {
+      demo: { type: 'boolean' },
+      email: { type: 'string' },
+      organization: { type: 'string' },
+      reencrypt: { type: 'boolean' },
+      signing: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
   });
   const [command] = positionals;
   if (values.help || command === undefined) return log(usage);
@@ -52,9 +72,30 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
       });
     case 'demo':
       return demo(env);
+    case 'users':
+      refuseOther(positionals, 'reset-mfa');
+      return resetMfaCommand({ env, email: values.email, log });
+    case 'keys':
+      refuseOther(positionals, 'rotate');
+      if (values.signing) return rotateSigningKey({ env, log });
+      return exitBy(await keysRotate({ env, log, reencrypt: values.reencrypt ?? false }));
+    case 'audit':
+      refuseOther(positionals, 'verify');
+      return exitBy(await auditVerify({ env, log, organization: values.organization }));
+    case 'retention':
+      refuseOther(positionals, 'run');
+      return retentionRun({ env, log });
     default:
       throw new SetupError(`There is no command ${command}.\n\n${usage}`);
   }
+}
+
+function refuseOther([command, named]: readonly string[], known: string): void {
+  if (named !== known) throw new SetupError(`longhaul ${command} knows ${known} alone.\n\n${usage}`);
+}
+
+function exitBy(isGood: boolean): void {
+  if (!isGood) process.exitCode = 1;
 }
 
 async function demo(env: CliEnv): Promise<void> {

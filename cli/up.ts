@@ -41,7 +41,7 @@ export async function up({ env, isDemo, log }: UpOptions): Promise<void> {
         (error: unknown) => log(`The first run could not be shown: ${error instanceof Error ? error.message : String(error)}`),
       );
     }
-    describe(access, { modelId, stateDir, log });
+    describe(access, { modelId, stateDir, mailDir: deployment.mailDir, log });
     await supervisor.stopped;
   } catch (error) {
     if (!(error instanceof StateBusyError)) throw error;
@@ -85,10 +85,11 @@ async function answers(url: string): Promise<boolean> {
 interface DescribeOptions {
   readonly modelId: string;
   readonly stateDir: string;
+  readonly mailDir: string | null;
   readonly log: (line: string) => void;
 }
 
-function describe(access: BootstrapAccess, { modelId, stateDir, log }: DescribeOptions): void {
+function describe(access: BootstrapAccess, { modelId, stateDir, mailDir, log }: DescribeOptions): void {
   const { base_url: url, service_key: key, agent_id: agent } = access;
   log(`
 Longhaul is up.
@@ -99,6 +100,7 @@ Longhaul is up.
   Operator     ${access.operator_email}  ${access.operator_password}
   Service key  ${key}
   Model        ${modelId}${modelId === 'builtin/extractive' ? '  (no language model: answers with sentences of what its tools read; set OPENAI_API_KEY, ANTHROPIC_API_KEY or LONGHAUL_MODEL_BASE_URL for one)' : ''}
+  Mails        ${mailDir === null ? 'by SMTP_URL' : `files in ${mailDir}  (set SMTP_URL to send them)`}
   All of it    ${join(stateDir, 'access.json')}
 
 Try it:

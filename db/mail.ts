@@ -1,9 +1,13 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { DeliveryResult } from '../workflows/contracts/delivery.ts';
 import type { MailRequest } from '../workflows/contracts/mail.ts';
+import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { workflowIds } from '../workflows/contracts/queues.ts';
 import type { KeyRing } from './identity/key-ring.ts';
 import { mailToken, tokenHash } from './identity/opaque-tokens.ts';
 import { newId } from './ids.ts';
 import { addOutbox } from './outbox.ts';
+import { change, row } from './sql.ts';
 import type { Unit } from './unit.ts';
 
 /** Whose mail it is; the row lies in that tenant, which the transaction must be allowed to write. */
@@ -41,4 +45,44 @@ export async function addMail(
     { id: outboxId, dedupeKey: outboxId },
   );
   return { outboxId, tokenHash: tokenHash(mailToken(key, outboxId)) };
+}
+
+export type MailMessage = Extract<OutboxMessage, { kind: 'mail' }>;
+
+/** A mail's row as its delivery finds it. */
+export interface StoredMail {
+  readonly message: MailMessage;
+  /** Asked for over a day ago: whoever waited for a new password has asked again. */
+  readonly isStale: boolean;
+}
+
+/** The mail of an outbox row, null when it has been swept. Sweeper's pool: whose it is stands in the row. */
+export async function loadMail(em: SqlEntityManager, outboxId: string): Promise<StoredMail | null> {
+  const found = await row<{ payload: MailMessage; is_stale: boolean }>(
+    em,
+    "select payload, created_at < now() - interval '24 hours' as is_stale from outbox where id = ? and kind = 'mail'",
+    [outboxId],
+  );
+  return found && { message: found.payload, isStale: found.is_stale };
+}
+
+/** Notes how a mail ended, and forgets the address. Gives false when it was noted before. */
+export async function settleMail(unit: Unit, outboxId: string, result: DeliveryResult): Promise<boolean> {
+  const settled = await change(
+    unit.em,
+    `update outbox set payload = payload || jsonb_build_object('settled', ?::text, 'mail', (payload -> 'mail') - 'email' - 'to')
+    where id = ? and kind = 'mail' and payload -> 'settled' is null`,
+    [result, outboxId],
+  );
+  return settled > 0;
+}
+
+/** Notes that the token of a mail is made now. Gives false when an earlier try has made it. */
+export async function noteOpened(unit: Unit, outboxId: string): Promise<boolean> {
+  const noted = await change(
+    unit.em,
+    `update outbox set payload = payload || '{"opened": true}' where id = ? and kind = 'mail' and payload -> 'opened' is null`,
+    [outboxId],
+  );
+  return noted > 0;
 }

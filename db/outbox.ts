@@ -94,9 +94,19 @@ export async function markOutboxFailed(em: SqlEntityManager, id: string, error: 
   await change(em, 'update outbox set last_error = ? where id = ?', [error.slice(0, 500), id]);
 }
 
-/** Deletes at most `limit` rows that were sent more than 24 hours ago; gives how many. */
+/**
+ * Deletes at most `limit` rows that were sent more than 24 hours ago; gives how many. A mail's row is needed as long as its delivery may
+ * still try: one that has not been settled stays for a week.
+ */
 export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(em, "delete from outbox where id in (select id from outbox where sent_at < now() - interval '24 hours' limit ?)", [limit]);
+  return change(
+    em,
+    `delete from outbox where id in (
+       select id from outbox where sent_at < now() - interval '24 hours'
+         and (kind <> 'mail' or payload -> 'settled' is not null or sent_at < now() - interval '7 days')
+       limit ?)`,
+    [limit],
+  );
 }
 
 // A start belongs to the tenant of its workflow, a mail to that of its reader; the others to the transaction's.

@@ -18,6 +18,13 @@ export function workspacesOf(caller: Caller): string[] | null {
   return caller.workspaces === 'all' ? null : [...caller.workspaces.keys()];
 }
 
+/** The workspaces that the caller reaches with at least this role there, for lists; null means all of them. */
+export function workspacesAtFloor(caller: Caller, floor: Role | null): string[] | null {
+  if (caller.workspaces === 'all') return workspacesOf(caller);
+  const reached = [...caller.workspaces].filter(([, role]) => floor === null || rankOf(role) >= rankOf(floor));
+  return reached.map(([workspaceId]) => workspaceId);
+}
+
 /** The caller's own scope; X-View-* makes an operator a caller of that organization or workspace. */
 export function scopeOf(caller: Caller): Scope {
   if (caller.view === null) return caller.scope;

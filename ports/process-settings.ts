@@ -15,9 +15,10 @@ export const commonVariables = {
   TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
-  SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://', maxLength: 2_048 })),
+  SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048 })),
   MAIL_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
-  MAIL_FROM: Type.String({ default: 'Longhaul <longhaul@localhost>', minLength: 3, maxLength: 320 }),
+  MAIL_FROM: Type.String({ default: 'Longhaul <longhaul@localhost>', pattern: '^[^\\r\\n]*@[^\\s@]+$', minLength: 3, maxLength: 320 }),
+  MAIL_LINK_URL: Type.Optional(Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 1_024 })),
 };
 
 const CommonVariables = Type.Object(commonVariables);
@@ -38,7 +39,12 @@ export interface CommonSettings {
 }
 
 /** `SMTP_URL` goes before `MAIL_DIR`, where each mail becomes a readable file. */
-export type MailSettings = { readonly from: string } & (
+export type MailSettings = {
+  /** Sender of every mail: `Name <address>` or an address. */
+  readonly from: string;
+  /** Pages that take the tokens of mails (`MAIL_LINK_URL`); null: mails name the operation of the API. */
+  readonly linkUrl: string | null;
+} & (
   | { readonly kind: 'smtp'; readonly url: string }
   | { readonly kind: 'folder'; readonly folder: string }
 );
@@ -63,7 +69,10 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
   };
 }
 
-function mailSettings({ SMTP_URL: url, MAIL_DIR: folder, MAIL_FROM: from }: Static<typeof CommonVariables>): MailSettings | null {
-  if (url !== undefined) return { from, kind: 'smtp', url };
-  return folder === undefined ? null : { from, kind: 'folder', folder };
+function mailSettings(values: Static<typeof CommonVariables>): MailSettings | null {
+  const { SMTP_URL: url, MAIL_DIR: folder } = values;
+  const common = { from: values.MAIL_FROM, linkUrl: values.MAIL_LINK_URL?.replace(/\/+$/, '') ?? null };
+
+  if (url !== undefined) return { ...common, kind: 'smtp', url };
+  return folder === undefined ? null : { ...common, kind: 'folder', folder };
 }

@@ -33,6 +33,11 @@ export function connectTemporal(options: TemporalOptions): Temporal {
 
       return next(payload ? { ...input, headers: { ...input.headers, [tenantHeader]: payload } } : input);
     },
+    signalWithStart: (input, next) => {
+      const payload = header.getStore();
+
+      return next(payload ? { ...input, headers: { ...input.headers, [tenantHeader]: payload } } : input);
+    },
   };
   const client = new Client({ connection, namespace, identity, interceptors: { workflow: [addHeader] } });
 

@@ -15,6 +15,11 @@ const schedules: readonly Maintenance[] = [
   { name: 'reconcile', workflowType: 'reconcile', taskQueue: taskQueues.runs, everyS: 20 },
   { name: 'http-sweep', workflowType: 'httpSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'frames', workflowType: 'tendArchives', taskQueue: taskQueues.bulk, everyS: 3600 },
+  { name: 'audit-seal', workflowType: 'auditSeal', taskQueue: taskQueues.bulk, everyS: 60 },
+  { name: 'retention', workflowType: 'retention', taskQueue: taskQueues.bulk, everyS: 86_400 },
+  { name: 'identity-sweep', workflowType: 'identitySweep', taskQueue: taskQueues.bulk, everyS: 3600 },
+  { name: 'ws-purge', workflowType: 'wsPurge', taskQueue: taskQueues.bulk, everyS: 86_400 },
+  { name: 'signing-keys', workflowType: 'signingKeys', taskQueue: taskQueues.bulk, everyS: 86_400 },
 ];
 
 export const scheduleIds: readonly string[] = schedules.map((schedule) => workflowIds.maintenance(schedule.name));

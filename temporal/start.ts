@@ -1,4 +1,4 @@
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, type WorkflowStartOptions } from '@temporalio/client';
 import { taskQueues, workflowIds } from '../workflows/contracts/queues.ts';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
@@ -37,24 +37,28 @@ export async function startWorkflow(temporal: Temporal, message: StartMessage): 
   const { organizationId, workspaceId, correlationId } = message;
   const header = signTenantHeader(temporal.headerKeys, { organizationId, workspaceId, correlationId });
 
+  const options: WorkflowStartOptions = {
+    workflowId: message.workflowId,
+    taskQueue: message.taskQueue,
+    args: [...message.args],
+    workflowIdReusePolicy: message.reuse === 'reject_duplicate' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    priority: { priorityKey: message.priority, fairnessKey: workspaceId ?? organizationId },
+    memo: { correlation_id: correlationId },
+    typedSearchAttributes: searchAttributePairs({ OrganizationId: organizationId, WorkspaceId: workspaceId, ...message.searchAttributes }),
+  };
+
   try {
-    await temporal.withHeader(header, () =>
-      temporal.client.workflow.start(message.workflowType, {
-        workflowId: message.workflowId,
-        taskQueue: message.taskQueue,
-        args: [...message.args],
-        workflowIdReusePolicy: message.reuse === 'reject_duplicate' ? 'REJECT_DUPLICATE' : 'ALLOW_DUPLICATE',
-        workflowIdConflictPolicy: 'USE_EXISTING',
-        priority: { priorityKey: message.priority, fairnessKey: workspaceId ?? organizationId },
-        memo: { correlation_id: correlationId },
-        typedSearchAttributes: searchAttributePairs({
-          OrganizationId: organizationId,
-          WorkspaceId: workspaceId,
-          ...message.searchAttributes,
-        }),
-      }),
-    );
+    await temporal.withHeader(header, () => startOrSignal(temporal, message, options));
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
+}
+
+function startOrSignal({ client }: Temporal, message: StartMessage, options: WorkflowStartOptions): Promise<unknown> {
+  const { workflowType, signal } = message;
+
+  return signal === undefined
+    ? client.workflow.start(workflowType, options)
+    : client.workflow.signalWithStart(workflowType, { ...options, signal, signalArgs: [] });
 }

@@ -9,6 +9,7 @@ import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
 import { createEgress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
+import { createMailer } from '../ports/mail.ts';
 import { loadModelRegistry } from '../ports/models.ts';
 import { createTemplates } from '../ports/templates.ts';
 import type { Temporal } from '../temporal/client.ts';
@@ -60,6 +61,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
   closers.add('pages', () => pages.close());
   return {
     db,
+    keys: env.keys,
     emitter,
     cancelBus,
     models,
@@ -68,6 +70,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     schemas,
     templates,
     pages,
+    mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },
     log,
     env: { allowHttp: env.allowHttp, billingCurrency: env.billingCurrency },
     dispatch: createDispatch({ temporal, publisher, db, log }),

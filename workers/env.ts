@@ -1,11 +1,12 @@
 import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
-import { parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 
 const WorkerVariables = Type.Object({
   ...commonVariables,
+  PUBLIC_URL: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 255 })),
   DATABASE_POOL_MAX: Type.Integer({ default: 20, minimum: 2, maximum: 200 }),
   WORKER_HEALTH_HOST: Type.String({ default: '127.0.0.1' }),
   WORKER_HEALTH_PORT: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
@@ -13,6 +14,8 @@ const WorkerVariables = Type.Object({
 
 /** What a worker process was told, parsed once. */
 export interface WorkerEnv extends CommonSettings {
+  /** Origin of the API, named in mails; empty where there is no mailer. */
+  readonly publicUrl: string;
   readonly databasePoolMax: number;
   readonly keys: KeyRing;
   /** Where probes and scrapes are answered; null: nowhere, the log alone tells. */
@@ -28,15 +31,23 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
     keys: () => parseKeyRing(source),
     // Loaded again, and told, when there is a log.
     models: () => loadModelRegistry(source, { info: () => undefined }),
+    places: () => checkPlaces(source),
   });
 
   return Object.freeze({
     ...commonSettings(values),
+    publicUrl: values.PUBLIC_URL ?? '',
     databasePoolMax: values.DATABASE_POOL_MAX,
     keys,
     health: values.WORKER_HEALTH_PORT === undefined ? null : { host: values.WORKER_HEALTH_HOST, port: values.WORKER_HEALTH_PORT },
     models: source,
   });
+}
+
+/** Mails say where the deployment is. */
+function checkPlaces(source: Readonly<Record<string, string | undefined>>): void {
+  if ((source['SMTP_URL'] || source['MAIL_DIR']) && !source['PUBLIC_URL'])
+    throw new EnvironmentError(new Map([['PUBLIC_URL', 'is missing: mails name it']]));
 }
 
 /** The environment of this process. */

@@ -7,8 +7,7 @@ import { sweep } from '../../db/scope.ts';
 import { tendFrames } from '../../db/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
-
-const rowsAStatement = 5000;
+import { sweepAll } from './sweep-all.ts';
 
 export interface MaintenanceDeps {
   readonly db: Databases;
@@ -16,23 +15,14 @@ export interface MaintenanceDeps {
   readonly reconciler: Reconciler;
 }
 
+type Upkeep = Pick<MaintenanceActivities, 'reconcileRuns' | 'sweepIdempotency' | 'sweepOutbox' | 'tendFrames'>;
+
 /** Activities of the deployment itself. They run in no tenant, on the sweeper's pool, and may be repeated at any point. */
-export function createMaintenanceActivities({ db, log, reconciler }: MaintenanceDeps): MaintenanceActivities {
-  const sweepAll = async (what: string, deleteSome: (limit: number) => Promise<number>): Promise<number> => {
-    let deleted = 0;
-
-    for (let count = rowsAStatement; count === rowsAStatement; deleted += count) {
-      cancellationSignal().throwIfAborted();
-      count = await deleteSome(rowsAStatement);
-    }
-    if (deleted > 0) log.info({ deleted, what }, 'swept');
-    return deleted;
-  };
-
+export function createMaintenanceActivities({ db, log, reconciler }: MaintenanceDeps): Upkeep {
   return {
     reconcileRuns: () => reconciler.pass(cancellationSignal()),
-    sweepIdempotency: () => sweepAll('idempotency', (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit))),
-    sweepOutbox: () => sweepAll('outbox', (limit) => sweep(db, (em) => sweepOutbox(em, limit))),
+    sweepIdempotency: () => sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) }),
+    sweepOutbox: () => sweepAll(log, { what: 'outbox', deleteSome: (limit) => sweep(db, (em) => sweepOutbox(em, limit)) }),
     tendFrames: () => tendAll(db, log),
   };
 }

@@ -9,6 +9,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
+import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
 import { fenced, giveUp, runCancelled, workerLost } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
@@ -29,7 +30,8 @@ export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActiviti
 
 async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; step: number }): Promise<CallModelResult> {
   const claimed = await claim(deps, runId, step);
-  if (claimed.kind === 'ended') throw runCancelled();
+  if (claimed.kind === 'frozen' && !(await stopFrozen(deps, runId))) return callModel(deps, { runId, step });
+  if (claimed.kind === 'frozen' || claimed.kind === 'ended') throw runCancelled();
   if (claimed.kind === 'stored') return planOf(claimed.stopReason, claimed.calls.map(toPlannedCall));
 
   const { modelTry } = claimed;

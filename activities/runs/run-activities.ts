@@ -1,18 +1,19 @@
 import { beginRun } from '../../db/runs/begin-run.ts';
 import { finishRun } from '../../db/runs/finish-run.ts';
-import { remainingMs } from '../../db/runs/run-state.ts';
+import { remainingMs, type RunState } from '../../db/runs/run-state.ts';
 import type { AgentRunActivities } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { RevisionDocument } from '../../db/agents/revision-document.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { giveUp } from '../support/failures.ts';
 import { inTenant } from './in-tenant.ts';
+import { stopFrozen } from './stop-frozen.ts';
 
 /** The activities that begin and end a run; both are judged by the run's row and may be repeated. */
 export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'beginRun' | 'finishRun'> {
   return {
     async beginRun({ runId }) {
-      const run = await inTenant(deps, runId, (unit) => beginRun(unit, runId, (document) => pinModels(deps, document)));
+      const run = await begin(deps, runId);
       if (run === null) return { done: true };
       deps.log.info({ run_id: runId, status: run.status }, 'run begun');
       return {
@@ -29,6 +30,14 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
       return { more: false };
     },
   };
+}
+
+/** In a frozen place nothing begins: a queued run ends there, a running one is told to. */
+async function begin(deps: ActivityDeps, runId: string): Promise<RunState | null> {
+  const run = await inTenant(deps, runId, (unit) => beginRun(unit, runId, (document) => pinModels(deps, document)));
+  if (run === null || run.status === 'cancelling' || !run.is_frozen) return run;
+  await stopFrozen(deps, runId);
+  return begin(deps, runId);
 }
 
 /** Registry ids of the revision's model and its fallbacks; a fallback that the deployment does not have is left out. */

@@ -21,6 +21,7 @@ import type { EgressPolicy } from '../../ports/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { cleanText } from '../model/plain-text.ts';
 import { inTenant } from '../runs/in-tenant.ts';
+import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
 import { runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
@@ -49,6 +50,10 @@ interface ClaimedCall {
 async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToolInput): Promise<void> {
   const claimed = await claim(deps, input);
   if (claimed === null) return;
+  if (claimed === 'frozen') {
+    if (!(await stopFrozen(deps, input.runId))) return runTool(deps, executor, input);
+    throw runCancelled();
+  }
 
   const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId });
   const outcome = await execute(deps, executor, claimed, abort.signal)
@@ -62,12 +67,13 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
   await whileAway(() => record(deps, claimed, end));
 }
 
-/** Null when there is nothing to execute: the call has ended, or its run has. Throws when it must not be executed again. */
-function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise<ClaimedCall | null> {
+/** Null when there is nothing to execute: the call has ended, or its run has. `frozen`: its place takes no more work. Throws when it must not be executed again. */
+function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise<ClaimedCall | 'frozen' | null> {
   return inTenant(deps, runId, async (unit) => {
     const call = await lockCall(unit, runId, toolCallId);
     if (!call || !isOpen(call)) return null;
     if (call.run_status === 'cancelling') throw runCancelled();
+    if (call.is_frozen) return 'frozen';
     // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
     if (call.state === 'executing' && !isRepeatable(call))
       throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));

@@ -28,7 +28,7 @@ export const MeView = closed(
     session: nullable(SessionView),
     scopes: nullable(listOf(text(60), { maxItems: 40, description: 'Of a key or token; null is unrestricted' })),
     mfa: nullable(closed({ enrolled: Type.Boolean(), required: Type.Boolean(), fresh_until: nullable(Timestamp) })),
-    impersonation_id: nullable(idOf('Other')),
+    impersonation_id: nullable(idOf('Impersonation')),
     locale: nullable(text(35)),
     pending_email: nullable(Email),
   },
@@ -50,7 +50,7 @@ export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Dat
     workspace_ids: [...me.workspaceIds],
     acting_user: me.actingUser && toUserView(me.actingUser),
     view: caller.view && { organization_id: caller.view.organizationId, workspace_id: caller.view.workspaceId },
-    session: holder && toSessionView(holder.session, caller.sessionId),
+    session: holder?.session ? toSessionView(holder.session, caller.sessionId) : null,
     scopes: caller.scopes && [...caller.scopes],
     mfa: holder && toMfaView(holder, now),
     impersonation_id: caller.impersonationId,
@@ -60,11 +60,11 @@ export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Dat
 }
 
 function toMfaView(holder: Holder, now: Date) {
-  const freshUntil = new Date(new Date(holder.session.verified_at).getTime() + freshMinutes * 60_000);
+  const freshUntil = holder.session && new Date(new Date(holder.session.verified_at).getTime() + freshMinutes * 60_000);
 
   return {
     enrolled: holder.user.mfa_enabled,
     required: holder.isFactorRequired,
-    fresh_until: freshUntil > now ? iso(freshUntil) : null,
+    fresh_until: freshUntil && freshUntil > now ? iso(freshUntil) : null,
   };
 }

@@ -25,7 +25,6 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const isOwn = operation.ownCredential?.(deps, request) ?? false;
     const caller = isRoleAccess(operation) && !isOwn ? await identifyCaller(deps, operation, request) : nobody;
     state.caller = caller;
-    if (caller.impersonationId) state.headers['x-impersonation-id'] = caller.impersonationId;
 
     if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hitsOf(operation, caller, state));
     if (isRoleAccess(operation) && !isOwn) checkFloor(operation, caller, deps.env.publicUrl);

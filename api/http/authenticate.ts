@@ -23,6 +23,7 @@ export async function authenticate(deps: Deps, request: FastifyRequest, operatio
     const credential = readCredential(request.raw.rawHeaders);
     const delegation = readDelegation(request.headers);
 
+    if (credential.startsWith(impersonationPrefix)) return await authenticateImpersonation(deps, request, { token: credential, delegation });
     return await callerOf(deps, credential, delegation);
   } catch (error) {
     throw error instanceof Failure && error.status === 401 ? withChallenge(error, deps.env.publicUrl, operation) : error;
@@ -31,7 +32,6 @@ export async function authenticate(deps: Deps, request: FastifyRequest, operatio
 
 function callerOf(deps: Deps, credential: string, delegation: Delegation): Promise<Caller> {
   if (isServiceKeyLike(credential)) return authenticateKey(deps, credential, delegation);
-  if (credential.startsWith(impersonationPrefix)) return authenticateImpersonation(deps, credential, delegation);
   if (isOauthTokenLike(credential)) return authenticateOauthToken(deps, credential, delegation);
   return authenticateSession(deps, credential, delegation);
 }

@@ -28,7 +28,7 @@ export function checkFloor(operation: RegisteredOperation, caller: Caller, publi
   if (caller.actingUserId !== null && isNeverDelegated(operation)) {
     throw fail('resource_forbidden', { reason: 'delegation_not_allowed', detail: "this operation can't be done as another user" });
   }
-  if (caller.impersonationId !== null && operation.notDelegable) {
+  if (caller.impersonationId !== null && isNeverImpersonated(operation)) {
     throw fail('resource_forbidden', { reason: 'impersonated', detail: "this operation can't be done inside an impersonation" });
   }
   if (operation.stepUp) demandStepUp(caller, challengeOf(publicUrl, operation, null));
@@ -64,6 +64,11 @@ const ownPersonAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions
 /** What X-Acting-User never reaches: everything about signing in but `/auth/me`, and what is flagged. */
 function isNeverDelegated(operation: RegisteredOperation): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.operationId !== 'getMe');
+}
+
+/** What an operator never does as somebody else: change how that person signs in, and what is flagged. */
+function isNeverImpersonated(operation: RegisteredOperation): boolean {
+  return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.method !== 'GET');
 }
 
 function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {

@@ -24,6 +24,10 @@ export type IdKind =
   | 'RepoBinding'
   | 'Attachment'
   | 'Deprecation'
+  | 'Impersonation'
+  | 'Purge'
+  | 'Secret'
+  | 'AuditEntry'
   | 'Other';
 
 /** An id in a schema, marked with the kind of row it names; every id in every schema is written so. */

@@ -1,4 +1,4 @@
-import type { IdempotencyRow, StoredReply } from '../../db/http/idempotency.ts';
+import { storedReplyBinding, type IdempotencyRow, type StoredReply } from '../../db/http/idempotency.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { keyIdOf, open, seal } from '../../db/tenancy/envelope.ts';
 import type { Unit } from '../../db/unit.ts';
@@ -24,19 +24,14 @@ export async function toStored(
   const body = Buffer.from(reply.body ?? '');
   if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null };
 
-  const envelope = await seal(unit.em, keys, bindingOf(unit, reservation.id), body);
+  const envelope = await seal(unit.em, keys, storedReplyBinding(unit.tenant.organizationId, reservation.id), body);
   return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope) };
 }
 
 /** A stored reply as it goes out again. */
 export async function toReply(keys: KeyRing, unit: Unit, row: IdempotencyRow): Promise<Rendered> {
   const stored = row.body ?? Buffer.alloc(0);
-  const body = row.bodyKeyId === null ? stored : await open(unit.em, keys, bindingOf(unit, row.id), stored);
+  const body = row.bodyKeyId === null ? stored : await open(unit.em, keys, storedReplyBinding(unit.tenant.organizationId, row.id), stored);
   const status = row.status ?? 200;
   return { status, headers: { ...row.headers, 'idempotency-replayed': 'true' }, body: status === 204 ? null : body.toString() };
-}
-
-/** Ties a sealed reply to its row: moved to another, it opens no more. */
-function bindingOf(unit: Unit, id: string) {
-  return { organizationId: unit.tenant.organizationId, aad: ['idempotency_keys', id] };
 }

@@ -1,1 +1,89 @@
-export const memberOperations = {};
+import { mapPage } from '../../db/page.ts';
+import { lockGrantee, putGrant, refuseGrantRank, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
+import { listMemberRows } from '../../db/tenancy/members.ts';
+import { lockWorkspace, readWorkspace, refuseFrozenWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { list, put, remove, type AuditNote } from '../http/operation.ts';
+import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';
+import { WorkspaceParams } from './workspace.schema.ts';
+
+export const memberOperations = {
+  listWorkspaceMembers: list(
+    '/workspaces/{workspace_id}/members',
+    {
+      summary: 'List the members of a workspace',
+      description:
+        'Everybody who may work in the workspace, and by what, in the order of user_id, newest first. q looks in address and name.',
+      access: 'viewer',
+      paging: 'keyset',
+      order: 'user_id',
+      params: WorkspaceParams,
+      query: MemberQuery,
+      view: WorkspaceMemberView,
+    },
+    async (ctx, { params, query }) => {
+      const page = await listMemberRows(ctx, params.workspace_id, { filters: query, page: ctx.page });
+      // Rows prove that the workspace is visible; their absence proves nothing.
+      if (page.items.length === 0) await readWorkspace(ctx, params.workspace_id);
+      return mapPage(page, toWorkspaceMemberView);
+    },
+  ),
+
+  setWorkspaceMember: put(
+    '/workspaces/{workspace_id}/members/{user_id}',
+    {
+      summary: 'Grant a role in a workspace',
+      description:
+        'Lets a user whose home is another workspace of the organization work in this one, with at most the home role. Counts on the next request.',
+      access: 'admin',
+      audit: 'update',
+      notDelegable: true,
+      params: MemberParams,
+      body: WorkspaceMemberPut,
+      view: WorkspaceMemberView,
+    },
+    async (ctx, { params, body }) => {
+      const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
+      const user = await lockGrantee(ctx, workspace, params.user_id);
+      refuseGrantRank(ctx.caller, workspace.id, body.role, user.home_role);
+      refuseFrozenWorkspace(workspace);
+      refuseUngranted(workspace, user);
+
+      const member = await putGrant(ctx, { workspace, user, role: body.role }, ctx.caller.userId);
+      ctx.audit(noteOf(workspace, user.id, user.granted_role === body.role ? {} : { role: { from: user.granted_role, to: body.role } }));
+      return toWorkspaceMemberView(member);
+    },
+  ),
+
+  removeWorkspaceMember: remove(
+    '/workspaces/{workspace_id}/members/{user_id}',
+    {
+      summary: 'End a grant in a workspace',
+      description: 'Takes the role of a user in a workspace that is not their home. Counts on the next request.',
+      access: 'admin',
+      audit: 'update',
+      notDelegable: true,
+      openWhenFrozen: true,
+      params: MemberParams,
+    },
+    async (ctx, { params }) => {
+      const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
+      const user = await lockGrantee(ctx, workspace, params.user_id);
+      refuseGrantRank(ctx.caller, workspace.id, user.home_role);
+      refuseUngranted(workspace, user);
+
+      await removeGrant(ctx, workspace, user);
+      ctx.audit(noteOf(workspace, user.id, { role: { from: user.granted_role, to: null } }));
+    },
+  ),
+};
+
+// Without a label: a user's is looked up when the log is read.
+function noteOf(workspace: WorkspaceRow, userId: string, changes: AuditNote['changes']): AuditNote {
+  return {
+    resourceType: 'workspace_member',
+    resourceId: userId,
+    organizationId: workspace.organization_id,
+    workspaceId: workspace.id,
+    changes,
+  };
+}

@@ -1,1 +1,180 @@
-export const organizationOperations = {};
+import type { Static } from 'typebox';
+import { mapPage } from '../../db/page.ts';
+import { changeOrganization, listOrganizationRows, lockOrganization, readOrganization } from '../../db/tenancy/organizations.ts';
+import { handOver } from '../../db/tenancy/ownership.ts';
+import {
+  changeSettings,
+  checkInstallations,
+  lockSettings,
+  readSettings,
+  settingNames,
+  type SettingsRow,
+} from '../../db/tenancy/settings.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { get, list, patch, post, reply, type Ctx } from '../http/operation.ts';
+import { OrganizationView, toOrganizationView } from '../http/organization-view.ts';
+import { checkTimezone } from '../http/zones.ts';
+import { changesOf, hasAny } from './changes.ts';
+import { NameQuery, OrganizationParams, OrganizationUpdate, OwnershipTransfer } from './organization.schema.ts';
+import { operatorSettings, OrganizationSettingsUpdate, OrganizationSettingsView, toSettings, toSettingsView } from './settings.schema.ts';
+
+export const organizationOperations = {
+  listOrganizations: list(
+    '/organizations',
+    {
+      summary: 'List organizations',
+      description: "The caller's own organization; for operators every one, newest first. q looks in name and slug.",
+      access: 'viewer',
+      paging: 'keyset',
+      query: NameQuery,
+      view: OrganizationView,
+    },
+    async (ctx, { query }) => mapPage(await listOrganizationRows(ctx, query, ctx.page), toOrganizationView),
+  ),
+
+  getOrganization: get(
+    '/organizations/{organization_id}',
+    {
+      summary: 'Read an organization',
+      description: 'One organization, with its state.',
+      access: 'viewer',
+      etag: true,
+      params: OrganizationParams,
+      view: OrganizationView,
+    },
+    async (ctx, { params }) => {
+      const row = await readOrganization(ctx, params.organization_id);
+      return reply(toOrganizationView(row), { version: row.version });
+    },
+  ),
+
+  updateOrganization: patch(
+    '/organizations/{organization_id}',
+    {
+      summary: 'Change an organization',
+      description: 'Changes name, slug or time zone; for owners of the whole organization.',
+      access: 'owner',
+      audit: 'update',
+      etag: true,
+      params: OrganizationParams,
+      body: OrganizationUpdate,
+      view: OrganizationView,
+    },
+    async (ctx, { params, body }) => {
+      checkTimezone('/timezone', body.timezone);
+      const before = await lockOrganization(ctx, params.organization_id);
+      const changes = changesOf(before, { ...before, ...body }, ['name', 'slug', 'timezone']);
+      const after = hasAny(changes) ? await changeOrganization(ctx, before, { ...before, ...body }) : before;
+
+      ctx.audit({ resourceType: 'organization', resourceId: after.id, label: after.slug, organizationId: after.id, changes });
+      return reply(toOrganizationView(after), { version: after.version });
+    },
+  ),
+
+  getOrganizationSettings: get(
+    '/organizations/{organization_id}/settings',
+    {
+      summary: "Read an organization's settings",
+      description: 'What the organization decides about sign-in, invitations and how long its history is kept.',
+      access: 'admin',
+      etag: true,
+      params: OrganizationParams,
+      view: OrganizationSettingsView,
+    },
+    async (ctx, { params }) => {
+      const row = await readSettings(ctx, params.organization_id);
+      return reply(toSettingsView(row), { version: row.version });
+    },
+  ),
+
+  updateOrganizationSettings: patch(
+    '/organizations/{organization_id}/settings',
+    {
+      summary: "Change an organization's settings",
+      description:
+        'Changes what is sent and keeps the rest; needs a factor verified within the last 10 minutes. egress_allowlist and git_installations are for operators.',
+      access: 'owner',
+      audit: 'update',
+      etag: true,
+      stepUp: true,
+      notDelegable: true,
+      resourceType: 'organization_settings',
+      params: OrganizationParams,
+      body: OrganizationSettingsUpdate,
+      view: OrganizationSettingsView,
+      example: { body: { require_mfa: true, session_idle_days: 7, session_absolute_days: 30 } },
+    },
+    async (ctx, { params, body }) => {
+      const after = await updateSettings(ctx, params.organization_id, body);
+      return reply(toSettingsView(after), { version: after.version });
+    },
+  ),
+
+  transferOwnership: post(
+    '/organizations/{organization_id}/transfer-ownership',
+    {
+      summary: 'Hand over the ownership',
+      description:
+        'In one step the user named becomes an owner of the whole organization and the caller an admin; needs a factor verified within the last 10 minutes.',
+      access: 'owner',
+      audit: 'update',
+      stepUp: true,
+      notDelegable: true,
+      params: OrganizationParams,
+      body: OwnershipTransfer,
+      view: OrganizationView,
+      success: [200],
+      example: { body: { user_id: '01900000-0000-7000-8000-000000000002' } },
+    },
+    async (ctx, { params, body }) => {
+      const fromUserId = giverOf(ctx, body.from_user_id);
+      const organization = await lockOrganization(ctx, params.organization_id, { refuse: () => refuseGiver(ctx, body.from_user_id) });
+      await handOver(ctx, { organizationId: organization.id, toUserId: body.user_id, fromUserId });
+
+      ctx.audit({
+        resourceType: 'organization',
+        resourceId: organization.id,
+        label: organization.slug,
+        organizationId: organization.id,
+        changes: { owner: { from: fromUserId, to: body.user_id } },
+      });
+      return toOrganizationView(organization);
+    },
+  ),
+};
+
+async function updateSettings(ctx: Ctx, organizationId: string, body: Static<typeof OrganizationSettingsUpdate>): Promise<SettingsRow> {
+  const settings = toSettings(body);
+  const before = await lockSettings(ctx, organizationId, () => refuseOperatorSettings(ctx, body));
+  const wanted = { ...before, ...settings };
+  if (wanted.session_idle_days > wanted.session_absolute_days) {
+    const field = settings.session_idle_days === undefined ? 'session_absolute_days' : 'session_idle_days';
+    throw invalid(`/${field}`, 'range', 'session_idle_days must be at most session_absolute_days');
+  }
+  if (settings.git_installations) await checkInstallations(ctx, organizationId, settings.git_installations);
+
+  const changes = changesOf(before, wanted, settingNames);
+  const after = hasAny(changes) ? await changeSettings(ctx, before, settings) : before;
+  ctx.audit({ resourceType: 'organization_settings', resourceId: organizationId, organizationId, changes });
+  return after;
+}
+
+function refuseOperatorSettings({ caller }: Ctx, body: Static<typeof OrganizationSettingsUpdate>): void {
+  const field = caller.role === 'operator' ? undefined : operatorSettings.find((name) => body[name] !== undefined);
+  if (field) throw operatorOnly(field);
+}
+
+// The caller hands over what is theirs; an operator owns nothing and says whose it was.
+function refuseGiver({ caller }: Ctx, fromUserId: string | undefined): void {
+  if (caller.role !== 'operator' && fromUserId !== undefined) throw operatorOnly('from_user_id');
+}
+
+function giverOf({ caller }: Ctx, fromUserId: string | undefined): string {
+  const giver = caller.role === 'operator' ? fromUserId : caller.userId;
+  if (!giver) throw invalid('/from_user_id', 'required', 'an operator names the owner who becomes an admin');
+  return giver;
+}
+
+function operatorOnly(field: string) {
+  return fail('resource_forbidden', { reason: 'operator_only', detail: `only an operator may send ${field}`, context: { field } });
+}

@@ -1,1 +1,117 @@
-export const secretOperations = {};
+import type { Static } from 'typebox';
+import { mapPage } from '../../db/page.ts';
+import { homeOfNewRow, removeOne, seeForChange } from '../../db/scope.ts';
+import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
+import { Secret } from '../../db/secrets/secret.entity.ts';
+import { findSecretId, listSecretRows, putSecretRow, type SecretBefore, type SecretRow } from '../../db/secrets/secrets.ts';
+import type { Home } from '../../db/home.ts';
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import { list, put, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { SecretFilters, SecretParams, SecretPlace, SecretPut, SecretView, toSecretView } from './secret.schema.ts';
+
+export const secretOperations = {
+  listSecrets: list(
+    '/secrets',
+    {
+      summary: 'List secrets',
+      description: 'Names and places of the secrets that the caller sees, by name; values are never given back. Values of a single tool are not in it.',
+      access: 'member',
+      paging: 'keyset',
+      order: 'name',
+      query: SecretFilters,
+      view: SecretView,
+    },
+    async (ctx, { query }) => mapPage(await listSecretRows(ctx, query, ctx.page), toSecretView),
+  ),
+
+  putSecret: put(
+    '/secrets/{name}',
+    {
+      summary: 'Set a secret',
+      description:
+        'Sets the value of a name in one place: makes it or replaces it. A description that is left out stays. Tools take the new value with their next call.',
+      access: 'admin',
+      audit: 'update',
+      notDelegable: true,
+      params: SecretParams,
+      body: SecretPut,
+      view: SecretView,
+      example: { body: { value: 'x3k-90-example', description: 'Key of the weather service' } },
+    },
+    async (ctx, { params, body }) => {
+      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const secret = { name: params.name, value: body.value, description: body.description };
+      const { row, before } = await putSecretRow(ctx, ctx.deps.keys, { home, secret });
+
+      ctx.audit(noteOfPut(row, before));
+      return toSecretView(row);
+    },
+  ),
+
+  deleteSecret: remove(
+    '/secrets/{name}',
+    {
+      summary: 'Delete a secret',
+      description: 'Deletes the value of a name in one place. While a tool needs it and would find no other, the answer is 409 with the ids of at most 20.',
+      access: 'admin',
+      audit: 'delete',
+      notDelegable: true,
+      params: SecretParams,
+      query: SecretPlace,
+    },
+    async (ctx, { params, query }) => {
+      const place = await placeOfSecret(ctx, query);
+      const id = await findSecretId(ctx, place, params.name);
+      if (id === null) throw fail('not_found');
+      const secret = await seeForChange(ctx, Secret, id, { versionProperty: null });
+      const usedBy = await toolsInNeedOf(ctx, secret);
+      if (usedBy.length > 0)
+        throw fail('state_conflict', {
+          reason: 'still_referenced',
+          detail: 'A tool needs this secret and would find no other value.',
+          context: { used_by: usedBy },
+        });
+
+      ctx.audit({ ...placeNote(secret), resourceId: id, label: secret.name });
+      await removeOne(ctx.em, Secret, id);
+    },
+  ),
+};
+
+/** The one place that is meant. A workspace that is named need not be seen: then nothing is found there. */
+async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretPlace>): Promise<Pick<Home, 'scope' | 'workspaceId'>> {
+  if (query.workspace_id === undefined) return homeOfNewRow(ctx, query, { openWhenFrozen: true }).catch(toQueryFailure);
+  if (query.scope !== undefined && query.scope !== 'workspace')
+    throw invalidQuery('range', `a secret of scope ${query.scope} has no workspace`);
+  return { scope: 'workspace', workspaceId: query.workspace_id };
+}
+
+/** What the rule of new rows says of the body stands in the query here. */
+function toQueryFailure(error: unknown): never {
+  const violation = error instanceof Failure && error.code === 'validation_failed' ? error.errors[0] : undefined;
+  throw violation ? invalidQuery(violation.rule, violation.message) : error;
+}
+
+function invalidQuery(rule: string, message: string): Failure {
+  return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'workspace_id', rule, message }] });
+}
+
+function noteOfPut(row: SecretRow, before: SecretBefore | null): AuditNote {
+  const isDescribedAnew = row.description !== (before?.description ?? null);
+  return {
+    resourceType: 'secret',
+    resourceId: row.id,
+    label: row.name,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    changes: {
+      value: { changed: true },
+      value_version: { from: before?.value_version ?? null, to: row.value_version },
+      ...(isDescribedAnew ? { description: { from: before?.description ?? null, to: row.description } } : {}),
+    },
+  };
+}
+
+function placeNote({ organizationId, workspaceId }: Secret): Pick<AuditNote, 'resourceType' | 'organizationId' | 'workspaceId'> {
+  return { resourceType: 'secret', organizationId, workspaceId };
+}

@@ -1,1 +1,193 @@
-export const workspaceOperations = {};
+import type { Static } from 'typebox';
+import { resumeWorkspace, stopWorkspace } from '../../db/operator/stops.ts';
+import { mapPage, type Page } from '../../db/page.ts';
+import { isUnbounded, organizationOf } from '../../db/reach.ts';
+import { insertWorkspace } from '../../db/tenancy/new-workspace.ts';
+import { lockOrganization, readOrganization } from '../../db/tenancy/organizations.ts';
+import {
+  changeWorkspace,
+  listWorkspaceRows,
+  lockWorkspace,
+  readWorkspace,
+  setArchived,
+  setRestored,
+  type WorkspaceRow,
+} from '../../db/tenancy/workspaces.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { checkCurrency, checkTimezone } from '../http/zones.ts';
+import { changesOf, hasAny } from './changes.ts';
+import { NameQuery, OrganizationParams } from './organization.schema.ts';
+import { toWorkspaceView, WorkspaceCreate, WorkspaceParams, WorkspaceUpdate, WorkspaceView } from './workspace.schema.ts';
+
+const fields = ['name', 'slug', 'description', 'timezone', 'currency'] as const;
+
+export const workspaceOperations = {
+  listOrganizationWorkspaces: list(
+    '/organizations/{organization_id}/workspaces',
+    {
+      summary: 'List the workspaces of an organization',
+      description: 'Workspaces of one organization that the caller sees, archived ones among them, newest first. q looks in name and slug.',
+      access: 'viewer',
+      paging: 'keyset',
+      params: OrganizationParams,
+      query: NameQuery,
+      view: WorkspaceView,
+    },
+    async (ctx, { params, query }) => mapPage(await workspacesIn(ctx, params.organization_id, query.q), toWorkspaceView),
+  ),
+
+  createWorkspace: post(
+    '/organizations/{organization_id}/workspaces',
+    {
+      summary: 'Create a workspace',
+      description: 'Makes a workspace; for callers of the whole organization. Without a slug one is made from the name.',
+      access: 'admin',
+      audit: 'create',
+      idempotent: true,
+      params: OrganizationParams,
+      body: WorkspaceCreate,
+      view: WorkspaceView,
+      location: (view: Static<typeof WorkspaceView>) => `/workspaces/${view.id}`,
+      example: { body: { name: 'Support', slug: 'support', timezone: 'Europe/Berlin', currency: 'EUR' } },
+    },
+    async (ctx, { params, body }) => {
+      checkTimezone('/timezone', body.timezone);
+      checkCurrency('/currency', body.currency);
+      const organization = await lockOrganization(ctx, params.organization_id);
+      const made = await insertWorkspace(ctx, organization, {
+        slug: body.slug ?? null,
+        name: body.name,
+        description: body.description ?? null,
+        timezone: body.timezone ?? organization.timezone,
+        currency: body.currency ?? 'USD',
+      });
+
+      ctx.audit(noteOf(made, {}));
+      return toWorkspaceView(made);
+    },
+  ),
+
+  listWorkspaces: list(
+    '/workspaces',
+    {
+      summary: 'List workspaces',
+      description: 'Workspaces that the caller sees, archived ones among them, newest first. q looks in name and slug.',
+      access: 'viewer',
+      paging: 'keyset',
+      query: NameQuery,
+      view: WorkspaceView,
+    },
+    async (ctx, { query }) => mapPage(await listWorkspaceRows(ctx, query, ctx.page), toWorkspaceView),
+  ),
+
+  getWorkspace: get(
+    '/workspaces/{workspace_id}',
+    {
+      summary: 'Read a workspace',
+      description: 'One workspace, archived or not.',
+      access: 'viewer',
+      etag: true,
+      params: WorkspaceParams,
+      view: WorkspaceView,
+    },
+    async (ctx, { params }) => {
+      const row = await readWorkspace(ctx, params.workspace_id);
+      return reply(toWorkspaceView(row), { version: row.version });
+    },
+  ),
+
+  updateWorkspace: patch(
+    '/workspaces/{workspace_id}',
+    {
+      summary: 'Change a workspace',
+      description: 'Changes what is sent and keeps the rest.',
+      access: 'admin',
+      audit: 'update',
+      etag: true,
+      params: WorkspaceParams,
+      body: WorkspaceUpdate,
+      view: WorkspaceView,
+    },
+    async (ctx, { params, body }) => {
+      checkTimezone('/timezone', body.timezone);
+      checkCurrency('/currency', body.currency);
+      const before = await lockWorkspace(ctx, params.workspace_id);
+      const changes = changesOf(before, { ...before, ...body }, fields);
+      const after = hasAny(changes) ? await changeWorkspace(ctx, before, { ...before, ...body }) : before;
+
+      ctx.audit(noteOf(after, changes));
+      return reply(toWorkspaceView(after), { version: after.version });
+    },
+  ),
+
+  archiveWorkspace: remove(
+    '/workspaces/{workspace_id}',
+    {
+      summary: 'Archive a workspace',
+      description: 'Triggers stop and live runs are cancelled; it can be restored until the retention of archived workspaces has passed.',
+      access: 'owner',
+      audit: 'delete',
+      openWhenFrozen: true,
+      params: WorkspaceParams,
+    },
+    async (ctx, { params }) => {
+      const before = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
+      if (!before.is_active) return ctx.audit(noteOf(before, {}));
+
+      const after = await setArchived(ctx, before);
+      await stopWorkspace(ctx, after.id, after.organization_id);
+      ctx.audit(noteOf(after, changesOf<WorkspaceRow>(before, after, ['is_active'])));
+    },
+  ),
+
+  restoreWorkspace: post(
+    '/workspaces/{workspace_id}/restore',
+    {
+      summary: 'Restore a workspace',
+      description: 'Takes an archived workspace back into use: its triggers go on; runs that were cancelled stay so.',
+      access: 'owner',
+      audit: 'update',
+      openWhenFrozen: true,
+      params: WorkspaceParams,
+      view: WorkspaceView,
+      success: [200],
+    },
+    async (ctx, { params }) => {
+      const before = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
+      if (before.is_past_purge) throw fail('not_found');
+      if (before.is_active) {
+        ctx.audit(noteOf(before, {}));
+        return toWorkspaceView(before);
+      }
+
+      const after = await setRestored(ctx, before);
+      await resumeWorkspace(ctx, after.id, after.organization_id);
+      ctx.audit(noteOf(after, changesOf<WorkspaceRow>(before, after, ['is_active'])));
+      return toWorkspaceView(after);
+    },
+  ),
+};
+
+/** Throws 404 for an organization that the caller doesn't see. */
+async function workspacesIn(ctx: Ctx, organizationId: string, q: string | undefined): Promise<Page<WorkspaceRow>> {
+  const { caller } = ctx;
+  const isOwn = organizationOf(caller) === organizationId;
+  if (!isOwn && !isUnbounded(caller)) throw fail('not_found');
+
+  const page = await listWorkspaceRows(ctx, { ...(q === undefined ? {} : { q }), organizationId }, ctx.page);
+  // An operator may name what doesn't exist; rows prove that it does.
+  if (!isOwn && page.items.length === 0) await readOrganization(ctx, organizationId);
+  return page;
+}
+
+function noteOf(workspace: WorkspaceRow, changes: AuditNote['changes']): AuditNote {
+  return {
+    resourceType: 'workspace',
+    resourceId: workspace.id,
+    label: workspace.slug,
+    organizationId: workspace.organization_id,
+    workspaceId: workspace.id,
+    changes,
+  };
+}

@@ -94,8 +94,8 @@ export function principalOf(caller: Caller): string {
 export function holderOf(caller: Caller, runId: string): StreamHolder {
   return {
     runId,
-    kind: caller.kind,
-    principalId: caller.principalId,
+    kind: caller.impersonationId === null ? caller.kind : 'impersonation',
+    principalId: caller.impersonationId ?? caller.principalId,
     sessionId: caller.sessionId,
     actingUserId: caller.actingUserId,
     openedAt: new Date(),

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, createdAtColumn, idColumn, jsonColumn, uuidColumn } from '../columns.ts';
-import { index } from '../indexes.ts';
+import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 export const auditActions = ['create', 'update', 'delete', 'login', 'logout', 'submit', 'approve', 'purge', 'impersonate'] as const;
@@ -17,6 +17,9 @@ const schema = defineEntity({
   indexes: [
     ...['organization_id', 'workspace_id', 'actor_id', 'acting_user_id', 'resource_type'].map(byTime),
     index('audit_entries', 'unsealed', '(organization_id, id) where seal_no is null'),
+    // What an operator sees, of every tenant.
+    index('audit_entries', 'time', '(created_at desc, id desc)'),
+    uniqueIndex('audit_entries', 'seq', '(organization_id, seq) nulls not distinct where seq is not null'),
   ],
   properties: {
     id: idColumn(),

@@ -17,6 +17,8 @@ const schema = defineEntity({
     entries: p.integer(),
     mac: p.blob().$type<Buffer>(),
     previousMac: p.blob().$type<Buffer>().strictNullable(),
+    /** A short MAC of each entry, in the order of seq: tells which one was changed. Empty once the entries are purged. */
+    entryMacs: p.blob().$type<Buffer>(),
     keyId: p.text(),
     purgedAt: timeColumn().strictNullable(),
     createdAt: createdAtColumn(),

@@ -39,6 +39,9 @@ const maxBytes = 16_384;
 /** Fields whose values never stand in the log, whatever the operation hands over. */
 const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|api_key|private|credential|code_verifier/;
 
+/** What is named after a person: its label is never written, since entries outlive people. A user's is looked up when an entry is read. */
+const personal: ReadonlySet<string> = new Set(['user', 'workspace_member', 'invitation', 'session', 'impersonation']);
+
 /** Writes one audit entry in the transaction of the change it records. */
 export async function writeAudit(
   unit: Unit,
@@ -64,7 +67,7 @@ export async function writeAudit(
       action,
       note.resourceType.slice(0, 60),
       cut(note.resourceId, 200),
-      cut(note.label, 200),
+      personal.has(note.resourceType) ? null : cut(note.label, 200),
       outcome,
       JSON.stringify(boundedChanges(note.changes ?? {})),
       cut(operationId, 100),

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../ids.ts';
 import { row } from '../sql.ts';
+import type { Binding } from '../tenancy/envelope.ts';
 
 /** Whose key it is and on which request: one row each. */
 export interface IdempotencyScope {
@@ -126,6 +127,11 @@ export async function releaseKey(em: SqlEntityManager, id: string, lease: string
 /** Removes a row past its end that the sweep has not reached yet. */
 export async function removeExpiredKey(em: SqlEntityManager, id: string): Promise<void> {
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
+}
+
+/** Ties a sealed reply to its row: moved to another, it opens no more. */
+export function storedReplyBinding(organizationId: string | null, id: string): Binding {
+  return { organizationId, aad: ['idempotency_keys', id] };
 }
 
 /** Deletes rows past their end, at most `limit`; the number deleted. For the sweeper. */

@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { lowerRole, rankOf, type Role } from '../../workflows/contracts/access.ts';
 import type { Caller } from '../caller.ts';
-import type { FoundKey, FoundSession, Person } from './people.ts';
+import type { FoundImpersonation, FoundKey, FoundSession, Person } from './people.ts';
 
 type Workspaces = Caller['workspaces'];
 
@@ -78,6 +78,25 @@ export function callerOfKey(key: FoundKey, creator: Person | null): Caller | nul
     view: null,
     isRestricted: false,
     verifiedAt: null,
+  });
+}
+
+/**
+ * The caller of an impersonation: role, scope and sight of the target, in the operator's hands. Throws 401 once it has ended or is over, and
+ * when either of the two may not work any more.
+ */
+export function callerOfImpersonation({ id, isEnded, isOver, operator, person }: FoundImpersonation): Caller {
+  const isOperator = operator?.isActive === true && operator.role === 'operator';
+
+  if (isEnded || !isOperator || !person?.isActive || person.role === 'operator') throw fail('session_revoked');
+  if (isOver) throw fail('token_expired');
+  // No session: nothing of it counts as verified, and the target's missing factor restricts nobody else.
+  return freezeCaller({
+    ...callerOfPerson(person, null),
+    principalId: operator.id,
+    impersonationId: id,
+    ownRole: operator.role,
+    isRestricted: false,
   });
 }
 

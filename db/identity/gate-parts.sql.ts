@@ -33,6 +33,11 @@ export const keyJson = `jsonb_build_object(
   'id', k.id, 'organizationId', k.organization_id, 'workspaceId', k.workspace_id, 'scope', k.scope, 'role', k.role, 'scopes', to_jsonb(k.scopes),
   'lastUsedAt', k.last_used_at, 'isDead', k.revoked_at is not null or coalesce(k.expires_at <= now(), false))`;
 
+/** An impersonation `i` with its state by the database's clock, the operator who holds it and the user who is shown. */
+export const impersonationJson = `jsonb_build_object(
+  'id', i.id, 'isEnded', i.ended_at is not null, 'isOver', i.expires_at <= now(),
+  'operator', ${personOf('i.operator_user_id')}, 'person', ${personOf('i.target_user_id')})`;
+
 /** The definition of a look-up: stable, definer's rights, fixed search path; gives one jsonb or null. */
 export function gate(signature: string, body: string): string {
   return `create or replace function ${signature} returns jsonb

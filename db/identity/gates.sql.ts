@@ -1,4 +1,4 @@
-import { gate, keyJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
+import { gate, impersonationJson, keyJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
 
 /**
  * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
@@ -26,6 +26,7 @@ const grants: GateSet['grants'] = {
   totp_factors: ['select'],
   service_keys: ['select'],
   stream_tokens: ['select', 'update'],
+  impersonations: ['select'],
 };
 
 const sql: readonly string[] = [
@@ -134,7 +135,9 @@ begin
     'person', case when t.principal_kind = 'user' then ${personOf('t.principal_id')} end,
     'key', (select ${keyJson} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),
     'creator', (select ${personOf('k.created_by_user_id')} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),
-    'acting', ${personOf('t.acting_user_id')});
+    'acting', ${personOf('t.acting_user_id')},
+    'impersonation', (
+      select ${impersonationJson} from impersonations i where t.principal_kind = 'impersonation' and i.id = t.principal_id));
 end
 $gate$`;
 }

@@ -1,6 +1,6 @@
 import { toFailure } from '../faults.ts';
 import { runAlone, type Databases } from '../orm.ts';
-import type { FoundKey, FoundSession, Person } from './people.ts';
+import type { FoundImpersonation, FoundKey, FoundSession, Person } from './people.ts';
 
 // The only look-ups that run before a tenant is known. Each is one statement outside a transaction, and nothing of it is cached.
 
@@ -48,6 +48,11 @@ export async function findServiceKey(
   return askGate(db, 'gate_service_key($1, $2)', [hashes, actingUserId]);
 }
 
+/** The impersonation of a token, whatever its state. */
+export async function findImpersonation(db: Databases, hash: Buffer): Promise<FoundImpersonation | null> {
+  return askGate(db, 'gate_impersonation($1)', [hash]);
+}
+
 export interface LoginAnswer {
   readonly person: Person;
   readonly passwordHash: string | null;
@@ -84,6 +89,7 @@ export type StreamTokenAnswer =
       readonly key: FoundKey | null;
       readonly creator: Person | null;
       readonly acting: Person | null;
+      readonly impersonation: FoundImpersonation | null;
     };
 
 /** Uses a stream token up and gives whose it was. */

@@ -4,10 +4,11 @@ import type { KeyRing } from './key-ring.ts';
 import { createMarks, type Marks } from './marks.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import { createSessionTokens, type SessionTokens } from './session-tokens.ts';
-import { createSigningKeys } from './signing-keys.ts';
+import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 
 /** What identity keeps for the life of a process. None of it is a decision about a credential. */
 export interface Identity {
+  readonly signingKeys: SigningKeys;
   readonly tokens: SessionTokens;
   readonly passwords: Passwords;
   readonly marks: Marks;
@@ -23,10 +24,14 @@ export function createIdentity(options: { db: Databases; keys: KeyRing; publicUr
   const marks = createMarks({ db, log, now });
 
   return {
+    signingKeys,
     tokens: createSessionTokens({ signingKeys, publicUrl, now }),
     passwords: createPasswords(),
     marks,
     start: () => signingKeys.ensure(),
-    close: () => marks.close(),
+    close: async () => {
+      signingKeys.close();
+      await marks.close();
+    },
   };
 }

@@ -20,10 +20,10 @@ export interface SessionRow {
   readonly revoked_at: Date | string | null;
 }
 
-/** The user who holds the session of a request; seen also where the tenant doesn't show them. */
+/** The user who holds the session of a request, seen also where the tenant doesn't show them; inside an impersonation its target, without one. */
 export interface Holder {
   readonly user: UserRow;
-  readonly session: SessionRow;
+  readonly session: SessionRow | null;
   readonly version: number;
   readonly locale: string | null;
   readonly pendingEmail: string | null;
@@ -43,7 +43,7 @@ const shownWorkspacesMax = 1_000;
 
 /** What `/auth/me` shows beside the caller itself: two statements at most. */
 export async function readMe(unit: Unit, caller: Caller): Promise<Me> {
-  const holder = caller.sessionId === null ? null : await readHolder(unit, caller.principalId, caller.sessionId);
+  const holder = await readShown(unit, caller);
   const needsMore = caller.kind === 'service_key' || caller.actingUserId !== null || caller.workspaces === 'all';
   const more = needsMore ? await readSurroundings(unit, caller) : null;
 
@@ -53,6 +53,29 @@ export async function readMe(unit: Unit, caller: Caller): Promise<Me> {
     workspaceIds: caller.workspaces === 'all' ? (more?.workspaceIds ?? []) : [...caller.workspaces.keys()].toSorted(),
     version: holder?.version ?? more?.keyVersion ?? 1,
   };
+}
+
+async function readShown(unit: Unit, caller: Caller): Promise<Holder | null> {
+  if (caller.impersonationId !== null) return readTarget(unit, caller.userId);
+  return caller.sessionId === null ? null : readHolder(unit, caller.principalId, caller.sessionId);
+}
+
+/** The user as whom an operator works. */
+async function readTarget(unit: Unit, userId: string | null): Promise<Holder | null> {
+  const own = personOf(unit.tenant, 'u');
+  const found = await row<UserRow & { version: number; locale: string | null; pending_email: string | null; require_mfa: boolean | null }>(
+    unit.em,
+    `select ${userColumns('u')}, u.version, u.locale, c.pending_email, st.require_mfa
+       from users u
+       left join user_credentials c on c.user_id = u.id
+       left join organization_settings st on st.organization_id = u.organization_id
+      where u.id = ?::uuid and ${own.sql}`,
+    [userId, ...own.params],
+  );
+  if (!found) return null;
+
+  const { version, locale, pending_email: pendingEmail, require_mfa: isFactorRequired, ...user } = found;
+  return { user, session: null, version, locale, pendingEmail, isFactorRequired: isFactorRequired ?? false };
 }
 
 async function readHolder(unit: Unit, userId: string | null, sessionId: string): Promise<Holder | null> {

@@ -39,6 +39,15 @@ export interface FoundKey {
   readonly isDead: boolean;
 }
 
+/** An impersonation as the gates give it; both states by the database's clock. */
+export interface FoundImpersonation {
+  readonly id: string;
+  readonly isEnded: boolean;
+  readonly isOver: boolean;
+  readonly operator: Person | null;
+  readonly person: Person | null;
+}
+
 /** An address as it is stored and looked up: trimmed, NFC, lower case, nothing else folded. */
 export function normalizeEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();

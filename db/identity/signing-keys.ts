@@ -1,41 +1,68 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from 'node:crypto';
-import { newId } from '../ids.ts';
+import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
 import type { Databases } from '../orm.ts';
-import { change, rows } from '../sql.ts';
-import { open, seal } from '../tenancy/envelope.ts';
-import { systemActor, transact } from '../transaction.ts';
-import type { Unit } from '../unit.ts';
+import { rows } from '../sql.ts';
+import { open } from '../tenancy/envelope.ts';
 import type { KeyRing } from './key-ring.ts';
+import { asPlatform, envelopeOf, makeFirstKey } from './signing-key-rotation.ts';
 
-/** The keys that sign access tokens, read from the database and kept for a while. */
+/** The public half of a key that is published: of the present one, of its successor, and of those retired within the hour. */
+export interface PublishedKey {
+  readonly kid: string;
+  /** An Ed25519 key of RFC 8037. */
+  readonly jwk: JsonWebKey;
+}
+
+/** The keys that sign access tokens, read from the database and kept for a minute. */
 export interface SigningKeys {
-  /** Makes the first key when there is none, and reads them. Safe in any number of processes at once. */
+  /** Makes the first key when there is none, reads them, and reads them anew every minute until `close`. Safe in any number of processes at once. */
   ensure(): Promise<void>;
   current(): Promise<{ kid: string; privateKey: KeyObject }>;
   /** The public key of a kid; null when it is unknown. An unknown kid makes the keys be read again, at most every five seconds. */
   publicKey(kid: string): Promise<KeyObject | null>;
+  /** What a key set shows, the newest first. */
+  published(): Promise<readonly PublishedKey[]>;
+  close(): void;
+}
+
+interface SigningKeyRow {
+  readonly kid: string;
+  readonly public_jwk: JsonWebKey;
+  readonly private_enc: Buffer;
+  readonly signs: boolean;
 }
 
 interface Loaded {
   readonly at: number;
   readonly publicKeys: ReadonlyMap<string, KeyObject>;
+  readonly published: readonly PublishedKey[];
   readonly current: { readonly kid: string; readonly privateKey: KeyObject } | null;
 }
 
-interface SigningKeyRow {
-  readonly kid: string;
-  readonly state: 'next' | 'current' | 'retired';
-  readonly public_jwk: JsonWebKey;
-  readonly private_enc: Buffer;
-}
-
-// A retired key is published for an hour: reading anew every ten minutes keeps every token inside that.
-const rereadMs = 600_000;
+// A retired key is published for an hour and a token lives ten minutes: whoever still signs with the old one does nothing wrong.
+const rereadMs = 60_000;
 const unknownKidRereadMs = 5_000;
+
+/**
+ * A key that became current without having been published is signed with only when everybody has had the time to read it
+ * (`unknownKidRereadMs`): until then its predecessor signs.
+ */
+const select = `
+  select kid, public_jwk, private_enc,
+    kid = (
+      select k.kid from signing_keys k
+      where k.state = 'current' or (k.state = 'retired' and k.retired_at > now() - interval '10 seconds')
+      order by
+        (k.state = 'current' and (k.current_at - k.created_at > interval '10 seconds' or k.current_at <= now() - interval '10 seconds')) desc,
+        k.state = 'retired' desc, k.retired_at desc
+      limit 1) as signs
+  from signing_keys
+  where state <> 'retired' or retired_at > now() - interval '1 hour'
+  order by kid desc`;
 
 export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyRing; now: () => Date }): SigningKeys {
   let loaded: Loaded | null = null;
   let loading: Promise<Loaded> | null = null;
+  let timer: NodeJS.Timeout | null = null;
 
   const load = async (): Promise<Loaded> => {
     loading ??= readKeys(db, keys, now()).finally(() => {
@@ -50,6 +77,8 @@ export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyR
     async ensure() {
       await makeFirstKey(db, keys);
       await load();
+      // An idle process would otherwise wake up with a key that has been retired for hours.
+      timer ??= setInterval(() => load().catch(() => undefined), rereadMs).unref();
     },
     async current() {
       // A stale answer serves while it is read anew: the caller may hold a connection, and must not wait for a second one.
@@ -66,57 +95,27 @@ export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyR
       if (!known && age() < unknownKidRereadMs) return null;
       return (await load()).publicKeys.get(kid) ?? null;
     },
+    async published() {
+      return (loaded && age() < rereadMs ? loaded : await load()).published;
+    },
+    close() {
+      if (timer) clearInterval(timer);
+      timer = null;
+    },
   };
-}
-
-/** Makes the deployment's first signing key. Of several processes that start at once one succeeds. */
-async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> {
-  await asPlatform(db, async (unit) => {
-    const [existing] = await rows<{ kid: string }>(unit.em, "select kid from signing_keys where state = 'current'");
-
-    if (existing) return;
-    const kid = newId();
-    const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-    const sealed = await seal(unit.em, keys, envelopeOf(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
-
-    await change(
-      unit.em,
-      `insert into signing_keys (kid, public_jwk, private_enc, state, current_at) values (?, ?::jsonb, ?, 'current', now())
-      on conflict (state) where state = 'current' do nothing`,
-      [kid, JSON.stringify(publicKey.export({ format: 'jwk' })), sealed],
-    );
-  });
 }
 
 async function readKeys(db: Databases, keys: KeyRing, at: Date): Promise<Loaded> {
   return asPlatform(db, async (unit) => {
-    const found = await rows<SigningKeyRow>(
-      unit.em,
-      `select kid, state, public_jwk, private_enc from signing_keys
-      where state <> 'retired' or retired_at > now() - interval '1 hour'`,
-    );
-    const publicKeys = new Map(found.map((key) => [key.kid, createPublicKey({ key: key.public_jwk, format: 'jwk' })]));
-    const current = found.find((key) => key.state === 'current');
+    const found = await rows<SigningKeyRow>(unit.em, select);
+    const signing = found.find((key) => key.signs);
+    const published = found.map(({ kid, public_jwk: jwk }) => ({ kid, jwk }));
+    const publicKeys = new Map(published.map(({ kid, jwk }) => [kid, createPublicKey({ key: jwk, format: 'jwk' })]));
 
-    if (!current) return { at: at.getTime(), publicKeys, current: null };
-    const der = await open(unit.em, keys, envelopeOf(current.kid), current.private_enc);
+    if (!signing) return { at: at.getTime(), publicKeys, published, current: null };
+    const der = await open(unit.em, keys, envelopeOf(signing.kid), signing.private_enc);
+    const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 
-    return {
-      at: at.getTime(),
-      publicKeys,
-      current: { kid: current.kid, privateKey: createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }) },
-    };
+    return { at: at.getTime(), publicKeys, published, current: { kid: signing.kid, privateKey } };
   });
-}
-
-// Binds the sealed key to its row.
-function envelopeOf(kid: string) {
-  return { organizationId: null, aad: ['signing_keys', kid] };
-}
-
-async function asPlatform<R>(db: Databases, work: (unit: Unit) => Promise<R>): Promise<R> {
-  const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
-  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work);
-
-  return value;
 }

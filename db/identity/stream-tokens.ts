@@ -3,7 +3,7 @@ import type { Caller } from '../caller.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { actAs, callerOfKey, callerOfPerson, narrowTo } from './caller.ts';
+import { actAs, callerOfImpersonation, callerOfKey, callerOfPerson, narrowTo } from './caller.ts';
 import { takeStreamToken } from './gates.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 
@@ -27,8 +27,8 @@ export async function issueStreamToken(
       run.id,
       run.organizationId,
       run.workspaceId,
-      caller.kind,
-      caller.principalId,
+      caller.impersonationId === null ? caller.kind : 'impersonation',
+      caller.impersonationId ?? caller.principalId,
       caller.sessionId,
       caller.actingUserId,
       streamTokenLifeS,
@@ -49,7 +49,9 @@ export async function openStreamToken(db: Databases, token: string, runId: strin
 
   if (taken.result === 'used') throw fail('stream_token_used');
   if (taken.result !== 'ok') throw fail('stream_token_invalid');
-  const { person, session, key, creator, acting, organizationId, workspaceId } = taken;
+  const { person, session, key, creator, acting, impersonation, organizationId, workspaceId } = taken;
+
+  if (impersonation) return callerOfImpersonation(impersonation);
 
   if (session?.isRevoked || session?.isOver || (person && !person.isActive)) throw fail('session_revoked');
   const caller = person ? callerOfPerson(person, session) : key && callerOfKey(key, creator);

@@ -14,6 +14,9 @@ const schema = defineEntity({
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
+    /** Why, in the words of the operator; null for one that was due by time. */
+    reason: p.text().strictNullable(),
+    requestedByUserId: uuidColumn().strictNullable(),
     status: p.enum(purgeStatuses).default('queued'),
     step: p.text().strictNullable(),
     /** Rows deleted so far, by table. */

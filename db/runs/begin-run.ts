@@ -13,12 +13,12 @@ const mostWarnings = 20;
 
 /**
  * Takes a queued, active run to running: pins the manifest, writes run.started and the input. A run that is running, waiting or
- * cancelling already is returned as it is; null means that it has ended or is gone. `pinModels` gives registry ids.
+ * cancelling already, or whose place is frozen, is returned as it is; null means that it has ended or is gone. `pinModels` gives registry ids.
  */
 export async function beginRun(unit: Unit, runId: string, pinModels: (document: RevisionDocument) => string[]): Promise<RunState | null> {
   const run = await lockRun(unit, runId);
   if (!run || isTerminal(run.status)) return null;
-  if (run.status !== 'queued') return run;
+  if (run.status !== 'queued' || run.is_frozen) return run;
   if (run.activated_at === null) throw fail('service_unavailable', { reason: 'not_active', detail: 'The run is still in line.' });
 
   const source = await readSource(unit, run);

@@ -25,9 +25,10 @@ export interface OpenedStep {
   readonly tools: readonly RunTool[];
 }
 
-/** What claiming a model step finds: nothing to do any more, a result that an earlier try has stored, or the claim. */
+/** What claiming a model step finds: nothing to do any more, a place that takes no more work, a result that an earlier try has stored, or the claim. */
 export type StepClaim =
   | { readonly kind: 'ended' }
+  | { readonly kind: 'frozen' }
   | { readonly kind: 'stored'; readonly stopReason: StopReason; readonly calls: readonly StoredCall[] }
   | OpenedStep;
 
@@ -38,6 +39,7 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
 
   const stored = await readStoredStep(unit, run.id, step);
   if (stored) return stored;
+  if (run.is_frozen) return { kind: 'frozen' };
   const claimed = await claimStep(unit, run, step);
   const { document, manifest, ...state } = run;
   return {

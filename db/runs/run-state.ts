@@ -39,11 +39,19 @@ export interface RunState {
   readonly activated_at: string | null;
   readonly started_at: string | null;
   readonly hard_deadline_at: string | null;
+  /** Its workspace is archived or its organization not active: no new work is begun. */
+  readonly is_frozen: boolean;
 }
 
 const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.conversation_id, r.root_run_id, r.parent_run_id,
   r.persona_slug, r.session_key, r.subject_kind, r.subject_id, r.source, r.trigger_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id,
-  r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at`;
+  r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at,
+  ${frozenSql('r.workspace_id')} as is_frozen`;
+
+/** Whether a workspace takes no more work, as an expression. */
+export function frozenSql(workspaceId: string): string {
+  return `exists (select from workspaces fw join organizations fo on fo.id = fw.organization_id where fw.id = ${workspaceId} and (not fw.is_active or fo.status <> 'active'))`;
+}
 
 /** Locks the run's row; null when it is not there (purged or foreign). */
 export function lockRun(unit: Unit, runId: string): Promise<RunState | null> {

@@ -9,6 +9,7 @@ import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
 import { retriesWithLost } from './retries.sql.ts';
+import { frozenSql } from './run-state.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
 import { insertToolMessages } from './tool-messages.ts';
 
@@ -47,13 +48,16 @@ export interface CallState {
   readonly retries: readonly StepRetry[];
   /** Read live: what stops a tool counts at its next call. */
   readonly is_tool_active: boolean;
+  /** The run's place takes no more work. */
+  readonly is_frozen: boolean;
 }
 
 const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conversation_id, r.root_run_id, r.parent_run_id, r.agent_slug, r.turn_no, r.status as run_status,
   r.input as run_input, r.subject_kind, r.subject_id, r.manifest, c.step, c.pos, c.message_id, m.pos as message_pos, c.tool_id, c.slug, c.kind, c.effect, c.is_idempotent,
   c.timeout_s, c.response_max_chars, c.args, c.state, c.attempt, c.claimed_at,
   coalesce((select s.retries from run_steps s where s.run_id = c.run_id and s.step = c.step and s.tool_call_id = c.id), '[]'::jsonb) as retries,
-  exists (select from tools t where t.id = c.tool_id and t.is_active and t.deleted_at is null and t.quarantined_at is null) as is_tool_active`;
+  exists (select from tools t where t.id = c.tool_id and t.is_active and t.deleted_at is null and t.quarantined_at is null) as is_tool_active,
+  ${frozenSql('c.workspace_id')} as is_frozen`;
 
 const openStates = ['recorded', 'gated', 'ready', 'executing'];
 

@@ -6,6 +6,7 @@ import { sweeperRows } from './sweeper-rows.ts';
 /** By whose right a stream is open. */
 export interface StreamHolder {
   readonly runId: string;
+  /** Kind of the principal; `impersonation`, with its id as the principal's, inside one. */
   readonly kind: string;
   readonly principalId: string | null;
   readonly sessionId: string | null;
@@ -42,6 +43,8 @@ const accessSql = `
     when r.id is null then 'not_found'
     when q.session_id is not null and (s.id is null or s.revoked_at is not null) then 'session_revoked'
     when q.session_id is not null and least(s.idle_expires_at, s.expires_at) <= now() then 'token_expired'
+    when q.kind = 'impersonation' and (i.id is null or i.ended_at is not null or not io.is_active or io.deleted_at is not null or io.role <> 'operator') then 'session_revoked'
+    when q.kind = 'impersonation' and i.expires_at <= now() then 'token_expired'
     when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now() or k.rotated_at > q.opened_at) then 'credential_invalid'
     when h.id is not null and not ${isActive('h', 'ho')} then case q.kind when 'service_key' then 'credential_invalid' else 'session_revoked' end
     when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
@@ -49,13 +52,15 @@ const accessSql = `
     when h.id is not null and not ${mayRead('h')} then 'not_found'
     when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
     when q.acting_user_id is not null and ${holderRank} < greatest(${rankOf('admin')}, ${rankSql('a.role')}) then 'role_insufficient'
-    when h.id is null and q.kind in ('user', 'service_key') then 'credential_invalid'
+    when h.id is null and q.kind in ('user', 'service_key', 'impersonation') then 'credential_invalid'
   end as code
   from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[]) with ordinality as q(run_id, kind, principal_id, session_id, acting_user_id, opened_at, n)
   left join runs r on r.id = q.run_id and r.deleted_at is null
   left join sessions s on s.id = q.session_id
   left join service_keys k on q.kind = 'service_key' and k.id = q.principal_id
-  left join users h on h.id = case q.kind when 'user' then q.principal_id when 'service_key' then k.created_by_user_id end
+  left join impersonations i on q.kind = 'impersonation' and i.id = q.principal_id
+  left join users io on io.id = i.operator_user_id
+  left join users h on h.id = case q.kind when 'user' then q.principal_id when 'service_key' then k.created_by_user_id when 'impersonation' then i.target_user_id end
   left join organizations ho on ho.id = h.organization_id
   left join users a on a.id = q.acting_user_id
   left join organizations ao on ao.id = a.organization_id`;

@@ -7,12 +7,16 @@ import { change, row, rows } from '../sql.ts';
 /** The deployment keys, newest first. */
 export type Keks = Pick<KeyRing, 'keks'>;
 
+/** Every table that holds envelopes. How the binding of each is made stands in `sealed-columns.ts`, by which all are found again. */
+export const sealedTables = ['secrets', 'totp_factors', 'signing_keys', 'idempotency_keys'] as const;
+export type SealedTable = (typeof sealedTables)[number];
+
 /** Where a sealed value belongs: it opens there and nowhere else. */
 export interface Binding {
   /** Whose data key; null is the platform's own. */
   readonly organizationId: string | null;
   /** Table and whatever names the place: `['secrets', workspaceId, name, version]`. */
-  readonly aad: readonly (string | number | null)[];
+  readonly aad: readonly [SealedTable, ...(string | number | null)[]];
 }
 
 interface StoredKey {
@@ -64,6 +68,27 @@ export function keyIdOf(envelope: Buffer): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/**
+ * Retires the live data keys made before `before`, at most `limit` a call, and makes a new one in the place of each; gives how many. What
+ * is sealed from now on is sealed under the new one, and the old one still opens. Sweeper's pool.
+ */
+export async function renewDataKeys(
+  em: SqlEntityManager,
+  keys: Keks,
+  { before, limit }: { readonly before: string; readonly limit: number },
+): Promise<number> {
+  const old = await rows<StoredKey>(
+    em,
+    `select ${storedColumns} from data_keys where retired_at is null and created_at < ?::timestamptz order by id limit ? for update`,
+    [before, limit],
+  );
+  for (const { id, organization_id: organizationId } of old) {
+    await change(em, 'update data_keys set retired_at = now() where id = ?', [id]);
+    await insertKey(em, keys, organizationId);
+  }
+  return old.length;
+}
+
 /** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
 export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
   const [newest] = keys.keks;
@@ -86,6 +111,14 @@ async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string 
   const found = await findLive(em, organizationId);
   if (found) return unwrap(keys, found);
 
+  await insertKey(em, keys, organizationId);
+  // Of two that make one at once the first commits; the other waited for it and reads it here.
+  const made = await findLive(em, organizationId);
+  if (!made) throw new Error('A data key was made and is not visible: the transaction is of another tenant');
+  return unwrap(keys, made);
+}
+
+async function insertKey(em: SqlEntityManager, keys: Keks, organizationId: string | null): Promise<void> {
   const id = newId();
   await change(em, 'insert into data_keys (id, organization_id, wrapped, kek_id) values (?, ?, ?, ?) on conflict do nothing', [
     id,
@@ -93,18 +126,12 @@ async function liveKey(em: SqlEntityManager, keys: Keks, organizationId: string 
     wrap(keys, id, organizationId, randomBytes(32)),
     keys.keks[0].id,
   ]);
-  // Of two that make one at once the first commits; the other waited for it and reads it here.
-  const made = await findLive(em, organizationId);
-  if (!made) throw new Error('A data key was made and is not visible: the transaction is of another tenant');
-  return unwrap(keys, made);
 }
 
+// Two forms, since `is not distinct from` is no condition of an index.
 async function findLive(em: SqlEntityManager, organizationId: string | null): Promise<StoredKey | null> {
-  return row<StoredKey>(
-    em,
-    `select ${storedColumns} from data_keys where organization_id is not distinct from ?::uuid and retired_at is null`,
-    [organizationId],
-  );
+  const select = `select ${storedColumns} from data_keys where retired_at is null and organization_id`;
+  return organizationId === null ? row<StoredKey>(em, `${select} is null`) : row<StoredKey>(em, `${select} = ?`, [organizationId]);
 }
 
 function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buffer): Buffer {

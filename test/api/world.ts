@@ -18,7 +18,7 @@ export interface CallOptions {
 export interface World {
   readonly api: TestApi;
   tenant(options?: Parameters<typeof makeTenant>[2]): Promise<TestTenant>;
-  call(token: string, method: 'GET' | 'POST' | 'PATCH', path: string, options?: CallOptions): Promise<Answer>;
+  call(token: string, method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
 }
 

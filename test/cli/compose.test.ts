@@ -25,6 +25,8 @@ interface Compose {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
+const folder = { kind: 'folder', folder: '/app/.longhaul/mails', from: 'Longhaul <longhaul@localhost>', linkUrl: null };
+
 const secrets = {
   ...keyRingVariables(randomKeyRing()),
   ...Object.fromEntries(['POSTGRES', 'OWNER', 'APP', 'SWEEPER', 'REDIS'].map((name) => [`${name}_PASSWORD`, 'p4ssw0rd'])),
@@ -64,6 +66,15 @@ test('the processes accept the environment that docker-compose.yml gives them', 
   expect(api.databaseAppUrl).toBe('postgres://longhaul_app:p4ssw0rd@postgres:5432/longhaul');
   expect(workers.map(({ health }) => health?.port)).toEqual([3001, 3001]);
   expect(services['worker-bulk']?.environment).toHaveProperty('DATABASE_OWNER_URL');
+  expect([api.mail, workers[0]?.mail]).toEqual([folder, folder]);
+  expect(services['worker-runs']?.volumes).toEqual(['state:/app/.longhaul']);
+});
+
+test('SMTP_URL in .env sends the mails that else become files', () => {
+  const { services } = readCompose({ ...secrets, SMTP_URL: 'smtps://u:p@mail.example', MAIL_FROM: 'Us <us@example.com>' });
+  const { mail } = parseWorkerEnv(services['worker-runs']?.environment ?? {});
+
+  expect(mail).toEqual({ kind: 'smtp', url: 'smtps://u:p@mail.example', from: 'Us <us@example.com>', linkUrl: null });
 });
 
 test('without its secrets docker-compose.yml is refused, not started with empty ones', () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { runIdOf, taskQueues, tenantHeader, workflowIds } from '../../workflows/contracts/queues.ts';
+import { deliveryActivityNames } from '../../workflows/contracts/delivery.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import * as workflows from '../../workflows/index.ts';
@@ -9,9 +10,11 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 
 // What histories have recorded can't be renamed: a change here breaks every run in flight.
 test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
-  expect(Object.keys(workflows).toSorted()).toEqual(['agentRun', 'httpSweep', 'reconcile', 'tendArchives']);
+  expect(Object.keys(workflows).toSorted()).toEqual(['agentRun', 'delivery', 'httpSweep', 'identitySweep', 'reconcile', 'signingKeys', 'tendArchives']);
   expect(Object.keys(fakeRuns().activities).toSorted()).toEqual(['beginRun', 'callModel', 'finishRun', 'runTool', 'settleTool']);
-  expect(maintenanceActivityNames).toEqual(['reconcileRuns', 'sweepIdempotency', 'sweepOutbox', 'tendFrames']);
+  expect(maintenanceActivityNames).toEqual(['reconcileRuns', 'sweepIdempotency', 'sweepOutbox', 'tendFrames', 'sweepIdentity', 'turnSigningKeys']);
+  expect(deliveryActivityNames).toEqual(['sendMail']);
+  expect(workflowIds.delivery('x')).toBe('delivery:x');
   expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });
   expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
   expect(workflowIds.run('x')).toBe('run:x');

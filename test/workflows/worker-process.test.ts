@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTemporalGateway } from '../../temporal/gateway.ts';
 import { connectTemporal, type Temporal } from '../../temporal/client.ts';
+import { scheduleIds } from '../../temporal/schedules.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { testServices } from '../support/services.ts';
@@ -27,12 +28,8 @@ test('workers make the schedules, and status shows queues, workers and schedules
   const gateway = createTemporalGateway(temporal);
 
   await gateway.check(2000);
-  await until(async () => (await gateway.schedules(2000)).length === 3);
-  expect(await gateway.schedules(2000)).toEqual([
-    { id: 'maint:reconcile', isPaused: false, nextAt: expect.any(Date), missed: 0 },
-    { id: 'maint:http-sweep', isPaused: false, nextAt: expect.any(Date), missed: 0 },
-    { id: 'maint:frames', isPaused: false, nextAt: expect.any(Date), missed: 0 },
-  ]);
+  await until(async () => (await gateway.schedules(2000)).length === scheduleIds.length);
+  expect(await gateway.schedules(2000)).toEqual(scheduleIds.map((id) => ({ id, isPaused: false, nextAt: expect.any(Date), missed: 0 })));
   expect(await gateway.queues(2000)).toEqual(['runs', 'bulk'].map((name) => ({ name, backlog: 0, oldestAgeS: 0, pollers: 1 })));
   const workers = await gateway.workers(2000);
   expect(workers.map((worker) => worker.queues)).toEqual([['runs'], ['bulk']]);
@@ -40,7 +37,7 @@ test('workers make the schedules, and status shows queues, workers and schedules
 });
 
 test("the schedules' workflows run to their end without a tenant", async () => {
-  for (const id of ['maint:reconcile', 'maint:http-sweep', 'maint:frames']) {
+  for (const id of scheduleIds) {
     const handle = temporal.client.schedule.getHandle(id);
 
     await handle.trigger();

@@ -7,6 +7,18 @@ export interface MaintenanceActivities {
   sweepOutbox(): Promise<number>;
   /** Merges the chunks of ended runs and compacts those that ended 30 days ago; gives how many frames and chunks it saved. */
   tendFrames(): Promise<number>;
+  /** Seals what is due of the audit log; gives how many entries. */
+  sealAudit(): Promise<number>;
+  /** Deletes audit entries and failed logins past their days; gives how many entries. */
+  runRetention(): Promise<number>;
+  /** Deletes what is past its end of sign-in and OAuth; gives how many rows. */
+  sweepIdentity(): Promise<number>;
+  /** Does what is due of the signing keys' rotation; gives what it did. */
+  turnSigningKeys(): Promise<'none' | 'published' | 'replaced'>;
+  /** Starts the purge of up to 500 organizations past their grace; gives how many. */
+  startDuePurges(): Promise<number>;
+  /** Removes up to 500 archived workspaces past theirs; gives how many. */
+  purgeWorkspaces(): Promise<number>;
 }
 
 /** What one pass of the reconciler repaired. All zero when nothing was wrong. */
@@ -23,4 +35,10 @@ export const maintenanceActivityNames = [
   'sweepIdempotency',
   'sweepOutbox',
   'tendFrames',
+  'sealAudit',
+  'runRetention',
+  'sweepIdentity',
+  'turnSigningKeys',
+  'startDuePurges',
+  'purgeWorkspaces',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

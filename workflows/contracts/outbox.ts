@@ -1,5 +1,6 @@
 import type { TaskQueue } from './queues.ts';
 
+import type { DeliveryResult } from './delivery.ts';
 import type { MailRequest } from './mail.ts';
 
 /** What an outbox row asks for. To Temporal go ids only: no prompt, message, secret or document, and no address. */
@@ -14,6 +15,8 @@ export type OutboxMessage =
       readonly workspaceId: string | null;
       readonly correlationId: string;
       readonly reuse: 'reject_duplicate' | 'allow_duplicate';
+      /** Sent with the start, also to a workflow of this id that is at work already. Carries nothing. */
+      readonly signal?: string;
       /** 1 interactive, 3 API, 5 batch. */
       readonly priority: 1 | 3 | 5;
       readonly searchAttributes: { readonly AgentId?: string; readonly RunKind?: string; readonly SourceId?: string };
@@ -24,6 +27,10 @@ export type OutboxMessage =
       readonly mail: MailRequest;
       /** Id of the key under which the token of its link is derived. */
       readonly keyId: string;
+      /** Its token has been made, which happens once: a later try finds it or has come too late. */
+      readonly opened?: true;
+      /** How it ended; the row then names no address any more. */
+      readonly settled?: DeliveryResult;
       readonly workflowId: string;
       /** Null for nobody's organization: operators, and addresses that are not looked up yet. */
       readonly organizationId: string | null;

@@ -7,6 +7,9 @@ export const workflowIds = {
   run: (runId: string) => `run:${runId}`,
   delivery: (outboxId: string) => `delivery:${outboxId}`,
   maintenance: (name: string) => `maint:${name}`,
+  orgStop: (organizationId: string) => `maint:org-stop:${organizationId}`,
+  wsStop: (workspaceId: string) => `maint:ws-stop:${workspaceId}`,
+  orgPurge: (organizationId: string) => `maint:org-purge:${organizationId}`,
 } as const;
 
 const runWorkflowId = /^run:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;

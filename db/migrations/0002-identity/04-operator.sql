@@ -28,6 +28,8 @@ create policy sweeper_all on impersonations to longhaul_sweeper using (true) wit
 create table purges (
   id uuid not null,
   organization_id uuid not null,
+  reason text,
+  requested_by_user_id uuid,
   status text not null default 'queued',
   step text,
   counts jsonb not null default '{}',
@@ -57,6 +59,7 @@ create table audit_seals (
   entries int not null,
   mac bytea not null,
   previous_mac bytea,
+  entry_macs bytea not null,
   key_id text not null,
   purged_at timestamptz(3),
   created_at timestamptz(3) not null default now(),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { keyVariables } from '../../../db/identity/key-ring.ts';
 import { startStack, type Stack } from '../../support/stack.ts';
 import { until } from '../../support/temporal.ts';
 
@@ -43,7 +44,7 @@ test('SIGTERM: readiness goes before the listener, open requests end, the proces
 
 test.each([
   ['api/server.ts', ['PORT', 'PUBLIC_URL', 'TRUSTED_PROXIES', 'RATE_LIMITS']],
-  ['workers/runs.worker.ts', ['WORKER_HEALTH_PORT']],
+  ['workers/runs.worker.ts', ['WORKER_HEALTH_PORT', 'PUBLIC_URL']],
 ])('a bad environment ends %s with one line that names every bad variable, no value', (entry, own) => {
   const {
     status: code,
@@ -60,6 +61,8 @@ test.each([
       BILLING_CURRENCY: 'euros',
       TRUSTED_PROXIES: '300.0.0.1',
       RATE_LIMITS: 'nonsense=1/1',
+      SMTP_URL: 'http://canary',
+      MAIL_LINK_URL: 'canary',
       LONGHAUL_KEKS: 'canary',
       LONGHAUL_MODEL_BASE_URL: 'canary',
     },
@@ -74,8 +77,10 @@ test.each([
     'LOG_LEVEL',
     'EGRESS_ALLOW_HTTP',
     'BILLING_CURRENCY',
+    'SMTP_URL',
+    'MAIL_LINK_URL',
   ];
-  const keys = ['LONGHAUL_KEKS', 'LONGHAUL_CURSOR_KEYS', 'LONGHAUL_IDEMPOTENCY_KEY', 'LONGHAUL_PEPPERS', 'LONGHAUL_HEADER_KEYS'];
+  const keys = Object.values(keyVariables);
   expect([code, stdout, stderr.trim().split('\n').length]).toEqual([1, '', 1]);
   for (const name of [...own, ...shared, ...keys, 'LONGHAUL_MODEL_BASE_URL']) expect(stderr).toContain(`${name}: `);
   expect(stderr).not.toContain('canary');

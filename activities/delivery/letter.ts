@@ -1,0 +1,34 @@
+/** What a mail says, before it becomes text and HTML. A line of code stands alone and can be copied. */
+export interface Letter {
+  readonly subject: string;
+  readonly parts: readonly (string | { readonly code: string } | { readonly link: string })[];
+}
+
+/** The letter as plain text; its lines are not broken, so that tokens stay whole. */
+export function toText({ parts }: Letter): string {
+  return parts.map((part) => (typeof part === 'string' ? part : 'code' in part ? indent(part.code) : `  ${part.link}`)).join('\n\n');
+}
+
+/** The same as HTML, without anything to be loaded from elsewhere. */
+export function toHtml({ subject, parts }: Letter): string {
+  const body = parts.map((part) => {
+    if (typeof part === 'string') return `<p>${escaped(part)}</p>`;
+    if ('code' in part) return `<pre style="white-space:pre-wrap;word-break:break-all">${escaped(part.code)}</pre>`;
+    return `<p><a href="${escaped(part.link)}">${escaped(part.link)}</a></p>`;
+  });
+  const head = `<meta charset="utf-8"><title>${escaped(subject)}</title>`;
+
+  return `<!doctype html><html lang="en"><head>${head}</head><body>\n${body.join('\n')}\n</body></html>`;
+}
+
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `  ${line}`)
+    .join('\n');
+}
+
+function escaped(text: string): string {
+  const entities: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+  return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
+}

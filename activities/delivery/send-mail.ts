@@ -1,0 +1,55 @@
+import { loadMail, settleMail, type MailMessage, type StoredMail } from '../../db/mail.ts';
+import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
+import { markInvitationSent } from '../../db/tenancy/mail-facts.ts';
+import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../../workflows/contracts/delivery.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { composeMail, type Composed } from './compose.ts';
+import { toHtml, toText } from './letter.ts';
+
+export type DeliveryDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'log'>;
+
+/** Activities of `delivery`. Their logs name the outbox row and the kind of mail, never whom it is for. */
+export function createDeliveryActivities(deps: DeliveryDeps): DeliveryActivities {
+  return { sendMail: (input) => sendMail(deps, input) };
+}
+
+async function sendMail(deps: DeliveryDeps, { outboxId }: DeliveryInput): Promise<DeliveryResult> {
+  const stored = await sweep(deps.db, (em) => loadMail(em, outboxId));
+
+  if (!stored) return 'void';
+  if (stored.message.settled) return stored.message.settled;
+  const result = await attempt(deps, outboxId, stored);
+
+  await settle(deps, { outboxId, message: stored.message, result });
+  deps.log.info({ outbox_id: outboxId, template: stored.message.mail.template, result }, 'mail settled');
+  return result;
+}
+
+/** Composes anew each time: the same token, and never a mail whose reason has gone. */
+async function attempt(deps: DeliveryDeps, outboxId: string, stored: StoredMail): Promise<DeliveryResult> {
+  if (!deps.mail) return 'no_mailer';
+  const composed = await composeMail({ db: deps.db, keys: deps.keys, places: deps.mail }, outboxId, stored);
+
+  if (typeof composed === 'string') return composed;
+  return handOver(deps.mail, outboxId, composed);
+}
+
+async function handOver({ mailer }: NonNullable<DeliveryDeps['mail']>, id: string, { to, letter }: Composed): Promise<DeliveryResult> {
+  const reply = await mailer.send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) });
+
+  return reply.isTaken ? 'sent' : 'refused';
+}
+
+async function settle(
+  deps: DeliveryDeps,
+  { outboxId, message, result }: { readonly outboxId: string; readonly message: MailMessage; readonly result: DeliveryResult },
+): Promise<void> {
+  const { organizationId, correlationId, mail } = message;
+  const tenant = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
+
+  await transact(deps.db, { tenant, actor: systemActor, correlationId }, async (unit) => {
+    const isFirst = await settleMail(unit, outboxId, result);
+
+    if (isFirst && result === 'sent' && mail.template === 'invitation') await markInvitationSent(unit, mail.invitationId);
+  });
+}

@@ -1,0 +1,37 @@
+import type { Logger } from 'pino';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { turnSigningKeys } from '../../db/identity/signing-key-rotation.ts';
+import { identitySweeps, sweepIdentity } from '../../db/identity/sweep.ts';
+import type { Databases } from '../../db/orm.ts';
+import { sweep } from '../../db/scope.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import { sweepAll } from './sweep-all.ts';
+
+export interface IdentityUpkeepDeps {
+  readonly db: Databases;
+  readonly keys: KeyRing;
+  readonly log: Logger;
+}
+
+/** Upkeep of identity: what is past its end goes, signing keys take their turns. */
+export function createIdentityActivities({
+  db,
+  keys,
+  log,
+}: IdentityUpkeepDeps): Pick<MaintenanceActivities, 'sweepIdentity' | 'turnSigningKeys'> {
+  return {
+    async sweepIdentity() {
+      let deleted = 0;
+
+      for (const what of identitySweeps)
+        deleted += await sweepAll(log, { what, deleteSome: (limit) => sweep(db, (em) => sweepIdentity(em, what, limit)) });
+      return deleted;
+    },
+    async turnSigningKeys() {
+      const turn = await turnSigningKeys(db, keys);
+
+      if (turn !== 'none') log.info({ turn }, 'signing keys turned');
+      return turn;
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { duePurges, lockDue, requestPurge } from '../../db/operator/purges.ts';
+import { clearTable, dueWorkspaces, rehouse, removeWorkspace, tablesToClear, type DueWorkspace } from '../../db/operator/purge-workspace.ts';
+import { newId } from '../../db/ids.ts';
+import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/scope.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+const mostATick = 500;
+
+/** What a day makes due. In no tenant, on the sweeper's pool; each place by itself, so that one that can't go holds up no other. */
+export function createDueActivities(deps: ActivityDeps): Pick<MaintenanceActivities, 'startDuePurges' | 'purgeWorkspaces'> {
+  return {
+    async startDuePurges() {
+      const due = await sweep(deps.db, (em) => duePurges(em, mostATick));
+      return eachOf(due, (id) => startOne(deps, id), deps);
+    },
+    async purgeWorkspaces() {
+      const due = await sweep(deps.db, (em) => dueWorkspaces(em, mostATick));
+      return eachOf(due, (workspace) => purgeOne(deps, workspace), deps);
+    },
+  };
+}
+
+async function startOne({ db, dispatch }: ActivityDeps, organizationId: string): Promise<void> {
+  const outgoing = emptyOutgoing();
+  await sweep(db, async (em) => {
+    if (!(await lockDue(em, organizationId))) return;
+    const unit = { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing };
+    await requestPurge(unit, organizationId, { reason: null, requestedByUserId: null });
+  });
+  await dispatch(outgoing);
+}
+
+async function purgeOne({ db, log }: ActivityDeps, workspace: DueWorkspace): Promise<void> {
+  const tables = await sweep(db, async (em) => {
+    await rehouse(em, workspace);
+    return tablesToClear(em);
+  });
+  for (const table of tables) {
+    while (await sweep(db, (em) => clearTable(em, workspace, table))) cancellationSignal().throwIfAborted();
+  }
+  await sweep(db, (em) => removeWorkspace(em, workspace));
+  log.info({ organization_id: workspace.organizationId, workspace_id: workspace.id }, 'workspace purged');
+}
+
+async function eachOf<Due>(due: readonly Due[], work: (one: Due) => Promise<void>, { log }: ActivityDeps): Promise<number> {
+  let done = 0;
+  for (const one of due) {
+    cancellationSignal().throwIfAborted();
+    try {
+      await work(one);
+      done++;
+    } catch (err) {
+      log.error({ err, due: one }, 'due place not purged');
+    }
+  }
+  return done;
+}

@@ -1,0 +1,50 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge } from '../../db/operator/purge-steps.ts';
+import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
+import { sweep } from '../../db/scope.ts';
+import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { tenantOfActivity } from '../support/tenant.ts';
+import { inPlace, stopRuns } from './stop-activities.ts';
+
+/** A table is left for another activity after this long. */
+const limitTableMs = 120_000;
+
+/** The activities of `orgPurge`, for the organization of the signed header. Each may be cut off anywhere and repeated. */
+export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
+  const step = <R>(work: (em: SqlEntityManager, organizationId: string) => Promise<R>): Promise<R> => {
+    const { organizationId } = tenantOfActivity();
+    return sweep(deps.db, (em) => work(em, organizationId));
+  };
+
+  return {
+    async openPurge() {
+      const tables = await step(openPurge);
+      return { isOpen: tables !== null, tables: tables ?? [] };
+    },
+    async stopAll() {
+      await step(lockOut);
+      await stopRuns(deps);
+      return inPlace(deps, countLiveRuns);
+    },
+    async deleteRows({ table }) {
+      const end = Date.now() + limitTableMs;
+      while (await step((em, organizationId) => deleteBatch(em, organizationId, table))) {
+        cancellationSignal().throwIfAborted();
+        if (Date.now() > end) return false;
+      }
+      return true;
+    },
+    dropKeys: () => step(dropKeys),
+    async tombstone() {
+      const isGone = await step(buryOrganization);
+      if (isGone) deps.log.info({ organization_id: tenantOfActivity().organizationId }, 'organization purged');
+      return isGone;
+    },
+    async failPurge({ step: failed }) {
+      await step((em, organizationId) => failPurge(em, organizationId, failed));
+      deps.log.error({ organization_id: tenantOfActivity().organizationId, step: failed }, 'purge failed');
+    },
+  };
+}

@@ -1,0 +1,51 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { readStop, runsToStop, stopRun } from '../../db/operator/stopped-runs.ts';
+import { organizationTenant, systemActor, transact, workspaceTenant, type UnitOptions } from '../../db/scope.ts';
+import type { Unit } from '../../db/unit.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { StopActivities } from '../../workflows/contracts/operator.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { tenantOfActivity } from '../support/tenant.ts';
+
+const runsARound = 200;
+
+/** The activity of `orgStop` and `wsStop`: judged by the rows each time, so it may be repeated or cut off anywhere. */
+export function createStopActivities(deps: ActivityDeps): StopActivities {
+  return {
+    async cancelRuns() {
+      const { organizationId, workspaceId } = tenantOfActivity();
+      const stop = await inPlace(deps, (unit) => readStop(unit, { organizationId, workspaceId }));
+      if (stop === null) return { isStopped: false, cancelled: 0 };
+      const cancelled = await stopRuns(deps);
+      if (cancelled > 0) deps.log.info({ organization_id: organizationId, workspace_id: workspaceId, cancelled, stop }, 'runs stopped');
+      return { isStopped: true, cancelled };
+    },
+  };
+}
+
+/** Tells up to 200 runs of the tenant to end, each in a transaction of its own; gives how many there were. */
+export async function stopRuns(deps: ActivityDeps): Promise<number> {
+  const runIds = await inPlace(deps, (unit) => runsToStop(unit, runsARound));
+
+  for (const runId of runIds) {
+    cancellationSignal().throwIfAborted();
+    await inPlace(deps, (unit) => stopRun(unit, runId)).catch(ignoreEnded);
+  }
+  return runIds.length;
+}
+
+/** One transaction in the signed tenant, as the system; what it let out is sent after the commit. */
+export async function inPlace<R>(deps: ActivityDeps, work: (unit: Unit) => Promise<R>): Promise<R> {
+  const { organizationId, workspaceId, correlationId } = tenantOfActivity();
+  const tenant = workspaceId === null ? organizationTenant(organizationId) : workspaceTenant(organizationId, workspaceId);
+  const options: UnitOptions = { tenant, actor: systemActor, correlationId };
+  const { value, outgoing } = await transact(deps.db, options, work);
+  await deps.dispatch(outgoing);
+  return value;
+}
+
+// A run that has ended by itself meanwhile is what was wanted.
+function ignoreEnded(error: unknown): void {
+  if (error instanceof Failure && (error.code === 'state_conflict' || error.code === 'not_found')) return;
+  throw error;
+}

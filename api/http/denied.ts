@@ -1,0 +1,37 @@
+import type { FastifyRequest } from 'fastify';
+import { writeAudit } from '../../db/audit/audit.ts';
+import { tenantOf, transact } from '../../db/scope.ts';
+import { actorOf, defaultNote } from './audit.ts';
+import type { Deps } from './deps.ts';
+import { toFailure } from './error-envelope.ts';
+import { userAgentOf } from './make-context.ts';
+import { stateOf } from './request-state.ts';
+
+const plainId = /^[\w.:-]{1,200}$/;
+
+/** Whether a refusal has to stand in the audit log: every 403 inside an impersonation. */
+export function isDenied(request: FastifyRequest, error: unknown): boolean {
+  const { caller, operation } = request.state ?? {};
+  return caller?.impersonationId != null && operation != null && toFailure(error).status === 403;
+}
+
+/** Writes what an operator tried as somebody else and was refused, in a transaction of its own: that of the request is rolled back. */
+export async function recordDenied(deps: Deps, request: FastifyRequest): Promise<void> {
+  const { caller, operation, address } = stateOf(request);
+  if (!caller || !operation) return;
+
+  // Shapes are judged after the refusal: what the path holds may be no id.
+  const params = Object.entries(request.params ?? {}).filter(([, value]) => plainId.test(String(value)));
+  const note = { ...defaultNote(operation, null, Object.fromEntries(params)), workspaceId: caller.workspaceId };
+  await transact(deps.db, { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id }, (unit) =>
+    writeAudit(unit, {
+      // The log has no action for reading.
+      action: operation.audit === 'none' ? 'impersonate' : operation.audit,
+      operationId: operation.operationId,
+      note: { ...note, organizationId: caller.organizationId },
+      ip: address,
+      userAgent: userAgentOf(request),
+      outcome: 'denied',
+    }),
+  );
+}

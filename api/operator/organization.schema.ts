@@ -1,0 +1,59 @@
+import Type, { type Static } from 'typebox';
+import { purgeStatuses } from '../../db/operator/purge.entity.ts';
+import type { PurgeRow } from '../../db/operator/purges.ts';
+import { iso } from '../../db/sql.ts';
+import { closed, Email, idOf, integer, Name, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
+import { Timezone } from '../http/zones.ts';
+
+export const OrganizationParams = closed({ organization_id: idOf('Organization') });
+
+export const OrganizationCreate = closed(
+  {
+    name: Name,
+    slug: Slug,
+    timezone: Type.Optional(Timezone),
+    owner: closed({
+      email: Email,
+      full_name: Type.Optional(nullable(text(200, { minLength: 1 }))),
+      password: Type.Optional(
+        text(256, { minLength: 8, description: 'With it the owner is made at once, else invited by mail; demanded where there is no mailer' }),
+      ),
+    }),
+    workspace: Type.Optional(closed({ name: Type.Optional(Name), slug: Type.Optional(Slug) })),
+  },
+  { $id: 'OrganizationCreate' },
+);
+
+const confirmed = {
+  reason: text(500, { minLength: 1 }),
+  confirm: text(120, { minLength: 1, description: 'The slug of the organization' }),
+};
+export const OrganizationSuspend = closed(confirmed, { $id: 'OrganizationSuspend' });
+export const OrganizationPurge = closed(confirmed, { $id: 'OrganizationPurge' });
+
+export const PurgeView = closed(
+  {
+    id: idOf('Purge'),
+    organization_id: idOf('Organization'),
+    status: oneOf(purgeStatuses),
+    step: nullable(text(60, { description: 'Table or step at work, or the one that failed' })),
+    counts: Type.Record(Type.String({ maxLength: 60 }), integer(), { description: 'Rows deleted so far, by table' }),
+    started_at: nullable(Timestamp),
+    finished_at: nullable(Timestamp),
+    created_at: Timestamp,
+  },
+  { $id: 'PurgeView', description: 'The removal of everything an organization had' },
+);
+
+export function toPurgeView(row: PurgeRow): Static<typeof PurgeView> {
+  return {
+    id: row.id,
+    organization_id: row.organization_id,
+    status: row.status,
+    step: row.step,
+    counts: { ...row.counts },
+    started_at: iso(row.started_at),
+    finished_at: iso(row.finished_at),
+    created_at: iso(row.created_at),
+  };
+}

@@ -1,0 +1,14 @@
+import type { AuditNote } from '../http/operation.ts';
+
+type Changes = NonNullable<AuditNote['changes']>;
+
+/** Which of the named fields differ between two rows, for the audit entry. */
+export function changesOf<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[]): Changes {
+  const differing = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
+  return Object.fromEntries(differing.map((field) => [field, { from: before[field], to: after[field] }]));
+}
+
+/** Whether there is anything to write. */
+export function hasAny(changes: Changes): boolean {
+  return Object.keys(changes).length > 0;
+}

@@ -1,0 +1,47 @@
+import Type, { type Static } from 'typebox';
+import { iso } from '../../db/sql.ts';
+import { memberSources, type MemberRow } from '../../db/tenancy/members.ts';
+import { grantRoles } from '../../db/tenancy/workspace-grant.entity.ts';
+import { closed, Email, idOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+
+export const MemberParams = closed({ workspace_id: idOf('Workspace'), user_id: idOf('User') });
+
+export const MemberQuery = closed({
+  q: Type.Optional(Q),
+  role: Type.Optional(oneOf(grantRoles)),
+  source: Type.Optional(oneOf(memberSources)),
+  is_active: Type.Optional(Type.Boolean()),
+});
+
+export const WorkspaceMemberView = closed(
+  {
+    workspace_id: idOf('Workspace'),
+    user_id: idOf('User'),
+    email: Email,
+    full_name: nullable(text(200)),
+    role: oneOf(grantRoles, { description: 'In effect in this workspace: of a grant the lower of granted and home role' }),
+    home_role: oneOf(grantRoles),
+    source: oneOf(memberSources, { description: 'A home here, a grant, or a place in the whole organization' }),
+    is_active: Type.Boolean(),
+    granted_by_user_id: nullable(idOf('User')),
+    granted_at: nullable(Timestamp),
+  },
+  { $id: 'WorkspaceMemberView', description: 'Somebody who may work in a workspace' },
+);
+
+export const WorkspaceMemberPut = closed({ role: oneOf(grantRoles) }, { $id: 'WorkspaceMemberPut' });
+
+export function toWorkspaceMemberView(row: MemberRow): Static<typeof WorkspaceMemberView> {
+  return {
+    workspace_id: row.workspace_id,
+    user_id: row.user_id,
+    email: row.email,
+    full_name: row.full_name,
+    role: row.role,
+    home_role: row.home_role,
+    source: row.source,
+    is_active: row.is_active,
+    granted_by_user_id: row.granted_by_user_id,
+    granted_at: iso(row.granted_at),
+  };
+}

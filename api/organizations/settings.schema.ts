@@ -1,0 +1,108 @@
+import Type, { type Static, type TSchema } from 'typebox';
+import { iso } from '../../db/sql.ts';
+import type { Settings, SettingName, SettingsRow } from '../../db/tenancy/settings.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import { formats } from '../http/formats.ts';
+import { closed, idOf, integer, listOf, nullable, text, Timestamp } from '../http/schema.ts';
+
+const Host = text(253, { minLength: 1, pattern: '^(?:[^\\s/@:?#\\[\\]]+|\\[[0-9A-Fa-f:.]+\\])$', description: 'A host, IPv6 in brackets' });
+const Port = nullable(integer({ minimum: 1, maximum: 65_535, description: "Null: the scheme's own" }));
+
+const fields = {
+  require_mfa: Type.Boolean({ description: 'Who has no second factor must enrol one first; acts at the next request of every session' }),
+  allowed_email_domains: listOf(text(253, { minLength: 1 }), { maxItems: 50, description: 'Domains of new users; empty: any' }),
+  session_idle_days: days(1, 90, 'A session ends this long after its last use'),
+  session_absolute_days: days(1, 365, 'A session ends this long after the login'),
+  invitation_days: days(1, 30, 'How long an invitation can be accepted'),
+  audit_retention_days: days(30, 3_650, 'How long audit entries are kept'),
+  failed_login_retention_days: days(7, 365, 'How long failed logins are kept'),
+  delivery_retention_days: days(7, 365, 'How long deliveries are kept'),
+  workspace_retention_days: days(7, 365, 'How long an archived workspace can be restored'),
+  run_retention_days: nullable(days(1, 3_650, 'How long runs are kept; null: for good')),
+} satisfies Partial<Record<SettingName, TSchema>>;
+
+const byOperators = {
+  egress_allowlist: listOf(closed({ host: Host, port: Port, allow_http: Type.Boolean() }), {
+    maxItems: 100,
+    description: 'What tools may reach beside public HTTPS addresses; written by operators',
+  }),
+  git_installations: listOf(closed({ installation_id: integer({ minimum: 1 }), workspace_id: idOf('Workspace') }), {
+    maxItems: 500,
+    description: 'Git installations that are known to be of a workspace; written by operators',
+  }),
+};
+
+/** Settings that only operators write. */
+export const operatorSettings = ['egress_allowlist', 'git_installations'] as const satisfies SettingName[];
+
+export const OrganizationSettingsView = closed(
+  { organization_id: idOf('Organization'), ...fields, ...byOperators, updated_at: Timestamp },
+  { $id: 'OrganizationSettingsView', description: 'What an organization decides about itself' },
+);
+
+export const OrganizationSettingsUpdate = closed(
+  {
+    ...Type.Partial(closed(fields)).properties,
+    egress_allowlist: Type.Optional(
+      listOf(closed({ host: Host, port: Type.Optional(Port), allow_http: Type.Optional(Type.Boolean()) }), { maxItems: 100 }),
+    ),
+    git_installations: Type.Optional(byOperators.git_installations),
+  },
+  { $id: 'OrganizationSettingsUpdate', description: 'What is left out stays; arrays are replaced whole' },
+);
+
+export function toSettingsView(row: SettingsRow): Static<typeof OrganizationSettingsView> {
+  return {
+    organization_id: row.organization_id,
+    require_mfa: row.require_mfa,
+    allowed_email_domains: [...row.allowed_email_domains],
+    session_idle_days: row.session_idle_days,
+    session_absolute_days: row.session_absolute_days,
+    invitation_days: row.invitation_days,
+    audit_retention_days: row.audit_retention_days,
+    failed_login_retention_days: row.failed_login_retention_days,
+    delivery_retention_days: row.delivery_retention_days,
+    workspace_retention_days: row.workspace_retention_days,
+    run_retention_days: row.run_retention_days,
+    egress_allowlist: row.egress_allowlist.map(({ host, port, allow_http }) => ({ host, port, allow_http })),
+    git_installations: row.git_installations.map(({ installation_id, workspace_id }) => ({ installation_id, workspace_id })),
+    updated_at: iso(row.updated_at),
+  };
+}
+
+/** The settings of a body as they are stored: domains and hosts in the form in which they are compared. Throws 422 for what can't be one. */
+export function toSettings(body: Static<typeof OrganizationSettingsUpdate>): Partial<Settings> {
+  const { allowed_email_domains: domains, egress_allowlist: allowances, ...rest } = body;
+
+  return {
+    ...rest,
+    ...(domains ? { allowed_email_domains: [...new Set(domains.map(storedDomain))] } : {}),
+    ...(allowances
+      ? {
+          egress_allowlist: allowances.map(({ host, port, allow_http }, at) => ({
+            host: storedHost(host, at),
+            port: port ?? null,
+            allow_http: allow_http ?? false,
+          })),
+        }
+      : {}),
+  };
+}
+
+// As addresses are folded, so that the two can be compared.
+function storedDomain(domain: string, at: number): string {
+  const folded = domain.trim().normalize('NFC').toLowerCase();
+  if (!formats.email(`a@${folded}`)) throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of an address');
+  return folded;
+}
+
+// As URLs write hosts: lower case, international names in their ASCII form.
+function storedHost(host: string, at: number): string {
+  const hostname = URL.parse(`https://${host}/`)?.hostname;
+  if (!hostname) throw invalid(`/egress_allowlist/${at}/host`, 'format', 'must be a host');
+  return hostname;
+}
+
+function days(minimum: number, maximum: number, description: string) {
+  return integer({ minimum, maximum, description });
+}

@@ -1,0 +1,65 @@
+import Type, { type Static } from 'typebox';
+import { iso } from '../../db/sql.ts';
+import type { WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { closed, Description, idOf, Name, nullable, Slug, Timestamp } from '../http/schema.ts';
+import { Currency, Timezone } from '../http/zones.ts';
+
+export const WorkspaceParams = closed({ workspace_id: idOf('Workspace') });
+
+export const WorkspaceView = closed(
+  {
+    id: idOf('Workspace'),
+    organization_id: idOf('Organization'),
+    slug: Slug,
+    name: Name,
+    description: nullable(Description),
+    timezone: Timezone,
+    currency: Currency,
+    is_active: Type.Boolean({ description: 'False while it is archived' }),
+    archived_at: nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'WorkspaceView', description: 'A room inside an organization, with agents, runs and members of its own' },
+);
+
+export const WorkspaceCreate = closed(
+  {
+    name: Name,
+    slug: Type.Optional(Slug),
+    description: Type.Optional(nullable(Description)),
+    timezone: Type.Optional(Timezone),
+    currency: Type.Optional(Currency),
+  },
+  {
+    $id: 'WorkspaceCreate',
+    description: "Left out, the slug is made from the name, the time zone is the organization's and the currency USD",
+  },
+);
+
+export const WorkspaceUpdate = closed(
+  {
+    name: Type.Optional(Name),
+    slug: Type.Optional(Slug),
+    description: Type.Optional(nullable(Description)),
+    timezone: Type.Optional(Timezone),
+    currency: Type.Optional(Currency),
+  },
+  { $id: 'WorkspaceUpdate' },
+);
+
+export function toWorkspaceView(row: WorkspaceRow): Static<typeof WorkspaceView> {
+  return {
+    id: row.id,
+    organization_id: row.organization_id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description,
+    timezone: row.timezone,
+    currency: row.currency,
+    is_active: row.is_active,
+    archived_at: iso(row.archived_at),
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

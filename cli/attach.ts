@@ -1,0 +1,70 @@
+import { pino } from 'pino';
+import { keyVariables, parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
+import { connectDatabases, type Databases } from '../db/orm.ts';
+import { deploymentFile, prepareDeployment } from './deployment.ts';
+import { stateDirOf, type CliEnv } from './env.ts';
+import { checkReachable } from './reach.ts';
+import { findRunningServices, startServices } from './services/index.ts';
+import { checkSettings } from './settings.ts';
+import { readStateFile } from './state.ts';
+
+/** What a command beside a deployment works with. */
+export interface Attached {
+  readonly db: Databases;
+  readonly keys: KeyRing;
+  /** What the deployment's processes are given. */
+  readonly variables: CliEnv;
+}
+
+const quiet = pino({ level: 'warn' });
+
+/**
+ * Does work on the deployment's database, whether or not it runs: where roles and keys stand in the environment that one; else that of a
+ * Longhaul which runs from the state folder; else the services are started and stopped again.
+ */
+export async function withDeployment<R>(
+  { env, log }: { readonly env: CliEnv; readonly log: (line: string) => void },
+  work: (attached: Attached) => Promise<R>,
+): Promise<R> {
+  checkSettings(env);
+  const known = isComplete(env) ? env : runningVariables(stateDirOf(env));
+  if (known) return withDatabases(known, work);
+
+  await checkReachable(env, ['DATABASE_URL']);
+  const services = await startServices({ stateDir: stateDirOf(env), env, log });
+  try {
+    const { variables } = await prepareDeployment(services, env);
+    return await withDatabases(variables, work);
+  } finally {
+    await services.stop();
+  }
+}
+
+async function withDatabases<R>(variables: CliEnv, work: (attached: Attached) => Promise<R>): Promise<R> {
+  const db = await connectDatabases({
+    appUrl: variables['DATABASE_APP_URL'] ?? '',
+    sweeperUrl: variables['DATABASE_SWEEPER_URL'] ?? '',
+    poolMax: 2,
+    sweeperPoolMax: 2,
+    applicationName: 'longhaul-cli',
+    log: quiet,
+  });
+  try {
+    return await work({ db, keys: parseKeyRing(variables), variables });
+  } finally {
+    await db.close();
+  }
+}
+
+function isComplete(env: CliEnv): boolean {
+  return ['DATABASE_APP_URL', 'DATABASE_SWEEPER_URL', ...Object.values(keyVariables)].every((name) => Boolean(env[name]));
+}
+
+function runningVariables(stateDir: string): CliEnv | null {
+  if (!findRunningServices(stateDir)) return null;
+  const saved = readStateFile(stateDir, deploymentFile);
+  if (typeof saved !== 'object' || saved === null) return null;
+
+  const variables = Object.entries(saved).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return Object.fromEntries(variables);
+}

@@ -1,0 +1,32 @@
+import { rotateKeys } from '../db/tenancy/rotate-keys.ts';
+import { withDeployment } from './attach.ts';
+import type { CliEnv } from './env.ts';
+import { SetupError } from './setup-error.ts';
+
+interface Command {
+  readonly env: CliEnv;
+  readonly log: (line: string) => void;
+}
+
+/**
+ * `longhaul keys rotate [--reencrypt]`: wraps every data key under the newest of LONGHAUL_KEKS; with `--reencrypt` makes new data keys and
+ * seals every value under them. May be stopped at any point and run again. False (exit 1) when a value does not open.
+ */
+export async function keysRotate({ env, log, reencrypt }: Command & { readonly reencrypt: boolean }): Promise<boolean> {
+  return withDeployment({ env, log }, async ({ db, keys }) => {
+    const rotated = await rotateKeys(db, keys, { reencrypt }).catch(lackedKey);
+
+    log(`${rotated.rewrapped} data keys wrapped under ${keys.keks[0].id}.`);
+    if (reencrypt) log(`${rotated.renewed} data keys renewed, ${rotated.resealed} values sealed anew.`);
+    for (const { table, key } of rotated.unopened) log(`Does not open, left as it is: ${table} ${key}`);
+    return rotated.unopened.length === 0;
+  });
+}
+
+/** The one fault that the person at the keyboard can mend. */
+function lackedKey(error: unknown): never {
+  if (error instanceof Error && error.message.startsWith('LONGHAUL_KEKS lacks')) {
+    throw new SetupError(`${error.message}. Name it after the newest one, and run this again.`);
+  }
+  throw error;
+}

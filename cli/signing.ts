@@ -1,0 +1,11 @@
+import { replaceSigningKey } from '../db/identity/signing-key-rotation.ts';
+import { withDeployment } from './attach.ts';
+import type { CliEnv } from './env.ts';
+
+/** `longhaul keys rotate --signing`: a new key signs access tokens from now on; what the old one signed works to its end. */
+export async function rotateSigningKey({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
+  await withDeployment({ env, log }, async ({ db, keys }) => {
+    const kid = await replaceSigningKey(db, keys);
+    log(`Access tokens are signed with ${kid} within two minutes, by every process.`);
+  });
+}

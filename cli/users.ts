@@ -1,0 +1,44 @@
+import { findLogin } from '../db/identity/gates.ts';
+import type { KeyRing } from '../db/identity/key-ring.ts';
+import { normalizeEmail } from '../db/identity/people.ts';
+import { resetFactor } from '../db/identity/reset-factor.ts';
+import { newId } from '../db/ids.ts';
+import { addMail } from '../db/mail.ts';
+import type { Databases } from '../db/orm.ts';
+import { systemActor, transact } from '../db/transaction.ts';
+import { withDeployment } from './attach.ts';
+import type { CliEnv } from './env.ts';
+import { SetupError } from './setup-error.ts';
+
+export interface UsersCommand {
+  readonly env: CliEnv;
+  readonly log: (line: string) => void;
+  readonly email: string | undefined;
+}
+
+/** `longhaul users reset-mfa --email`: a user who lost authenticator and recovery codes signs in with the password again. */
+export async function resetMfaCommand({ env, log, email }: UsersCommand): Promise<void> {
+  if (!email) throw new SetupError('Whose? longhaul users reset-mfa --email somebody@example.com');
+
+  await withDeployment({ env, log }, async ({ db, keys }) => {
+    const isReset = await resetMfa({ db, keys }, email);
+    log(isReset ? 'The second factor and its recovery codes are gone, every session has ended.' : 'There was no second factor.');
+  });
+}
+
+/** Gives false when the user has no second factor. @throws SetupError when nobody has the address. */
+export async function resetMfa({ db, keys }: { readonly db: Databases; readonly keys: KeyRing }, email: string): Promise<boolean> {
+  const found = await findLogin(db, normalizeEmail(email));
+  if (!found) throw new SetupError('Nobody has that address.');
+
+  const { id: userId, organizationId, workspaceId, hasFactor } = found.person;
+  const tenant = { organizationId, userId, workspaceIds: [], hasAllWorkspaces: organizationId !== null, isOperator: false };
+  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
+    const isReset = await resetFactor(unit, { userId, organizationId, workspaceId, hasFactor });
+
+    // Leaves with the relay of a worker; nothing is sent where there is no mailer.
+    if (isReset) await addMail(unit, keys, { mail: { template: 'factor_removed', userId }, home: { organizationId, workspaceId } });
+    return isReset;
+  });
+  return value;
+}

@@ -1,0 +1,30 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { row } from '../sql.ts';
+import type { Predicate } from '../scope.ts';
+
+/** The chain of what happened outside every organization. */
+export const platformChain = 'platform';
+
+/** Name of the chain of an organization; null is the platform. */
+export function chainOf(organizationId: string | null): string {
+  return organizationId ?? platformChain;
+}
+
+/** The organization of a chain; null is the platform. */
+export function organizationOfChain(chain: string): string | null {
+  return chain === platformChain ? null : chain;
+}
+
+/** Rows of one chain as a condition; two forms, since `is not distinct from` is no condition of an index. */
+export function inChain(organizationId: string | null, alias?: string): Predicate {
+  const column = alias === undefined ? 'organization_id' : `${alias}.organization_id`;
+  return organizationId === null ? { sql: `${column} is null`, params: [] } : { sql: `${column} = ?::uuid`, params: [organizationId] };
+}
+
+const lockOf = "hashtextextended('audit chain ' || ?::text, 0)";
+
+/** Takes the chain until the transaction's end: one at a time seals it or takes away from it. False when another has it. */
+export async function tryLockChain(em: SqlEntityManager, chain: string): Promise<boolean> {
+  const taken = await row<{ taken: boolean }>(em, `select pg_try_advisory_xact_lock(${lockOf}) as taken`, [chain]);
+  return taken?.taken === true;
+}

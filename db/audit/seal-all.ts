@@ -1,0 +1,56 @@
+import type { Logger } from 'pino';
+import { setMark } from '../http/system-status.ts';
+import type { Databases } from '../orm.ts';
+import { sweep } from '../transaction.ts';
+import { chainOf } from './chain.ts';
+import { chainsToSeal, mostInSeal, sealChain, type AuditKeys } from './seal.ts';
+
+/** Most chains of one tick; the rest come first in the next. */
+const mostChains = 500;
+
+/** The mark in `system_marks` that says when the log was sealed last. */
+export const sealMark = 'audit_seal';
+
+export interface Sealed {
+  readonly chains: number;
+  readonly entries: number;
+}
+
+/**
+ * Seals what is due in every chain, each seal in a transaction of its own: killed anywhere, the next tick goes on with what is unsealed. A
+ * chain that can't be sealed keeps no other from it; its error is thrown at the end.
+ */
+export async function sealAll(
+  db: Databases,
+  keys: AuditKeys,
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+): Promise<Sealed> {
+  const due = await sweep(db, (em) => chainsToSeal(em, mostChains));
+  const faults: unknown[] = [];
+  let entries = 0;
+
+  for (const organizationId of due) {
+    try {
+      entries += await sealWhole(db, keys, organizationId, signal);
+    } catch (err) {
+      signal.throwIfAborted();
+      log.error({ err, chain: chainOf(organizationId) }, 'audit chain not sealed');
+      faults.push(err);
+    }
+  }
+  if (faults.length > 0) throw faults[0];
+
+  const sealed = { chains: due.length, entries };
+  await sweep(db, (em) => setMark(em, sealMark, sealed));
+  if (entries > 0) log.info(sealed, 'audit log sealed');
+  return sealed;
+}
+
+async function sealWhole(db: Databases, keys: AuditKeys, organizationId: string | null, signal: AbortSignal): Promise<number> {
+  let entries = 0;
+  for (let count = mostInSeal; count === mostInSeal; entries += count) {
+    signal.throwIfAborted();
+    count = await sweep(db, (em) => sealChain(em, keys, organizationId));
+  }
+  return entries;
+}

@@ -1,0 +1,85 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { KeyRing } from '../identity/key-ring.ts';
+import { change, row, rows } from '../sql.ts';
+import { chainOf, inChain, tryLockChain } from './chain.ts';
+import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry } from './entry-form.ts';
+
+export type AuditKeys = Pick<KeyRing, 'auditKeys'>;
+
+/** Most entries of one seal. */
+export const mostInSeal = 5_000;
+
+/** An entry this old is sealed: nearly everything that was written before it has been committed by then. */
+const settled = "created_at < now() - interval '10 seconds'";
+
+interface LastSeal {
+  readonly seal_no: number;
+  readonly last_seq: number;
+  readonly mac: Buffer;
+}
+
+type UnsealedEntry = Omit<SealedEntry, 'seq' | 'seal_no'>;
+
+/** The organizations (null: the platform) with entries to seal, those that wait longest first. Sweeper's pool. */
+export async function chainsToSeal(em: SqlEntityManager, limit: number): Promise<(string | null)[]> {
+  const found = await rows<{ organization_id: string | null }>(
+    em,
+    `select organization_id from audit_entries where seal_no is null and ${settled} group by organization_id order by min(created_at) limit ?`,
+    [limit],
+  );
+  return found.map((chain) => chain.organization_id);
+}
+
+/**
+ * Seals the oldest entries of one chain, at most `mostInSeal`: numbers them on from the last seal and binds them to it. Gives how many; 0
+ * when there are none or another process is at it. An entry that is committed late comes into the next seal. Sweeper's pool.
+ */
+export async function sealChain(em: SqlEntityManager, { auditKeys }: AuditKeys, organizationId: string | null): Promise<number> {
+  const chain = chainOf(organizationId);
+  const [key] = auditKeys;
+  if (!(await tryLockChain(em, chain))) return 0;
+
+  // After the lock: what its last holder wrote is seen.
+  const last = await row<LastSeal>(em, 'select seal_no, last_seq, mac from audit_seals where chain = ? order by seal_no desc limit 1', [
+    chain,
+  ]);
+  const entries = await takeUnsealed(em, organizationId);
+  if (entries.length === 0) return 0;
+
+  const sealNo = (last?.seal_no ?? 0) + 1;
+  const firstSeq = (last?.last_seq ?? 0) + 1;
+  const forms = entries.map((entry, at) => entryForm({ ...entry, seq: firstSeq + at, seal_no: sealNo }));
+  const mac = sealMac(key.secret, last?.mac ?? null, forms);
+  const entryMacs = Buffer.concat(forms.map((form) => entryMac(key.secret, form)));
+  await numberEntries(em, entries, { sealNo, firstSeq });
+  await change(
+    em,
+    `insert into audit_seals (chain, seal_no, organization_id, first_seq, last_seq, entries, mac, previous_mac, entry_macs, key_id)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    [chain, sealNo, organizationId, firstSeq, firstSeq + entries.length - 1, entries.length, mac, last?.mac ?? null, entryMacs, key.id],
+  );
+  return entries.length;
+}
+
+async function takeUnsealed(em: SqlEntityManager, organizationId: string | null): Promise<UnsealedEntry[]> {
+  const own = inChain(organizationId);
+  return rows<UnsealedEntry>(
+    em,
+    `select ${unsealedColumns} from audit_entries where ${own.sql} and seal_no is null and ${settled} order by created_at, id limit ${mostInSeal}`,
+    own.params,
+  );
+}
+
+async function numberEntries(
+  em: SqlEntityManager,
+  entries: readonly UnsealedEntry[],
+  { sealNo, firstSeq }: { readonly sealNo: number; readonly firstSeq: number },
+): Promise<void> {
+  const numbered = await change(
+    em,
+    `update audit_entries e set seq = n.at + ?::bigint - 1, seal_no = ? from unnest(?::uuid[]) with ordinality as n (id, at)
+     where e.id = n.id and e.seal_no is null`,
+    [firstSeq, sealNo, entries.map((entry) => entry.id)],
+  );
+  if (numbered !== entries.length) throw new Error(`Sealing ${entries.length} entries numbered ${numbered}`);
+}

@@ -1,0 +1,49 @@
+import { newId } from '../ids.ts';
+import { change, row } from '../sql.ts';
+import { organizationColumns, type OrganizationRow } from '../tenancy/organization-row.ts';
+import type { Unit } from '../unit.ts';
+
+/** Days between the deletion of an organization and its purge. */
+const graceDays = 30;
+
+const columns = organizationColumns('o');
+
+/** Makes an organization with the settings of every new one. 409 when the slug is taken. */
+export async function insertOrganization(
+  unit: Unit,
+  fields: { readonly name: string; readonly slug: string; readonly timezone: string },
+): Promise<OrganizationRow> {
+  const made = await row<OrganizationRow>(
+    unit.em,
+    `insert into organizations as o (id, name, slug, timezone) values (?, ?, ?, ?) returning ${columns}`,
+    [newId(), fields.name, fields.slug, fields.timezone],
+  );
+  if (!made) throw new Error('an inserted organization was not returned');
+  await change(unit.em, 'insert into organization_settings (organization_id) values (?)', [made.id]);
+  return made;
+}
+
+/** Suspends a locked, active organization. */
+export function setSuspended(unit: Unit, id: string, reason: string): Promise<OrganizationRow> {
+  return write(unit, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });
+}
+
+/** Takes a locked organization back into use, from suspension or from its grace. */
+export function setActive(unit: Unit, id: string): Promise<OrganizationRow> {
+  return write(unit, id, { sql: "status = 'active', suspended_at = null, suspended_reason = null, delete_after = null", params: [] });
+}
+
+/** Begins the grace of a locked organization, after which it is purged. */
+export function setDeleting(unit: Unit, id: string): Promise<OrganizationRow> {
+  return write(unit, id, { sql: `status = 'deleting', delete_after = now() + interval '${graceDays} days'`, params: [] });
+}
+
+async function write(unit: Unit, id: string, set: { readonly sql: string; readonly params: readonly unknown[] }): Promise<OrganizationRow> {
+  const written = await row<OrganizationRow>(
+    unit.em,
+    `update organizations o set ${set.sql}, updated_at = clock_timestamp(), version = o.version + 1 where o.id = ? returning ${columns}`,
+    [...set.params, id],
+  );
+  if (!written) throw new Error('a locked organization was not written');
+  return written;
+}

@@ -1,0 +1,95 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { writeAudit } from '../audit/audit.ts';
+import { newId } from '../ids.ts';
+import { emptyOutgoing, organizationTenant, systemActor } from '../scope.ts';
+import { change, row, rows } from '../sql.ts';
+import { deleteSome, tablesOfWorkspace } from './purge-tables.ts';
+
+/** An archived workspace whose time is over. */
+export interface DueWorkspace {
+  readonly id: string;
+  readonly organizationId: string;
+}
+
+/** Archived workspaces past their `purge_after`, the longest due first. Sweeper's pool, as everything here. */
+export function dueWorkspaces(em: SqlEntityManager, limit: number): Promise<DueWorkspace[]> {
+  return rows<DueWorkspace>(
+    em,
+    `select w.id, w.organization_id as "organizationId" from workspaces w join organizations o on o.id = w.organization_id
+      where not w.is_active and w.purge_after <= now() and o.purged_at is null
+      order by w.purge_after limit ?`,
+    [limit],
+  );
+}
+
+/** Tables whose rows go, children first. */
+export function tablesToClear(em: SqlEntityManager): string[] {
+  return tablesOfWorkspace(em);
+}
+
+/**
+ * Finds the people of a workspace another home before it goes: the workspace of their highest grant, with that rank. Who has none is erased: address, name
+ * and credentials go, the id stays for what it has made. Repeatable.
+ */
+export async function rehouse(em: SqlEntityManager, { id }: DueWorkspace): Promise<void> {
+  await change(em, 'update impersonations set workspace_id = null where workspace_id = ?', [id]);
+  await change(
+    em,
+    `with homes as (
+       select distinct on (g.user_id) g.user_id, g.workspace_id, g.role
+         from workspace_grants g join users u on u.id = g.user_id join workspaces w on w.id = g.workspace_id
+        where u.workspace_id = ?::uuid and u.deleted_at is null and w.is_active
+        order by g.user_id, array_position(array['owner', 'admin', 'member', 'viewer'], g.role::text), g.workspace_id
+     ), moved as (
+       update users u set workspace_id = h.workspace_id, updated_at = now(), version = u.version + 1,
+              role = case when array_position(array['viewer', 'member', 'admin', 'owner'], h.role::text)
+                             < array_position(array['viewer', 'member', 'admin', 'owner'], u.role::text) then h.role::text else u.role end
+         from homes h where u.id = h.user_id
+       returning u.id, u.workspace_id
+     ), seats as (
+       update sessions s set workspace_id = m.workspace_id from moved m where s.user_id = m.id
+     )
+     delete from workspace_grants g using moved m where g.user_id = m.id and g.workspace_id = m.workspace_id`,
+    [id],
+  );
+  await eraseHomeless(em, id);
+}
+
+/** Deletes up to 5,000 rows of one table; false once there are none. */
+export async function clearTable(em: SqlEntityManager, workspace: DueWorkspace, table: string): Promise<boolean> {
+  const tables = tablesOfWorkspace(em);
+  return (await deleteSome(em, { table, tables, place: { column: 'workspace_id', id: workspace.id } })) > 0;
+}
+
+/** Removes the empty workspace and notes it in its organization's log, in one transaction. A repeat finds it gone. */
+export async function removeWorkspace(em: SqlEntityManager, { id, organizationId }: DueWorkspace): Promise<void> {
+  const removed = await row<{ slug: string }>(em, 'delete from workspaces where id = ? and not is_active and purge_after <= now() returning slug', [id]);
+  if (!removed) return;
+  const unit = {
+    em,
+    tenant: organizationTenant(organizationId),
+    actor: systemActor,
+    correlationId: newId(),
+    outgoing: emptyOutgoing(),
+  };
+  const note = { resourceType: 'workspace', resourceId: id, label: removed.slug, organizationId, changes: {} };
+  await writeAudit(unit, { action: 'purge', operationId: null, note, ip: null, userAgent: null });
+}
+
+async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise<void> {
+  const homeless = await rows<{ id: string }>(em, 'select id from users where workspace_id = ?', [workspaceId]);
+  if (homeless.length === 0) return;
+  const ids = homeless.map((user) => user.id);
+
+  for (const table of ['oauth_codes', 'refresh_tokens', 'sessions', 'auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials', 'workspace_grants'])
+    await change(em, `delete from ${table} where user_id = any (?::uuid[])`, [ids]);
+  await change(em, 'update service_keys set revoked_at = coalesce(revoked_at, now()) where created_by_user_id = any (?::uuid[])', [ids]);
+  // Without a home a row can only be the organization's; deleted, it has no right anywhere.
+  await change(
+    em,
+    `update users set email = '', full_name = null, role = 'viewer', scope = 'organization', workspace_id = null, is_active = false,
+            deactivated_at = coalesce(deactivated_at, now()), deleted_at = coalesce(deleted_at, now()), updated_at = now(), version = version + 1
+      where id = any (?::uuid[])`,
+    [ids],
+  );
+}

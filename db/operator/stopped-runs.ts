@@ -1,0 +1,86 @@
+import { writeAudit } from '../audit/audit.ts';
+import { cancelRun } from '../runs/cancel-run.ts';
+import { reachOf } from '../scope.ts';
+import { row, rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+/** Why a place takes no more work. */
+export type StopReason = 'organization_suspended' | 'organization_deleting' | 'workspace_archived';
+
+/** Condition under which the workspace `w` of organization `o` takes no more work. */
+const frozen = "(o.status <> 'active' or not w.is_active)";
+
+/** Why the tenant of a unit is stopped; null while it works. A workspace is stopped with its organization too. */
+export async function readStop(
+  unit: Unit,
+  place: { readonly organizationId: string; readonly workspaceId: string | null },
+): Promise<StopReason | null> {
+  const found = await row<{ status: string; is_active: boolean | null }>(
+    unit.em,
+    'select o.status, w.is_active from organizations o left join workspaces w on w.id = ?::uuid and w.organization_id = o.id where o.id = ?::uuid',
+    [place.workspaceId, place.organizationId],
+  );
+  return found && stopReason(found.status, found.is_active ?? true);
+}
+
+/** Live runs in a unit's reach that nobody has told to end yet: those in line first, so that no line moves for nothing. */
+export async function runsToStop(unit: Unit, limit: number): Promise<string[]> {
+  const own = reachOf(unit.tenant, 'r');
+  const found = await rows<{ id: string }>(
+    unit.em,
+    `select r.id from runs r where r.status in ('queued', 'running', 'waiting') and ${own.sql}
+      order by r.activated_at is not null, r.id desc limit ?`,
+    [...own.params, limit],
+  );
+  return found.map((run) => run.id);
+}
+
+/** How many runs in a unit's reach have not ended. */
+export async function countLiveRuns(unit: Unit): Promise<number> {
+  const own = reachOf(unit.tenant, 'r');
+  const found = await row<{ live: number }>(
+    unit.em,
+    `select count(*)::int as live from runs r where r.status in ('queued', 'running', 'waiting', 'cancelling') and ${own.sql}`,
+    own.params,
+  );
+  return found?.live ?? 0;
+}
+
+/**
+ * Cancels a run whose place is stopped, by what the rows say in this transaction: the newest state wins. False when the place works. A run
+ * that has ended, or has been told already, stays as it is.
+ */
+export async function stopRun(unit: Unit, runId: string): Promise<boolean> {
+  const found = await row<{ status: string; run_status: string; is_active: boolean; organization_id: string; workspace_id: string }>(
+    unit.em,
+    `select o.status, w.is_active, r.status as run_status, r.organization_id, r.workspace_id
+       from runs r join workspaces w on w.id = r.workspace_id join organizations o on o.id = r.organization_id
+      where r.id = ? and ${frozen}`,
+    [runId],
+  );
+  const reason = found && stopReason(found.status, found.is_active);
+  if (!found || reason === null) return false;
+  if (!['queued', 'running', 'waiting'].includes(found.run_status)) return true;
+
+  await cancelRun(unit, { runId, policy: 'interrupt', reason });
+  await writeAudit(unit, {
+    action: 'submit',
+    operationId: null,
+    note: {
+      resourceType: 'run',
+      resourceId: runId,
+      organizationId: found.organization_id,
+      workspaceId: found.workspace_id,
+      changes: { cancel_reason: { to: reason } },
+    },
+    ip: null,
+    userAgent: null,
+  });
+  return true;
+}
+
+function stopReason(status: string, isActive: boolean): StopReason | null {
+  if (status === 'suspended') return 'organization_suspended';
+  if (status === 'deleting') return 'organization_deleting';
+  return isActive ? null : 'workspace_archived';
+}

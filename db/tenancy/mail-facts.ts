@@ -1,0 +1,93 @@
+import { writeAudit } from '../audit/audit.ts';
+import type { TokenState } from '../identity/reset-request.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+/** What a mail to a user says of them. */
+export interface Reader {
+  readonly email: string;
+  readonly fullName: string | null;
+  readonly organizationName: string | null;
+}
+
+/** A user who may get mails: active, and of an organization that is there. */
+export async function readReader(unit: Unit, userId: string): Promise<Reader | null> {
+  const found = await row<{ email: string; full_name: string | null; organization_name: string | null }>(
+    unit.em,
+    `select u.email, u.full_name, o.name as organization_name
+    from users u left join organizations o on o.id = u.organization_id
+    where u.id = ? and u.is_active and u.deleted_at is null and o.purged_at is null`,
+    [userId],
+  );
+  return found && { email: found.email, fullName: found.full_name, organizationName: found.organization_name };
+}
+
+/** What the mail of an invitation says. */
+export interface InvitationFacts {
+  readonly email: string;
+  readonly role: string;
+  readonly organizationName: string;
+  readonly workspaceName: string | null;
+  readonly inviterName: string | null;
+}
+
+export interface InvitationMail {
+  readonly invitationId: string;
+  /** That of this very mail: a newer mail has put its own in the row, and this one's is dead. */
+  readonly tokenHash: Buffer;
+}
+
+/** An invitation to be mailed, in the tenant of its organization. */
+export async function readInvitation(
+  unit: Unit,
+  { invitationId, tokenHash }: InvitationMail,
+): Promise<{ readonly token: TokenState; readonly facts: InvitationFacts | null }> {
+  const found = await row<{
+    email: string;
+    role: string;
+    organization_name: string;
+    workspace_name: string | null;
+    inviter_name: string | null;
+    expires_at: string;
+    is_over: boolean;
+  }>(
+    unit.em,
+    `select i.email, i.role, o.name as organization_name, w.name as workspace_name, u.full_name as inviter_name,
+      i.expires_at, i.expires_at <= now() as is_over
+    from invitations i
+    join organizations o on o.id = i.organization_id
+    left join workspaces w on w.id = i.workspace_id
+    left join users u on u.id = i.invited_by_user_id
+    where i.id = ? and i.token_hash = ? and i.status = 'pending' and o.purged_at is null`,
+    [invitationId, tokenHash],
+  );
+  if (!found) return { token: { state: 'void' }, facts: null };
+  if (found.is_over) return { token: { state: 'expired' }, facts: null };
+
+  const { email, role, organization_name: organizationName, workspace_name: workspaceName, inviter_name: inviterName } = found;
+  return { token: { state: 'open', expiresAt: found.expires_at }, facts: { email, role, organizationName, workspaceName, inviterName } };
+}
+
+/** Notes that an invitation has been mailed; one that was resent, accepted or revoked meanwhile counts, too: the mail is out. */
+export async function markInvitationSent(unit: Unit, invitationId: string): Promise<void> {
+  const sent = await row<{ workspace_id: string | null; send_count: number }>(
+    unit.em,
+    `update invitations set sent_at = now(), send_count = send_count + 1, version = version + 1, updated_at = now()
+    where id = ? returning workspace_id, send_count`,
+    [invitationId],
+  );
+  if (!sent) return;
+
+  await writeAudit(unit, {
+    action: 'update',
+    operationId: null,
+    note: {
+      resourceType: 'invitation',
+      resourceId: invitationId,
+      workspaceId: sent.workspace_id,
+      changes: { send_count: { from: sent.send_count - 1, to: sent.send_count } },
+    },
+    ip: null,
+    userAgent: null,
+  });
+}

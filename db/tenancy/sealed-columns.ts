@@ -1,0 +1,56 @@
+import { storedReplyBinding } from '../http/idempotency.ts';
+import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rotation.ts';
+import { secretBinding, type SecretPlace } from '../secrets/secret-binding.ts';
+import type { Binding, SealedTable } from './envelope.ts';
+
+/** A row with an envelope: its primary key, and what its binding is made of. */
+export interface SealedRow extends SecretPlace {
+  readonly key: string;
+}
+
+/** Where a table keeps its envelopes and what they are tied to. */
+export interface SealedColumn {
+  /** The primary key and its type. */
+  readonly key: string;
+  readonly keyType: 'uuid' | 'text';
+  readonly envelope: string;
+  /** A column that repeats the id of the data key. */
+  readonly keyIdColumn?: string;
+  /** Columns that the binding is made of. */
+  readonly columns: readonly (keyof SecretPlace)[];
+  readonly bindingOf: (row: SealedRow) => Binding;
+}
+
+/** Every column that holds envelopes: what `keys rotate --reencrypt` goes through. */
+export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
+  secrets: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'value_envelope',
+    columns: ['organization_id', 'workspace_id', 'tool_id', 'name', 'value_version'],
+    bindingOf: secretBinding,
+  },
+  totp_factors: {
+    key: 'user_id',
+    keyType: 'uuid',
+    envelope: 'secret_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => ({ organizationId: row.organization_id, aad: ['totp_factors', row.key] }),
+  },
+  signing_keys: {
+    key: 'kid',
+    keyType: 'text',
+    envelope: 'private_enc',
+    columns: [],
+    bindingOf: (row) => signingKeyBinding(row.key),
+  },
+  idempotency_keys: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'body',
+    keyIdColumn: 'body_key_id',
+    columns: ['organization_id'],
+    bindingOf: (row) => storedReplyBinding(row.organization_id, row.key),
+  },
+};
+

@@ -1,0 +1,33 @@
+const canonicalZones: ReadonlySet<string> = new Set(Intl.supportedValuesOf('timeZone'));
+const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+
+// The engine lists one name a zone and keeps to itself that it knows the others too (UTC, Europe/Kyiv, Asia/Kolkata). Asked for any name it
+// answers without regard to case, and knows offsets and short forms that are none of the database's.
+const otherZone =
+  /^(?:UTC|GMT|Etc\/(?:UTC|UCT|GMT(?:0|[+-]\d{1,2})?|Greenwich|Universal|Zulu)|(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Brazil|Canada|Chile|Europe|Indian|Mexico|Pacific|US)(?:\/[A-Z][a-z]+[A-Za-z]*(?:[_-][A-Za-z]+)*){1,2})$/;
+
+/** Whether the text names a zone of the IANA time zone database, in its own spelling. */
+export function isTimeZone(text: string): boolean {
+  if (canonicalZones.has(text)) return true;
+  return text.length <= 64 && otherZone.test(text) && !isMisspelt(text) && isKnown(text);
+}
+
+/** Whether the text is a currency code of ISO 4217, in capitals. */
+export function isCurrency(text: string): boolean {
+  return currencies.has(text);
+}
+
+let canonicalByLowerCase: ReadonlySet<string> | null = null;
+
+function isMisspelt(text: string): boolean {
+  canonicalByLowerCase ??= new Set([...canonicalZones].map((zone) => zone.toLowerCase()));
+  return canonicalByLowerCase.has(text.toLowerCase());
+}
+
+function isKnown(zone: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: zone }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

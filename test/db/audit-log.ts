@@ -1,0 +1,63 @@
+import { sealAll } from '../../db/audit/seal-all.ts';
+import { auditChains, verifyChain, type AuditFault } from '../../db/audit/verify.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { newId } from '../../db/ids.ts';
+import type { Databases } from '../../db/orm.ts';
+import { sweep } from '../../db/scope.ts';
+import { change, rows } from '../../db/sql.ts';
+import { silent } from '../support/worker.ts';
+
+/** Writes entries as if they had been made `ageS` ago and one after the other, a millisecond apart. */
+export async function writeEntries(
+  db: Databases,
+  entries: { organizationId: string | null; workspaceId?: string | null; count: number; ageS?: number },
+): Promise<string[]> {
+  const ids = Array.from({ length: entries.count }, () => newId());
+  await sweep(db, (em) =>
+    change(
+      em,
+      `insert into audit_entries (id, organization_id, workspace_id, actor_kind, action, resource_type, resource_id, changes, created_at)
+       select n.id, ?::uuid, ?::uuid, 'system', 'update', 'agent', 'agent-' || n.at, jsonb_build_object('name', jsonb_build_object('from', null, 'to', 'ä' || n.at)),
+         now() - make_interval(secs => ?::float8) + n.at * interval '1 millisecond'
+       from unnest(?::uuid[]) with ordinality as n (id, at)`,
+      [entries.organizationId, entries.workspaceId ?? null, entries.ageS ?? 60, ids],
+    ),
+  );
+  return ids;
+}
+
+/** One tick of the schedule. */
+export function tick(db: Databases, keys: Pick<KeyRing, 'auditKeys'>) {
+  return sealAll(db, keys, { log: silent, signal: new AbortController().signal });
+}
+
+/** What `longhaul audit verify` finds, short: `changed 1:3` is the third entry, in seal 1. */
+export async function faultsOf(db: Databases, keys: Pick<KeyRing, 'auditKeys'>, chain: string): Promise<string[]> {
+  const { faults } = await verifyChain(db, keys, chain);
+  return faults.map(shortOf);
+}
+
+/** The faults of all chains. */
+export async function allFaults(db: Databases, keys: Pick<KeyRing, 'auditKeys'>): Promise<AuditFault[]> {
+  const chains = await sweep(db, auditChains);
+  const verified = await Promise.all(chains.map((chain) => verifyChain(db, keys, chain)));
+  return verified.flatMap(({ faults }) => faults);
+}
+
+export interface StoredEntry {
+  readonly id: string;
+  readonly seq: number | null;
+  readonly seal_no: number | null;
+}
+
+export function entriesOf(db: Databases, organizationId: string): Promise<StoredEntry[]> {
+  return sweep(db, (em) =>
+    rows<StoredEntry>(em, 'select id, seq, seal_no from audit_entries where organization_id = ? order by seq, created_at, id', [
+      organizationId,
+    ]),
+  );
+}
+
+function shortOf({ kind, sealNo, seq }: AuditFault): string {
+  return `${kind} ${sealNo ?? '-'}:${seq ?? '-'}`;
+}

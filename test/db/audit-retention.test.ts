@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { retentionMark, runRetention } from '../../db/audit/retention.ts';
+import { mostFailures } from '../../db/identity/login-failure-retention.ts';
+import { markAt } from '../../db/http/system-status.ts';
+import { randomKeyRing } from '../../db/identity/key-ring.ts';
+import { sweep } from '../../db/scope.ts';
+import { change, row, rows } from '../../db/sql.ts';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { silent } from '../support/worker.ts';
+import { entriesOf, faultsOf, tick, writeEntries } from './audit-log.ts';
+import { makeWorld } from './world.ts';
+
+const keys = randomKeyRing();
+let database: TestDatabase;
+let organizationId: string;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+beforeEach(async () => {
+  organizationId = (await makeWorld(database.db)).organizationId;
+  await inDatabase('insert into organization_settings (organization_id, audit_retention_days, failed_login_retention_days) values (?, 30, 7)', [
+    organizationId,
+  ]);
+});
+
+const inDatabase = (sql: string, params: unknown[] = []) => sweep(database.db, (em) => change(em, sql, params));
+const run = (signal = new AbortController().signal) => runRetention(database.db, { log: silent, signal });
+const purges = () =>
+  sweep(database.db, (em) =>
+    rows<{ resource_type: string; changes: unknown }>(
+      em,
+      "select resource_type, changes from audit_entries where organization_id = ? and action = 'purge' order by id",
+      [organizationId],
+    ),
+  );
+
+/** A seal of so many entries, made so many days ago. */
+async function sealAgo(days: number, count: number): Promise<void> {
+  await writeEntries(database.db, { organizationId, count, ageS: days * 86_400 });
+  await tick(database.db, keys);
+  await inDatabase(
+    `update audit_seals set created_at = now() - make_interval(days => ?::int)
+     where chain = ? and seal_no = (select max(seal_no) from audit_seals where chain = ?)`,
+    [days, organizationId, organizationId],
+  );
+}
+
+test('entries go by whole seals past the days of their organization; the seal row stays and one purge entry counts', async () => {
+  await sealAgo(40, 2);
+  await sealAgo(31, 3);
+  await sealAgo(29, 1);
+
+  await run();
+  const again = await run();
+
+  expect((await entriesOf(database.db, organizationId)).map(({ seq }) => seq)).toEqual([6, null]);
+  expect(again).toMatchObject({ auditEntries: 0 });
+  expect(await purges()).toEqual([
+    {
+      resource_type: 'audit_log',
+      changes: { entries: { from: null, to: 5 }, seals: { from: null, to: 2 }, through_seal: { from: null, to: 2 } },
+    },
+  ]);
+  expect(await faultsOf(database.db, keys, organizationId)).toEqual([]);
+  expect(await sweep(database.db, (em) => markAt(em, retentionMark))).not.toBeNull();
+});
+
+test('the chain goes on over what was purged, and later purges account for earlier ones', async () => {
+  await sealAgo(60, 2);
+  await run();
+  await inDatabase("update audit_entries set created_at = now() - interval '50 days' where organization_id = ?", [organizationId]);
+  await sealAgo(50, 1);
+  await run();
+  await writeEntries(database.db, { organizationId, count: 1 });
+  await tick(database.db, keys);
+
+  expect((await entriesOf(database.db, organizationId)).map(({ seq }) => seq)).toEqual([5, null]);
+  expect(await faultsOf(database.db, keys, organizationId)).toEqual([]);
+});
+
+test('what is unsealed, young, or of the platform is never taken', async () => {
+  await writeEntries(database.db, { organizationId, count: 2, ageS: 90 * 86_400 });
+  await writeEntries(database.db, { organizationId: null, count: 1, ageS: 900 * 86_400 });
+
+  await run();
+  await inDatabase("update audit_seals set created_at = now() - interval '900 days' where chain = 'platform'");
+  await run();
+
+  expect(await entriesOf(database.db, organizationId)).toHaveLength(2);
+  expect(await sweep(database.db, (em) => row(em, 'select from audit_entries where organization_id is null'))).not.toBeNull();
+});
+
+test('two runs at once, and one that is stopped, take each entry once', async () => {
+  for (let day = 50; day > 40; day--) await sealAgo(day, 2);
+  const stopped = new AbortController();
+  stopped.abort();
+
+  await expect(run(stopped.signal)).rejects.toThrow();
+  await Promise.all([run(), run()]);
+  await run();
+
+  const counted = (await purges()).map(({ changes }) => (changes as { entries: { to: number } }).entries.to);
+  expect(counted.reduce((sum, count) => sum + count, 0)).toBe(20);
+  expect(await faultsOf(database.db, keys, organizationId)).toEqual([]);
+});
+
+test('100,000 failed logins remove no audit entry; those past their days and those too many go themselves', async () => {
+  await writeEntries(database.db, { organizationId, count: 10 });
+  await tick(database.db, keys);
+  const before = await entriesOf(database.db, organizationId);
+  await inDatabase(
+    `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
+     select gen_random_uuid(), now() - n * interval '1 second', '\\x00', ?::uuid, '10.0.0.0/24', 'password' from generate_series(1, ?::int) n`,
+    [organizationId, mostFailures + 500],
+  );
+  await inDatabase(
+    `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
+     select gen_random_uuid(), now() - interval '8 days', '\\x00', ?::uuid, '10.0.0.0/24', 'password' from generate_series(1, 100)`,
+    [organizationId],
+  );
+  await inDatabase(
+    `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
+     select gen_random_uuid(), now() - d * interval '1 day', '\\x00', null, '10.0.0.0/24', 'password' from generate_series(89, 92) d`,
+  );
+
+  await run();
+
+  const kept = await entriesOf(database.db, organizationId);
+  expect(kept.slice(0, 10)).toEqual(before);
+  expect((await purges()).every(({ resource_type: type }) => type === 'login_failure')).toBe(true);
+  const left = await sweep(database.db, (em) =>
+    rows<{ organization_id: string | null; n: number }>(em, 'select organization_id, count(*) as n from login_failures group by 1'),
+  );
+  expect(left).toEqual(
+    expect.arrayContaining([
+      { organization_id: organizationId, n: mostFailures },
+      { organization_id: null, n: 1 },
+    ]),
+  );
+  expect(await faultsOf(database.db, keys, organizationId)).toEqual([]);
+});

@@ -1,0 +1,63 @@
+import { ActivityFailure, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
+import type { PurgeActivities } from '../contracts/operator.ts';
+import { stateChangedSignal } from './stop.ts';
+
+const { openPurge, stopAll, deleteRows, dropKeys, tombstone } = proxyActivities<PurgeActivities>({
+  startToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 20 },
+});
+const { failPurge } = proxyActivities<Pick<PurgeActivities, 'failPurge'>>({
+  startToCloseTimeout: '1 minute',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+const drainPauseMs = 1_000;
+const mostDrainPauses = 60;
+const againPauseMs = 5_000;
+
+/**
+ * Id `maint:org-purge:<organization>`: removes what an organization had, table by table, children first. Every activity goes on where an
+ * earlier try has stopped. A step that fails 20 times ends it as failed; whoever asks again starts or wakes this workflow.
+ */
+export async function orgPurge(): Promise<void> {
+  let isDue = true;
+  setHandler(stateChangedSignal, () => {
+    isDue = true;
+  });
+
+  while (isDue) {
+    isDue = false;
+    await purgeOnce();
+  }
+}
+
+async function purgeOnce(): Promise<void> {
+  let step = 'open';
+  try {
+    const { isOpen, tables } = await openPurge();
+    if (!isOpen) return;
+
+    step = 'stop';
+    await drainRuns();
+    for (let isGone = false; !isGone;) {
+      for (const table of tables) {
+        step = table;
+        while (!(await deleteRows({ table })));
+      }
+      step = 'keys';
+      await dropKeys();
+      step = 'tombstone';
+      isGone = await tombstone();
+      if (!isGone) await sleep(againPauseMs);
+    }
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    await failPurge({ step });
+  }
+}
+
+/** Gives live runs a minute to end as cancelled; whatever still works then finds its rows gone. */
+async function drainRuns(): Promise<void> {
+  for (let pauses = 0; (await stopAll()) > 0 && pauses < mostDrainPauses; pauses++) await sleep(drainPauseMs);
+}

@@ -1,0 +1,34 @@
+import { continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
+import { stateChanged, type StopActivities } from '../contracts/operator.ts';
+
+const { cancelRuns } = proxyActivities<StopActivities>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});
+
+/** The row has changed since: what it says now counts. */
+export const stateChangedSignal = defineSignal(stateChanged);
+
+/**
+ * Id `maint:org-stop:<organization>`: started by whatever suspends, deletes or resumes it. While the row says that the organization is stopped
+ * its live runs are cancelled, 200 a round; each round asks the row anew, so the newest state wins. Survives any restart: no try is the last.
+ */
+export async function orgStop(): Promise<void> {
+  let isDue = true;
+  setHandler(stateChangedSignal, () => {
+    isDue = true;
+  });
+
+  while (isDue) {
+    isDue = false;
+    const { isStopped, cancelled } = await cancelRuns();
+    if (isStopped && cancelled > 0) isDue = true;
+    if (isDue && workflowInfo().continueAsNewSuggested) await continueAsNew<typeof orgStop>();
+  }
+}
+
+/** Id `maint:ws-stop:<workspace>`: the same for a workspace that is archived or restored. */
+export async function wsStop(): Promise<void> {
+  await orgStop();
+}
