@@ -17,6 +17,9 @@ const ApiVariables = Type.Object({
   TRUSTED_PROXIES: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), { default: [], maxItems: 100 }),
   CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), { default: [], maxItems: 100 }),
   RATE_LIMITS: Type.Array(Type.String({ pattern: '^[a-z_]+=(off|[1-9]\\d{0,8}/[1-9]\\d{0,5})$' }), { default: [], maxItems: 40 }),
+  OAUTH_DYNAMIC_REGISTRATION: Type.Boolean({ default: false }),
+  OAUTH_CLIENT_DOCUMENTS: Type.Boolean({ default: true }),
+  OAUTH_CONSENT_URL: Type.Optional(Type.String({ pattern: '^https?://[^#@\\s]+$', maxLength: 1_000 })),
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
   STREAMS_PER_PRINCIPAL: Type.Integer({ default: 50, minimum: 1, maximum: 100_000 }),
   STREAMS_PER_PROCESS: Type.Integer({ default: 10_000, minimum: 1, maximum: 1_000_000 }),
@@ -40,6 +43,14 @@ export interface ApiEnv extends CommonSettings {
   readonly drainSeconds: number;
   /** Most open streams of one principal, and of the process. */
   readonly streams: { readonly perPrincipal: number; readonly perProcess: number };
+  readonly oauth: {
+    /** Whether any client may register itself (RFC 7591). */
+    readonly dynamicRegistration: boolean;
+    /** Whether a client may name itself by the URL of its metadata document. */
+    readonly clientDocuments: boolean;
+    /** Page of the deployment that asks for consent in place of the built-in one. */
+    readonly consentUrl: string | null;
+  };
   readonly build: { readonly version: string; readonly commit: string | null; readonly builtAt: string | null };
 }
 
@@ -63,6 +74,11 @@ export function parseApiEnv(source: Readonly<Record<string, string | undefined>>
     quotas,
     drainSeconds: values.DRAIN_SECONDS,
     streams: { perPrincipal: values.STREAMS_PER_PRINCIPAL, perProcess: values.STREAMS_PER_PROCESS },
+    oauth: {
+      dynamicRegistration: values.OAUTH_DYNAMIC_REGISTRATION,
+      clientDocuments: values.OAUTH_CLIENT_DOCUMENTS,
+      consentUrl: values.OAUTH_CONSENT_URL ?? null,
+    },
     build: { version: packageVersion(), commit: values.BUILD_COMMIT ?? null, builtAt: toTimestamp(values.BUILD_TIME) },
   });
 }

@@ -5,6 +5,7 @@ import type { KeyRing } from '../db/identity/key-ring.ts';
 import { connectDatabases, type Databases } from '../db/orm.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
+import { createEgress, type Egress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 import { createTemplates } from '../ports/templates.ts';
@@ -31,6 +32,8 @@ export interface PartsOptions {
   readonly now?: () => Date;
   /** Pools that somebody else closes; without them two are opened. */
   readonly db?: Databases;
+  /** In place of the guarded client of the process: tests. */
+  readonly egress?: Egress;
 }
 
 const statementTimeoutMs = 10_000;
@@ -64,6 +67,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas });
   const limitsOfStreams = { streamsPerPrincipal: env.streams.perPrincipal, streams: env.streams.perProcess };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
+  const egress = options.egress ?? createEgress();
   const templates = createTemplates();
   const schemas = createTenantSchemas();
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
@@ -72,7 +76,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const close = async () => {
     await hub.close();
     await identity.close();
-    await Promise.all([templates.close(), schemas.close(), limits.close(), temporal.close()]);
+    await Promise.all([templates.close(), schemas.close(), limits.close(), temporal.close(), egress.close()]);
     redis.disconnect();
     if (!options.db) await db.close();
   };
@@ -88,6 +92,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       hub,
       limits,
       models,
+      egress,
       templates,
       log,
       now,

@@ -44,10 +44,7 @@ export type MailSettings = {
   readonly from: string;
   /** Pages that take the tokens of mails (`MAIL_LINK_URL`); null: mails name the operation of the API. */
   readonly linkUrl: string | null;
-} & (
-  | { readonly kind: 'smtp'; readonly url: string }
-  | { readonly kind: 'folder'; readonly folder: string }
-);
+} & ({ readonly kind: 'smtp'; readonly url: string } | { readonly kind: 'folder'; readonly folder: string });
 
 /** The common variables, parsed, under the names that code uses. */
 export function commonSettings(values: Static<typeof CommonVariables>): CommonSettings {

@@ -2,6 +2,7 @@ import { loadMail, settleMail, type MailMessage, type StoredMail } from '../../d
 import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { markInvitationSent } from '../../db/tenancy/mail-facts.ts';
 import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../../workflows/contracts/delivery.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { composeMail, type Composed } from './compose.ts';
 import { toHtml, toText } from './letter.ts';
@@ -21,17 +22,23 @@ async function sendMail(deps: DeliveryDeps, { outboxId }: DeliveryInput): Promis
   const result = await attempt(deps, outboxId, stored);
 
   await settle(deps, { outboxId, message: stored.message, result });
-  deps.log.info({ outbox_id: outboxId, template: stored.message.mail.template, result }, 'mail settled');
+  deps.log[result === 'refused' ? 'warn' : 'info']({ outbox_id: outboxId, template: stored.message.mail.template, result }, 'mail settled');
   return result;
 }
 
 /** Composes anew each time: the same token, and never a mail whose reason has gone. */
 async function attempt(deps: DeliveryDeps, outboxId: string, stored: StoredMail): Promise<DeliveryResult> {
-  if (!deps.mail) return 'no_mailer';
+  if (!deps.mail) return withoutMailer(stored.message);
   const composed = await composeMail({ db: deps.db, keys: deps.keys, places: deps.mail }, outboxId, stored);
 
   if (typeof composed === 'string') return composed;
   return handOver(deps.mail, outboxId, composed);
+}
+
+/** What an API with a mailer alone lets through waits until this worker is given one, too; everything else goes unsaid. */
+function withoutMailer({ mail: { template } }: MailMessage): DeliveryResult {
+  if (template !== 'invitation' && template !== 'password_set') return 'no_mailer';
+  throw fail('upstream_failed', { detail: 'This worker has neither SMTP_URL nor MAIL_DIR.', reason: 'no_mailer' });
 }
 
 async function handOver({ mailer }: NonNullable<DeliveryDeps['mail']>, id: string, { to, letter }: Composed): Promise<DeliveryResult> {

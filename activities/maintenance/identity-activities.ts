@@ -1,5 +1,7 @@
+import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { sweepLoginFailures } from '../../db/identity/login-failure-retention.ts';
 import { turnSigningKeys } from '../../db/identity/signing-key-rotation.ts';
 import { identitySweeps, sweepIdentity } from '../../db/identity/sweep.ts';
 import type { Databases } from '../../db/orm.ts';
@@ -21,7 +23,7 @@ export function createIdentityActivities({
 }: IdentityUpkeepDeps): Pick<MaintenanceActivities, 'sweepIdentity' | 'turnSigningKeys'> {
   return {
     async sweepIdentity() {
-      let deleted = 0;
+      let deleted = await sweepLoginFailures(db, cancellationSignal());
 
       for (const what of identitySweeps)
         deleted += await sweepAll(log, { what, deleteSome: (limit) => sweep(db, (em) => sweepIdentity(em, what, limit)) });

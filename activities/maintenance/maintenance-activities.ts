@@ -21,7 +21,8 @@ type Upkeep = Pick<MaintenanceActivities, 'reconcileRuns' | 'sweepIdempotency' |
 export function createMaintenanceActivities({ db, log, reconciler }: MaintenanceDeps): Upkeep {
   return {
     reconcileRuns: () => reconciler.pass(cancellationSignal()),
-    sweepIdempotency: () => sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) }),
+    sweepIdempotency: () =>
+      sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) }),
     sweepOutbox: () => sweepAll(log, { what: 'outbox', deleteSome: (limit) => sweep(db, (em) => sweepOutbox(em, limit)) }),
     tendFrames: () => tendAll(db, log),
   };

@@ -1,10 +1,7 @@
-import Type, { type Static } from 'typebox';
-import type { IssuedRefresh } from '../../db/identity/sessions.ts';
-import { accessTokenLifeS } from '../../db/identity/session-tokens.ts';
-import { iso } from '../../db/sql.ts';
-import type { UserRow } from '../../db/tenancy/users.ts';
-import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
-import { toUserView, UserView } from '../http/user-view.ts';
+import Type from 'typebox';
+import { closed, nullable, text } from '../http/schema.ts';
+
+export { LoginView, TokenView, toLoginView, toTokenView, type SessionGrant } from '../http/login-view.ts';
 
 export const LoginBody = closed(
   {
@@ -16,77 +13,3 @@ export const LoginBody = closed(
 );
 
 export const RefreshBody = closed({ refresh_token: text(100, { minLength: 1 }) }, { $id: 'RefreshBody' });
-
-const secondFactors = ['totp', 'recovery_code'] as const;
-const AccessToken = text(4_096, { description: 'Send it as Authorization: Bearer' });
-const RefreshToken = text(100, { description: 'Good for one refresh' });
-
-export const TokenView = closed(
-  {
-    access_token: AccessToken,
-    token_type: oneOf(['Bearer']),
-    expires_in: integer({ description: 'Seconds' }),
-    expires_at: Timestamp,
-    refresh_token: nullable(RefreshToken),
-    refresh_expires_at: nullable(Timestamp),
-    session_id: idOf('Session'),
-    user: UserView,
-  },
-  { $id: 'TokenView', description: 'The tokens of a session' },
-);
-
-export const LoginView = closed(
-  {
-    mfa_required: Type.Boolean({ description: 'When true every token field is null and the challenge is to be answered' }),
-    access_token: nullable(AccessToken),
-    token_type: nullable(oneOf(['Bearer'])),
-    expires_in: nullable(integer({ description: 'Seconds' })),
-    expires_at: nullable(Timestamp),
-    refresh_token: nullable(RefreshToken),
-    refresh_expires_at: nullable(Timestamp),
-    session_id: nullable(idOf('Session')),
-    user: nullable(UserView),
-    challenge_id: nullable(idOf('Other')),
-    methods: listOf(oneOf(secondFactors), { maxItems: 2 }),
-    challenge_expires_at: nullable(Timestamp),
-  },
-  { $id: 'LoginView', description: 'The tokens of a new session, or a challenge for the second factor' },
-);
-
-export interface SessionGrant {
-  readonly access: { readonly token: string; readonly expiresAt: Date };
-  readonly refresh: IssuedRefresh;
-  readonly user: UserRow;
-}
-
-export function toTokenView({ access, refresh, user }: SessionGrant): Static<typeof TokenView> {
-  return {
-    access_token: access.token,
-    token_type: 'Bearer',
-    expires_in: accessTokenLifeS,
-    expires_at: iso(access.expiresAt),
-    refresh_token: refresh.refreshToken,
-    refresh_expires_at: iso(refresh.refreshExpiresAt),
-    session_id: refresh.sessionId,
-    user: toUserView(user),
-  };
-}
-
-export function toLoginView(grant: SessionGrant): Static<typeof LoginView> {
-  const tokens = toTokenView(grant);
-
-  return {
-    mfa_required: false,
-    access_token: tokens.access_token,
-    token_type: tokens.token_type,
-    expires_in: tokens.expires_in,
-    expires_at: tokens.expires_at,
-    refresh_token: tokens.refresh_token,
-    refresh_expires_at: tokens.refresh_expires_at,
-    session_id: tokens.session_id,
-    user: tokens.user,
-    challenge_id: null,
-    methods: [],
-    challenge_expires_at: null,
-  };
-}

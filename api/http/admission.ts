@@ -26,8 +26,11 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const caller = isRoleAccess(operation) && !isOwn ? await identifyCaller(deps, operation, request) : nobody;
     state.caller = caller;
 
-    if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hitsOf(operation, caller, state));
+    const off = operation.refuseWhenOff?.(deps.env) ?? null;
+    const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
+    if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hits);
     if (isRoleAccess(operation) && !isOwn) checkFloor(operation, caller, deps.env.publicUrl);
+    if (off) throw off;
     if (takesBody(operation)) sendContinue(request, reply);
   };
 }
@@ -44,8 +47,12 @@ function refuseEmptyParams(request: FastifyRequest): void {
   if (typeof params === 'object' && params !== null && Object.values(params).includes('')) throw fail('not_found');
 }
 
+function addressHits(operation: RegisteredOperation, state: RequestState): LimitHit[] {
+  return operation.addressPolicy ? [{ policy: operation.addressPolicy, key: state.limitAddress }] : [];
+}
+
 function hitsOf(operation: RegisteredOperation, caller: Caller, state: RequestState): LimitHit[] {
-  if (operation.access === 'none') return [{ policy: 'anonymous', key: state.limitAddress }];
+  if (operation.access === 'none' || operation.access === 'registration-token') return [{ policy: 'anonymous', key: state.limitAddress }];
   if (caller.kind === 'nobody' || caller.principalId === null) return [];
   const place = caller.view?.workspaceId ?? caller.workspaceId ?? caller.view?.organizationId ?? caller.organizationId;
 

@@ -30,12 +30,15 @@ export function defaultNote(operation: RegisteredOperation, view: unknown, param
     return typeof value === 'string' ? value : null;
   };
   const lastParam = Object.values(params).at(-1);
+  const resourceType = operation.resourceType ?? resourceTypeOf(operation);
+  const resourceId = textAt('id') ?? (typeof lastParam === 'string' ? lastParam : null);
   return {
-    resourceType: operation.resourceType ?? resourceTypeOf(operation),
-    resourceId: textAt('id') ?? (typeof lastParam === 'string' ? lastParam : null),
+    resourceType,
+    resourceId,
     label: textAt('name') ?? textAt('slug'),
-    organizationId: textAt('organization_id'),
-    workspaceId: textAt('workspace_id'),
+    // An organization and a workspace are their own place: their entries belong to their own chain.
+    organizationId: textAt('organization_id') ?? (resourceType === 'organization' ? textAt('id') : null),
+    workspaceId: textAt('workspace_id') ?? (resourceType === 'workspace' ? textAt('id') : null),
   };
 }
 

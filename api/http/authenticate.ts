@@ -1,14 +1,16 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
+import { isOauthTokenLike } from '../../db/identity/oauth-tokens.ts';
 import { isServiceKeyLike } from '../../db/identity/service-key-format.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { readDelegation, type Delegation } from './delegation.ts';
 import type { Deps } from './deps.ts';
 import { authenticateImpersonation } from './impersonation-credential.ts';
 import { authenticateKey } from './key-credential.ts';
-import { authenticateOauthToken, isOauthTokenLike } from './oauth-credential.ts';
+import { authenticateOauthToken } from './oauth-credential.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { challengeOf } from './role-floor.ts';
+import { isMcpEndpoint } from './scopes.ts';
 import { authenticateSession } from './session-credential.ts';
 
 const impersonationPrefix = 'lh_im_';
@@ -24,15 +26,18 @@ export async function authenticate(deps: Deps, request: FastifyRequest, operatio
     const delegation = readDelegation(request.headers);
 
     if (credential.startsWith(impersonationPrefix)) return await authenticateImpersonation(deps, request, { token: credential, delegation });
-    return await callerOf(deps, credential, delegation);
+    return await callerOf(deps, { credential, delegation, isMcp: isMcpEndpoint(operation) });
   } catch (error) {
     throw error instanceof Failure && error.status === 401 ? withChallenge(error, deps.env.publicUrl, operation) : error;
   }
 }
 
-function callerOf(deps: Deps, credential: string, delegation: Delegation): Promise<Caller> {
+function callerOf(
+  deps: Deps,
+  { credential, delegation, isMcp }: { credential: string; delegation: Delegation; isMcp: boolean },
+): Promise<Caller> {
   if (isServiceKeyLike(credential)) return authenticateKey(deps, credential, delegation);
-  if (isOauthTokenLike(credential)) return authenticateOauthToken(deps, credential, delegation);
+  if (isOauthTokenLike(credential)) return authenticateOauthToken(deps, { token: credential, delegation, resource: isMcp ? 'mcp' : 'api' });
   return authenticateSession(deps, credential, delegation);
 }
 

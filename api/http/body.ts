@@ -5,10 +5,13 @@ import { findForbiddenText } from './text-scan.ts';
 
 const defaultLimitBytes = 1_048_576;
 const anonymousLimitBytes = 65_536;
+const jsonName = 'application/json';
+const formName = 'application/x-www-form-urlencoded';
 const jsonDepth = 64;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
+const formType = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Most bytes that a body of this operation may have. */
@@ -30,14 +33,17 @@ export function judgeBody(operation: RegisteredOperation, request: FastifyReques
   if (length === 0 && headers['transfer-encoding'] === undefined) return;
 
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw unsupported('Encoded request bodies are not accepted.');
-  if (!jsonType.test(headers['content-type'] ?? '')) throw unsupported('The body must be application/json in UTF-8.');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw unsupported('Encoded request bodies are not accepted.', operation.form ? formName : jsonName);
+  const type = headers['content-type'] ?? '';
+  if (operation.form && !formType.test(type)) throw unsupported(`The body must be ${formName} in UTF-8.`, formName);
+  if (!operation.form && !jsonType.test(type)) throw unsupported(`The body must be ${jsonName} in UTF-8.`);
 }
 
 /** The value of a JSON body; undefined when there is none. Throws `malformed_request`, or `validation_failed` for depth and text. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
-  const text = decode(bytes);
+  const text = decodeBody(bytes);
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
@@ -47,11 +53,12 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 /** 415, with the type that is accepted. */
-export function unsupported(detail: string): Error {
-  return fail('unsupported_media_type', { detail, headers: { 'accept-post': 'application/json' } });
+export function unsupported(detail: string, accepted: string = jsonName): Error {
+  return fail('unsupported_media_type', { detail, headers: { 'accept-post': accepted } });
 }
 
-function decode(bytes: Buffer): string {
+/** Bytes of a body as text. Throws `malformed_request` for what is not UTF-8; a byte order mark is skipped. */
+export function decodeBody(bytes: Buffer): string {
   try {
     return strictUtf8.decode(bytes);
   } catch (cause) {

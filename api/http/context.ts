@@ -4,6 +4,7 @@ import type { Caller } from '../../db/caller.ts';
 import type { PageRequest } from '../../db/page.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
+import type { Violation } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
@@ -44,6 +45,8 @@ export interface ReplyOptions<V> {
   /** Version of the row for the ETag; null sends none. */
   readonly version?: string | number | null;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent instead of the view: a page. */
+  readonly text?: { readonly contentType: string; readonly body: string };
   /** Runs after commit and dispatch, without transaction or connection, and gives the final reply. */
   readonly afterCommit?: () => Promise<Reply<V>>;
 }
@@ -70,7 +73,11 @@ export interface IdentifyRequest {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
+  /** What broke the schema; empty unless the operation answers for its faults itself. */
+  readonly violations: readonly Violation[];
   readonly headers: IncomingHttpHeaders;
+  /** Names and values as they came, repeated ones too. */
+  readonly rawHeaders: readonly string[];
   /** Full address of the client, for rows. */
   readonly address: string;
   /** The address as a limit key: IPv6 by /64. */

@@ -11,8 +11,9 @@ const plainId = /^[\w.:-]{1,200}$/;
 
 /** Whether a refusal has to stand in the audit log: every 403 inside an impersonation. */
 export function isDenied(request: FastifyRequest, error: unknown): boolean {
-  const { caller, operation } = request.state ?? {};
-  return caller?.impersonationId != null && operation != null && toFailure(error).status === 403;
+  const { state } = request;
+  const isInside = state !== null && state.operation !== null && state.caller !== null && state.caller.impersonationId !== null;
+  return isInside && toFailure(error).status === 403;
 }
 
 /** Writes what an operator tried as somebody else and was refused, in a transaction of its own: that of the request is rolled back. */

@@ -5,15 +5,21 @@ import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { unsupported } from './body.ts';
 import type { ErrorEnvelopeView } from './error.schema.ts';
 import { finishHeaders } from './headers.ts';
+import { answersOauthClients, oauthFields } from './oauth-failure.ts';
+import type { RegisteredOperation } from './operation.ts';
 import { challengeOf } from './role-floor.ts';
 import { endUnreadBody } from './unread-body.ts';
 import { sortViolations } from './violations.ts';
 
 const problemType = 'application/problem+json; charset=utf-8';
+const plainType = 'application/json; charset=utf-8';
 const retryAfterUnavailableS = 5;
 
 /** The body of a failing reply, of an `error` frame and of an upgrade that is refused. */
-export function toEnvelope(failure: Failure, options: { publicUrl: string; correlationId: string }): ErrorEnvelopeView {
+export function toEnvelope(
+  failure: Failure,
+  options: { publicUrl: string; correlationId: string; operation?: RegisteredOperation | null },
+): ErrorEnvelopeView {
   const { status, retryable, title } = errorCodes[failure.code];
   return {
     type: `${options.publicUrl}/error-codes#${failure.code}`,
@@ -27,6 +33,7 @@ export function toEnvelope(failure: Failure, options: { publicUrl: string; corre
     correlation_id: options.correlationId,
     errors: sortViolations(failure.errors),
     context: failure.context,
+    ...oauthFields(options.operation ?? null, failure),
   };
 }
 
@@ -51,10 +58,12 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
   // The framework closes after every body that it could not parse; here only what is left of it decides.
   reply.removeHeader('connection');
   endUnreadBody(request, reply);
-  reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', problemType).header('cache-control', 'no-store');
+  const operation = request.state?.operation ?? null;
+  const type = answersOauthClients(operation) ? plainType : problemType;
+  reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', type).header('cache-control', 'no-store');
 
   finishHeaders(request, reply);
-  reply.send(JSON.stringify(toEnvelope(failure, { publicUrl, correlationId: request.id })));
+  reply.send(JSON.stringify(toEnvelope(failure, { publicUrl, correlationId: request.id, operation })));
 }
 
 function retryAfterOf(failure: Failure): number | null {
@@ -66,9 +75,12 @@ function retryAfterOf(failure: Failure): number | null {
 /** On every 401, and on 403 for a scope; what `authenticate` and `checkFloor` set themselves stays. */
 function challengeFor(publicUrl: string, request: FastifyRequest, failure: Failure): string | null {
   if (failure.status !== 401 && failure.code !== 'scope_insufficient') return null;
+  const operation = request.state?.operation ?? null;
+  // RFC 6749 §5.2: the scheme by which a client can authenticate.
+  if (operation?.access === 'oauth-client') return 'Basic realm="oauth", charset="UTF-8"';
   const hasCredential = request.headers.authorization !== undefined || request.headers['x-api-key'] !== undefined;
   const error = failure.code === 'scope_insufficient' ? 'insufficient_scope' : hasCredential ? 'invalid_token' : null;
-  return challengeOf(publicUrl, request.state?.operation ?? null, error);
+  return challengeOf(publicUrl, operation, error);
 }
 
 function fromFastify(error: FastifyError): Failure {

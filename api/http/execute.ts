@@ -1,7 +1,8 @@
 import { writeAudit } from '../../db/audit/audit.ts';
 import { isRetried } from '../../db/faults.ts';
-import { beginUnit, emptyOutgoing, readUnit } from '../../db/scope.ts';
+import { beginUnit, emptyOutgoing, readUnit, refuseFrozen } from '../../db/scope.ts';
 import type { Outgoing, Unit } from '../../db/unit.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import { defaultNote } from './audit.ts';
 import type { AuditNote, Reply } from './context.ts';
 import { storeSuccess, type Reservation } from './idempotency.ts';
@@ -18,6 +19,7 @@ export interface Executed {
 }
 
 const mostTries = 3;
+const openAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth', 'Operator']);
 
 type Handle = (ctx: unknown, input: unknown) => Promise<unknown>;
 
@@ -26,7 +28,7 @@ export async function execute(execution: Execution, reservation: Reservation | n
   if (execution.operation.transaction === 'none')
     return { ...(await run(execution, outsideUnit(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
 
-  const isRead = execution.operation.method === 'GET';
+  const isRead = execution.operation.method === 'GET' && !execution.operation.writes;
   for (let tries = 1; ; tries += 1) {
     const open = isRead ? readUnit(execution.deps.db, execution.options) : await beginUnit(execution.deps.db, execution.options);
     let hasKept = false;
@@ -68,13 +70,24 @@ async function run(execution: Execution, unit: Unit, renew: Renew, reservation: 
 async function audit(execution: Execution, unit: Unit, note: AuditNote): Promise<void> {
   const { operation, request } = execution;
   if (operation.audit === 'none') return;
-  await writeAudit(unit, {
+  const isWritten = await writeAudit(unit, {
     action: operation.audit,
     operationId: operation.operationId,
     note,
     ip: stateOf(request).address,
     userAgent: userAgentOf(request),
+    onlyWhereOpen: !isOpenWhenFrozen(operation),
   });
+  if (isWritten) return;
+
+  // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back.
+  await refuseFrozen(unit.em, { organizationId: note.organizationId ?? unit.tenant.organizationId, workspaceId: note.workspaceId });
+  throw fail('resource_frozen');
+}
+
+/** What a suspended organization or archived workspace still admits: signing in, what operators do, and what is flagged. */
+function isOpenWhenFrozen(operation: Execution['operation']): boolean {
+  return operation.openWhenFrozen === true || openAreas.has(operation.area);
 }
 
 /** A deadlock or serialization failure; a commit's own arrives translated, with the fault as its cause. */

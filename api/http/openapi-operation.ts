@@ -5,7 +5,7 @@ import { headerReferences } from './openapi-parts.ts';
 import { nameOf, type Json, type SchemaCollector } from './openapi-schemas.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';
-import { successOf } from './render.ts';
+import { isRedirect, successOf } from './render.ts';
 import { closed, listOf, nullable } from './schema.ts';
 import { credentialsOf, isRoleAccess, scopeOf } from './scopes.ts';
 
@@ -103,7 +103,8 @@ function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollecto
   const { body } = operation;
   if (!body) return {};
   const isNeeded = Array.isArray(Reflect.get(body, 'required')) && Reflect.get(body, 'required').length > 0;
-  const content = { 'application/json': { schema: collector.refer(body), example: operation.example?.body ?? exampleOf(body) } };
+  const type = operation.form ? 'application/x-www-form-urlencoded' : 'application/json';
+  const content = { [type]: { schema: collector.refer(body), example: operation.example?.body ?? exampleOf(body) } };
   return { requestBody: { description: 'What is asked for', required: isNeeded, content } };
 }
 
@@ -120,15 +121,17 @@ function responsesOf(operation: RegisteredOperation, collector: SchemaCollector)
 function successResponse(operation: RegisteredOperation, status: number, collector: SchemaCollector): Json {
   const headers = headerReferences([
     ...(operation.etag ? ['ETag'] : []),
-    ...(operation.location ? ['Location'] : []),
+    ...(operation.location || isRedirect(status) ? ['Location'] : []),
     ...(operation.idempotent ? ['Idempotency-Replayed'] : []),
   ]);
   const schema = replySchemaOf(operation);
-  if (status === 204) return { description: 'Done; there is no body', headers };
+  if (isRedirect(status)) return { description: 'A browser is sent on', headers };
+  if (status === 204 || (schema === null && operation.kind === 'json')) return { description: 'Done; there is no body', headers };
 
   const shape = schema ? collector.refer(schema) : bareShape(operation.produces);
   const example = operation.example?.view ?? (schema ? exampleOf(schema) : operation.produces === 'application/json' ? {} : 'text');
-  return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example } } };
+  const pages = Object.fromEntries((operation.alsoProduces ?? []).map((type) => [type, { schema: bareShape(type), example: 'text' }]));
+  return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...pages } };
 }
 
 /** Streams and documents have no view: only their media type is told. */

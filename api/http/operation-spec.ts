@@ -3,7 +3,10 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Page } from '../../db/page.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { Ctx, IdentifyRequest, Reply } from './context.ts';
+import type { Failure } from '../../workflows/contracts/failure.ts';
+import type { ApiEnv } from '../env.ts';
 import type { AppDeps } from './deps.ts';
+import type { LimitPolicy } from './quotas.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Access = Role | 'none' | 'ingress' | 'oauth-client' | 'registration-token';
@@ -46,6 +49,18 @@ export interface CommonSpec {
   readonly headers?: TObject;
   /** Undeclared query keys are ignored instead of refused. */
   readonly openQuery?: true;
+  /** The body is a form instead of JSON; its schema holds texts only. */
+  readonly form?: true;
+  /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
+  readonly faults?: 'oauth' | 'own';
+  /** Counted by the client's address, beside what its access is counted by. */
+  readonly addressPolicy?: LimitPolicy;
+  /** Gives the refusal while a switch of the deployment is off: before the body is looked at. */
+  readonly refuseWhenOff?: (env: ApiEnv) => Failure | null;
+  /** A GET that leaves a row behind. */
+  readonly writes?: true;
+  /** Media types of a success beside the first. */
+  readonly alsoProduces?: readonly string[];
   /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
   readonly notModified?: false;
   /**

@@ -1,8 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
-import { fail, type Violation } from '../../workflows/contracts/failure.ts';
-import { parseJson, takesBody } from './body.ts';
+import { fail, type Failure, type Violation } from '../../workflows/contracts/failure.ts';
+import { decodeBody, parseJson, takesBody } from './body.ts';
 import { parseIfMatch } from './etag.ts';
+import { parseForm } from './form.ts';
+import { oauthFail } from './oauth-failure.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';
@@ -16,6 +18,8 @@ export interface ParsedInput {
   readonly params: Record<string, unknown>;
   readonly query: Record<string, unknown>;
   readonly body: unknown;
+  /** Empty unless the operation answers for its faults itself. */
+  readonly violations: readonly Violation[];
   readonly ifMatch: '*' | readonly string[] | null;
   readonly idempotencyKey: string | null;
 }
@@ -31,7 +35,9 @@ export function inputParser(operation: RegisteredOperation): InputParser {
   const checkParams = operation.params ? validatorFor(operation.params, 'path') : null;
   const checkHeaders = operation.headers ? validatorFor(operation.headers, 'header') : null;
   const body: TSchema = operation.body ?? closed({});
-  const checkBody = takesBody(operation) ? validatorFor(body, 'body') : null;
+  const checkBody = takesBody(operation) ? validatorFor(body, operation.form ? 'form' : 'body') : null;
+  const readBody = (request: FastifyRequest, validator: Validator) =>
+    operation.form ? parseFields(request, body, validator) : parseBody(request, validator);
 
   return (request) => {
     const given = parseQuery(rawQuery(request), query, { isOpen: operation.openQuery === true });
@@ -43,14 +49,15 @@ export function inputParser(operation: RegisteredOperation): InputParser {
       ...rangeViolations(given.values),
       ...(checkHeaders && operation.headers ? checkHeaders.check(headerValues(request, operation.headers), true) : []),
     ];
-    const parsed = checkBody ? parseBody(request, checkBody) : { value: undefined, violations: [] };
+    const parsed = checkBody ? readBody(request, checkBody) : { value: undefined, violations: [] };
+    const found = [...violations, ...parsed.violations];
 
-    if (violations.length > 0 || parsed.violations.length > 0)
-      throw fail('validation_failed', { errors: [...violations, ...parsed.violations] });
+    if (found.length > 0 && operation.faults !== 'own') throw refusalOf(operation, found);
     return {
       params,
       query: given.values,
       body: parsed.value,
+      violations: found,
       ifMatch: operation.ifMatch ? parseIfMatch(request.headers['if-match']) : null,
       idempotencyKey: operation.idempotent ? parseIdempotencyKey(request.headers['idempotency-key']) : null,
     };
@@ -66,6 +73,20 @@ function parseBody(request: FastifyRequest, validator: Validator): { value: unkn
   }
   const value = given ?? (given === null ? null : {});
   return { value, violations: validator.check(value, bytes.length <= exhaustiveBytes) };
+}
+
+function parseFields(request: FastifyRequest, schema: TSchema, validator: Validator): { value: unknown; violations: readonly Violation[] } {
+  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  // The body of a form is an object of texts.
+  const { values, violations } = parseForm(decodeBody(bytes), schema as TObject);
+  const known = new Set(violations.map((violation) => violation.pointer));
+  const missed = validator.check(values, true).filter((violation) => !known.has(violation.pointer));
+  return { value: values, violations: [...violations, ...missed] };
+}
+
+function refusalOf(operation: RegisteredOperation, errors: readonly Violation[]): Failure {
+  if (operation.faults !== 'oauth') return fail('validation_failed', { errors });
+  return oauthFail('invalid_request', 'A parameter is missing, repeated or malformed.', { errors });
 }
 
 function checkTexts(source: 'path', params: Record<string, unknown>, validator: Validator): readonly Violation[] {

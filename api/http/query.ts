@@ -24,7 +24,7 @@ const number = /^-?(?:0|[1-9]\d{0,15})(?:\.\d{1,15})?$/;
 export function parseQuery(raw: string, schema: TObject, options: { isOpen: boolean }): ParsedQuery {
   const values: Record<string, unknown> = {};
   const violations: Violation[] = [];
-  const given = groupByName(raw);
+  const given = groupPairs(raw);
 
   for (const [name, texts] of given) {
     const declared = declaredAt(schema, name);
@@ -55,7 +55,8 @@ function declaredAt(schema: TObject, name: string): Declared | null {
   return schema.properties[name] as Declared;
 }
 
-function groupByName(raw: string): Map<string, string[]> {
+/** Names and values of a query string or form, each name once with its values in their order. Throws `malformed_request`. */
+export function groupPairs(raw: string): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   if (raw === '') return groups;
 
@@ -64,7 +65,9 @@ function groupByName(raw: string): Map<string, string[]> {
     const split = part.indexOf('=');
     const name = decode(split < 0 ? part : part.slice(0, split));
     const text = split < 0 ? '' : decode(part.slice(split + 1));
-    groups.set(name, [...(groups.get(name) ?? []), text]);
+    const group = groups.get(name);
+    if (group) group.push(text);
+    else groups.set(name, [text]);
   }
   return groups;
 }

@@ -12,6 +12,8 @@ export const limitPolicies = [
   'refresh',
   'oauth_token',
   'oauth_register',
+  'user_create',
+  'invitation_accept',
   'ingress',
 ] as const;
 export type LimitPolicy = (typeof limitPolicies)[number];
@@ -36,5 +38,7 @@ export const defaultQuotas: Readonly<Record<LimitPolicy, Quota>> = {
   refresh: { quota: 60, windowS: 60 },
   oauth_token: { quota: 300, windowS: 60 },
   oauth_register: { quota: 10, windowS: 3_600 },
+  user_create: { quota: 200, windowS: 86_400 },
+  invitation_accept: { quota: 10, windowS: 60 },
   ingress: { quota: 60, windowS: 60 },
 };

@@ -6,7 +6,7 @@ import type { RegisteredOperation } from './operation.ts';
 export interface Rendered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON text; null on 204. */
+  /** JSON text, or a page; null where there is none. */
   readonly body: string | null;
 }
 
@@ -26,15 +26,30 @@ export function unwrap(result: unknown): { view: unknown; options: ReplyOptions<
 /** Serializes a view. Throws before the first byte when it can't be. */
 export function render(operation: RegisteredOperation, view: unknown, options: ReplyOptions<unknown>): Rendered {
   const status = options.status ?? successOf(operation);
-  const body = status === 204 ? null : JSON.stringify(view);
+  const body = bodyOf(operation, status, view, options);
   if (body === undefined) throw new Error(`${operation.operationId} gave no view`);
 
-  return { status, headers: headersOf(operation, status, view, options), body };
+  return { status, headers: headersOf(operation, { status, view, hasBody: body !== null }, options), body };
 }
 
-function headersOf(operation: RegisteredOperation, status: number, view: unknown, options: ReplyOptions<unknown>): Record<string, string> {
+/** Nothing on 204 and on redirects, and where an operation has no view at all. */
+function bodyOf(operation: RegisteredOperation, status: number, view: unknown, { text }: ReplyOptions<unknown>): string | null | undefined {
+  if (text) return text.body;
+  return status === 204 || isRedirect(status) || operation.view === null ? null : JSON.stringify(view);
+}
+
+/** Whether a status sends the client elsewhere. */
+export function isRedirect(status: number): boolean {
+  return status >= 300 && status < 400;
+}
+
+function headersOf(
+  operation: RegisteredOperation,
+  { status, view, hasBody }: { status: number; view: unknown; hasBody: boolean },
+  options: ReplyOptions<unknown>,
+): Record<string, string> {
   const headers: Record<string, string> = { ...options.headers };
-  if (status !== 204) headers['content-type'] = 'application/json; charset=utf-8';
+  if (hasBody) headers['content-type'] = options.text?.contentType ?? 'application/json; charset=utf-8';
   if (operation.etag && options.version !== undefined && options.version !== null) headers['etag'] = etagOf(options.version);
   if (operation.etag && options.version === undefined) throw new Error(`${operation.operationId} gave no version for its ETag`);
 

@@ -2,7 +2,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
+import { isMcpEndpoint, isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
 
 /** How long a verification counts as fresh. */
 export const stepUpFreshMs = 600_000;
@@ -52,7 +52,7 @@ export function challengeOf(
   error: 'invalid_token' | 'insufficient_scope' | null,
 ): string {
   const scope = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
-  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource"`];
+  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${isMcpEndpoint(operation) ? '/mcp' : ''}"`];
 
   if (scope !== null) parts.push(`scope="${scope}"`);
   if (error !== null) parts.push(`error="${error}"`);

@@ -25,6 +25,7 @@ export type IdKind =
   | 'Attachment'
   | 'Deprecation'
   | 'Impersonation'
+  | 'Invitation'
   | 'Purge'
   | 'Secret'
   | 'AuditEntry'

@@ -22,6 +22,23 @@ const scopeAreas: Readonly<Record<string, string>> = {
   'Mcp': 'mcp',
 };
 
+const areaNames = [...new Set(Object.values(scopeAreas))];
+
+/** Every scope that an OAuth token can carry, with what the consent page says about it. `*` is for service keys alone. */
+export const oauthScopes: ReadonlyMap<string, string> = new Map([
+  ...areaNames.flatMap((name): [string, string][] => [
+    [`${name}:read`, `Read ${nounOf(name)}`],
+    [`${name}:write`, `Create, change and delete ${nounOf(name)}`],
+  ]),
+  ['*:read', 'Read everything that you can read'],
+]);
+
+/** What protected resources name as theirs: short enough to be asked for in one request. */
+export const resourceScopes = {
+  api: ['*:read', ...areaNames.map((name) => `${name}:write`)],
+  mcp: ['mcp:read', '*:read'],
+} as const;
+
 export type CredentialKind = 'session' | 'service_key' | 'oauth_token';
 
 /** The scope that a service key or OAuth token must carry; null when none does. Write means that the operation has an audit action. */
@@ -42,6 +59,22 @@ export function isSessionOnly(operation: RegisteredOperation): boolean {
 export function credentialsOf(operation: RegisteredOperation): readonly CredentialKind[] {
   if (!isRoleAccess(operation)) return [];
   return isSessionOnly(operation) ? ['session'] : ['session', 'service_key', 'oauth_token'];
+}
+
+/** The endpoint of the Model Context Protocol is a resource of its own: tokens for it are good nowhere else, and the other way round. */
+export function isMcpEndpoint(operation: Pick<RegisteredOperation, 'path'> | null): boolean {
+  return operation?.path === '/mcp';
+}
+
+function nounOf(area: string): string {
+  const nouns: Readonly<Record<string, string>> = {
+    mcp: 'MCP servers and tools',
+    knowledge: 'knowledge bases',
+    organizations: 'organization and workspaces',
+    billing: 'usage and budgets',
+    reviews: 'code reviews',
+  };
+  return nouns[area] ?? area;
 }
 
 /** Whether the floor is a role, so that a platform credential is demanded. */

@@ -1,1 +1,87 @@
-export const impersonationOperations = {};
+import {
+  endImpersonation,
+  insertImpersonation,
+  listImpersonationRows,
+  lockImpersonation,
+  lockTarget,
+  type ImpersonationRow,
+} from '../../db/operator/impersonations.ts';
+import { mapPage } from '../../db/page.ts';
+import { list, post, remove, type AuditNote } from '../http/operation.ts';
+import {
+  ImpersonationFilters,
+  ImpersonationParams,
+  ImpersonationStart,
+  ImpersonationTokenView,
+  ImpersonationView,
+  toImpersonationView,
+} from './impersonation.schema.ts';
+
+const byOperators = { access: 'operator', visibility: 'operator' } as const;
+const changing = { ...byOperators, audit: 'impersonate', notDelegable: true, openWhenFrozen: true } as const;
+
+export const impersonationOperations = {
+  startImpersonation: post(
+    '/impersonations',
+    {
+      ...changing,
+      summary: 'Work as a user',
+      description:
+        'Gives a token with the role and scope of an active user, for at most an hour and without refresh. Everything done with it names the operator, and each reply carries X-Impersonation-Id.',
+      success: [201],
+      body: ImpersonationStart,
+      view: ImpersonationTokenView,
+      example: {
+        body: { user_id: '01890a5d-ac96-774b-bcce-b302099a8057', reason: 'Support case 4711: the agent list stays empty', minutes: 15 },
+      },
+    },
+    async (ctx, { body }) => {
+      const minutes = body.minutes ?? 30;
+      const target = await lockTarget(ctx, body.user_id);
+      const { impersonation, token } = await insertImpersonation(ctx, target, { reason: body.reason, minutes });
+
+      ctx.audit(noteOf(impersonation, { target_user_id: { to: target.id }, reason: { to: body.reason }, minutes: { to: minutes } }));
+      return { impersonation: toImpersonationView(impersonation), access_token: token, token_type: 'Bearer' as const, expires_in: minutes * 60 };
+    },
+  ),
+
+  listImpersonations: list(
+    '/impersonations',
+    {
+      ...byOperators,
+      summary: 'List impersonations',
+      description: 'Who worked as whom, why and how long, newest first. from and to bound the start.',
+      paging: 'keyset',
+      query: ImpersonationFilters,
+      view: ImpersonationView,
+    },
+    async (ctx, { query }) => mapPage(await listImpersonationRows(ctx, query, ctx.page), toImpersonationView),
+  ),
+
+  endImpersonation: remove(
+    '/impersonations/{impersonation_id}',
+    {
+      ...changing,
+      summary: 'End an impersonation',
+      description: 'Its token is refused from the next request on, and its open streams end within 5 seconds. Repeats change nothing.',
+      params: ImpersonationParams,
+    },
+    async (ctx, { params }) => {
+      const before = await lockImpersonation(ctx, params.impersonation_id);
+      if (before.ended_at !== null) return ctx.audit(noteOf(before, {}));
+
+      const after = await endImpersonation(ctx, before.id);
+      ctx.audit(noteOf(after, { ended_at: { from: null, to: after.ended_at } }));
+    },
+  ),
+};
+
+function noteOf(impersonation: ImpersonationRow, changes: AuditNote['changes']): AuditNote {
+  return {
+    resourceType: 'impersonation',
+    resourceId: impersonation.id,
+    organizationId: impersonation.organization_id,
+    workspaceId: impersonation.workspace_id,
+    changes,
+  };
+}

@@ -8,7 +8,7 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
 import { OrganizationView, toOrganizationView } from '../http/organization-view.ts';
 import { checkTimezone } from '../http/zones.ts';
-import { addOwner, hashOfOwner, refuseUnreachableOwner } from './first-owner.ts';
+import { addOwner, hashOfOwner } from './first-owner.ts';
 import { OrganizationCreate, OrganizationParams, OrganizationPurge, OrganizationSuspend, PurgeView, toPurgeView } from './organization.schema.ts';
 
 const byOperators = { access: 'operator', visibility: 'operator', openWhenFrozen: true } as const;
@@ -27,12 +27,11 @@ export const operatorOrganizationOperations = {
       location: (view: { readonly id: string }) => `/organizations/${view.id}`,
       body: OrganizationCreate,
       view: OrganizationView,
-      identify: async ({ deps, body }) => ({ passwordHash: await hashOfOwner(deps, body) }),
+      identify: async (request) => ({ passwordHash: await hashOfOwner(request) }),
       example: { body: { name: 'Acme', slug: 'acme', owner: { email: 'owner@acme.example', full_name: 'Ada Owner' } } },
     },
     async (ctx, { body, identified }) => {
       checkTimezone('/timezone', body.timezone);
-      refuseUnreachableOwner(ctx, body.owner);
       const organization = await insertOrganization(ctx, { name: body.name, slug: body.slug, timezone: body.timezone ?? 'UTC' });
       await insertWorkspace(ctx, organization, {
         name: body.workspace?.name ?? 'Main',
@@ -41,7 +40,7 @@ export const operatorOrganizationOperations = {
         timezone: organization.timezone,
         currency: 'USD',
       });
-      await addOwner(ctx, organization, { ...body.owner, passwordHash: hashIn(identified) });
+      await addOwner(ctx, organization.id, { owner: body.owner, passwordHash: hashIn(identified) });
 
       ctx.audit(noteOf(organization, { name: { to: organization.name }, slug: { to: organization.slug } }));
       return toOrganizationView(organization);

@@ -1,1 +1,199 @@
-export const invitationOperations = {};
+import type { Static } from 'typebox';
+import { normalizeEmail } from '../../db/identity/people.ts';
+import { mapPage } from '../../db/page.ts';
+import { homeOfNewRow } from '../../db/scope.ts';
+import {
+  listInvitationRows,
+  lockInvitation,
+  mostResends,
+  renewInvitation,
+  seeInvitation,
+  setRevoked,
+  writeInvitation,
+  type InvitationRow,
+  type LockedInvitation,
+} from '../../db/tenancy/invitations.ts';
+import { countPending, prepareInvitation, refuseMorePending, taken } from '../../db/tenancy/inviting.ts';
+import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
+import { refuseHigherRank } from '../../db/tenancy/rank-rules.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { LoginView } from '../http/login-view.ts';
+import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { accept, attemptAcceptance, type AttemptedAcceptance } from './accept-invitation.ts';
+import { changesOf } from './changes.ts';
+import { InvitationAccept, InvitationCreate, InvitationParams, InvitationQuery, InvitationView, toInvitationView } from './invitation.schema.ts';
+
+export const invitationOperations = {
+  listInvitations: list(
+    '/invitations',
+    {
+      summary: 'List invitations',
+      description: 'Invitations to the workspaces of the caller, and to the organization for callers of all of it; newest first.',
+      access: 'admin',
+      paging: 'keyset',
+      query: InvitationQuery,
+      view: InvitationView,
+    },
+    async (ctx, { query }) => mapPage(await listInvitationRows(ctx, query, ctx.page), toInvitationView),
+  ),
+
+  createInvitation: post(
+    '/invitations',
+    {
+      summary: 'Invite somebody',
+      description:
+        "Mails a link by which the reader becomes a user of at most the caller's own rank. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
+      access: 'admin',
+      audit: 'create',
+      idempotent: true,
+      location: (view: { readonly id: string }) => `/invitations/${view.id}`,
+      body: InvitationCreate,
+      view: InvitationView,
+      example: { body: { email: 'grace@example.com', role: 'member' } },
+    },
+    async (ctx, { body }) => {
+      const invitation = await invite(ctx, body);
+      ctx.audit(
+        noteOf(invitation, {
+          email: { changed: true },
+          role: { from: null, to: invitation.role },
+          scope: { from: null, to: invitation.scope },
+        }),
+      );
+      return toInvitationView(invitation);
+    },
+  ),
+
+  getInvitation: get(
+    '/invitations/{invitation_id}',
+    {
+      summary: 'Read an invitation',
+      description: 'One invitation with its state; sent_at is null until the mail has left.',
+      access: 'admin',
+      params: InvitationParams,
+      view: InvitationView,
+    },
+    async (ctx, { params }) => toInvitationView(await seeInvitation(ctx, params.invitation_id)),
+  ),
+
+  revokeInvitation: remove(
+    '/invitations/{invitation_id}',
+    {
+      summary: 'Revoke an invitation',
+      description: 'Its link is dead at once. One that was accepted is 409; asking again gives the same answer.',
+      access: 'admin',
+      audit: 'delete',
+      openWhenFrozen: true,
+      params: InvitationParams,
+    },
+    async (ctx, { params }) => {
+      const invitation = await lockInvitation(ctx, params.invitation_id, { openWhenFrozen: true });
+      if (invitation.status === 'accepted') throw notPending();
+      const revoked = invitation.status === 'revoked' ? invitation : await setRevoked(ctx, invitation.id);
+
+      ctx.audit(noteOf(revoked, changesOf(invitation, revoked, ['status'])));
+    },
+  ),
+
+  resendInvitation: post(
+    '/invitations/{invitation_id}/resend',
+    {
+      summary: 'Send an invitation again',
+      description: 'Mails a new link with a new end; the old link is dead at once. Once a minute, ten times in all.',
+      access: 'admin',
+      audit: 'update',
+      success: [202],
+      params: InvitationParams,
+      view: InvitationView,
+    },
+    async (ctx, { params }) => {
+      const invitation = await lockInvitation(ctx, params.invitation_id);
+      const renewed = await resend(ctx, invitation);
+
+      ctx.audit(noteOf(renewed, { token: { changed: true }, ...changesOf(invitation, renewed, ['status', 'expires_at']) }));
+      return toInvitationView(renewed);
+    },
+  ),
+
+  acceptInvitation: post(
+    '/invitations/accept',
+    {
+      summary: 'Accept an invitation',
+      description:
+        'Makes the invited user, by token and address together, and signs them in as a login would. Whatever is wrong with token or address is one and the same 410.',
+      access: 'none',
+      audit: 'create',
+      success: [200],
+      identify: attemptAcceptance,
+      body: InvitationAccept,
+      view: LoginView,
+      example: {
+        body: {
+          token: 'lh_ml_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA',
+          email: 'grace@example.com',
+          full_name: 'Grace Hopper',
+          password: 'violet anchor meadow 42',
+        },
+      },
+    },
+    // `identified` is what attemptAcceptance gave.
+    async (ctx, { identified }) => accept(ctx, identified as AttemptedAcceptance),
+  ),
+};
+
+async function invite(ctx: Ctx, body: Static<typeof InvitationCreate>): Promise<InvitationRow> {
+  const { scope, organizationId, workspaceId } = await homeOfNewRow(ctx, body);
+  if (organizationId === null || scope === 'platform')
+    throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization, or a workspace');
+  refuseHigherRank(ctx.caller, body.role, workspaceId);
+  refuseWithoutMailer(ctx);
+
+  const email = normalizeEmail(body.email);
+  const rules = await lockJoining(ctx, organizationId);
+  refuseDomain(email, rules);
+  const invitedByUserId = await prepareInvitation(ctx, { organizationId, email });
+  const { invitationDays } = rules;
+  const written = await writeInvitation(ctx, ctx.deps.keys, {
+    organizationId,
+    workspaceId,
+    scope,
+    email,
+    role: body.role,
+    invitedByUserId,
+    invitationDays,
+  });
+  if (!written) throw taken();
+  return written;
+}
+
+async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<InvitationRow> {
+  if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
+  refuseWithoutMailer(ctx);
+  if (invitation.resend_count >= mostResends)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${mostResends} times` });
+  if (invitation.wait_s > 0)
+    throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
+
+  const { invitationDays } = await lockJoining(ctx, invitation.organization_id);
+  // One that is over counts again from now on.
+  if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
+  return renewInvitation(ctx, ctx.deps.keys, { locked: invitation, invitationDays });
+}
+
+function refuseWithoutMailer({ deps }: Ctx): void {
+  if (deps.env.mail === null) throw fail('state_conflict', { reason: 'no_mailer', detail: 'this deployment sends no mails' });
+}
+
+function notPending() {
+  return fail('state_conflict', { reason: 'not_pending', detail: 'this invitation was accepted or revoked' });
+}
+
+function noteOf(invitation: InvitationRow, changes: AuditNote['changes']): AuditNote {
+  return {
+    resourceType: 'invitation',
+    resourceId: invitation.id,
+    organizationId: invitation.organization_id,
+    workspaceId: invitation.workspace_id,
+    changes,
+  };
+}

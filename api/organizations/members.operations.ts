@@ -1,6 +1,7 @@
 import { mapPage } from '../../db/page.ts';
-import { lockGrantee, putGrant, refuseGrantRank, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
+import { lockGrantee, putGrant, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
 import { listMemberRows } from '../../db/tenancy/members.ts';
+import { refuseHigherRank, refuseOutranked } from '../../db/tenancy/rank-rules.ts';
 import { lockWorkspace, readWorkspace, refuseFrozenWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
 import { list, put, remove, type AuditNote } from '../http/operation.ts';
 import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';
@@ -44,7 +45,9 @@ export const memberOperations = {
     async (ctx, { params, body }) => {
       const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
       const user = await lockGrantee(ctx, workspace, params.user_id);
-      refuseGrantRank(ctx.caller, workspace.id, body.role, user.home_role);
+      // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
+      refuseHigherRank(ctx.caller, body.role, workspace.id);
+      refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
       refuseFrozenWorkspace(workspace);
       refuseUngranted(workspace, user);
 
@@ -68,7 +71,7 @@ export const memberOperations = {
     async (ctx, { params }) => {
       const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
       const user = await lockGrantee(ctx, workspace, params.user_id);
-      refuseGrantRank(ctx.caller, workspace.id, user.home_role);
+      refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
       refuseUngranted(workspace, user);
 
       await removeGrant(ctx, workspace, user);

@@ -59,6 +59,7 @@ export const organizationOperations = {
       params: OrganizationParams,
       body: OrganizationUpdate,
       view: OrganizationView,
+      example: { body: { name: 'Example', timezone: 'Europe/Berlin' } },
     },
     async (ctx, { params, body }) => {
       checkTimezone('/timezone', body.timezone);

@@ -14,7 +14,8 @@ export const secretOperations = {
     '/secrets',
     {
       summary: 'List secrets',
-      description: 'Names and places of the secrets that the caller sees, by name; values are never given back. Values of a single tool are not in it.',
+      description:
+        'Names and places of the secrets that the caller sees, by name; values are never given back. Values of a single tool are not in it.',
       access: 'member',
       paging: 'keyset',
       order: 'name',
@@ -52,7 +53,8 @@ export const secretOperations = {
     '/secrets/{name}',
     {
       summary: 'Delete a secret',
-      description: 'Deletes the value of a name in one place. While a tool needs it and would find no other, the answer is 409 with the ids of at most 20.',
+      description:
+        'Deletes the value of a name in one place. While a tool needs it and would find no other, the answer is 409 with the ids of at most 20.',
       access: 'admin',
       audit: 'delete',
       notDelegable: true,
@@ -63,7 +65,8 @@ export const secretOperations = {
       const place = await placeOfSecret(ctx, query);
       const id = await findSecretId(ctx, place, params.name);
       if (id === null) throw fail('not_found');
-      const secret = await seeForChange(ctx, Secret, id, { versionProperty: null });
+      // The place's being frozen is asked with the audit entry, in one statement for both.
+      const secret = await seeForChange(ctx, Secret, id, { versionProperty: null, openWhenFrozen: true });
       const usedBy = await toolsInNeedOf(ctx, secret);
       if (usedBy.length > 0)
         throw fail('state_conflict', {

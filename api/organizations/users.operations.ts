@@ -1,1 +1,215 @@
-export const userOperations = {};
+import { endCredentialsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
+import { mapPage } from '../../db/page.ts';
+import { standingFor } from '../../db/tenancy/standing.ts';
+import {
+  endOwnThings,
+  eraseUser,
+  keepOwnerBeside,
+  lockUser,
+  refuseOwnAccount,
+  setActive,
+  setFullName,
+  setInactive,
+  setStanding,
+} from '../../db/tenancy/user-changes.ts';
+import { listUserRows, seeUser, type UserRow } from '../../db/tenancy/users.ts';
+import { get, list, patch, post, put, remove, reply, type AuditNote } from '../http/operation.ts';
+import { toUserView, UserView } from '../http/user-view.ts';
+import { changesOf, hasAny } from './changes.ts';
+import { createUser, prepareUser, type PreparedUser } from './new-user.ts';
+import { UserCreate, UserParams, UserQuery, UserRolePut, UserUpdate } from './user.schema.ts';
+
+const standing = ['role', 'scope', 'workspace_id'] as const;
+
+export const userOperations = {
+  listUsers: list(
+    '/users',
+    {
+      summary: 'List users',
+      description: 'Users that the caller sees, newest first. q looks in address and name.',
+      access: 'admin',
+      paging: 'keyset',
+      query: UserQuery,
+      view: UserView,
+    },
+    async (ctx, { query }) => mapPage(await listUserRows(ctx, query, ctx.page), toUserView),
+  ),
+
+  createUser: post(
+    '/users',
+    {
+      summary: 'Create a user',
+      description:
+        "Makes a user of at most the caller's own rank. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
+      access: 'admin',
+      audit: 'create',
+      idempotent: true,
+      location: (view: { readonly id: string }) => `/users/${view.id}`,
+      identify: prepareUser,
+      body: UserCreate,
+      view: UserView,
+      example: { body: { email: 'ada@example.com', full_name: 'Ada Lovelace', role: 'member', password: 'violet anchor meadow 42' } },
+    },
+    // `identified` is what prepareUser gave.
+    async (ctx, { body, identified }) => {
+      const user = await createUser(ctx, body, identified as PreparedUser);
+      const { role, scope, workspace_id } = user;
+      ctx.audit(
+        noteOf(user, {
+          email: { changed: true },
+          ...(user.full_name === null ? {} : { full_name: { changed: true } }),
+          role: { from: null, to: role },
+          scope: { from: null, to: scope },
+          workspace_id: { from: null, to: workspace_id },
+        }),
+      );
+      return toUserView(user);
+    },
+  ),
+
+  getUser: get(
+    '/users/{user_id}',
+    {
+      summary: 'Read a user',
+      description: 'Oneself always; others as far as the caller sees them.',
+      access: 'viewer',
+      etag: true,
+      // last_login_at changes beside the version.
+      notModified: false,
+      params: UserParams,
+      view: UserView,
+    },
+    async (ctx, { params }) => {
+      const user = await seeUser(ctx, params.user_id);
+      return reply(toUserView(user), { version: user.version });
+    },
+  ),
+
+  updateUser: patch(
+    '/users/{user_id}',
+    {
+      summary: 'Change a user',
+      description: 'Changes the name: oneself, or an admin for others. The address is changed by its owner through /auth/me.',
+      access: 'viewer',
+      audit: 'update',
+      etag: true,
+      params: UserParams,
+      body: UserUpdate,
+      view: UserView,
+    },
+    async (ctx, { params, body }) => {
+      const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true });
+      const isChanged = body.full_name !== undefined && body.full_name !== user.full_name;
+      const changed = isChanged ? await setFullName(ctx, user, body.full_name ?? null) : user;
+
+      ctx.audit(noteOf(changed, isChanged ? { full_name: { changed: true } } : {}));
+      return reply(toUserView(changed), { version: changed.version });
+    },
+  ),
+
+  setUserRole: put(
+    '/users/{user_id}/role',
+    {
+      summary: 'Set role, scope and home of a user',
+      description:
+        "Gives a rank of at most the caller's own to a user who doesn't outrank the caller; counts on the next request. An organization keeps one active owner.",
+      access: 'admin',
+      audit: 'update',
+      notDelegable: true,
+      params: UserParams,
+      body: UserRolePut,
+      view: UserView,
+      example: { body: { role: 'member' } },
+    },
+    async (ctx, { params, body }) => {
+      const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
+      const wanted = await standingFor(ctx, user, body);
+      const changes = changesOf(user, { ...user, role: wanted.role, scope: wanted.scope, workspace_id: wanted.workspaceId }, standing);
+      if ('role' in changes || 'scope' in changes) await keepOwnerBeside(ctx, user);
+      const changed = hasAny(changes) ? await setStanding(ctx, user, wanted) : user;
+
+      ctx.audit(noteOf(changed, changes));
+      return toUserView(changed);
+    },
+  ),
+
+  deactivateUser: post(
+    '/users/{user_id}/deactivate',
+    {
+      summary: 'Deactivate a user',
+      description: 'Ends sessions, service keys and streams of a user at once and for good; reactivating brings none of them back.',
+      access: 'admin',
+      audit: 'update',
+      notDelegable: true,
+      success: [200],
+      params: UserParams,
+      view: UserView,
+    },
+    async (ctx, { params }) => {
+      const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
+      refuseOwnAccount(ctx.caller, user);
+      await keepOwnerBeside(ctx, user);
+      const changed = user.is_active ? await setInactive(ctx, user) : user;
+      await endOwnThings(ctx, user.id, { erases: false });
+      await endCredentialsOf(ctx, { userId: user.id, reason: 'deactivation' });
+
+      ctx.audit(noteOf(changed, changesOf(user, changed, ['is_active'])));
+      return toUserView(changed);
+    },
+  ),
+
+  reactivateUser: post(
+    '/users/{user_id}/reactivate',
+    {
+      summary: 'Reactivate a user',
+      description: 'Lets a deactivated user sign in again. What has ended stays ended.',
+      access: 'admin',
+      audit: 'update',
+      notDelegable: true,
+      success: [200],
+      params: UserParams,
+      view: UserView,
+    },
+    async (ctx, { params }) => {
+      const user = await lockUser(ctx, params.user_id, { floor: 'admin' });
+      const changed = user.is_active ? user : await setActive(ctx, user);
+
+      ctx.audit(noteOf(changed, changesOf(user, changed, ['is_active'])));
+      return toUserView(changed);
+    },
+  ),
+
+  deleteUser: remove(
+    '/users/{user_id}',
+    {
+      summary: 'Delete a user',
+      description: 'Erases address, name, credentials, grants, sessions and keys in one step; the id stays in the audit log and the address is free again.',
+      access: 'owner',
+      audit: 'delete',
+      notDelegable: true,
+      openWhenFrozen: true,
+      params: UserParams,
+    },
+    async (ctx, { params }) => {
+      const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenFrozen: true });
+      refuseOwnAccount(ctx.caller, user);
+      await keepOwnerBeside(ctx, user);
+      await endOwnThings(ctx, user.id, { erases: true });
+      await eraseCredentialsOf(ctx, { userId: user.id });
+      await eraseUser(ctx, user);
+
+      ctx.audit(noteOf(user, { email: { changed: true }, ...(user.full_name === null ? {} : { full_name: { changed: true } }) }));
+    },
+  ),
+};
+
+// Without a label: a user's is looked up when the log is read, and gone with the user.
+function noteOf(user: UserRow, changes: AuditNote['changes']): AuditNote {
+  return {
+    resourceType: 'user',
+    resourceId: user.id,
+    organizationId: user.organization_id,
+    workspaceId: user.workspace_id,
+    changes,
+  };
+}

@@ -108,6 +108,7 @@ export const workspaceOperations = {
       params: WorkspaceParams,
       body: WorkspaceUpdate,
       view: WorkspaceView,
+      example: { body: { name: 'Support', description: 'Answers the questions of customers', currency: 'EUR' } },
     },
     async (ctx, { params, body }) => {
       checkTimezone('/timezone', body.timezone);

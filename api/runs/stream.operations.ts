@@ -49,6 +49,8 @@ export const streamOperations = {
         'A token that opens one WebSocket of one run, once, within 60 s, as the caller; it goes into the socket’s first message, never into a URL.',
       access: 'viewer',
       audit: 'submit',
+      // Reading goes on.
+      openWhenFrozen: true,
       resourceType: 'run',
       scope: 'runs:read',
       secretReply: true,

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import type { ApiEnv } from '../env.ts';
 import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/quotas.ts';
+import { oauthScopes } from '../http/scopes.ts';
 import { closed, integer, listOf, oneOf, text } from '../http/schema.ts';
 
 const Limits = closed({
@@ -49,7 +50,11 @@ export const CapabilitiesView = closed(
 export function toCapabilitiesView(env: ApiEnv, isMfaRequired: boolean): Static<typeof CapabilitiesView> {
   return {
     contract_version: '0.1.0',
-    oauth: { dynamic_registration: false, client_metadata_documents: false, scopes: [] },
+    oauth: {
+      dynamic_registration: env.oauth.dynamicRegistration,
+      client_metadata_documents: env.oauth.clientDocuments,
+      scopes: [...oauthScopes.keys()],
+    },
     mfa: { methods: [], required: isMfaRequired },
     embeddings: { default_model: 'none', models: [] },
     channels: [],
@@ -59,7 +64,7 @@ export function toCapabilitiesView(env: ApiEnv, isMfaRequired: boolean): Static<
       evaluations: false,
       knowledge: false,
       mcp: false,
-      oauth: false,
+      oauth: true,
       sub_agents: false,
       triggers: false,
     },

@@ -30,6 +30,8 @@ export interface AuditOptions {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly outcome?: 'success' | 'denied';
+  /** Writes nothing where the note's organization is not active or its workspace archived; the change is then to be refused. */
+  readonly onlyWhereOpen?: boolean;
 }
 
 const maxFields = 50;
@@ -42,19 +44,24 @@ const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|
 /** What is named after a person: its label is never written, since entries outlive people. A user's is looked up when an entry is read. */
 const personal: ReadonlySet<string> = new Set(['user', 'workspace_member', 'invitation', 'session', 'impersonation']);
 
-/** Writes one audit entry in the transaction of the change it records. */
+// One statement for both, since every write has this one anyway.
+const whereOpen = `not exists (
+  select from organizations o left join workspaces w on w.id = ?::uuid
+   where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false))`;
+
+/** Writes one audit entry in the transaction of the change it records. False, only if asked for: the place is frozen, nothing was written. */
 export async function writeAudit(
   unit: Unit,
-  { action, operationId, note, ip, userAgent, outcome = 'success' }: AuditOptions,
-): Promise<void> {
+  { action, operationId, note, ip, userAgent, outcome = 'success', onlyWhereOpen = false }: AuditOptions,
+): Promise<boolean> {
   const { actor, tenant } = unit;
   const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
 
-  await change(
+  const written = await change(
     unit.em,
     `insert into audit_entries (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
        action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
-     values (?, clock_timestamp(), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, ?, ?, ?, ?)`,
+     select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${onlyWhereOpen ? ` where ${whereOpen}` : ''}`,
     [
       newId(),
       organizationId,
@@ -74,8 +81,10 @@ export async function writeAudit(
       unit.correlationId,
       ip,
       cut(userAgent, 400),
+      ...(onlyWhereOpen ? [note.workspaceId ?? null, organizationId] : []),
     ],
   );
+  return written > 0;
 }
 
 /** The changes as they are stored: at most 50 fields, values of 500 characters, 16 KiB in all; what is left out is marked `truncated`. */

@@ -23,6 +23,11 @@ export function inChain(organizationId: string | null, alias?: string): Predicat
 
 const lockOf = "hashtextextended('audit chain ' || ?::text, 0)";
 
+/** Waits for the chain and takes it until the transaction's end. What its last holder wrote is seen by the next statement. */
+export async function lockChain(em: SqlEntityManager, chain: string): Promise<void> {
+  await row(em, `select pg_advisory_xact_lock(${lockOf})`, [chain]);
+}
+
 /** Takes the chain until the transaction's end: one at a time seals it or takes away from it. False when another has it. */
 export async function tryLockChain(em: SqlEntityManager, chain: string): Promise<boolean> {
   const taken = await row<{ taken: boolean }>(em, `select pg_try_advisory_xact_lock(${lockOf}) as taken`, [chain]);

@@ -5,7 +5,7 @@ import { sweepLoginFailures } from '../identity/login-failure-retention.ts';
 import type { Databases } from '../orm.ts';
 import { change, row, rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
-import { chainOf, tryLockChain } from './chain.ts';
+import { chainOf, lockChain } from './chain.ts';
 import { logResource, writePurgeEntry } from './purge-entry.ts';
 
 /** The mark in `system_marks` that says when retention ran last. */
@@ -70,11 +70,10 @@ interface DueSeals {
   readonly through_seq: number | null;
 }
 
-/** Takes the oldest seals of a chain that are past their days. A seal is younger than none of its entries, so its time decides. */
+/** Takes the oldest seals of a chain that are past their days. A seal is younger than all its entries, so its own time decides. */
 async function purgeSeals(em: SqlEntityManager, organizationId: string): Promise<{ seals: number; entries: number }> {
   const chain = chainOf(organizationId);
-  // Another run, or sealing: whoever has the chain ends within moments, and the next run finds what is left.
-  if (!(await tryLockChain(em, chain))) return { seals: 0, entries: 0 };
+  await lockChain(em, chain);
 
   const due = await row<DueSeals>(
     em,
@@ -99,6 +98,10 @@ async function purgeSeals(em: SqlEntityManager, organizationId: string): Promise
     "update audit_seals set purged_at = now(), entry_macs = '' where chain = ? and purged_at is null and seal_no <= ?::bigint",
     [chain, due.through_seal],
   );
-  await writePurgeEntry(em, { organizationId, resourceType: logResource, counts: { entries, seals: due.seals, through_seal: due.through_seal } });
+  await writePurgeEntry(em, {
+    organizationId,
+    resourceType: logResource,
+    counts: { entries, seals: due.seals, through_seal: due.through_seal },
+  });
   return { seals: due.seals, entries };
 }

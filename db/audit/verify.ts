@@ -1,9 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { NamedKey } from '../identity/key-ring.ts';
 import type { Databases } from '../orm.ts';
-import { change, row, rows } from '../sql.ts';
+import { change, rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
-import { chainOf, inChain, organizationOfChain } from './chain.ts';
+import { inChain, organizationOfChain } from './chain.ts';
 import { entryForm, entryMac, entryMacBytes, sealedColumns, sealMac, type SealedEntry } from './entry-form.ts';
 import { latestPurge } from './purge-entry.ts';
 import type { AuditKeys } from './seal.ts';
@@ -193,7 +193,10 @@ function checkEach(one: { key: NamedKey; seal: Seal; found: ReadonlyMap<number, 
 }
 
 /** Entries that carry a number or a seal and belong to none. */
-async function findStrays(em: SqlEntityManager, search: { chain: string; known: ReadonlySet<string | null>; report: Report }): Promise<void> {
+async function findStrays(
+  em: SqlEntityManager,
+  search: { chain: string; known: ReadonlySet<string | null>; report: Report },
+): Promise<void> {
   const { chain, known, report } = search;
   const own = inChain(organizationOfChain(chain), 'e');
   const strays = await rows<{ id: string; seq: number | null; seal_no: number | null }>(

@@ -25,13 +25,22 @@ export function personOf(userId: string): string {
 
 /** A session `s` with its state by the database's clock. */
 export const sessionJson = `jsonb_build_object(
-  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
+  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'clientId', s.client_id, 'oauthScope', s.oauth_scope, 'resource', s.resource, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
   'isRevoked', s.revoked_at is not null, 'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
 
 /** A service key `k` with its state by the database's clock. */
 export const keyJson = `jsonb_build_object(
   'id', k.id, 'organizationId', k.organization_id, 'workspaceId', k.workspace_id, 'scope', k.scope, 'role', k.role, 'scopes', to_jsonb(k.scopes),
   'lastUsedAt', k.last_used_at, 'isDead', k.revoked_at is not null or coalesce(k.expires_at <= now(), false))`;
+
+/** An OAuth client `c` with what decides about its requests; digests in hex. */
+export const oauthClientJson = `jsonb_build_object(
+  'id', c.id, 'clientId', c.client_id, 'kind', c.kind, 'clientName', c.client_name, 'redirectUris', to_jsonb(c.redirect_uris),
+  'authMethod', c.token_endpoint_auth_method, 'secretHash', encode(c.secret_hash, 'hex'), 'registrationHash', encode(c.registration_hash, 'hex'),
+  'grantTypes', to_jsonb(c.grant_types), 'scope', c.scope, 'organizationId', c.organization_id, 'workspaceId', c.workspace_id, 'role', c.role,
+  'isDocumentFresh', coalesce(c.document_expires_at > now(), false), 'createdAt', c.created_at, 'lastUsedAt', c.last_used_at,
+  'generation', coalesce(floor(extract(epoch from c.secret_rotated_at) * 1000), 0), 'isDeleted', c.deleted_at is not null,
+  'isHomeGone', exists (select from organizations home where home.id = c.organization_id and home.purged_at is not null))`;
 
 /** An impersonation `i` with its state by the database's clock, the operator who holds it and the user who is shown. */
 export const impersonationJson = `jsonb_build_object(

@@ -99,7 +99,8 @@ export async function takeStreamToken(db: Databases, hash: Buffer, runId: string
   return answer ?? { result: 'invalid' };
 }
 
-async function askGate<Answer>(db: Databases, call: string, params: readonly unknown[]): Promise<Answer | null> {
+/** One look-up by a definer function: its answer, or null. */
+export async function askGate<Answer>(db: Databases, call: string, params: readonly unknown[]): Promise<Answer | null> {
   const sql = `select ${call} as answer`;
 
   db.app.config.get('onQuery')(sql, params);

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Databases } from '../orm.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createMarks, type Marks } from './marks.ts';
+import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';
 import { createPasswords, type Passwords } from './passwords.ts';
 import { createSessionTokens, type SessionTokens } from './session-tokens.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
@@ -10,6 +11,7 @@ import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 export interface Identity {
   readonly signingKeys: SigningKeys;
   readonly tokens: SessionTokens;
+  readonly oauthTokens: OauthTokens;
   readonly passwords: Passwords;
   readonly marks: Marks;
   /** Makes the first signing key when there is none. */
@@ -26,6 +28,7 @@ export function createIdentity(options: { db: Databases; keys: KeyRing; publicUr
   return {
     signingKeys,
     tokens: createSessionTokens({ signingKeys, publicUrl, now }),
+    oauthTokens: createOauthTokens({ signingKeys, publicUrl, now, resources: Object.values(resourcesOf(publicUrl)) }),
     passwords: createPasswords(),
     marks,
     start: () => signingKeys.ensure(),

@@ -45,9 +45,11 @@ async function placesWithFailures(em: SqlEntityManager): Promise<Keeping[]> {
 /** The time of the newest one that is too many; null when there are not that many. */
 async function lastOfTooMany(em: SqlEntityManager, organizationId: string | null): Promise<string | null> {
   const own = inChain(organizationId);
-  const found = await row<{ at: string }>(em, `select at from login_failures where ${own.sql} order by at desc offset ${mostFailures} limit 1`, [
-    ...own.params,
-  ]);
+  const found = await row<{ at: string }>(
+    em,
+    `select at from login_failures where ${own.sql} order by at desc offset ${mostFailures} limit 1`,
+    [...own.params],
+  );
   return found?.at ?? null;
 }
 

@@ -9,26 +9,29 @@ const flushDelayMs = 1_000;
 /** Writes `last_seen_at` and `last_used_at` outside the request, at most once a minute a row. */
 export interface Marks {
   /** Notes a use; `lastAt` is what the row says, so that a use inside the minute costs nothing. */
-  note(kind: 'session' | 'service_key', id: string, lastAt: string | null): void;
+  note(kind: 'session' | 'service_key' | 'oauth_client', id: string, lastAt: string | null): void;
   /** Writes what is pending. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }
 
 export function createMarks({ db, log, now }: { db: Databases; log: Logger; now: () => Date }): Marks {
-  const pending = { session: new Set<string>(), service_key: new Set<string>() };
+  const pending = { session: new Set<string>(), service_key: new Set<string>(), oauth_client: new Set<string>() };
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
 
   const write = async (): Promise<void> => {
     const sessions = [...pending.session];
     const keys = [...pending.service_key];
+    const clients = [...pending.oauth_client];
 
     pending.session.clear();
     pending.service_key.clear();
+    pending.oauth_client.clear();
     try {
       if (sessions.length > 0) await sweep(db, (em) => change(em, markSql('sessions', 'last_seen_at'), [sessions]));
       if (keys.length > 0) await sweep(db, (em) => change(em, markSql('service_keys', 'last_used_at'), [keys]));
+      if (clients.length > 0) await sweep(db, (em) => change(em, markSql('oauth_clients', 'last_used_at'), [clients]));
     } catch (err) {
       log.warn({ err }, 'last-used marks not written');
     }
@@ -53,6 +56,6 @@ export function createMarks({ db, log, now }: { db: Databases; log: Logger; now:
 }
 
 // The condition holds the promise of once a minute also between processes.
-function markSql(table: 'sessions' | 'service_keys', column: 'last_seen_at' | 'last_used_at'): string {
+function markSql(table: 'sessions' | 'service_keys' | 'oauth_clients', column: 'last_seen_at' | 'last_used_at'): string {
   return `update ${table} set ${column} = now() where id = any (?::uuid[]) and (${column} is null or ${column} < now() - interval '60 seconds')`;
 }

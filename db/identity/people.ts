@@ -20,6 +20,10 @@ export interface FoundSession {
   readonly id: string;
   readonly userId: string;
   readonly kind: 'login' | 'oauth';
+  /** Of an OAuth grant: which client holds it, for what, and where its tokens are good. */
+  readonly clientId: string | null;
+  readonly oauthScope: string | null;
+  readonly resource: string | null;
   readonly verifiedAt: string;
   readonly lastSeenAt: string;
   readonly isRevoked: boolean;

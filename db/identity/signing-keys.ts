@@ -40,6 +40,8 @@ interface Loaded {
 
 // A retired key is published for an hour and a token lives ten minutes: whoever still signs with the old one does nothing wrong.
 const rereadMs = 60_000;
+/** Older answers are read anew before they serve: only where the clock above stood still, or the database was away. */
+const staleMs = 600_000;
 const unknownKidRereadMs = 5_000;
 
 /**
@@ -82,7 +84,7 @@ export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyR
     },
     async current() {
       // A stale answer serves while it is read anew: the caller may hold a connection, and must not wait for a second one.
-      if (loaded && age() >= rereadMs) load().catch(() => undefined);
+      if (loaded && age() >= staleMs) load().catch(() => undefined);
       const { current } = loaded ?? (await load());
 
       if (!current) throw new Error('there is no signing key');
@@ -91,12 +93,12 @@ export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyR
     async publicKey(kid) {
       const known = loaded?.publicKeys.get(kid);
 
-      if (known && age() < rereadMs) return known;
+      if (known && age() < staleMs) return known;
       if (!known && age() < unknownKidRereadMs) return null;
       return (await load()).publicKeys.get(kid) ?? null;
     },
     async published() {
-      return (loaded && age() < rereadMs ? loaded : await load()).published;
+      return (loaded && age() < staleMs ? loaded : await load()).published;
     },
     close() {
       if (timer) clearInterval(timer);

@@ -2,16 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { change, row } from '../sql.ts';
 
 /** What the sweep of identity clears away, in this order. */
-export const identitySweeps = [
-  'challenges',
-  'codes',
-  'transactions',
-  'stream_tokens',
-  'refresh_tokens',
-  'sessions',
-  'clients',
-  'login_failures',
-] as const;
+export const identitySweeps = ['challenges', 'codes', 'transactions', 'stream_tokens', 'refresh_tokens', 'sessions', 'clients'] as const;
 export type IdentitySweep = (typeof identitySweeps)[number];
 
 interface Rule {
@@ -23,7 +14,7 @@ interface Rule {
 const past = 'expires_at <= now()';
 
 /** What is over, by the database's clock. A session that ended by itself goes like one that was revoked. */
-const rules: Readonly<Record<Exclude<IdentitySweep, 'clients' | 'login_failures'>, Rule>> = {
+const rules: Readonly<Record<Exclude<IdentitySweep, 'clients'>, Rule>> = {
   challenges: { table: 'auth_challenges', key: 'id', where: past },
   codes: { table: 'oauth_codes', key: 'code_hash', where: past },
   transactions: { table: 'oauth_transactions', key: 'id_hash', where: past },
@@ -42,14 +33,11 @@ const rules: Readonly<Record<Exclude<IdentitySweep, 'clients' | 'login_failures'
  */
 export async function sweepIdentity(em: SqlEntityManager, what: IdentitySweep, limit: number): Promise<number> {
   if (what === 'clients') return sweepClients(em, limit);
-  if (what === 'login_failures') return sweepLoginFailures(em, limit);
 
   const { table, key, where } = rules[what];
-  return change(
-    em,
-    `delete from ${table} where ${key} in (select ${key} from ${table} where ${where} limit ? for update skip locked)`,
-    [limit],
-  );
+  return change(em, `delete from ${table} where ${key} in (select ${key} from ${table} where ${where} limit ? for update skip locked)`, [
+    limit,
+  ]);
 }
 
 /** Clients that registered themselves and were not used for 30 days, with whatever sessions they still have: both end together. */
@@ -67,17 +55,4 @@ async function sweepClients(em: SqlEntityManager, limit: number): Promise<number
     [limit],
   );
   return swept?.count ?? 0;
-}
-
-/** Failed sign-ins, as long as their organization keeps them; those of nobody's for 90 days. */
-async function sweepLoginFailures(em: SqlEntityManager, limit: number): Promise<number> {
-  return change(
-    em,
-    `delete from login_failures where id in (
-       select f.id from login_failures f
-       left join organization_settings s on s.organization_id = f.organization_id
-       where f.at < now() - make_interval(days => coalesce(s.failed_login_retention_days, 90))
-       limit ? for update of f skip locked)`,
-    [limit],
-  );
 }

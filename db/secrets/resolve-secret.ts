@@ -48,12 +48,20 @@ async function findNearest(unit: Unit, name: string, naming: NamingRow): Promise
   return row<FoundSecret>(
     unit.em,
     `select s.id, s.organization_id, s.workspace_id, s.tool_id, s.name, s.value_version, s.value_envelope from secrets s
-     where s.name = ? and s.value_version > 0 and (s.tool_id = ?::uuid or (s.tool_id is null and s.scope = any(?::text[]) and (
+     where s.name = ? and s.value_version > 0 and ((s.tool_id = ?::uuid and (s.organization_id is null or s.organization_id = ?::uuid)) or (s.tool_id is null and s.scope = any(?::text[]) and (
        (s.scope = 'workspace' and s.workspace_id = ?::uuid and s.organization_id = ?::uuid)
        or (s.scope = 'organization' and s.organization_id = ?::uuid)
        or s.scope = 'platform')))
      order by s.tool_id is null, array_position(array['workspace', 'organization', 'platform'], s.scope) limit 1`,
-    [name, naming.toolId, reachedScopes[naming.scope], naming.workspaceId, naming.organizationId, naming.organizationId],
+    [
+      name,
+      naming.toolId,
+      naming.organizationId,
+      reachedScopes[naming.scope],
+      naming.workspaceId,
+      naming.organizationId,
+      naming.organizationId,
+    ],
   );
 }
 

@@ -31,6 +31,11 @@ interface DataKey {
   readonly secret: Buffer;
 }
 
+/** An envelope was changed, or stands where it was not sealed. */
+export class EnvelopeError extends Error {
+  override readonly name = 'EnvelopeError';
+}
+
 const algorithm = 'aes-256-gcm';
 const formatVersion = 1;
 const keyIdBytes = 16;
@@ -50,16 +55,20 @@ export async function seal(em: SqlEntityManager, keys: Keks, binding: Binding, p
 }
 
 /**
- * Opens what `seal` gave for the same binding. Throws when the envelope was changed, moved to another place, or sealed under a
- * deployment key that is no longer given: all are faults of the deployment, never a caller's.
+ * Opens what `seal` gave for the same binding. Throws EnvelopeError when the envelope was changed or moved to another place, and another
+ * error when the deployment key is no longer given: all are faults of the deployment, never a caller's.
  */
 export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, envelope: Buffer): Promise<Buffer> {
-  if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new Error('Not an envelope');
+  if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const stored = await row<StoredKey>(em, `select ${storedColumns} from data_keys where id = ?`, [keyIdOf(envelope)]);
   if (!stored) throw new Error('The data key of an envelope is gone');
 
   const { secret } = unwrap(keys, stored);
-  return decrypt(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));
+  try {
+    return decrypt(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));
+  } catch (cause) {
+    throw new EnvelopeError('An envelope does not open in its place', { cause });
+  }
 }
 
 /** Id of the data key under which an envelope was sealed. */

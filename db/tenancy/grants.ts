@@ -1,6 +1,5 @@
-import { rankOf, type Role, type Scope } from '../../workflows/contracts/access.ts';
+import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Caller } from '../caller.ts';
 import { workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 import { change, row } from '../sql.ts';
@@ -48,15 +47,6 @@ export async function lockGrantee(ctx: Scoped, workspace: WorkspaceRow, userId: 
   );
   if (!found) throw fail('not_found');
   return found;
-}
-
-/**
- * R1 and R2 (design 03 §5.5) where the workspace lies: 403 `rank` for a role above the caller's there, or a user who outranks the caller.
- */
-export function refuseGrantRank(caller: Caller, workspaceId: string, ...ranks: readonly Role[]): void {
-  const own = caller.workspaces === 'all' ? caller.role : (caller.workspaces.get(workspaceId) ?? 'viewer');
-  if (ranks.some((rank) => rankOf(rank) > rankOf(own)))
-    throw fail('role_insufficient', { reason: 'rank', detail: 'this rank is above your own in the workspace' });
 }
 
 /** 409 for a user who is a member without any grant: `organization_scoped`, `home_member`. */

@@ -45,8 +45,17 @@ export async function handOver(unit: Unit, { organizationId, toUserId, fromUserI
       where id = any(?::uuid[]) and not (id = ?::uuid and role = 'owner' and scope = 'organization')`,
     [toUserId, [toUserId, fromUserId], toUserId],
   );
-  // Who sees every workspace holds no grants; they would come back to life should the user be narrowed again.
-  if (target.scope === 'workspace') await change(unit.em, 'delete from workspace_grants where user_id = ?', [toUserId]);
+  if (target.scope === 'workspace') await leaveWorkspaces(unit, toUserId);
+}
+
+// Who sees every workspace has no home and no grants; grants would come back to life should the user be narrowed again.
+async function leaveWorkspaces(unit: Unit, userId: string): Promise<void> {
+  await change(
+    unit.em,
+    `with ended as (delete from workspace_grants where user_id = ?)
+     update sessions set workspace_id = null where user_id = ? and revoked_at is null`,
+    [userId, userId],
+  );
 }
 
 function unknownUser(pointer: string) {

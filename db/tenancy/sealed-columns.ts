@@ -53,4 +53,3 @@ export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
     bindingOf: (row) => storedReplyBinding(row.organization_id, row.key),
   },
 };
-

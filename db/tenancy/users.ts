@@ -1,6 +1,9 @@
-import type { Role, Scope } from '../../workflows/contracts/access.ts';
-import type { TenantSettings } from '../caller.ts';
-import { workspacesOf } from '../reach.ts';
+import { rankOf, type Role, type Scope } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller, TenantSettings } from '../caller.ts';
+import { fetchPage } from '../page-query.ts';
+import type { Page, PageRequest } from '../page.ts';
+import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
 import type { Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
@@ -19,6 +22,19 @@ export interface UserRow {
   readonly last_login_at: Date | string | null;
   readonly created_at: Date | string;
   readonly updated_at: Date | string;
+}
+
+/** A user with the version that feeds the ETag. */
+export interface StoredUser extends UserRow {
+  readonly version: number;
+}
+
+export interface UserFilters {
+  readonly q?: string;
+  readonly role?: Role;
+  readonly scope?: Scope;
+  readonly workspace_id?: string;
+  readonly is_active?: boolean;
 }
 
 /** Select list of a UserRow over `users` under the given alias. */
@@ -71,4 +87,74 @@ export async function seesUser(ctx: Scoped, place: { readonly userId: string; re
     [place.userId, place.organizationId, workspaceIds === null, workspaceIds ?? [], workspaceIds ?? []],
   );
   return found !== null;
+}
+
+/** Select list of a StoredUser over `users u`. */
+export const storedUserColumns = `${userColumns('u')}, u.version`;
+
+/**
+ * Which users a caller sees (design 03 §5.2), as a condition over `users u`: oneself; in the same organization everybody for callers of all
+ * of it, else users of the whole organization and those with home or grant in one of `workspaceIds`. Operators see all.
+ */
+export function usersSeenBy(caller: Caller, workspaceIds: readonly string[] | null = workspacesOf(caller)): Predicate {
+  if (isUnbounded(caller)) return { sql: 'u.deleted_at is null', params: [] };
+  const organizationId = organizationOf(caller);
+
+  if (workspaceIds === null) {
+    return {
+      sql: '(u.deleted_at is null and (u.organization_id = ?::uuid or u.id = ?::uuid))',
+      params: [organizationId, caller.userId],
+    };
+  }
+  return {
+    sql: `(u.deleted_at is null and (u.id = ?::uuid or (u.organization_id = ?::uuid and (u.scope = 'organization' or u.workspace_id = any(?::uuid[])
+      or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = any(?::uuid[]))))))`,
+    params: [caller.userId, organizationId, workspaceIds, workspaceIds],
+  };
+}
+
+/** The workspaces in which the caller's rank reaches a floor: rows of the others are left out of lists. Null means all of them. */
+export function workspacesAtFloor(caller: Caller, floor: Role | null): string[] | null {
+  const { workspaces } = caller;
+  const visible = workspacesOf(caller);
+  if (visible === null || workspaces === 'all' || floor === null) return visible;
+  return visible.filter((id) => rankOf(workspaces.get(id) ?? 'viewer') >= rankOf(floor));
+}
+
+/** One user that the caller sees. Throws 404. */
+export async function seeUser(ctx: Scoped, id: string): Promise<StoredUser> {
+  const visible = usersSeenBy(ctx.caller);
+  const found = await row<StoredUser>(ctx.em, `select ${storedUserColumns} from users u where u.id = ? and ${visible.sql}`, [
+    id,
+    ...visible.params,
+  ]);
+  if (!found) throw fail('not_found');
+  return found;
+}
+
+/** Users that the caller sees where its rank reaches the floor, newest first. */
+export function listUserRows(ctx: Scoped & { readonly floor: Role | null }, filters: UserFilters, page: PageRequest): Promise<Page<UserRow>> {
+  const visible = usersSeenBy(ctx.caller, workspacesAtFloor(ctx.caller, ctx.floor));
+  const where = [visible.sql];
+  const params: unknown[] = [...visible.params];
+  const narrow = (sql: string, value: unknown) => {
+    where.push(sql);
+    params.push(value);
+  };
+
+  // strpos and not like: % and _ are letters.
+  if (filters.q !== undefined) narrow("strpos(lower(concat_ws(E'\\n', u.email, u.full_name)), lower(?)) > 0", filters.q);
+  if (filters.role !== undefined) narrow('u.role = ?', filters.role);
+  if (filters.scope !== undefined) narrow('u.scope = ?', filters.scope);
+  if (filters.workspace_id !== undefined) narrow('u.workspace_id = ?::uuid', filters.workspace_id);
+  if (filters.is_active !== undefined) narrow('u.is_active = ?', filters.is_active);
+
+  return fetchPage<UserRow>(ctx.em, {
+    select: userColumns('u'),
+    from: 'users u',
+    where: where.join(' and '),
+    params,
+    order: [{ column: 'u.id', type: 'uuid', descending: true }],
+    page,
+  });
 }

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
@@ -66,6 +66,20 @@ test('access.json and processes.json tell how to reach and what to watch', async
   expect(processes().every(({ pid }) => isAlive(pid))).toBe(true);
 });
 
+test('mails become files in the state folder, which the output names', () => {
+  expect(output).toContain(`Mails        files in ${join(stateDir, 'mails')}`);
+  expect(readJson('deployment.json')).toMatchObject({ MAIL_DIR: join(stateDir, 'mails') });
+  expect(statSync(join(stateDir, 'deployment.json')).mode & 0o077).toBe(0);
+});
+
+test('a command beside the running deployment works on it', async () => {
+  const { email = '' } = readJson<Record<string, string>>('access.json');
+  const said = await shell(`LONGHAUL_STATE_DIR='${stateDir}' '${process.execPath}' cli/index.ts users reset-mfa --email '${email}'`);
+
+  expect(said.trim()).toBe('There was no second factor.');
+  expect(launcher.exitCode).toBeNull();
+});
+
 test('a second start beside the first attaches and leaves it alone', async () => {
   const second = await shell(`LONGHAUL_STATE_DIR='${stateDir}' '${process.execPath}' cli/index.ts up`);
 
@@ -108,7 +122,7 @@ test('a second start on the same folder is up with the same credentials and repe
 });
 
 function launch(): ChildProcess {
-  const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, ...env } = process.env;
+  const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, SMTP_URL: _s, MAIL_DIR: _m, ...env } = process.env;
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'cli/index.ts', 'up', '--demo'], {
     cwd: root,
     env: { ...env, LONGHAUL_STATE_DIR: stateDir },

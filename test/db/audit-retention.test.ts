@@ -20,9 +20,10 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 beforeEach(async () => {
   organizationId = (await makeWorld(database.db)).organizationId;
-  await inDatabase('insert into organization_settings (organization_id, audit_retention_days, failed_login_retention_days) values (?, 30, 7)', [
-    organizationId,
-  ]);
+  await inDatabase(
+    'insert into organization_settings (organization_id, audit_retention_days, failed_login_retention_days) values (?, 30, 7)',
+    [organizationId],
+  );
 });
 
 const inDatabase = (sql: string, params: unknown[] = []) => sweep(database.db, (em) => change(em, sql, params));

@@ -145,9 +145,17 @@ test('only the sweeper numbers entries: the application may neither change nor d
 test.each([
   ['a value changed', "update audit_entries set resource_label = 'x' where organization_id = ? and seq = 2", ['changed 1:2']],
   ['a change rewritten', "update audit_entries set changes = '{}' where organization_id = ? and seq = 3", ['changed 1:3']],
-  ['a time moved', "update audit_entries set created_at = created_at - interval '1 ms' where organization_id = ? and seq = 4", ['changed 2:4']],
+  [
+    'a time moved',
+    "update audit_entries set created_at = created_at - interval '1 ms' where organization_id = ? and seq = 4",
+    ['changed 2:4'],
+  ],
   ['one deleted', 'delete from audit_entries where organization_id = ? and seq = 5', ['missing 2:5']],
-  ['a whole seal deleted', 'delete from audit_entries where organization_id = ? and seal_no = 1', ['missing 1:1', 'missing 1:2', 'missing 1:3']],
+  [
+    'a whole seal deleted',
+    'delete from audit_entries where organization_id = ? and seal_no = 1',
+    ['missing 1:1', 'missing 1:2', 'missing 1:3'],
+  ],
   ['one let go of its seal', 'update audit_entries set seal_no = null, seq = null where organization_id = ? and seq = 6', ['missing 2:6']],
   ['one moved to another seal', 'update audit_entries set seal_no = 1 where organization_id = ? and seq = 6', ['changed 2:6']],
   [
@@ -166,9 +174,17 @@ test.each([
     'delete from audit_seals where chain = ? and seal_no = 1',
     ['broken 2:-', 'added 1:1', 'added 1:2', 'added 1:3'],
   ],
-  ["a seal's MAC changed", "update audit_seals set mac = sha256(mac) where chain = ? and seal_no = 1", ['broken 2:-', 'broken 1:-']],
-  ["a seal's list changed", 'update audit_seals set entry_macs = sha256(mac) || sha256(mac) where chain = ? and seal_no = 1', ['broken 1:-']],
-  ['a seal as if purged', 'update audit_seals set purged_at = now() where chain = ? and seal_no = 1', ['broken 1:-', 'added 1:1', 'added 1:2', 'added 1:3']],
+  ["a seal's MAC changed", 'update audit_seals set mac = sha256(mac) where chain = ? and seal_no = 1', ['broken 2:-', 'broken 1:-']],
+  [
+    "a seal's list changed",
+    'update audit_seals set entry_macs = sha256(mac) || sha256(mac) where chain = ? and seal_no = 1',
+    ['broken 1:-'],
+  ],
+  [
+    'a seal as if purged',
+    'update audit_seals set purged_at = now() where chain = ? and seal_no = 1',
+    ['broken 1:-', 'added 1:1', 'added 1:2', 'added 1:3'],
+  ],
 ])('%s by SQL is found, and its seal named', async (_what, statement, faults) => {
   for (let seal = 0; seal < 2; seal++) {
     await writeEntries(database.db, { organizationId, count: 3 });

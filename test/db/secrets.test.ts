@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { emptyOutgoing, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { resolveSecret, type NamingRow } from '../../db/secrets/resolve-secret.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row } from '../../db/sql.ts';
@@ -120,10 +120,27 @@ test('a value of another workspace, tenant or tool is never taken', async () => 
   expect(await resolve('first_only', { scope: 'organization' }, world.workspaceIds[1])).toBeNull();
 });
 
+test('what is left out is left out by the query itself, not by the policies alone', async () => {
+  const [theirs, name] = [await makeTool('workspace', other), 'unguarded'];
+  await put({ scope: 'workspace', name, value: 'foreign', home: other });
+  await put({ scope: 'organization', name, value: 'foreign', home: other });
+  await put({ scope: 'workspace', toolId: theirs, name, value: 'foreign', home: other });
+  const row = { scope: 'platform', toolId: theirs, organizationId: world.organizationId, workspaceId: workspaceId() } as const;
+  const tenant = workspaceTenant(world.organizationId, workspaceId());
+
+  // On the sweeper's pool the policies hide nothing.
+  const found = await sweep(database.db, (em) =>
+    resolveSecret({ em, tenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() }, keys, { name, row }),
+  );
+  expect(found).toBeNull();
+});
+
 test('a use is marked at most once a minute and changes neither version nor update time', async () => {
   const id = await put({ scope: 'workspace', name: 'marked', value: 'x' });
   const read = () =>
-    sweep(database.db, (em) => row<Record<string, unknown>>(em, 'select last_used_at, updated_at, version from secrets where id = ?', [id]));
+    sweep(database.db, (em) =>
+      row<Record<string, unknown>>(em, 'select last_used_at, updated_at, version from secrets where id = ?', [id]),
+    );
   const before = await read();
 
   await resolve('marked', { scope: 'workspace' });
@@ -137,7 +154,10 @@ test('a use is marked at most once a minute and changes neither version nor upda
 });
 
 test('an envelope moved to another secret, or an older one put back, does not open', async () => {
-  const [a, b] = [await put({ scope: 'workspace', name: 'moved_a', value: 'a' }), await put({ scope: 'workspace', name: 'moved_b', value: 'b' })];
+  const [a, b] = [
+    await put({ scope: 'workspace', name: 'moved_a', value: 'a' }),
+    await put({ scope: 'workspace', name: 'moved_b', value: 'b' }),
+  ];
   await sweep(database.db, (em) =>
     change(em, 'update secrets set value_envelope = (select o.value_envelope from secrets o where o.id = ?) where id = ?', [a, b]),
   );

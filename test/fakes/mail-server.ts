@@ -40,15 +40,16 @@ export async function startMailServer(): Promise<MailServer> {
       if (!refusal('recipient')) recipients.push(address.address);
       done(refusal('recipient'));
     },
-    onData: (stream, _session, done) => {
-      void simpleParser(stream).then(async (mail) => {
-        const refused = refusal('content');
-        if (!refused) mails.push(mail);
-        await server.onMail?.(mail);
-        done(refused);
-      });
-    },
+    onData: (stream, _session, done) => void taken(stream, done),
   });
+  const taken = async (stream: Parameters<typeof simpleParser>[0], done: (error: Error | null) => void): Promise<void> => {
+    const mail = await simpleParser(stream);
+    const refused = refusal('content');
+
+    if (!refused) mails.push(mail);
+    await server.onMail?.(mail);
+    done(refused);
+  };
   smtp.on('error', () => undefined); // a killed client resets its connection
   await new Promise<void>((resolve) => smtp.listen(0, '127.0.0.1', () => resolve()));
   const { port } = smtp.server.address() as AddressInfo;

@@ -39,6 +39,8 @@ export interface TestApiOptions extends AppOptions {
   readonly database?: TestDatabase;
   readonly redisPrefix?: string;
   readonly onQuery?: (sql: string) => void;
+  /** In place of the guarded client for what strangers name. */
+  readonly egress?: Deps['egress'];
   /** Opens pools by the variables of `env` instead of taking those of the database. */
   readonly hasOwnPools?: boolean;
   /** For tests that break replies on purpose. */
@@ -59,6 +61,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     models: source,
     ...(options.hasOwnPools ? {} : { db: database.db }),
     now: options.now,
+    egress: options.egress,
     log: options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     isDraining: () => isDraining,
   });

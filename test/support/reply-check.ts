@@ -54,6 +54,9 @@ function judge(judged: Judged): string[] {
   if (reply.statusCode >= 400) return [...faults, ...failureFaults(judged)];
   if (reply.statusCode === 304 || reply.statusCode === 204) return text ? [...faults, 'has a body'] : faults;
   if (!operation || request.method === 'HEAD' || operation.kind === 'raw') return faults;
+  if (reply.statusCode === 303) return reply.getHeader('location') === undefined ? [...faults, 'sends nowhere'] : faults;
+  if (operation.view === null) return text ? [...faults, 'has a body'] : faults;
+  if (operation.alsoProduces?.some((type) => String(reply.getHeader('content-type')).startsWith(type))) return faults;
   return [...faults, ...successFaults(judged, operation)];
 }
 
@@ -76,7 +79,7 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
 
   return [
     validate('/components/schemas/ErrorEnvelope', body),
-    !String(reply.getHeader('content-type')).startsWith('application/problem+json') && `is ${String(reply.getHeader('content-type'))}`,
+    !String(reply.getHeader('content-type')).startsWith(failureTypeOf(request)) && `is ${String(reply.getHeader('content-type'))}`,
     body['status'] !== reply.statusCode && `says status ${String(body['status'])}`,
     !isReplay && body['correlation_id'] !== request.id && 'names another correlation id',
     !isReplay &&
@@ -84,6 +87,12 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
       'Retry-After differs',
     reply.statusCode === 401 && reply.getHeader('www-authenticate') === undefined && 'has no WWW-Authenticate',
   ].filter((fault) => typeof fault === 'string');
+}
+
+/** OAuth clients read plain JSON (design 01 §3). */
+function failureTypeOf(request: FastifyRequest): string {
+  const path = request.state?.operation?.path ?? '';
+  return /^\/oauth\/(token|revoke|introspect|register)/.test(path) ? 'application/json' : 'application/problem+json';
 }
 
 function successFaults({ reply, text, validate }: Judged, operation: RegisteredOperation): string[] {

@@ -16,6 +16,8 @@ export type ProcessName = 'api' | 'api-2' | 'worker-runs' | 'worker-runs-2' | 'w
 export interface Stack {
   readonly keys: KeyRing;
   readonly db: Databases;
+  /** Superuser, past every policy: for looking at what is really there. */
+  readonly adminUrl: string;
   readonly tenant: TestTenant;
   readonly redisPrefix: string;
   /** The test's own way to the deployment's namespace. */
@@ -69,6 +71,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const stack: Stack = {
     keys,
     db: database.db,
+    adminUrl: database.adminUrl,
     tenant,
     redisPrefix,
     temporal: place.temporal,

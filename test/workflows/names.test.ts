@@ -10,9 +10,24 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 
 // What histories have recorded can't be renamed: a change here breaks every run in flight.
 test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
-  expect(Object.keys(workflows).toSorted()).toEqual(['agentRun', 'delivery', 'httpSweep', 'identitySweep', 'reconcile', 'signingKeys', 'tendArchives']);
+  expect(Object.keys(workflows).toSorted()).toEqual([
+    'agentRun',
+    'delivery',
+    'httpSweep',
+    'identitySweep',
+    'reconcile',
+    'signingKeys',
+    'tendArchives',
+  ]);
   expect(Object.keys(fakeRuns().activities).toSorted()).toEqual(['beginRun', 'callModel', 'finishRun', 'runTool', 'settleTool']);
-  expect(maintenanceActivityNames).toEqual(['reconcileRuns', 'sweepIdempotency', 'sweepOutbox', 'tendFrames', 'sweepIdentity', 'turnSigningKeys']);
+  expect(maintenanceActivityNames).toEqual([
+    'reconcileRuns',
+    'sweepIdempotency',
+    'sweepOutbox',
+    'tendFrames',
+    'sweepIdentity',
+    'turnSigningKeys',
+  ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(workflowIds.delivery('x')).toBe('delivery:x');
   expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });

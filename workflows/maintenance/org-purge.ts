@@ -33,28 +33,30 @@ export async function orgPurge(): Promise<void> {
 }
 
 async function purgeOnce(): Promise<void> {
-  let step = 'open';
+  const at = { step: 'open' };
   try {
     const { isOpen, tables } = await openPurge();
     if (!isOpen) return;
 
-    step = 'stop';
+    at.step = 'stop';
     await drainRuns();
-    for (let isGone = false; !isGone;) {
-      for (const table of tables) {
-        step = table;
-        while (!(await deleteRows({ table })));
-      }
-      step = 'keys';
-      await dropKeys();
-      step = 'tombstone';
-      isGone = await tombstone();
-      if (!isGone) await sleep(againPauseMs);
-    }
+    // Rows that came behind our back are deleted in another round.
+    while (!(await purgeRows(tables, at))) await sleep(againPauseMs);
   } catch (error) {
     if (!(error instanceof ActivityFailure)) throw error;
-    await failPurge({ step });
+    await failPurge(at);
   }
+}
+
+async function purgeRows(tables: readonly string[], at: { step: string }): Promise<boolean> {
+  for (const table of tables) {
+    at.step = table;
+    for (let isEmpty = false; !isEmpty;) isEmpty = await deleteRows({ table });
+  }
+  at.step = 'keys';
+  await dropKeys();
+  at.step = 'tombstone';
+  return tombstone();
 }
 
 /** Gives live runs a minute to end as cancelled; whatever still works then finds its rows gone. */

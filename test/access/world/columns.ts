@@ -4,7 +4,7 @@ import { newId } from '../../../db/ids.ts';
 import { canary, type Place } from './places.ts';
 
 /** What one column of a table must hold beyond its type: a rule of the schema, of a view, or the shape of its JSON. */
-export type ColumnRules = Readonly<Record<string, (place: Place, row: { readonly id: string }) => unknown>>;
+export type ColumnRules = Readonly<Record<string, (place: Place, row: { readonly id: string; readonly isFirst: boolean }) => unknown>>;
 
 const tokens = { input: 1, output: 1, cached_read: 0, cached_write: 0, reasoning: 0 };
 const usage = () => ({ model_calls: 1, tokens, cost_amount: '0', currency: 'USD', estimated: false });
@@ -22,7 +22,7 @@ const limits = () => ({
 const same = (value: unknown) => () => value;
 const none = same(null);
 /** The same words on both sides, so that a name alone never finds the right row. */
-const twin = same('twin');
+const twin = (_place: Place, row: { readonly id: string; readonly isFirst: boolean }) => (row.isFirst ? 'twin' : `twin-${row.id}`);
 const note = (table: string, column: string) => (place: Place) => ({ note: canary(place, table, column) });
 const text = (table: string, column: string) => (place: Place) => ({ text: canary(place, table, column) });
 const unique = (table: string, column: string) => (place: Place) => `${canary(place, table, column)}.${newId()}`;
@@ -38,6 +38,8 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     role: (place) => (place.scope === 'platform' ? 'operator' : 'viewer'),
     locale: same('en'),
   },
+  // A live one must open with the keys of the deployment; this one only stands there.
+  data_keys: { retired_at: () => new Date() },
   workspace_grants: { role: same('viewer') },
   user_credentials: { email_verified_at: () => new Date() },
   totp_factors: { confirmed_at: none, expires_at: inADay },
@@ -92,7 +94,7 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   tool_versions: { version: same(1), descriptor: note('tool_versions', 'descriptor') },
   secrets: { name: twin, tool_id: none, value_version: same(1) },
 
-  conversations: { session_key: same('twin'), subject_kind: same('guest'), subject_id: same('twin'), active_run_id: none, persona_slug: none },
+  conversations: { session_key: twin, subject_kind: same('guest'), subject_id: same('twin'), active_run_id: none, persona_slug: none },
   runs: {
     agent_slug: twin,
     session_key: twin,

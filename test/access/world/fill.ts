@@ -8,19 +8,19 @@ import { canary, type Place } from './places.ts';
 /** A row as column → value. */
 export type Row = Readonly<Record<string, unknown>>;
 
-/** Gives the id of a row of a table that lies where the new row will lie, if there is one. */
-export type Related = (table: string) => unknown;
+/** Gives a column of a row that lies where the new row will lie, if there is one. */
+export type Related = (table: string, column: string) => unknown;
 
 /**
  * A row of a table in a place, each column filled from the entity's metadata: tenant columns by the place, references by what lies
  * there, texts by a canary. What no rule needs stays at its default, and what may be absent and is no text stays null.
  */
-export function rowOf(meta: EntityMetadata, place: Place, { related, given }: { related: Related; given: Row }): Row {
+export function rowOf(meta: EntityMetadata, place: Place, { related, given, isFirst }: { related: Related; given: Row; isFirst: boolean }): Row {
   const id = String(given['id'] ?? newId());
   const values: Record<string, unknown> = {};
   for (const property of meta.props) {
     const column = columnOf(property);
-    const value = Object.hasOwn(given, column) ? given[column] : valueOf({ meta, property, column, place, id, related });
+    const value = Object.hasOwn(given, column) ? given[column] : valueOf({ meta, property, column, place, id, isFirst, related });
     if (value !== undefined) values[column] = value;
   }
   return values;
@@ -32,14 +32,15 @@ interface Cell {
   readonly column: string;
   readonly place: Place;
   readonly id: string;
+  readonly isFirst: boolean;
   readonly related: Related;
 }
 
 /** Undefined leaves the column to the database. */
-function valueOf({ meta, property, column, place, id, related }: Cell): unknown {
+function valueOf({ meta, property, column, place, id, isFirst, related }: Cell): unknown {
   const rule = columnRules[meta.tableName]?.[column];
   const type = typeOf(property);
-  if (rule) return asSql(rule(place, { id }), type);
+  if (rule) return asSql(rule(place, { id, isFirst }), type);
   if (column === 'id') return id;
   if (column === 'organization_id') return place.organizationId;
   if (column === 'workspace_id') return place.workspaceId;
@@ -47,7 +48,7 @@ function valueOf({ meta, property, column, place, id, related }: Cell): unknown 
   if (column === 'is_active') return place.isActive;
 
   const target = referenced(meta.tableName, column);
-  if (target !== null) return related(target) ?? (property.nullable ? null : newId());
+  if (target !== null) return related(target.table, target.column) ?? (property.nullable ? null : newId());
   if (type === 'text' && !property.items && property.default === undefined) return canary(place, meta.tableName, column);
   return property.nullable ? null : defaultOf(property, column);
 }
@@ -65,13 +66,23 @@ function defaultOf(property: EntityProperty, column: string): unknown {
   return type.startsWith('char') ? 'USD' : 1;
 }
 
-/** The table that a column refers to: by the keys of the schema, or by the name of a column that has none. */
-function referenced(table: string, column: string): string | null {
+/** What a column refers to: by the keys of the schema, or by the name of a column that has none. */
+function referenced(table: string, column: string): { table: string; column: string } | null {
   const key = tenantKeys.find((candidate) => candidate.table === table && candidate.columns[0] === column && column !== 'organization_id');
-  if (key) return key.references;
-  if (/(^|_)user_id$|^principal_id$|^actor_id$|^created_by_id$/.test(column)) return 'users';
-  return { run_id: 'runs', session_id: 'sessions', call_id: 'tool_calls', tool_call_id: 'tool_calls', message_id: 'messages', agent_id: 'agents', agent_revision_id: 'agent_revisions' }[column] ?? null;
+  if (key) return { table: key.references, column: key.referenced[0] ?? 'id' };
+  const named = /(^|_)user_id$|^principal_id$|^actor_id$|^created_by_id$/.test(column) ? 'users' : byName[column];
+  return named ? { table: named, column: 'id' } : null;
 }
+
+const byName: Readonly<Record<string, string | undefined>> = {
+  run_id: 'runs',
+  session_id: 'sessions',
+  call_id: 'tool_calls',
+  tool_call_id: 'tool_calls',
+  message_id: 'messages',
+  agent_id: 'agents',
+  agent_revision_id: 'agent_revisions',
+};
 
 function asSql(value: unknown, type: string): unknown {
   return type === 'jsonb' && value !== null ? JSON.stringify(value) : value;

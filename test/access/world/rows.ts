@@ -13,6 +13,8 @@ export interface Rows {
   first(table: string, place: Place): Row | null;
   /** All rows of a table in a place, as they were made. */
   all(table: string, place: Place): readonly Row[];
+  /** A row that was made here, by its id. */
+  find(table: string, id: string): Row | null;
   /** Tells of a row that somebody else has made. */
   note(table: string, place: Place, row: Row): void;
   query<R extends pg.QueryResultRow>(sql: string, params?: readonly unknown[]): Promise<R[]>;
@@ -47,8 +49,11 @@ export async function openRows(database: TestDatabase): Promise<Rows> {
   const made = new Map<string, Row[]>();
   const at = (table: string, place: Place) => `${table} ${place.organizationId} ${place.workspaceId} ${place.isActive}`;
 
+  const byId = new Map<string, Row>();
+
   const note = (table: string, place: Place, row: Row) => {
     made.set(at(table, place), [...(made.get(at(table, place)) ?? []), row]);
+    byId.set(`${table} ${String(row['id'])}`, row);
   };
   const first = (table: string, place: Place): Row | null => {
     for (const around of surroundings(place)) {
@@ -61,12 +66,14 @@ export async function openRows(database: TestDatabase): Promise<Rows> {
   return {
     note,
     first,
+    find: (table, id) => byId.get(`${table} ${id}`) ?? null,
     all: (table, place) => made.get(at(table, place)) ?? [],
     async make(table, place, given = {}) {
       const meta = metas.get(table);
       if (!meta) throw new Error(`no table ${table} with rows of tenants`);
-      const related = (target: string) => first(target, place)?.['id'];
-      const row = rowOf(meta, place, { related, given });
+      const related = (target: string, column: string) => first(target, place)?.[column];
+      const isFirst = place.isActive && !made.has(at(table, place));
+      const row = rowOf(meta, place, { related, given, isFirst });
       const columns = Object.keys(row);
       const marks = columns.map((_, index) => `$${index + 1}`).join(', ');
       await pool.query(`insert into ${table} (${columns.join(', ')}) values (${marks})`, Object.values(row)).catch((error: Error) => {

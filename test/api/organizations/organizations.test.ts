@@ -93,7 +93,9 @@ test('a role in a workspace changes nothing of the organization', async () => {
 
   const byOwnerOfWorkspace = await patch(tokens.owner, { 'if-match': '"999"' });
   const byAdmin = await patch(organizationAdmin.token);
-  const foreign = await world.call(tokens.owner, 'PATCH', `/organizations/${(await world.tenant()).organizationId}`, { body: { name: 'x' } });
+  const foreign = await world.call(tokens.owner, 'PATCH', `/organizations/${(await world.tenant()).organizationId}`, {
+    body: { name: 'x' },
+  });
 
   expect(byOwnerOfWorkspace).toMatchObject({ status: 403, body: { code: 'resource_forbidden' } });
   expect(byAdmin).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });

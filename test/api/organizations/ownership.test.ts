@@ -17,11 +17,9 @@ const transfer = (token: string, organizationId: string, body: object) =>
 
 const usersOf = (...ids: readonly string[]) =>
   sweep(world.api.db, async (em) => {
-    const found = await rows<{ id: string }>(
-      em,
-      'select id, role, scope, workspace_id, version from users where id = any(?::uuid[])',
-      [ids],
-    );
+    const found = await rows<{ id: string }>(em, 'select id, role, scope, workspace_id, version from users where id = any(?::uuid[])', [
+      ids,
+    ]);
     return ids.map((id) => found.find((user) => user.id === id));
   });
 
@@ -38,7 +36,9 @@ const ownersOf = ({ organizationId }: TestTenant) =>
 test('in one step the target becomes an owner of the whole organization and the giver an admin', async () => {
   const tenant = await world.tenant({ workspaces: 2 });
   const { organizationId, organizationOwner, users, workspaceIds } = tenant;
-  await world.call(organizationOwner.token, 'PUT', `/workspaces/${workspaceIds[1]}/members/${users.member.id}`, { body: { role: 'member' } });
+  await world.call(organizationOwner.token, 'PUT', `/workspaces/${workspaceIds[1]}/members/${users.member.id}`, {
+    body: { role: 'member' },
+  });
 
   const handed = await transfer(organizationOwner.token, organizationId, { user_id: users.member.id });
   const again = await transfer(organizationOwner.token, organizationId, { user_id: users.member.id });
@@ -52,7 +52,11 @@ test('in one step the target becomes an owner of the whole organization and the 
     { id: organizationOwner.id, role: 'admin', scope: 'organization', workspace_id: null, version: 2 },
   ]);
   const left = await sweep(world.api.db, (em) =>
-    rows<object>(em, 'select role from workspace_grants where user_id = ?', [users.member.id]),
+    rows<object>(
+      em,
+      'select user_id from workspace_grants where user_id = ? union all select user_id from sessions where user_id = ? and workspace_id is not null',
+      [users.member.id, users.member.id],
+    ),
   );
   expect(left).toEqual([]);
   const entries = await sweep(world.api.db, (em) =>
@@ -80,7 +84,10 @@ test('the target is an active user of the organization, and another than the giv
   for (const id of [other.users.member.id, users.operator.id, '01900000-0000-7000-8000-000000000001']) {
     expect(await ask(id)).toMatchObject({ status: 422, body: { errors: [{ pointer: '/user_id', rule: 'reference' }] } });
   }
-  expect(await ask(users.viewer.id)).toMatchObject({ status: 409, body: { code: 'state_conflict', context: { reason: 'target_inactive' } } });
+  expect(await ask(users.viewer.id)).toMatchObject({
+    status: 409,
+    body: { code: 'state_conflict', context: { reason: 'target_inactive' } },
+  });
   expect(await ask(organizationOwner.id)).toMatchObject({ status: 409, body: { context: { reason: 'own_account' } } });
   expect(await usersOf(organizationOwner.id)).toMatchObject([{ role: 'owner', version: 1 }]);
 });

@@ -144,7 +144,10 @@ test('the settings of operators are 403 to others, whatever they send', async ()
     });
   }
   const written = await byOperator({
-    egress_allowlist: [{ host: 'Intern.Example', allow_http: true }, { host: '[::1]', port: 8080, allow_http: false }],
+    egress_allowlist: [
+      { host: 'Intern.Example', allow_http: true },
+      { host: '[::1]', port: 8080, allow_http: false },
+    ],
     git_installations: [{ installation_id: 7, workspace_id: workspaceId }],
   });
   const unknown = await byOperator({

@@ -101,7 +101,9 @@ test('of two creates of one slug at once one wins; without a slug both do', asyn
 test('an organization has at most 1,000 workspaces, however they are asked for', async () => {
   const { organizationId, organizationAdmin } = await world.tenant();
   await set(
-    "insert into workspaces (id, organization_id, slug, name) select gen_random_uuid(), ?::uuid, 'n' || n, 'N' from generate_series(1, 998) n",
+    // Old by their ids, so that they stand at the end of every list.
+    `insert into workspaces (id, organization_id, slug, name)
+     select overlay(gen_random_uuid()::text placing '0000' from 1)::uuid, ?::uuid, 'n' || n, 'N' from generate_series(1, 998) n`,
     [organizationId],
   );
 
@@ -184,7 +186,9 @@ test('a workspace out of sight is 404 everywhere, its organization too', async (
   }
   expect((await world.call(other.tokens.owner, 'GET', `/organizations/${organizationId}/workspaces`)).status).toBe(404);
   expect((await world.call(tokens.operator, 'GET', '/organizations/01900000-0000-7000-8000-000000000001/workspaces')).status).toBe(404);
-  expect((await world.call(tokens.operator, 'GET', `/organizations/${organizationId}/workspaces?q=none`)).body).toMatchObject({ items: [] });
+  expect((await world.call(tokens.operator, 'GET', `/organizations/${organizationId}/workspaces?q=none`)).body).toMatchObject({
+    items: [],
+  });
 });
 
 test('q finds name and slug by literal substring, and pages follow each other', async () => {
@@ -200,7 +204,10 @@ test('q finds name and slug by literal substring, and pages follow each other', 
     expect(await found(path)).toEqual(['plain', 'snake-case', '100-sure', 'w1']);
     const first = await world.call(organizationAdmin.token, 'GET', `${path}?limit=3`);
     expect(await found(`${path}?limit=3&cursor=${first.body.next_cursor}`)).toEqual(['w1']);
-    expect((await world.call(organizationAdmin.token, 'GET', `${path}?limit=1&offset=1`)).body).toMatchObject({ total: 4, next_cursor: null });
+    expect((await world.call(organizationAdmin.token, 'GET', `${path}?limit=1&offset=1`)).body).toMatchObject({
+      total: 4,
+      next_cursor: null,
+    });
   }
 });
 
@@ -216,4 +223,28 @@ test('a role in the whole organization is not the role in a granted workspace', 
   expect(read.status).toBe(200);
   expect(written).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
   expect(own.status).toBe(200);
+});
+
+test('a change is made on the version that was read, and its slug is free', async () => {
+  const { workspaceIds, organizationAdmin, tokens } = await world.tenant({ workspaces: 2 });
+  const path = `/workspaces/${workspaceIds[0]}`;
+  const read = await world.call(tokens.admin, 'GET', path);
+  const etag = read.headers['etag'] ?? '';
+
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      world.call(tokens.admin, 'PATCH', path, { body: { name: `Name ${n}` }, headers: { 'if-match': etag } }),
+    ),
+  );
+  const taken = await world.call(organizationAdmin.token, 'PATCH', path, { body: { slug: 'w2' } });
+  const notModified = await world.call(tokens.viewer, 'GET', path, { headers: { 'if-none-match': '"2"' } });
+  const listed = await world.call(tokens.admin, 'PATCH', path, { body: { name: 'Last' }, headers: { 'if-match': '"1", W/"2-gzip"' } });
+
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 412)).toHaveLength(19);
+  expect(taken).toMatchObject({ status: 409, body: { code: 'already_exists', context: { field: 'slug' } } });
+  expect(notModified.status).toBe(304);
+  expect(listed).toMatchObject({ status: 200, body: { name: 'Last' } });
+  for (const body of [{ is_active: false }, { archived_at: null }, { currency: null }, { timezone: 'Nowhere' }, { currency: 'ZZZ' }])
+    expect((await world.call(tokens.admin, 'PATCH', path, { body })).status).toBe(422);
 });

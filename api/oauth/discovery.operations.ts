@@ -1,0 +1,60 @@
+import Type from 'typebox';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { documentCaching } from '../http/documents.ts';
+import { get, reply } from '../http/operation.ts';
+import { closed } from '../http/schema.ts';
+import { JsonWebKeySet, OauthResourceMetadata, OauthServerMetadata, toJsonWebKeySet, toResourceMetadata, toServerMetadata } from './discovery.schema.ts';
+
+// URLs in them come from the configuration, whatever Host says.
+const publicly = { access: 'none', transaction: 'none', cors: 'any' } as const;
+const cached = { headers: { 'cache-control': documentCaching } } as const;
+
+export const discoveryOperations = {
+  getOauthServerMetadata: get(
+    '/.well-known/oauth-authorization-server',
+    {
+      ...publicly,
+      summary: 'Read the metadata of the authorization server',
+      description: 'Endpoints, grants, methods and scopes of the OAuth 2.1 server (RFC 8414).',
+      view: OauthServerMetadata,
+    },
+    async (ctx) => reply(toServerMetadata(ctx.deps.env), cached),
+  ),
+
+  getOauthResourceMetadata: get(
+    '/.well-known/oauth-protected-resource',
+    {
+      ...publicly,
+      summary: 'Read the metadata of the API as a protected resource',
+      description: 'Who issues tokens for the API, and with which scopes (RFC 9728).',
+      view: OauthResourceMetadata,
+    },
+    async (ctx) => reply(toResourceMetadata(ctx.deps.env.publicUrl, 'api'), cached),
+  ),
+
+  getOauthResourceMetadataFor: get(
+    '/.well-known/oauth-protected-resource/{resource_path}',
+    {
+      ...publicly,
+      summary: 'Read the metadata of another protected resource',
+      description: 'The same for the MCP endpoint, by its path; any other path is unknown.',
+      params: closed({ resource_path: Type.String({ minLength: 1, maxLength: 1_024, description: 'Path of the resource: mcp' }) }),
+      view: OauthResourceMetadata,
+    },
+    async (ctx, { params }) => {
+      if (params.resource_path !== 'mcp') throw fail('not_found');
+      return reply(toResourceMetadata(ctx.deps.env.publicUrl, 'mcp'), cached);
+    },
+  ),
+
+  getOauthKeys: get(
+    '/oauth/jwks',
+    {
+      ...publicly,
+      summary: 'Read the public keys that sign tokens',
+      description: 'The present key, its successor, and those retired within the hour (RFC 7517).',
+      view: JsonWebKeySet,
+    },
+    async (ctx) => reply(toJsonWebKeySet(await ctx.deps.identity.signingKeys.published()), cached),
+  ),
+};

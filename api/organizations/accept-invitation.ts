@@ -1,0 +1,87 @@
+import type { Static } from 'typebox';
+import type { Caller } from '../../db/caller.ts';
+import { newId } from '../../db/ids.ts';
+import { truncateAddress } from '../../db/identity/addresses.ts';
+import { callerOfPerson } from '../../db/identity/caller.ts';
+import { checkNewPassword } from '../../db/identity/new-password.ts';
+import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { normalizeEmail, type Person } from '../../db/identity/people.ts';
+import { defaultLifetime, openSession } from '../../db/identity/sessions.ts';
+import { acceptInvitation, findInvitation, judgeInvitation, noInvitation, type InvitationAnswer } from '../../db/tenancy/acceptance.ts';
+import { readUser } from '../../db/tenancy/users.ts';
+import { toLoginView, type LoginView } from '../http/login-view.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import type { InvitationAccept } from './invitation.schema.ts';
+
+/** An invitation that was shown with its token and address, before anything is written. The caller is the user that it makes. */
+export interface AttemptedAcceptance {
+  readonly caller: Caller;
+  readonly person: Person;
+  readonly invitation: InvitationAnswer;
+  readonly tokenHash: Buffer;
+  readonly email: string;
+  readonly fullName: string | null;
+  readonly passwordHash: string;
+}
+
+/**
+ * Looks the invitation up by token and address together, which is all that anybody without a tenant may ask for, and hashes the password
+ * outside the transaction. The limit counts first, and the password is judged before the token, so that neither tells about it.
+ */
+export async function attemptAcceptance({ deps, body, limits, limitAddress }: IdentifyRequest): Promise<AttemptedAcceptance> {
+  // `mount` has validated the body against InvitationAccept before.
+  const { token, password, ...told } = body as Static<typeof InvitationAccept>;
+  const email = normalizeEmail(told.email);
+  const fullName = told.full_name ?? null;
+
+  await limits.consume([{ policy: 'invitation_accept', key: limitAddress }]);
+  await checkNewPassword(password, { email, fullName, hasFactor: false, pointer: '/password' });
+  if (!isOpaqueToken('mail', token)) throw noInvitation();
+
+  const hash = tokenHash(token);
+  const invitation = await findInvitation(deps.db, hash, email);
+  if (!invitation) throw noInvitation();
+  judgeInvitation(invitation);
+
+  const person = personOf(invitation);
+  const passwordHash = await deps.identity.passwords.hash(password);
+  return { caller: callerOfPerson(person, null), person, invitation, tokenHash: hash, email, fullName, passwordHash };
+}
+
+/** Makes the user and signs them in, as a login of a user without a factor would: where one is demanded, the session is restricted. */
+export async function accept(ctx: Ctx, attempt: AttemptedAcceptance): Promise<Static<typeof LoginView>> {
+  const { person, invitation, passwordHash } = attempt;
+  await acceptInvitation(ctx, { ...attempt, userId: person.id });
+
+  const refresh = await openSession(ctx, {
+    person,
+    passwordHash,
+    device: { label: null, userAgent: (ctx.userAgent ?? '').slice(0, 400), networkAddress: truncateAddress(ctx.address) },
+    lifetime: {
+      idleDays: invitation.idleDays ?? defaultLifetime.idleDays,
+      absoluteDays: invitation.absoluteDays ?? defaultLifetime.absoluteDays,
+    },
+  });
+  const user = await readUser(ctx, person.id);
+  if (!refresh || !user) throw new Error('a user who was just made is not there');
+
+  const access = await ctx.deps.identity.tokens.issue({ userId: person.id, sessionId: refresh.sessionId });
+  ctx.audit({
+    resourceType: 'user',
+    resourceId: person.id,
+    organizationId: person.organizationId,
+    workspaceId: person.workspaceId,
+    changes: {
+      email: { changed: true },
+      role: { from: null, to: person.role },
+      scope: { from: null, to: person.scope },
+      invitation_id: { from: null, to: invitation.id },
+    },
+  });
+  return toLoginView({ access, refresh, user });
+}
+
+/** The user to be: everything follows from the invitation, nothing from the request. */
+function personOf({ role, scope, organizationId, workspaceId, isFactorRequired }: InvitationAnswer): Person {
+  return { id: newId(), role, scope, organizationId, workspaceId, isActive: true, isFactorRequired, hasFactor: false, grants: {} };
+}

@@ -1,0 +1,76 @@
+import type { Static } from 'typebox';
+import { newId } from '../../db/ids.ts';
+import { checkNewPassword } from '../../db/identity/new-password.ts';
+import { normalizeEmail } from '../../db/identity/people.ts';
+import { addMail } from '../../db/mail.ts';
+import { organizationOf } from '../../db/reach.ts';
+import { homeOfNewRow } from '../../db/scope.ts';
+import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
+import { insertUser, type NewUser } from '../../db/tenancy/new-user.ts';
+import { refuseHigherRank } from '../../db/tenancy/rank-rules.ts';
+import { refuseMisfit } from '../../db/tenancy/standing.ts';
+import type { UserRow } from '../../db/tenancy/users.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import type { UserCreate } from './user.schema.ts';
+
+/** A user's first password, hashed before the transaction; null: the user will choose it by mail. */
+export interface PreparedUser {
+  readonly passwordHash: string | null;
+}
+
+/**
+ * Counts the try against the organization's day, and looks at the password outside any transaction, since hashing takes tens of
+ * milliseconds. 422 for a weak one, and where there is none and no mailer.
+ */
+export async function prepareUser({ deps, caller, body, limits }: IdentifyRequest): Promise<PreparedUser> {
+  // `mount` has validated the body against UserCreate before.
+  const { email, full_name: fullName, password } = body as Static<typeof UserCreate>;
+  const organizationId = organizationOf(caller);
+
+  if (password === undefined && deps.env.mail === null)
+    throw invalid('/password', 'required', 'this deployment sends no mails, so the user needs a password');
+  if (organizationId !== null) await limits.consume([{ policy: 'user_create', key: organizationId }]);
+  if (password === undefined) return { passwordHash: null };
+
+  await checkNewPassword(password, { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer: '/password' });
+  return { passwordHash: await deps.identity.passwords.hash(password) };
+}
+
+/** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */
+export async function createUser(ctx: Ctx, body: Static<typeof UserCreate>, { passwordHash }: PreparedUser): Promise<UserRow> {
+  const home = await homeOfNewRow(ctx, body);
+  refuseHigherRank(ctx.caller, body.role, home.workspaceId);
+  refuseMisfit(body.role, home.scope);
+
+  const email = normalizeEmail(body.email);
+  const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
+  if (rules) refuseDomain(email, rules);
+
+  const id = newId();
+  const days = rules?.invitationDays ?? 7;
+  const firstPassword = passwordHash === null ? await mailFirstPassword(ctx, { id, home, days }) : null;
+  const { organizationId, scope, workspaceId } = home;
+  return insertUser(ctx, {
+    id,
+    email,
+    fullName: body.full_name ?? null,
+    role: body.role,
+    scope,
+    organizationId,
+    workspaceId,
+    passwordHash,
+    firstPassword,
+  });
+}
+
+async function mailFirstPassword(
+  ctx: Ctx,
+  { id, home, days }: { id: string; home: Pick<NewUser, 'organizationId' | 'workspaceId'>; days: number },
+): Promise<NonNullable<NewUser['firstPassword']>> {
+  const { outboxId, tokenHash } = await addMail(ctx, ctx.deps.keys, {
+    mail: { template: 'password_set', userId: id },
+    home: { organizationId: home.organizationId, workspaceId: home.workspaceId },
+  });
+  return { outboxId, tokenHash, days };
+}

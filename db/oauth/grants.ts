@@ -1,0 +1,138 @@
+import { newId } from '../ids.ts';
+import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
+import { change, row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+/** Seconds inside which a second use of a refresh token is a lost race and no theft. */
+const raceSeconds = 10;
+
+/** A grant's session and its newest refresh token, null where the client has none. */
+export interface IssuedGrant {
+  readonly sessionId: string;
+  readonly refreshToken: string | null;
+}
+
+export interface NewGrant {
+  readonly codeHash: Buffer;
+  readonly clientName: string;
+  /** What was granted; at most that of the code. */
+  readonly scope: string;
+  readonly device: { readonly userAgent: string; readonly networkAddress: string };
+  readonly lifetime: { readonly idleDays: number; readonly absoluteDays: number };
+  readonly hasRefresh: boolean;
+}
+
+/**
+ * Uses a code up and opens the session of its grant, with the first refresh token: one statement, of any number at once one wins. Null for a
+ * loser, and when the user has been deactivated or has another password since the code was made: the locks make a concurrent change of either
+ * come before or see the new session.
+ */
+export async function openGrant(unit: Unit, { codeHash, clientName, scope, device, lifetime, hasRefresh }: NewGrant): Promise<IssuedGrant | null> {
+  const sessionId = newId();
+  const refreshToken = newOpaqueToken('refresh');
+  const opened = await row<{ id: string }>(
+    unit.em,
+    `with standing as (
+       select a.code_hash, u.id, u.organization_id, u.workspace_id
+       from oauth_codes a join users u on u.id = a.user_id join user_credentials c on c.user_id = u.id
+       where a.code_hash = ? and u.is_active and u.deleted_at is null and c.password_changed_at <= a.created_at
+       for no key update of u, c),
+     used as (
+       update oauth_codes a set used_at = now(), session_id = ?::uuid from standing
+       where a.code_hash = standing.code_hash and a.used_at is null and a.expires_at > now()
+       returning a.client_id, a.resource, standing.id, standing.organization_id, standing.workspace_id),
+     opened as (
+       insert into sessions (id, user_id, organization_id, workspace_id, kind, client_id, client_name, oauth_scope, resource, user_agent, ip_truncated,
+         mfa_level, verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
+       select ?::uuid, id, organization_id, workspace_id, 'oauth', client_id, ?, ?, resource, ?, ?, 'none', now(), now(), now(),
+         now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
+       from used
+       returning id, user_id, organization_id, oauth_scope, idle_expires_at),
+     refresh as (
+       insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, oauth_scope, created_at, expires_at)
+       select ?::uuid, id, user_id, organization_id, ?::bytea, oauth_scope, now(), idle_expires_at from opened where ?::boolean)
+     select id from opened`,
+    [
+      codeHash,
+      sessionId,
+      sessionId,
+      clientName,
+      scope,
+      device.userAgent,
+      device.networkAddress,
+      lifetime.idleDays,
+      lifetime.absoluteDays,
+      lifetime.absoluteDays,
+      newId(),
+      tokenHash(refreshToken),
+      hasRefresh,
+    ],
+  );
+
+  return opened && { sessionId, refreshToken: hasRefresh ? refreshToken : null };
+}
+
+/** The session that a code's exchange has opened; null for a code that was not used. */
+export async function sessionOfUsedCode(unit: Unit, codeHash: Buffer): Promise<string | null> {
+  const used = await row<{ session_id: string | null }>(
+    unit.em,
+    'select session_id from oauth_codes where code_hash = ? and used_at is not null',
+    [codeHash],
+  );
+  return used?.session_id ?? null;
+}
+
+/** Uses a client's refresh token up and issues its successor, with the scope of the one that was used. Null for a loser. */
+export async function rotateGrant(
+  unit: Unit,
+  { hash, clientId, idleDays }: { hash: Buffer; clientId: string; idleDays: number },
+): Promise<{ sessionId: string; refreshToken: string } | null> {
+  const refreshToken = newOpaqueToken('refresh');
+  const issued = await row<{ session_id: string }>(
+    unit.em,
+    `with used as (
+       update refresh_tokens t set used_at = now()
+       from sessions s
+       where t.token_hash = ? and t.used_at is null and t.expires_at > now()
+         and s.id = t.session_id and s.kind = 'oauth' and s.client_id = ? and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()
+       returning t.id, t.session_id, t.user_id, t.organization_id, t.oauth_scope),
+     touched as (
+       update sessions s set last_seen_at = now(), idle_expires_at = least(now() + make_interval(days => ?::int), s.expires_at)
+       from used where s.id = used.session_id and s.revoked_at is null
+       returning s.id, s.idle_expires_at)
+     insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, oauth_scope, parent_id, created_at, expires_at)
+     select ?::uuid, used.session_id, used.user_id, used.organization_id, ?::bytea, used.oauth_scope, used.id, now(), touched.idle_expires_at
+     from used join touched on touched.id = used.session_id
+     returning session_id`,
+    [hash, clientId, idleDays, newId(), tokenHash(refreshToken)],
+  );
+
+  return issued && { sessionId: issued.session_id, refreshToken };
+}
+
+/** Whether a refresh token that did not win is a stolen one: used before, and longer ago than a lost race explains. */
+export async function wasReused(unit: Unit, { hash, clientId }: { hash: Buffer; clientId: string }): Promise<boolean> {
+  const found = await row<{ is_reuse: boolean | null }>(
+    unit.em,
+    `select clock_timestamp() - t.used_at > make_interval(secs => ?) as is_reuse
+     from refresh_tokens t join sessions s on s.id = t.session_id
+     where t.token_hash = ? and s.kind = 'oauth' and s.client_id = ? and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()`,
+    [raceSeconds, hash, clientId],
+  );
+  return found?.is_reuse === true;
+}
+
+/** Ends a grant with its access and refresh tokens and open streams. False when it was dead already. */
+export async function endGrant(
+  unit: Unit,
+  { sessionId, reason }: { sessionId: string; reason: 'code_reuse' | 'refresh_reuse' | 'client_revoked' },
+): Promise<boolean> {
+  const ended = await change(
+    unit.em,
+    "update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and kind = 'oauth' and revoked_at is null",
+    [reason, sessionId],
+  );
+
+  unit.outgoing.revoked.push(`session:${sessionId}`);
+  return ended > 0;
+}

@@ -1,0 +1,62 @@
+const lengthMax = 2_048;
+// What a URI may be written with (RFC 3986 §2); everything else a browser would silently rewrite or drop.
+const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
+const privateScheme = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/;
+const webForm = /^https?:\/\/([^/?]+)(?:[/?].*)?$/;
+const loopbackHost = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
+
+/**
+ * Why a text can't be a redirect URI, null when it can: https, http on a loopback literal or `localhost`, or a private scheme with a dot
+ * (RFC 8252 §7); absolute, without fragment and userinfo. The one rule of registration, documents, operators and authorization.
+ */
+export function faultOfRedirectUri(text: string): string | null {
+  if (text.length > lengthMax) return 'is too long';
+  if (!uriCharacters.test(text) || !URL.canParse(text)) return 'is no absolute URI';
+  const url = new URL(text);
+  const scheme = url.protocol.slice(0, -1);
+
+  if (url.username !== '' || url.password !== '' || /^[a-z0-9.+-]+:\/\/[^/?]*@/i.test(text)) return 'must hold no user and no password';
+  if (scheme === 'https') return isPlainHost(text, url) ? null : 'has a host that is not in its plain form';
+  if (scheme === 'http') return isPlainHost(text, url) && isLoopback(url) ? null : 'must be https, or http on a loopback address';
+  return privateScheme.test(scheme) && text.startsWith(url.protocol) ? null : 'must be https, http on a loopback address, or a private scheme with a dot';
+}
+
+/** Whether a redirect is one of those registered: the same characters; on a loopback address the port may differ (RFC 8252 §7.3). */
+export function isRegisteredRedirect(asked: string, registered: readonly string[]): boolean {
+  if (faultOfRedirectUri(asked) !== null) return false;
+  return registered.some((uri) => uri === asked || (isLoopbackUri(uri) && isLoopbackUri(asked) && withoutPort(uri) === withoutPort(asked)));
+}
+
+/** Whether a redirect leads to the user's own machine. */
+export function isLoopbackUri(text: string): boolean {
+  return URL.canParse(text) && text.startsWith('http://') && isLoopback(new URL(text));
+}
+
+/** What people are shown of a redirect: its host, or the private scheme. */
+export function hostOfRedirect(text: string): string {
+  const url = new URL(text);
+  return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol;
+}
+
+/** A redirect URI with the answer in its query; what it holds already stays as it is. */
+export function withAnswer(redirectUri: string, answer: Readonly<Record<string, string | null>>): string {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(answer)) if (value !== null) given.set(name, value);
+  const joint = !redirectUri.includes('?') ? '?' : /[?&]$/.test(redirectUri) ? '' : '&';
+  return `${redirectUri}${joint}${given.toString()}`;
+}
+
+function isLoopback(url: URL): boolean {
+  return loopbackHost.test(url.hostname);
+}
+
+// Written otherwise (127.1, an escaped letter) the exact comparison and the eye of the user would see another host than the browser.
+function isPlainHost(text: string, url: URL): boolean {
+  const [, authority = ''] = webForm.exec(text) ?? [];
+  const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(authority) ?? [];
+  return host.toLowerCase() === url.hostname && authority !== '' && (port === undefined || Number(port) > 0);
+}
+
+function withoutPort(uri: string): string {
+  return uri.replace(/^(http:\/\/(?:\[::1\]|[^/?:]+)):\d+/, '$1');
+}

@@ -1,0 +1,88 @@
+import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
+import { change, row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+const transactionLifeS = 600;
+const codeLifeS = 60;
+
+/** What a client asked for, and what the answer is sent to. */
+export interface AuthorizationRequest {
+  readonly redirectUri: string;
+  readonly state: string | null;
+  readonly codeChallenge: string;
+  readonly scope: string;
+  readonly resource: string;
+}
+
+/** Notes a request until a user decides on it; the id stands in no row. */
+export async function openTransaction(
+  unit: Unit,
+  { clientId, request }: { clientId: string; request: AuthorizationRequest },
+): Promise<{ transactionId: string; expiresAt: Date | string }> {
+  const transactionId = newOpaqueToken('transaction');
+  const opened = await row<{ expires_at: Date | string }>(
+    unit.em,
+    `insert into oauth_transactions (id_hash, client_id, request, created_at, expires_at)
+     values (?, ?, ?::jsonb, now(), now() + make_interval(secs => ?)) returning expires_at`,
+    [tokenHash(transactionId), clientId, JSON.stringify(request), transactionLifeS],
+  );
+
+  if (!opened) throw new Error('a transaction was not stored');
+  return { transactionId, expiresAt: opened.expires_at };
+}
+
+/** A transaction as a decision finds it. */
+export interface StoredTransaction {
+  readonly clientId: string;
+  readonly request: AuthorizationRequest;
+  readonly isDecided: boolean;
+  readonly isOver: boolean;
+}
+
+/** Loads a transaction and locks it, so that of two decisions one comes first. */
+export async function lockTransaction(unit: Unit, transactionId: string): Promise<StoredTransaction | null> {
+  return row<StoredTransaction>(
+    unit.em,
+    `select client_id as "clientId", request, decided_at is not null as "isDecided", expires_at <= now() as "isOver"
+     from oauth_transactions where id_hash = ? for update`,
+    [tokenHash(transactionId)],
+  );
+}
+
+export async function closeTransaction(
+  unit: Unit,
+  transactionId: string,
+  by: { userId: string; organizationId: string | null },
+): Promise<void> {
+  await change(unit.em, 'update oauth_transactions set decided_at = now(), user_id = ?::uuid, organization_id = ?::uuid where id_hash = ?', [
+    by.userId,
+    by.organizationId,
+    tokenHash(transactionId),
+  ]);
+}
+
+/** Makes a code, tied to user, client, redirect, challenge, scope and resource; good for one exchange. */
+export async function issueCode(
+  unit: Unit,
+  grant: Omit<AuthorizationRequest, 'state'> & { clientId: string; userId: string; organizationId: string | null },
+): Promise<string> {
+  const code = newOpaqueToken('code');
+
+  await change(
+    unit.em,
+    `insert into oauth_codes (code_hash, client_id, user_id, organization_id, redirect_uri, code_challenge, scope, resource, created_at, expires_at)
+     values (?, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, now(), now() + make_interval(secs => ?))`,
+    [
+      tokenHash(code),
+      grant.clientId,
+      grant.userId,
+      grant.organizationId,
+      grant.redirectUri,
+      grant.codeChallenge,
+      grant.scope,
+      grant.resource,
+      codeLifeS,
+    ],
+  );
+  return code;
+}

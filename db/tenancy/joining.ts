@@ -1,0 +1,35 @@
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+/** What an organization says about who joins it. */
+export interface JoiningRules {
+  readonly emailDomains: readonly string[];
+  /** Life of an invitation or a first password's mail. */
+  readonly invitationDays: number;
+}
+
+/**
+ * The rules of an organization, under its row's lock: of two who join at once the second sees the first, so that no limit is passed.
+ * 423 when it is frozen.
+ */
+export async function lockJoining(unit: Unit, organizationId: string): Promise<JoiningRules> {
+  const found = await row<{ status: string; domains: string[]; days: number }>(
+    unit.em,
+    `select o.status, s.allowed_email_domains as domains, s.invitation_days as days
+       from organizations o join organization_settings s on s.organization_id = o.id
+      where o.id = ? for no key update of o`,
+    [organizationId],
+  );
+  if (!found) throw fail('not_found');
+  if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
+  return { emailDomains: found.domains, invitationDays: found.days };
+}
+
+/** 422 for a stored address outside the organization's domains; none are set: any address will do. */
+export function refuseDomain(email: string, { emailDomains }: JoiningRules): void {
+  if (emailDomains.length === 0) return;
+  const domain = email.slice(email.lastIndexOf('@') + 1);
+  if (!emailDomains.some((allowed) => allowed.normalize('NFC').toLowerCase() === domain))
+    throw invalid('/email', 'email_domain', 'the organization admits no addresses of this domain');
+}

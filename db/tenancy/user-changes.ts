@@ -1,0 +1,142 @@
+import type { Role, Scope } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../caller.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../reach.ts';
+import { checkIfMatch, type Changing, type Predicate } from '../scope.ts';
+import { change, row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { keepAnOwner, refuseOutranked } from './rank-rules.ts';
+import { storedUserColumns, usersSeenBy, type StoredUser, type UserRow } from './users.ts';
+
+/** Where a user stands: rank, scope and home go together. */
+export interface Standing {
+  readonly role: Role;
+  readonly scope: Scope;
+  readonly workspaceId: string | null;
+}
+
+interface LockOptions {
+  /** Rank that a change of somebody else needs at their home. */
+  readonly floor: Role;
+  /** Oneself may do it, whatever the rank. */
+  readonly allowsOneself?: boolean;
+  /** Whether an owner may be lost by it: the organization is locked first, as the hand-over of ownership does. */
+  readonly mayLoseOwner?: boolean;
+  /** True for what a frozen organization or workspace still admits. */
+  readonly openWhenFrozen?: boolean;
+}
+
+interface LockedRow extends StoredUser {
+  readonly organization_status: string | null;
+  readonly is_home_active: boolean | null;
+}
+
+/**
+ * Loads and locks a user who is about to change. In this order: 404 when the caller doesn't see the user, 403 when it may not change them
+ * (R2 among the reasons), 412 by If-Match, 423 when their organization or home is frozen.
+ */
+export async function lockUser(ctx: Changing, id: string, options: LockOptions): Promise<StoredUser> {
+  const { caller } = ctx;
+  if (options.mayLoseOwner) {
+    await row(ctx.em, 'select id from organizations where id = (select organization_id from users where id = ?) for no key update', [id]);
+  }
+  const visible = usersSeenBy(caller);
+  const found = await row<LockedRow>(
+    ctx.em,
+    `select ${storedUserColumns}, o.status as organization_status, w.is_active as is_home_active
+       from users u left join organizations o on o.id = u.organization_id left join workspaces w on w.id = u.workspace_id
+      where u.id = ? and ${visible.sql} for no key update of u`,
+    [id, ...visible.params],
+  );
+  if (!found) throw fail('not_found');
+
+  const isOneself = caller.userId === found.id;
+  if (!(isOneself && options.allowsOneself)) refuseUnchangeable(caller, found, options.floor);
+  checkIfMatch(ctx, found.version);
+  if (!options.openWhenFrozen) refuseFrozenPlace(found.organization_status, found.is_home_active);
+  return found;
+}
+
+/** 409 `own_account`: nobody locks themselves out. */
+export function refuseOwnAccount(caller: Caller, user: UserRow): void {
+  if (caller.userId === user.id) throw fail('state_conflict', { reason: 'own_account', detail: "this can't be done to one's own account" });
+}
+
+/** R3 for whatever takes the place of an owner of the whole organization. 409 `last_owner`. */
+export async function keepOwnerBeside(unit: Unit, user: UserRow): Promise<void> {
+  if (user.organization_id === null || user.role !== 'owner' || user.scope !== 'organization' || !user.is_active) return;
+  await keepAnOwner(unit, user.organization_id, { without: user.id });
+}
+
+export function setFullName(unit: Unit, locked: StoredUser, fullName: string | null): Promise<StoredUser> {
+  return update(unit, locked, { sql: 'full_name = ?', params: [fullName] });
+}
+
+/** Gives a locked user another standing. Grants end where the new home, or the whole organization, takes their place. */
+export async function setStanding(unit: Unit, locked: StoredUser, { role, scope, workspaceId }: Standing): Promise<StoredUser> {
+  const changed = await update(unit, locked, { sql: 'role = ?, scope = ?, workspace_id = ?::uuid', params: [role, scope, workspaceId] });
+  if (workspaceId !== locked.workspace_id) {
+    await change(unit.em, 'delete from workspace_grants where user_id = ? and (?::uuid is null or workspace_id = ?::uuid)', [
+      locked.id,
+      workspaceId,
+      workspaceId,
+    ]);
+    await change(unit.em, 'update sessions set workspace_id = ?::uuid where user_id = ? and revoked_at is null', [workspaceId, locked.id]);
+  }
+  // The next request reads the row; open streams are looked at again now.
+  unit.outgoing.revoked.push(`user:${locked.id}`);
+  return changed;
+}
+
+export function setInactive(unit: Unit, locked: StoredUser): Promise<StoredUser> {
+  return update(unit, locked, { sql: 'is_active = false, deactivated_at = clock_timestamp()', params: [] });
+}
+
+export function setActive(unit: Unit, locked: StoredUser): Promise<StoredUser> {
+  return update(unit, locked, { sql: 'is_active = true, deactivated_at = null', params: [] });
+}
+
+/** Takes address and name from a locked user. The id stays for audit rows and for what the user has made; the address is free again. */
+export async function eraseUser(unit: Unit, locked: StoredUser): Promise<void> {
+  await update(unit, locked, {
+    sql: `email = '', full_name = null, locale = null, is_active = false, deactivated_at = coalesce(u.deactivated_at, clock_timestamp()),
+       deleted_at = clock_timestamp()`,
+    params: [],
+  });
+}
+
+/**
+ * Ends what a user has made and holds in any workspace, also where the caller doesn't see it: service keys; before an erasure the grants and
+ * the invitations that hold the address as well.
+ */
+export async function endOwnThings(unit: Unit, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
+  const ended = await row<{ key_ids: string[] }>(unit.em, 'select gate_leave(?::uuid, ?::boolean) as key_ids', [userId, erases]);
+  for (const keyId of ended?.key_ids ?? []) unit.outgoing.revoked.push(`service_key:${keyId}`);
+}
+
+/** 423 inside a suspended or deleting organization or an archived workspace; nulls where there is neither. */
+export function refuseFrozenPlace(organizationStatus: string | null, isWorkspaceActive: boolean | null): void {
+  if (organizationStatus !== null && organizationStatus !== 'active')
+    throw fail('resource_frozen', { reason: `organization_${organizationStatus}` });
+  if (isWorkspaceActive === false) throw fail('resource_frozen', { reason: 'workspace_archived' });
+}
+
+function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {
+  if (!isUnbounded(caller)) {
+    const isWider = user.scope === 'platform' || (user.scope === 'organization' && workspacesOf(caller) !== null);
+    if (isWider) throw fail('resource_forbidden', { detail: 'only a caller of that scope changes this user' });
+    refuseRank(caller, user.workspace_id ?? '', floor);
+  }
+  refuseOutranked(caller, { role: user.role, workspaceId: user.workspace_id });
+}
+
+async function update(unit: Unit, locked: StoredUser, set: Predicate): Promise<StoredUser> {
+  const changed = await row<StoredUser>(
+    unit.em,
+    `update users u set ${set.sql}, version = u.version + 1, updated_at = clock_timestamp()
+      where u.id = ? and u.version = ? returning ${storedUserColumns}`,
+    [...set.params, locked.id, locked.version],
+  );
+  if (!changed) throw fail('precondition_failed');
+  return changed;
+}

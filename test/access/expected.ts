@@ -1,0 +1,64 @@
+import type { RegisteredOperation } from '../../api/http/operation.ts';
+import { successOf } from '../../api/http/render.ts';
+import { isRoleAccess } from '../../api/http/scopes.ts';
+import { rankOf } from '../../workflows/contracts/access.ts';
+import { targetsOf } from './aim.ts';
+import type { ActorSpec } from './world/actors.ts';
+
+/** What the design says about a request that is right in everything but, perhaps, who sends it. */
+export interface Expected {
+  readonly status: number;
+  /** The code of a refusal; null where several would do. */
+  readonly code: string | null;
+}
+
+const refusal = (status: number, code: string): Expected => ({ status, code });
+
+/**
+ * The answer by the operation's declaration and design 03 §5.1 and §5.2: credential, then floor, then what may be seen, then what may be
+ * changed. `exceptions` holds what a clause of the design says about one operation.
+ */
+export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Expected {
+  const success: Expected = { status: successOf(operation), code: null };
+  const exception = exceptions[operation.operationId];
+  if (!isRoleAccess(operation)) return exception?.(actor) ?? success;
+
+  if (actor.kind === 'nobody') return refusal(401, 'unauthenticated');
+  if (actor.kind === 'expired') return refusal(401, 'token_expired');
+  if (rankOf(actor.role ?? 'viewer') < rankOf(operation.access)) return refusal(403, 'role_insufficient');
+  if (actor.kind === 'key' && isForSessions(operation)) return refusal(403, 'scope_insufficient');
+
+  const special = exception?.(actor);
+  if (special) return special;
+  const tables = targetsOf(operation).map(({ table }) => table);
+  if (!isVisible(tables, actor)) return refusal(404, 'not_found');
+  const isOrganizationChanged = operation.method !== 'GET' && tables.at(-1) === 'organizations';
+  if (isOrganizationChanged && isWorkspaceScoped(actor)) return refusal(403, 'resource_forbidden');
+  return success;
+}
+
+/** design 02 §5.1: keys can't sign in or out, hold no session, and do nothing that needs an operator or a fresh factor. */
+function isForSessions(operation: RegisteredOperation): boolean {
+  const isAboutSignIn = operation.area === 'Sessions' || (operation.area === 'Authentication' && operation.operationId !== 'getMe');
+  return isAboutSignIn || operation.operationId === 'decideAuthorization' || operation.access === 'operator' || operation.stepUp === true;
+}
+
+/** The rows of a path lie in A1; organizations are seen by all who are in them, sessions are everybody's own. */
+function isVisible(tables: readonly string[], { sight }: ActorSpec): boolean {
+  const shared = new Set(['sessions', 'secrets', 'oauth_clients']);
+  return tables
+    .filter((table) => !shared.has(table))
+    .every((table) => {
+      if (sight === 'foreign') return false;
+      return sight !== 'second' || table === 'organizations';
+    });
+}
+
+export function isWorkspaceScoped({ sight }: ActorSpec): boolean {
+  return sight === 'home' || sight === 'second';
+}
+
+/** What one operation does differently, with the clause that says so. */
+const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>> = {
+  // 03 §5.6: workspace-scoped callers can't make workspaces, though they see their organization.
+};

@@ -1,0 +1,170 @@
+import type { FastifyInstance } from 'fastify';
+import type { Area, RegisteredOperation } from '../../api/http/operation.ts';
+import { liveOperations } from '../../api/http/registry.ts';
+import { areas as ownAreas } from '../../api/operations.ts';
+import { createLog } from '../../api/parts.ts';
+import { startApi, type TestApi } from '../support/api.ts';
+import { testDatabase } from '../support/database.ts';
+import { withAdmin } from '../support/template.ts';
+import { testNamespace, type TestNamespace } from '../support/temporal.ts';
+import { createLeakWatch, type LeakWatch } from './leaks.ts';
+import type { Actor } from './world/actors.ts';
+import { makeAccessWorld, type AccessWorld } from './world/world.ts';
+
+/** A fault that a check has found: which operation, and what was wrong. */
+export interface Fault {
+  readonly operation: string;
+  readonly fault: string;
+}
+
+/** One request and its reply, as checks look at them. */
+export interface Sent {
+  readonly operation: RegisteredOperation;
+  readonly actor: Actor;
+  readonly status: number;
+  readonly code: string | null;
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly text: string;
+  readonly body: Readonly<Record<string, unknown>> | null;
+  readonly correlationId: string;
+}
+
+export interface Ask {
+  readonly url: string;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The API over the world, with everything that it has said and written. */
+export interface Stage {
+  readonly api: TestApi;
+  readonly world: AccessWorld;
+  /** The operations as they should be; the API may be built from spoilt ones. */
+  readonly operations: readonly RegisteredOperation[];
+  readonly sent: readonly Sent[];
+  readonly leaks: LeakWatch;
+  /** Lines of the API's log. */
+  readonly lines: readonly string[];
+  send(operation: RegisteredOperation, actor: Actor, ask: Ask): Promise<Sent>;
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  /** Operations that are mounted instead of the real ones. */
+  readonly areas?: readonly Area[];
+  /** Opens every policy, so that the queries' own predicates stand alone. */
+  readonly withoutPolicies?: boolean;
+  /** Replies that differ from the document are somebody else's concern here. */
+  readonly isUnchecked?: boolean;
+  readonly extend?: (app: FastifyInstance) => void;
+}
+
+const quota = '1000000/60';
+const counted = ['login_pair', 'login_account', 'login_ip', 'mfa', 'mail_account', 'mail_ip', 'refresh', 'oauth_token', 'oauth_register'];
+const limits = ['principal=off', 'workspace=off', 'anonymous=off', ...counted.map((policy) => `${policy}=${quota}`)].join(',');
+
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const place = await testNamespace();
+  const lines: string[] = [];
+  const database = await testDatabase({ poolMax: 5 });
+  const api = await startApi({
+    keys: place.keys,
+    database,
+    log: createLog('trace', { write: (line) => void lines.push(line) }),
+    areas: options.areas,
+    isUnchecked: options.isUnchecked ?? false,
+    ...(options.extend ? { extend: options.extend } : {}),
+    env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: limits, ...mailEnv },
+  });
+  if (options.withoutPolicies) await openPolicies(database.adminUrl);
+  const world = await makeAccessWorld(api);
+  const leaks = createLeakWatch(world);
+  await leaks.learn();
+  return stageOf({ api, world, leaks, lines, place, database });
+}
+
+const mailEnv = {};
+
+interface Parts {
+  readonly api: TestApi;
+  readonly world: AccessWorld;
+  readonly leaks: LeakWatch;
+  readonly lines: string[];
+  readonly place: TestNamespace;
+  readonly database: Awaited<ReturnType<typeof testDatabase>>;
+}
+
+function stageOf({ api, world, leaks, lines, place, database }: Parts): Stage {
+  const sent: Sent[] = [];
+  return {
+    api,
+    world,
+    leaks,
+    lines,
+    sent,
+    operations: liveOperations(ownAreas),
+    async send(operation, actor, { url, body, headers }) {
+      const reply = await api.app.inject({
+        method: operation.method,
+        url,
+        headers: {
+          'if-match': '*',
+          ...(body === undefined || headers?.['content-type'] ? {} : { 'content-type': 'application/json' }),
+          ...actor.headers,
+          ...headers,
+        },
+        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      });
+      const answer: Sent = {
+        operation,
+        actor,
+        status: reply.statusCode,
+        headers: reply.headers,
+        text: reply.body,
+        correlationId: String(reply.headers['x-correlation-id']),
+        ...parsed(String(reply.headers['content-type']), reply.body),
+      };
+      sent.push(answer);
+      leaks.watch(answer, url);
+      return answer;
+    },
+    async close() {
+      await world.close();
+      await api.close();
+      await database.drop();
+      await place.close();
+    },
+  };
+}
+
+function parsed(type: string, text: string): Pick<Sent, 'body' | 'code'> {
+  if (!type.includes('json') || text === '') return { body: null, code: null };
+  const body: Record<string, unknown> = JSON.parse(text);
+  return { body, code: typeof body['code'] === 'string' ? body['code'] : null };
+}
+
+/** What two replies to like requests must share: everything but what is made anew for each. */
+export function comparable({ status, body, text, headers }: Sent): unknown {
+  const { etag, location, 'www-authenticate': challenge, 'content-type': type } = headers;
+  return { status, type, etag, location, challenge, body: body ? { ...body, correlation_id: null, instance: null } : text };
+}
+
+/** A line about a reply, for faults. */
+export function told({ status, code, actor, body }: Sent): string {
+  const errors = JSON.stringify(body?.['errors'] ?? []);
+  return `${actor.name}: ${status}${code ? ` ${code}` : ''}${status >= 400 ? ` (${JSON.stringify(body?.['context'] ?? {})} ${errors})`.slice(0, 300) : ''}`;
+}
+
+/** As if somebody had dropped the net under the queries: every row may be seen and written by longhaul_app. */
+async function openPolicies(adminUrl: string): Promise<void> {
+  await withAdmin(adminUrl, async (admin) => {
+    const { rows } = await admin.query<{ table: string; name: string; command: string }>(
+      `select tablename as table, policyname as name, cmd as command from pg_policies where 'longhaul_app' = any(roles)`,
+    );
+    for (const { table, name, command } of rows) {
+      const using = command === 'INSERT' ? '' : 'using (true)';
+      const check = command === 'SELECT' || command === 'DELETE' ? '' : 'with check (true)';
+      await admin.query(`alter policy ${name} on ${table} ${using} ${check}`);
+    }
+  });
+}

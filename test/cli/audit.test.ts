@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { randomKeyRing } from '../../db/identity/key-ring.ts';
+import { newId } from '../../db/ids.ts';
+import { sweep } from '../../db/scope.ts';
+import { change } from '../../db/sql.ts';
+import { entriesOf, tick, writeEntries } from '../db/audit-log.ts';
+import { makeWorld } from '../db/world.ts';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { longhaul } from './command.ts';
+
+jest.setTimeout(60_000);
+
+const keys = randomKeyRing();
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.drop());
+
+const verify = (...args: string[]) => longhaul(['audit', 'verify', ...args], { database, keys }).ended;
+const inDatabase = (sql: string, params: unknown[] = []) => sweep(database.db, (em) => change(em, sql, params));
+
+async function sealed(): Promise<string> {
+  const organizationId = newId();
+  await writeEntries(database.db, { organizationId, count: 3 });
+  await tick(database.db, keys);
+  return organizationId;
+}
+
+test('audit verify is content with an untouched log, whole or one organization of it', async () => {
+  const organizationId = await sealed();
+
+  const whole = await verify();
+  const one = await verify('--organization', organizationId);
+
+  expect(whole).toMatchObject({ code: 0, output: expect.stringContaining(`${organizationId}: 1 seals, 3 entries, head `) });
+  expect(one).toMatchObject({ code: 0, output: expect.stringContaining('1 chains are as they were sealed.') });
+});
+
+test('a row that was changed, deleted or added is named with its seal, and the exit is 1', async () => {
+  const [changed, deleted, added, whole] = [await sealed(), await sealed(), await sealed(), await sealed()];
+  const [first] = await entriesOf(database.db, changed);
+  await inDatabase("update audit_entries set action = 'delete' where id = ?", [first?.id]);
+  await inDatabase('delete from audit_entries where organization_id = ? and seq = 2', [deleted]);
+  await inDatabase(
+    "insert into audit_entries (id, organization_id, actor_kind, action, resource_type, seq, seal_no) values (?, ?, 'system', 'update', 'agent', 9, 1)",
+    [newId(), added],
+  );
+
+  const all = await verify();
+  const unharmed = await verify('--organization', whole);
+
+  expect(all.code).toBe(1);
+  expect(all.output).toContain(`changed: seal 1, number 1, entry ${first?.id}: `);
+  expect(all.output).toContain('missing: seal 1, number 2: ');
+  expect(all.output).toMatch(/added: seal 1, number 9, entry [0-9a-f-]{36}: /);
+  expect(all.output).toContain('3 faults found.');
+  expect(unharmed.code).toBe(0);
+});
+
+test('what is no organization is refused in a line, and so is a command that does not exist', async () => {
+  const bad = await verify('--organization', 'acme');
+  const unknown = await longhaul(['audit', 'mend'], { database, keys }).ended;
+
+  expect(bad).toEqual({ code: 1, output: '--organization wants the id of an organization, or platform.\n' });
+  expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining('longhaul audit knows verify alone.') });
+});
+
+test('retention run takes what is past its days and says so', async () => {
+  const { organizationId } = await makeWorld(database.db);
+  await inDatabase('insert into organization_settings (organization_id, audit_retention_days) values (?, 30)', [organizationId]);
+  await writeEntries(database.db, { organizationId, count: 2, ageS: 40 * 86_400 });
+  await tick(database.db, keys);
+  await inDatabase("update audit_seals set created_at = now() - interval '40 days' where chain = ?", [organizationId]);
+
+  const { code, output } = await longhaul(['retention', 'run'], { database, keys }).ended;
+
+  expect({ code, output }).toEqual({
+    code: 0,
+    output: '2 audit entries of 1 seals in 1 organizations and 0 failed logins deleted.\n',
+  });
+  expect(await verify('--organization', organizationId)).toMatchObject({ code: 0 });
+});

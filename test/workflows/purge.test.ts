@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import pg from 'pg';
+import { makeTenant, type TestTenant } from '../support/tenant.ts';
+import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
+import { until } from '../support/temporal.ts';
+import { openOperatorWorld, type OperatorWorld } from './operator-world.ts';
+import { fillTables, rowsByTable, tenantTables } from './row-samples.ts';
+
+jest.setTimeout(300_000);
+
+let effects: EffectServer;
+let world: OperatorWorld;
+let admin: pg.Client;
+let tables: string[];
+
+beforeAll(async () => {
+  effects = await startEffectServer();
+  world = await openOperatorWorld(['api', 'worker-runs', 'worker-bulk'], [effects.port]);
+  admin = new pg.Client({ connectionString: world.stack.adminUrl });
+  await admin.connect();
+  tables = tenantTables(world.stack.db);
+}, 120_000);
+
+afterAll(async () => {
+  await admin?.end();
+  await world?.close();
+  effects?.close();
+});
+
+test('a purge killed again and again in the middle empties every table but the ledger, and nobody else’s', async () => {
+  const { stack } = world;
+  const { organizationId, organizationOwner, serviceKey } = stack.tenant;
+  await liveALittle();
+  const neighbour = await makeTenant(stack.db, stack.keys);
+  await fillTables(admin, tables, stack.tenant);
+  await fillTables(admin, tables, neighbour);
+  await admin.query(
+    `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
+     select gen_random_uuid(), now(), '\\x00', $1, '127.0.0.0/24', 'password' from generate_series(1, 12000)`,
+    [organizationId],
+  );
+  const before = await rowsByTable(admin, tables, organizationId);
+  const beside = await sums(neighbour);
+  expect(Object.entries(before).filter(([table, count]) => count === 0 && table !== 'purges')).toEqual([]);
+
+  await world.operate('DELETE', `/organizations/${organizationId}`);
+  const purge = await askForPurge('first');
+  for (const step of ['messages', 'secrets', 'users']) {
+    await until(async () => hasReached(await progress(), step), 120_000);
+    await stack.kill('worker-bulk', 'SIGKILL');
+    await stack.start('worker-bulk');
+  }
+  await until(async () => (await progress())['status'] === 'succeeded', 200_000);
+
+  expect(Object.entries(await rowsByTable(admin, tables, organizationId)).filter(([, count]) => count > 0)).toEqual([
+    ...(before['purges'] === undefined ? [] : [['purges', 1]]),
+    ['usage_entries', before['usage_entries']],
+  ]);
+  expect(await sums(neighbour)).toEqual(beside);
+  const counts = (await progress())['counts'] as Record<string, number>;
+  expect(counts['login_failures']).toBeGreaterThanOrEqual(12_000);
+  expect(counts['messages']).toBeGreaterThanOrEqual(before['messages'] ?? 0);
+  expect(await tablesNaming(organizationId)).toEqual(['audit_entries', 'organizations', 'purges', 'usage_entries']);
+  expect(await world.admin('select action, outcome, actor_kind, actor_id, organization_id, changes from audit_entries where resource_id = $1', [organizationId])).toEqual([
+    {
+      action: 'purge',
+      outcome: 'success',
+      actor_kind: 'operator',
+      actor_id: stack.tenant.users.operator.id,
+      organization_id: null,
+      changes: { reason: { from: null, to: 'contract over' }, rows: { from: null, to: expect.any(Number) }, tables: { from: null, to: expect.any(Number) } },
+    },
+  ]);
+  expect(await world.admin('select name, slug, status, suspended_reason, purged_at is not null as gone from organizations where id = $1', [organizationId])).toEqual([
+    { name: 'Purged', slug: `purged-${organizationId}`, status: 'deleting', suspended_reason: null, gone: true },
+  ]);
+  expect(purge['organization_id']).toBe(organizationId);
+  const answers = await Promise.all([
+    stack.request('GET', `/organizations/${organizationId}`, { credential: stack.tenant.tokens.operator }),
+    stack.request('POST', `/organizations/${organizationId}/resume`, { credential: stack.tenant.tokens.operator }),
+    stack.request('GET', '/auth/me', { credential: organizationOwner.token }),
+    stack.request('GET', '/auth/me', { credential: serviceKey.plaintext }),
+  ]);
+  expect(answers.map((answer) => answer.status)).toEqual([404, 404, 401, 401]);
+});
+
+/** A run with messages, steps, a tool call, frames, usage, a stream token and a session of an impersonation. */
+async function liveALittle(): Promise<void> {
+  const { stack } = world;
+  const { tokens, users } = stack.tenant;
+  const tool = writeTool('purge-me', effects);
+  const agent = await makeAgent(stack, [tool]);
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ tool_calls: [{ name: 'purge-me', arguments: { n: 1 } }] }, { text: 'Done.' }] }), {
+    sessionKey: 'talk',
+  });
+  await until(async () => (await world.statuses())['succeeded'] === 1, 60_000);
+  await stack.request('POST', `/runs/${run.id}/stream-token`);
+  await world.operate('POST', '/impersonations', { user_id: users.member.id, reason: 'Looks at what will go' });
+  // Still at work when the purge comes: it is stopped first.
+  await startRun(stack, agent.id, scripted({ steps: [{ tokens: 600, delay_ms: 100 }] }));
+  await stack.request('POST', '/agents', { body: { slug: 'kept-reply', name: 'A' }, headers: { 'idempotency-key': 'a' }, credential: tokens.admin });
+}
+
+async function askForPurge(key: string): Promise<Record<string, unknown>> {
+  const { organizationId } = world.stack.tenant;
+  const body = { reason: 'contract over', confirm: await world.slug() };
+  return world.operate('POST', `/organizations/${organizationId}/purge`, body, { 'idempotency-key': key });
+}
+
+async function progress(): Promise<Record<string, unknown>> {
+  const [row] = await world.admin('select status, step, counts, last_error from purges where organization_id = $1', [world.stack.tenant.organizationId]);
+  return row ?? {};
+}
+
+function hasReached(purge: Record<string, unknown>, step: string): boolean {
+  const counts = purge['counts'] as Record<string, number> | undefined;
+  return purge['step'] === step || counts?.[step] !== undefined || purge['status'] === 'succeeded';
+}
+
+/** A checksum of everything the tenant has, but what the relay itself moves. */
+async function sums(tenant: TestTenant): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const table of tables.filter((name) => name !== 'outbox')) {
+    const { rows } = await admin.query<{ sum: string }>(
+      `select md5(coalesce(string_agg(t::text, ',' order by t::text), '')) as sum from ${table} t where organization_id = $1`,
+      [tenant.organizationId],
+    );
+    found[table] = rows[0]?.sum ?? '';
+  }
+  return found;
+}
+
+/** Tables in which the id stands anywhere. */
+async function tablesNaming(id: string): Promise<string[]> {
+  const { rows } = await admin.query<{ name: string }>("select tablename as name from pg_tables where schemaname = 'public' order by 1");
+  const naming: string[] = [];
+  for (const { name } of rows) {
+    const found = await admin.query(
+      `select from ${name} t where position($1 in t::text) > 0 or position(encode(convert_to($1, 'UTF8'), 'hex') in t::text) > 0 limit 1`,
+      [id],
+    );
+    if (found.rowCount) naming.push(name);
+  }
+  return naming;
+}

@@ -1,0 +1,121 @@
+import type { EntityClass } from '@mikro-orm/core';
+import pg from 'pg';
+import { entities } from '../../db/entities.ts';
+import type { Databases } from '../../db/orm.ts';
+import { tenantKeys } from '../../db/tenancy/tenant-keys.ts';
+
+/** A tenant whose every table is to have a row. */
+export interface SampledTenant {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly isNullable: boolean;
+  readonly hasDefault: boolean;
+}
+
+/** Tables with rows of organizations, parents first. */
+export function tenantTables(db: Databases): string[] {
+  const classes: readonly EntityClass<object>[] = entities;
+  return classes
+    .map((entity) => db.sweeper.em.getMetadata(entity))
+    .filter((meta) => Reflect.has(meta.properties, 'organizationId'))
+    .map((meta) => meta.tableName);
+}
+
+/** How many rows of the organization each table has. */
+export async function rowsByTable(admin: pg.Client, tables: readonly string[], organizationId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of tables) {
+    const { rows } = await admin.query<{ count: number }>(`select count(*)::int as count from ${table} where organization_id = $1`, [
+      organizationId,
+    ]);
+    counts[table] = rows[0]?.count ?? 0;
+  }
+  return counts;
+}
+
+/**
+ * Gives every table that has none of the tenant's rows one: references lead to the tenant's own rows, enums take their first value. A new
+ * table is in at once; one that no such row fits makes the test fail by its name.
+ */
+export async function fillTables(admin: pg.Client, tables: readonly string[], tenant: SampledTenant): Promise<void> {
+  const counts = await rowsByTable(admin, tables, tenant.organizationId);
+  for (const table of tables) {
+    if (counts[table] === 0) await insertSample(admin, table, tenant);
+  }
+}
+
+async function insertSample(admin: pg.Client, table: string, tenant: SampledTenant): Promise<void> {
+  const enums = await enumsOf(admin, table);
+  const columns = await columnsOf(admin, table);
+  const wanted = columns.filter(
+    ({ name, isNullable, hasDefault }) => name === 'workspace_id' || (!isNullable && !hasDefault) || (name === 'scope' && enums.has('scope')),
+  );
+  const values = await Promise.all(wanted.map((column) => valueOf(admin, { table, column, tenant, enums })));
+  const places = wanted.map((_, at) => `$${at + 1}`).join(', ');
+
+  await admin
+    .query(`insert into ${table} (${wanted.map(({ name }) => name).join(', ')}) values (${places})`, values)
+    .catch((error: unknown) => {
+      throw new Error(`no sample row fits ${table}`, { cause: error });
+    });
+}
+
+interface Wanted {
+  readonly table: string;
+  readonly column: Column;
+  readonly tenant: SampledTenant;
+  readonly enums: ReadonlyMap<string, string>;
+}
+
+async function valueOf(admin: pg.Client, { table, column, tenant, enums }: Wanted): Promise<unknown> {
+  if (column.name === 'organization_id') return tenant.organizationId;
+  if (column.name === 'workspace_id') return tenant.workspaceId;
+  const key = tenantKeys.find((candidate) => candidate.table === table && candidate.columns[0] === column.name);
+  if (key) {
+    const { rows } = await admin.query<{ id: string }>(`select ${key.referenced[0]} as id from ${key.references} where organization_id = $1 limit 1`, [
+      tenant.organizationId,
+    ]);
+    return rows[0]?.id ?? null;
+  }
+  const first = enums.get(column.name);
+  return first ?? plainValue(column.type);
+}
+
+function plainValue(type: string): unknown {
+  if (type === 'uuid') return crypto.randomUUID();
+  if (type === 'bytea') return Buffer.from(crypto.randomUUID());
+  if (type === 'boolean') return false;
+  if (type === 'jsonb') return '{}';
+  if (type === 'character') return 'USD';
+  if (type === 'ARRAY') return '{}';
+  if (type.startsWith('timestamp')) return new Date();
+  return type === 'text' ? `x-${crypto.randomUUID()}` : 1;
+}
+
+async function columnsOf(admin: pg.Client, table: string): Promise<Column[]> {
+  const { rows } = await admin.query<Column>(
+    `select column_name as name, data_type as type, is_nullable = 'YES' as "isNullable", column_default is not null as "hasDefault"
+       from information_schema.columns where table_schema = 'public' and table_name = $1 order by ordinal_position`,
+    [table],
+  );
+  return rows;
+}
+
+/** First allowed value of each column that a check constraint lists values for. */
+async function enumsOf(admin: pg.Client, table: string): Promise<Map<string, string>> {
+  const { rows } = await admin.query<{ definition: string }>(
+    "select pg_get_constraintdef(oid) as definition from pg_constraint where conrelid = $1::regclass and contype = 'c'",
+    [table],
+  );
+  const found = new Map<string, string>();
+  for (const { definition } of rows) {
+    const [, column, value] = /^CHECK \(\(\(?(\w+)\)? = ANY \(ARRAY\['([^']+)'/.exec(definition) ?? [];
+    if (column !== undefined && value !== undefined) found.set(column, value);
+  }
+  return found;
+}
