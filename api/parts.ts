@@ -5,6 +5,7 @@ import type { KeyRing } from '../db/identity/key-ring.ts';
 import { connectDatabases, type Databases } from '../db/orm.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
+import { createClientDocuments } from '../ports/client-documents.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
@@ -92,7 +93,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       hub,
       limits,
       models,
-      egress,
+      clientDocuments: createClientDocuments({ egress, now }),
       templates,
       log,
       now,

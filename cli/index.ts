@@ -34,6 +34,15 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
 Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
 
+const options = {
+  demo: { type: 'boolean' },
+  email: { type: 'string' },
+  organization: { type: 'string' },
+  reencrypt: { type: 'boolean' },
+  signing: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
 const log = (line: string) => console.log(line);
 
 try {
@@ -48,14 +57,7 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      demo: { type: 'boolean' },
-      email: { type: 'string' },
-      organization: { type: 'string' },
-      reencrypt: { type: 'boolean' },
-      signing: { type: 'boolean' },
-      help: { type: 'boolean', short: 'h' },
-    },
+    options,
   });
   const [command] = positionals;
   if (values.help || command === undefined) return log(usage);
@@ -66,10 +68,7 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
     case 'migrate':
       return withServices(env, () => Promise.resolve());
     case 'bootstrap':
-      return withServices(env, async (services, deployment) => {
-        const { isFirst } = await ensureAccess(services.state, deployment);
-        log(isFirst ? `Made. Credentials: ${services.state.path('access.json')}` : 'Everything was there.');
-      });
+      return firstAccess(env);
     case 'demo':
       return demo(env);
     case 'users':
@@ -96,6 +95,13 @@ function refuseOther([command, named]: readonly string[], known: string): void {
 
 function exitBy(isGood: boolean): void {
   if (!isGood) process.exitCode = 1;
+}
+
+async function firstAccess(env: CliEnv): Promise<void> {
+  await withServices(env, async (services, deployment) => {
+    const { isFirst } = await ensureAccess(services.state, deployment);
+    log(isFirst ? `Made. Credentials: ${services.state.path('access.json')}` : 'Everything was there.');
+  });
 }
 
 async function demo(env: CliEnv): Promise<void> {

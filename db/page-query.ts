@@ -15,6 +15,8 @@ export interface OrderColumn {
 export interface PageQuery {
   /** Select list, without `select`. */
   readonly select: string;
+  /** Parameters of the select list, which stand before those of the condition. */
+  readonly selectParams?: readonly unknown[];
   /** Tables and joins, without `from`. */
   readonly from: string;
   /** Condition, without `where`; its parameters are `params`. */
@@ -40,7 +42,7 @@ export async function fetchPage<T>(em: SqlEntityManager, query: PageQuery): Prom
     em,
     `select ${[query.select, ...positions].join(', ')} from ${query.from} where ${keyset ? `(${query.where}) and ${keyset.sql}` : query.where}
      order by ${order.map(({ column, descending }) => `${column} ${descending ? 'desc' : 'asc'}`).join(', ')} limit ? offset ?`,
-    [...query.params, ...(keyset?.params ?? []), page.limit + 1, offset],
+    [...(query.selectParams ?? []), ...query.params, ...(keyset?.params ?? []), page.limit + 1, offset],
   );
   const total = page.offset === null ? null : await countAll(em, query);
 

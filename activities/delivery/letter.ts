@@ -6,19 +6,26 @@ export interface Letter {
 
 /** The letter as plain text; its lines are not broken, so that tokens stay whole. */
 export function toText({ parts }: Letter): string {
-  return parts.map((part) => (typeof part === 'string' ? part : 'code' in part ? indent(part.code) : `  ${part.link}`)).join('\n\n');
+  return parts
+    .map((part) => (typeof part === 'string' ? paragraph(part) : 'code' in part ? indent(part.code) : `  ${part.link}`))
+    .join('\n\n');
 }
 
 /** The same as HTML, without anything to be loaded from elsewhere. */
 export function toHtml({ subject, parts }: Letter): string {
   const body = parts.map((part) => {
-    if (typeof part === 'string') return `<p>${escaped(part)}</p>`;
+    if (typeof part === 'string') return `<p>${escaped(paragraph(part))}</p>`;
     if ('code' in part) return `<pre style="white-space:pre-wrap;word-break:break-all">${escaped(part.code)}</pre>`;
     return `<p><a href="${escaped(part.link)}">${escaped(part.link)}</a></p>`;
   });
   const head = `<meta charset="utf-8"><title>${escaped(subject)}</title>`;
 
   return `<!doctype html><html lang="en"><head>${head}</head><body>\n${body.join('\n')}\n</body></html>`;
+}
+
+/** A name with line breaks in it adds no lines of its own to a mail. */
+function paragraph(text: string): string {
+  return text.replaceAll(/\p{Cc}+/gu, ' ');
 }
 
 function indent(text: string): string {

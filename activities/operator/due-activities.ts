@@ -1,6 +1,13 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { duePurges, lockDue, requestPurge } from '../../db/operator/purges.ts';
-import { clearTable, dueWorkspaces, rehouse, removeWorkspace, tablesToClear, type DueWorkspace } from '../../db/operator/purge-workspace.ts';
+import {
+  clearTable,
+  dueWorkspaces,
+  rehouse,
+  removeWorkspace,
+  tablesToClear,
+  type DueWorkspace,
+} from '../../db/operator/purge-workspace.ts';
 import { newId } from '../../db/ids.ts';
 import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/scope.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';

@@ -39,10 +39,10 @@ export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Dat
   const { holder } = me;
 
   return {
-    principal_kind: caller.kind === 'service_key' ? 'service_key' : 'user',
+    principal_kind: caller.kind === 'service_key' || caller.kind === 'oauth_client' ? caller.kind : 'user',
     user: holder && toUserView(holder.user),
     service_key_id: caller.kind === 'service_key' ? caller.principalId : null,
-    client_id: null,
+    client_id: caller.clientId,
     role: caller.role,
     scope: caller.scope,
     organization_id: caller.organizationId,

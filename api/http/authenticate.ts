@@ -25,7 +25,8 @@ export async function authenticate(deps: Deps, request: FastifyRequest, operatio
     const credential = readCredential(request.raw.rawHeaders);
     const delegation = readDelegation(request.headers);
 
-    if (credential.startsWith(impersonationPrefix)) return await authenticateImpersonation(deps, request, { token: credential, delegation });
+    if (credential.startsWith(impersonationPrefix))
+      return await authenticateImpersonation(deps, request, { token: credential, delegation });
     return await callerOf(deps, { credential, delegation, isMcp: isMcpEndpoint(operation) });
   } catch (error) {
     throw error instanceof Failure && error.status === 401 ? withChallenge(error, deps.env.publicUrl, operation) : error;

@@ -33,8 +33,8 @@ export interface Ctx extends Unit {
   /** Full address of the client, behind trusted proxies. */
   readonly address: string;
   readonly userAgent: string | null;
-  /** Replaces the default audit note (resource type of the area, id of the view). */
-  audit(note: AuditNote): void;
+  /** Replaces the default audit note (resource type of the area, id of the view); null: nothing has happened yet that is worth an entry. */
+  audit(note: AuditNote | null): void;
   /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
   keep(write: (unit: Unit) => Promise<void>): Promise<void>;
 }
@@ -64,6 +64,12 @@ export class Reply<V> {
 /** A view with status, version (ETag), headers or work after the commit. */
 export function reply<V>(view: V, options: ReplyOptions<V> = {}): Reply<V> {
   return new Reply(view, options);
+}
+
+/** Sends a browser on: 303 without a body. */
+export function seeOther(location: string): Reply<never> {
+  // A redirect has no view; nothing reads one.
+  return new Reply(undefined as never, { status: 303, headers: { location } });
 }
 
 /** What `identify` may look at, before the transaction: everything is valid already. */

@@ -4,7 +4,7 @@ import type { Identity } from '../../db/identity/identity.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
 import type { Outgoing } from '../../db/unit.ts';
-import type { Egress } from '../../ports/egress.ts';
+import type { ClientDocuments } from '../../ports/client-documents.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
 import type { Templates } from '../../ports/templates.ts';
@@ -30,8 +30,7 @@ export interface Deps {
   readonly schemas: TenantSchemas;
   readonly templates: Templates;
   readonly temporal: TemporalGateway;
-  /** The platform's own guard: fetches what a stranger names, and nothing of the deployment's network. */
-  readonly egress: Egress;
+  readonly clientDocuments: ClientDocuments;
   readonly log: Logger;
   readonly now: () => Date;
   /** Publishes frames and notices and sends outbox rows after a commit. Never throws: what fails is re-sent by relay and reconciler. */

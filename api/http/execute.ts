@@ -49,9 +49,9 @@ export async function execute(execution: Execution, reservation: Reservation | n
 
 async function run(execution: Execution, unit: Unit, renew: Renew, reservation: Reservation | null): Promise<Omit<Executed, 'outgoing'>> {
   const { operation, input } = execution;
-  let note: AuditNote | null = null;
+  let noted: { readonly note: AuditNote | null } | null = null;
   const ctx = makeContext(execution, unit, renew, (given) => {
-    note = given;
+    noted = { note: given };
   });
   // The registry erases each handler's own types; its schemas have just been enforced on the input.
   const handle = operation.handler as unknown as Handle;
@@ -62,9 +62,15 @@ async function run(execution: Execution, unit: Unit, renew: Renew, reservation: 
   const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.sealCursor) : view;
   const reply = render(operation, shown, options);
 
-  if (operation.audit !== 'none' && reply.status < 300) await audit(execution, unit, note ?? defaultNote(operation, view, input.params));
+  const note = noteOf(noted, () => defaultNote(operation, view, input.params));
+  if (operation.audit !== 'none' && reply.status < 300 && note) await audit(execution, unit, note);
   if (reservation) await storeSuccess(execution, unit, reservation, reply, options.afterCommit === undefined);
   return { reply, afterCommit: options.afterCommit ?? null };
+}
+
+/** What the handler said, else the default. */
+function noteOf(noted: { readonly note: AuditNote | null } | null, byDefault: () => AuditNote): AuditNote | null {
+  return noted ? noted.note : byDefault();
 }
 
 async function audit(execution: Execution, unit: Unit, note: AuditNote): Promise<void> {

@@ -28,7 +28,7 @@ export interface Execution {
 export type Renew = () => Promise<Outgoing>;
 
 /** What a handler works with, over one transaction. */
-export function makeContext(execution: Execution, unit: Unit, renew: Renew, audit: (note: AuditNote) => void): Ctx {
+export function makeContext(execution: Execution, unit: Unit, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
   const { deps, operation, request, caller, input, page } = execution;
   return {
     // Read late: outside a transaction there is none to read.

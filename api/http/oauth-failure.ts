@@ -29,9 +29,14 @@ export class OauthFailure extends Failure {
   }
 }
 
-/** 400 `oauth_request_invalid` with the RFC's code; a client that is wrong or unknown is 401 `credential_invalid`. */
+/** 400 `oauth_request_invalid` with the RFC's code. */
 export function oauthFail(error: OauthError, detail: string, options: Omit<FailureOptions, 'detail'> = {}): OauthFailure {
-  return new OauthFailure(error === 'invalid_client' ? 'credential_invalid' : 'oauth_request_invalid', error, { ...options, detail });
+  return new OauthFailure('oauth_request_invalid', error, { ...options, detail });
+}
+
+/** 401 `credential_invalid`: a client that is unknown, or can't prove that it is the one it says. */
+export function clientRefused(): OauthFailure {
+  return new OauthFailure('credential_invalid', 'invalid_client', { detail: 'The client is unknown or its authentication is wrong.' });
 }
 
 /** Whether failures of an operation are read by OAuth clients, which want plain JSON (RFC 6749 §5.2). */
@@ -56,5 +61,9 @@ function errorOf(operation: RegisteredOperation, failure: Failure): OauthError {
 
 /** RFC 6749 §5.2 allows printable ASCII without quotation mark and backslash. */
 function describable(detail: string): string {
-  return detail.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll('"', "'").replaceAll('\\', '/').slice(0, 500);
+  return detail
+    .replaceAll(/[^\x20-\x7e]/g, '?')
+    .replaceAll('"', "'")
+    .replaceAll('\\', '/')
+    .slice(0, 500);
 }

@@ -22,6 +22,8 @@ export interface CommonSpec {
   readonly visibility?: 'public' | 'operator';
   readonly status?: 'live' | 'specified';
   readonly sessionOnly?: true;
+  /** With access `none`: a credential that is sent is looked at all the same, and must be a session's. */
+  readonly takesSession?: true;
   /** Neither in another user's name (X-Acting-User) nor inside an impersonation. */
   readonly notDelegable?: true;
   /** Demands that a factor was verified within the last 10 minutes; implies `sessionOnly`. */

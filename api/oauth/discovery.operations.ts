@@ -1,13 +1,20 @@
+import { createHash } from 'node:crypto';
 import Type from 'typebox';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { documentCaching } from '../http/documents.ts';
 import { get, reply } from '../http/operation.ts';
 import { closed } from '../http/schema.ts';
-import { JsonWebKeySet, OauthResourceMetadata, OauthServerMetadata, toJsonWebKeySet, toResourceMetadata, toServerMetadata } from './discovery.schema.ts';
+import {
+  JsonWebKeySet,
+  OauthResourceMetadata,
+  OauthServerMetadata,
+  toJsonWebKeySet,
+  toResourceMetadata,
+  toServerMetadata,
+} from './discovery.schema.ts';
 
 // URLs in them come from the configuration, whatever Host says.
 const publicly = { access: 'none', transaction: 'none', cors: 'any' } as const;
-const cached = { headers: { 'cache-control': documentCaching } } as const;
 
 export const discoveryOperations = {
   getOauthServerMetadata: get(
@@ -18,7 +25,7 @@ export const discoveryOperations = {
       description: 'Endpoints, grants, methods and scopes of the OAuth 2.1 server (RFC 8414).',
       view: OauthServerMetadata,
     },
-    async (ctx) => reply(toServerMetadata(ctx.deps.env), cached),
+    async (ctx) => published(toServerMetadata(ctx.deps.env)),
   ),
 
   getOauthResourceMetadata: get(
@@ -29,7 +36,7 @@ export const discoveryOperations = {
       description: 'Who issues tokens for the API, and with which scopes (RFC 9728).',
       view: OauthResourceMetadata,
     },
-    async (ctx) => reply(toResourceMetadata(ctx.deps.env.publicUrl, 'api'), cached),
+    async (ctx) => published(toResourceMetadata(ctx.deps.env.publicUrl, 'api')),
   ),
 
   getOauthResourceMetadataFor: get(
@@ -43,7 +50,7 @@ export const discoveryOperations = {
     },
     async (ctx, { params }) => {
       if (params.resource_path !== 'mcp') throw fail('not_found');
-      return reply(toResourceMetadata(ctx.deps.env.publicUrl, 'mcp'), cached);
+      return published(toResourceMetadata(ctx.deps.env.publicUrl, 'mcp'));
     },
   ),
 
@@ -55,6 +62,12 @@ export const discoveryOperations = {
       description: 'The present key, its successor, and those retired within the hour (RFC 7517).',
       view: JsonWebKeySet,
     },
-    async (ctx) => reply(toJsonWebKeySet(await ctx.deps.identity.signingKeys.published()), cached),
+    async (ctx) => published(toJsonWebKeySet(await ctx.deps.identity.signingKeys.published())),
   ),
 };
+
+/** A document that may be kept for a while and asked for again by its ETag. */
+function published<View>(view: View) {
+  const hash = createHash('sha256').update(JSON.stringify(view)).digest('base64url').slice(0, 22);
+  return reply(view, { headers: { 'cache-control': documentCaching, 'etag': `"${hash}"` } });
+}

@@ -1,29 +1,50 @@
 import type { Static } from 'typebox';
+import { newId } from '../../db/ids.ts';
+import { checkNewPassword } from '../../db/identity/new-password.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
-import { insertOwner, inviteOwner } from '../../db/operator/first-owner.ts';
-import { invalid } from '../../workflows/contracts/failure.ts';
+import { isAddressTaken } from '../../db/operator/organizations.ts';
+import { writeInvitation } from '../../db/tenancy/invitations.ts';
+import { insertUser } from '../../db/tenancy/new-user.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation.ts';
 import type { OrganizationCreate } from './organization.schema.ts';
 
-type OwnerBody = Static<typeof OrganizationCreate>['owner'];
+/** Days for which settings let an invitation live, unless changed. */
+const invitationDays = 7;
 
-/** The hash of the owner's password, made before the transaction opens; null when none is sent. Throws 422 for one that is no good. */
-export async function hashOfOwner({ deps, body }: IdentifyRequest): Promise<string | null> {
-  // Valid already, by the operation's own schema.
-  const { password } = (body as Static<typeof OrganizationCreate>).owner;
-  return password === undefined ? null : deps.identity.passwords.hash(password);
+/** The password of a first owner, hashed before the transaction; null: the owner is invited. */
+export interface PreparedOwner {
+  readonly passwordHash: string | null;
 }
 
-/** Makes the owner of a new organization, or invites it. 422 without a password where no mail leaves. */
+/** Looks at the password outside any transaction. 422 for a weak one, and where there is none and no mailer. */
+export async function prepareOwner({ deps, body }: IdentifyRequest): Promise<PreparedOwner> {
+  // `mount` has validated the body against OrganizationCreate before.
+  const { email, full_name: fullName, password } = (body as Static<typeof OrganizationCreate>).owner;
+
+  if (password === undefined) {
+    if (deps.env.mail === null)
+      throw invalid('/owner/password', 'required', 'this deployment sends no mails, so the owner needs a password');
+    return { passwordHash: null };
+  }
+  const pointer = '/owner/password';
+  await checkNewPassword(password, { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer });
+  return { passwordHash: await deps.identity.passwords.hash(password) };
+}
+
+/** Makes the owner of a new organization at once, or invites it. 409 for an address in use. */
 export async function addOwner(
   ctx: Ctx,
   organizationId: string,
-  { owner, passwordHash }: { readonly owner: OwnerBody; readonly passwordHash: string | null },
+  { owner, passwordHash }: { readonly owner: Static<typeof OrganizationCreate>['owner'] } & PreparedOwner,
 ): Promise<void> {
-  const first = { organizationId, email: normalizeEmail(owner.email), fullName: owner.full_name ?? null };
-  if (passwordHash !== null) return insertOwner(ctx, first, passwordHash);
+  const email = normalizeEmail(owner.email);
+  const place = { organizationId, workspaceId: null, scope: 'organization', role: 'owner', email } as const;
 
-  if (ctx.deps.env.mail === null)
-    throw invalid('/owner/password', 'required', 'this deployment sends no mail, so the owner needs a password');
-  return inviteOwner(ctx, ctx.deps.keys, { owner: first, invitedByUserId: ctx.caller.principalId });
+  if (passwordHash === null) {
+    if (await isAddressTaken(ctx, email)) throw fail('already_exists', { context: { field: 'email' } });
+    await writeInvitation(ctx, ctx.deps.keys, { ...place, invitedByUserId: ctx.caller.principalId, invitationDays });
+    return;
+  }
+  await insertUser(ctx, { ...place, id: newId(), fullName: owner.full_name ?? null, passwordHash, firstPassword: null });
 }

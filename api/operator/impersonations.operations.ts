@@ -41,7 +41,12 @@ export const impersonationOperations = {
       const { impersonation, token } = await insertImpersonation(ctx, target, { reason: body.reason, minutes });
 
       ctx.audit(noteOf(impersonation, { target_user_id: { to: target.id }, reason: { to: body.reason }, minutes: { to: minutes } }));
-      return { impersonation: toImpersonationView(impersonation), access_token: token, token_type: 'Bearer' as const, expires_in: minutes * 60 };
+      return {
+        impersonation: toImpersonationView(impersonation),
+        access_token: token,
+        token_type: 'Bearer' as const,
+        expires_in: minutes * 60,
+      };
     },
   ),
 

@@ -16,7 +16,10 @@ export const OrganizationCreate = closed(
       email: Email,
       full_name: Type.Optional(nullable(text(200, { minLength: 1 }))),
       password: Type.Optional(
-        text(256, { minLength: 8, description: 'With it the owner is made at once, else invited by mail; demanded where there is no mailer' }),
+        text(256, {
+          minLength: 8,
+          description: 'With it the owner is made at once, else invited by mail; demanded where there is no mailer',
+        }),
       ),
     }),
     workspace: Type.Optional(closed({ name: Type.Optional(Name), slug: Type.Optional(Slug) })),

@@ -8,8 +8,15 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
 import { OrganizationView, toOrganizationView } from '../http/organization-view.ts';
 import { checkTimezone } from '../http/zones.ts';
-import { addOwner, hashOfOwner } from './first-owner.ts';
-import { OrganizationCreate, OrganizationParams, OrganizationPurge, OrganizationSuspend, PurgeView, toPurgeView } from './organization.schema.ts';
+import { addOwner, prepareOwner, type PreparedOwner } from './first-owner.ts';
+import {
+  OrganizationCreate,
+  OrganizationParams,
+  OrganizationPurge,
+  OrganizationSuspend,
+  PurgeView,
+  toPurgeView,
+} from './organization.schema.ts';
 
 const byOperators = { access: 'operator', visibility: 'operator', openWhenFrozen: true } as const;
 
@@ -27,7 +34,7 @@ export const operatorOrganizationOperations = {
       location: (view: { readonly id: string }) => `/organizations/${view.id}`,
       body: OrganizationCreate,
       view: OrganizationView,
-      identify: async (request) => ({ passwordHash: await hashOfOwner(request) }),
+      identify: prepareOwner,
       example: { body: { name: 'Acme', slug: 'acme', owner: { email: 'owner@acme.example', full_name: 'Ada Owner' } } },
     },
     async (ctx, { body, identified }) => {
@@ -40,7 +47,8 @@ export const operatorOrganizationOperations = {
         timezone: organization.timezone,
         currency: 'USD',
       });
-      await addOwner(ctx, organization.id, { owner: body.owner, passwordHash: hashIn(identified) });
+      // What `identify` gave.
+      await addOwner(ctx, organization.id, { owner: body.owner, ...(identified as PreparedOwner) });
 
       ctx.audit(noteOf(organization, { name: { to: organization.name }, slug: { to: organization.slug } }));
       return toOrganizationView(organization);
@@ -52,7 +60,8 @@ export const operatorOrganizationOperations = {
     {
       ...byOperators,
       summary: 'Suspend an organization',
-      description: 'Schedules pause, live runs are cancelled and nothing can be written; reading and signing in go on. Repeats change nothing.',
+      description:
+        'Schedules pause, live runs are cancelled and nothing can be written; reading and signing in go on. Repeats change nothing.',
       audit: 'update',
       params: OrganizationParams,
       body: OrganizationSuspend,
@@ -99,7 +108,8 @@ export const operatorOrganizationOperations = {
     {
       ...byOperators,
       summary: 'Delete an organization',
-      description: 'Suspends it and begins a grace of 30 days, after which it is purged; until then it can be resumed. Repeats change nothing.',
+      description:
+        'Suspends it and begins a grace of 30 days, after which it is purged; until then it can be resumed. Repeats change nothing.',
       audit: 'delete',
       params: OrganizationParams,
     },
@@ -165,9 +175,4 @@ function noteOf(organization: OrganizationRow, changes: AuditNote['changes']): A
     workspaceId: null,
     changes,
   };
-}
-
-function hashIn(identified: unknown): string | null {
-  if (typeof identified !== 'object' || identified === null || !('passwordHash' in identified)) return null;
-  return typeof identified.passwordHash === 'string' ? identified.passwordHash : null;
 }

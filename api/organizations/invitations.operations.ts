@@ -21,7 +21,14 @@ import { LoginView } from '../http/login-view.ts';
 import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
 import { accept, attemptAcceptance, type AttemptedAcceptance } from './accept-invitation.ts';
 import { changesOf } from './changes.ts';
-import { InvitationAccept, InvitationCreate, InvitationParams, InvitationQuery, InvitationView, toInvitationView } from './invitation.schema.ts';
+import {
+  InvitationAccept,
+  InvitationCreate,
+  InvitationParams,
+  InvitationQuery,
+  InvitationView,
+  toInvitationView,
+} from './invitation.schema.ts';
 
 export const invitationOperations = {
   listInvitations: list(

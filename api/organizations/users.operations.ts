@@ -183,7 +183,8 @@ export const userOperations = {
     '/users/{user_id}',
     {
       summary: 'Delete a user',
-      description: 'Erases address, name, credentials, grants, sessions and keys in one step; the id stays in the audit log and the address is free again.',
+      description:
+        'Erases address, name, credentials, grants, sessions and keys in one step; the id stays in the audit log and the address is free again.',
       access: 'owner',
       audit: 'delete',
       notDelegable: true,

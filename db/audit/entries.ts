@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { fetchPage } from '../page-query.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Changing, Predicate } from '../scope.ts';
-import { row, rows } from '../sql.ts';
+import { row } from '../sql.ts';
 
 /** An entry as it is read: as it was written, but for a user's label, which is the present one. */
 export interface AuditEntryRow {
@@ -42,12 +42,10 @@ export interface AuditFilters {
   readonly to?: string;
 }
 
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 type Reading = Pick<Changing, 'caller' | 'em' | 'floor'>;
 
 /** Entries that the caller may read, newest first. */
-export async function listAuditRows(ctx: Reading, filters: AuditFilters, page: PageRequest): Promise<Page<AuditEntryRow>> {
+export function listAuditRows(ctx: Reading, filters: AuditFilters, page: PageRequest): Promise<Page<AuditEntryRow>> {
   const visible = visibleEntries(ctx, workspacesAtFloor(ctx.caller, ctx.floor));
   const where = [visible.sql];
   const params: unknown[] = [...visible.params];
@@ -61,8 +59,10 @@ export async function listAuditRows(ctx: Reading, filters: AuditFilters, page: P
   if (filters.from !== undefined) narrow('e.created_at >= ?::timestamptz', filters.from);
   if (filters.to !== undefined) narrow('e.created_at < ?::timestamptz', filters.to);
 
-  const found = await fetchPage<AuditEntryRow>(ctx.em, {
-    select: columns,
+  const label = labelOf(ctx);
+  return fetchPage<AuditEntryRow>(ctx.em, {
+    select: `${columns}, ${label.sql}`,
+    selectParams: label.params,
     from: 'audit_entries e',
     where: where.join(' and '),
     params,
@@ -72,24 +72,24 @@ export async function listAuditRows(ctx: Reading, filters: AuditFilters, page: P
     ],
     page,
   });
-  return { ...found, items: await withUserLabels(ctx, found.items) };
 }
 
 /** One entry. Throws 404, and 403 where the caller's rank in the entry's workspace is below the floor. */
 export async function readAuditRow(ctx: Reading, entryId: string): Promise<AuditEntryRow> {
   const visible = visibleEntries(ctx, workspacesOf(ctx.caller));
-  const found = await row<AuditEntryRow>(ctx.em, `select ${columns} from audit_entries e where e.id = ? and ${visible.sql}`, [
+  const label = labelOf(ctx);
+  const found = await row<AuditEntryRow>(ctx.em, `select ${columns}, ${label.sql} from audit_entries e where e.id = ? and ${visible.sql}`, [
+    ...label.params,
     entryId,
     ...visible.params,
   ]);
   if (!found) throw fail('not_found');
   if (found.workspace_id !== null) refuseRank(ctx.caller, found.workspace_id, ctx.floor);
-  const [labelled] = await withUserLabels(ctx, [found]);
-  return labelled ?? found;
+  return found;
 }
 
 const columns = `e.id, e.created_at, e.organization_id, e.workspace_id, e.actor_kind, e.actor_id, e.actor_role, e.acting_user_id,
-  e.impersonation_id, e.action, e.resource_type, e.resource_id, e.resource_label, e.outcome, e.changes, e.operation_id, e.correlation_id, e.ip, e.user_agent,
+  e.impersonation_id, e.action, e.resource_type, e.resource_id, e.outcome, e.changes, e.operation_id, e.correlation_id, e.ip, e.user_agent,
   e.seq, e.seal_no is not null as is_sealed`;
 
 /**
@@ -112,23 +112,15 @@ function visibleEntries({ caller }: Reading, workspaceIds: readonly string[] | n
  * A person's name stands in no entry, since entries outlive people: it is looked up when one is read, for users that the caller sees, and
  * is null once they are deleted.
  */
-async function withUserLabels(ctx: Reading, entries: AuditEntryRow[]): Promise<AuditEntryRow[]> {
-  const ids = entries.filter(isOfUser).flatMap(({ resource_id: id }) => (id !== null && uuid.test(id) ? [id] : []));
-  if (ids.length === 0) return entries;
-
+function labelOf(ctx: Reading): Predicate {
   const visible = visibleUsers(ctx);
-  const users = await rows<{ id: string; label: string }>(
-    ctx.em,
-    `select u.id, coalesce(u.full_name, u.email) as label from users u
-     where u.id = any(?::uuid[]) and u.deleted_at is null and ${visible.sql}`,
-    [[...new Set(ids)], ...visible.params],
-  );
-  const labels = new Map(users.map(({ id, label }) => [id, label]));
-  return entries.map((entry) => (isOfUser(entry) ? { ...entry, resource_label: labels.get(entry.resource_id ?? '') ?? null } : entry));
-}
-
-function isOfUser({ resource_type: type }: AuditEntryRow): boolean {
-  return type === 'user' || type === 'workspace_member';
+  return {
+    sql: `case when e.resource_type not in ('user', 'workspace_member') then e.resource_label
+      when e.resource_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' then (
+        select coalesce(u.full_name, u.email) from users u where u.id = e.resource_id::uuid and u.deleted_at is null and ${visible.sql})
+      end as resource_label`,
+    params: visible.params,
+  };
 }
 
 function visibleUsers({ caller }: Reading): Predicate {

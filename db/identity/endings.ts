@@ -1,7 +1,7 @@
 import { change, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
-/** Why the sessions of a person end. */
+/** Why sessions of a person end. */
 export type EndReason =
   | 'logout'
   | 'revoked'
@@ -12,29 +12,48 @@ export type EndReason =
   | 'deactivation'
   | 'deletion';
 
+/** A session that is neither revoked nor over. */
+export const liveSession = 's.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()';
+
 /**
- * Ends the live sessions of a user, connected apps among them, with their tokens and open streams; one may be kept. Gives the ids of those
- * that have ended by this.
+ * Ends the live sessions of a user, connected apps among them, with their tokens, unused stream tokens and open streams; one may be kept. Gives the
+ * ids of those that have ended by this.
  */
 export async function revokeSessionsOf(
   unit: Unit,
   { userId, exceptSessionId = null, reason }: { readonly userId: string; readonly exceptSessionId?: string | null; readonly reason: EndReason },
 ): Promise<string[]> {
+  // Before the sessions, in a statement of its own: an exchange under way either finds no code or leaves a session that is seen below.
+  await change(unit.em, 'delete from oauth_codes where user_id = ?::uuid and used_at is null', [userId]);
   const ended = await rows<{ id: string }>(
     unit.em,
-    `update sessions set revoked_at = now(), revoke_reason = ?
-      where user_id = ? and revoked_at is null and (?::uuid is null or id <> ?::uuid) returning id`,
+    `update sessions s set revoked_at = now(), revoke_reason = ?
+      where s.user_id = ?::uuid and ${liveSession} and (?::uuid is null or s.id <> ?::uuid) returning s.id`,
     [reason, userId, exceptSessionId, exceptSessionId],
   );
   const ids = ended.map(({ id }) => id);
+
   unit.outgoing.revoked.push(...ids.map((id) => `session:${id}`));
   return ids;
 }
 
-/** Ends whatever a user could still sign in or go on with: sessions, half-done sign-ins, links in mails. */
+/** Kills half-done sign-ins and unused links of mails. */
+export async function killChallenges(
+  unit: Unit,
+  { userId, purposes }: { readonly userId: string; readonly purposes: readonly ('login' | 'password_reset' | 'email_confirm')[] },
+): Promise<void> {
+  await change(unit.em, 'delete from auth_challenges where user_id = ?::uuid and purpose = any(?)', [userId, purposes]);
+}
+
+/**
+ * Ends whatever a user could still sign in or go on with: sessions, half-done sign-ins, links of mails, a change of address under way. Keys end
+ * where they lie (`endOwnThings` of `db/tenancy/user-changes.ts`). The user is inactive already, so that no sign-in slips in behind.
+ */
 export async function endCredentialsOf(unit: Unit, { userId, reason }: { readonly userId: string; readonly reason: EndReason }): Promise<void> {
+  // Challenges first: a sign-in that is answering one holds its row, and the session that it opens is seen below.
+  await killChallenges(unit, { userId, purposes: ['login', 'password_reset', 'email_confirm'] });
+  await change(unit.em, 'update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null', [userId]);
   await revokeSessionsOf(unit, { userId, reason });
-  await change(unit.em, 'delete from auth_challenges where user_id = ?', [userId]);
   unit.outgoing.revoked.push(`user:${userId}`);
 }
 

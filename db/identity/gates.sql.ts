@@ -1,4 +1,4 @@
-import { gate, impersonationJson, keyJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
+import { gate, impersonationJson, keyJson, oauthClientJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
 
 /**
  * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
@@ -11,6 +11,8 @@ const functions = [
   'gate_refresh(bytea)',
   'gate_stream_token(bytea, uuid)',
   'gate_holder(uuid, uuid)',
+  'gate_challenge(uuid)',
+  'gate_mail_token(bytea, text)',
 ] as const;
 
 /** What `longhaul_gate` may do where; it needs a policy for exactly these commands. */
@@ -24,6 +26,7 @@ const grants: GateSet['grants'] = {
   sessions: ['select'],
   refresh_tokens: ['select'],
   totp_factors: ['select'],
+  auth_challenges: ['select'],
   service_keys: ['select'],
   stream_tokens: ['select', 'update'],
   impersonations: ['select'],
@@ -105,6 +108,34 @@ const sql: readonly string[] = [
   where u.id = p_user
 `,
   ),
+  // Dead challenges too: only the conditional update that counts a try decides.
+  gate(
+    'gate_challenge(p_challenge uuid)',
+    `
+  select jsonb_build_object(
+    'person', ${personOf('u.id')},
+    'email', u.email,
+    'idleDays', st.session_idle_days,
+    'absoluteDays', st.session_absolute_days)
+  from auth_challenges c
+  join users u on u.id = c.user_id
+  left join organization_settings st on st.organization_id = u.organization_id
+  where c.id = p_challenge and c.purpose = 'login'
+`,
+  ),
+  gate(
+    'gate_mail_token(p_hash bytea, p_purpose text)',
+    `
+  select jsonb_build_object(
+    'person', ${personOf('u.id')},
+    'email', u.email,
+    'fullName', u.full_name,
+    'isOpen', c.used_at is null and c.expires_at > now())
+  from auth_challenges c
+  join users u on u.id = c.user_id
+  where c.token_hash = p_hash and c.purpose = p_purpose
+`,
+  ),
   streamTokenGate(),
 ];
 
@@ -135,6 +166,7 @@ begin
     'person', case when t.principal_kind = 'user' then ${personOf('t.principal_id')} end,
     'key', (select ${keyJson} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),
     'creator', (select ${personOf('k.created_by_user_id')} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),
+    'client', (select ${oauthClientJson} from oauth_clients c where t.principal_kind = 'oauth_client' and c.id = t.principal_id),
     'acting', ${personOf('t.acting_user_id')},
     'impersonation', (
       select ${impersonationJson} from impersonations i where t.principal_kind = 'impersonation' and i.id = t.principal_id));

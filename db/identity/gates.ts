@@ -1,5 +1,6 @@
 import { toFailure } from '../faults.ts';
 import { runAlone, type Databases } from '../orm.ts';
+import type { FoundClient } from './oauth-gates.ts';
 import type { FoundImpersonation, FoundKey, FoundSession, Person } from './people.ts';
 
 // The only look-ups that run before a tenant is known. Each is one statement outside a transaction, and nothing of it is cached.
@@ -77,6 +78,31 @@ export async function findRefresh(db: Databases, hash: Buffer): Promise<RefreshA
   return askGate(db, 'gate_refresh($1)', [hash]);
 }
 
+export interface ChallengeAnswer {
+  readonly person: Person;
+  readonly email: string;
+  readonly idleDays: number | null;
+  readonly absoluteDays: number | null;
+}
+
+/** The user of a half-done sign-in, whatever its state. */
+export async function findChallenge(db: Databases, id: string): Promise<ChallengeAnswer | null> {
+  return askGate(db, 'gate_challenge($1)', [id]);
+}
+
+export interface MailTokenAnswer {
+  readonly person: Person;
+  readonly email: string;
+  readonly fullName: string | null;
+  /** Neither used nor past its end. */
+  readonly isOpen: boolean;
+}
+
+/** The user to whom the token of a mail was sent for one purpose. */
+export async function findMailToken(db: Databases, hash: Buffer, purpose: string): Promise<MailTokenAnswer | null> {
+  return askGate(db, 'gate_mail_token($1, $2)', [hash, purpose]);
+}
+
 export type StreamTokenAnswer =
   | { readonly result: 'used' | 'invalid' }
   | {
@@ -88,6 +114,7 @@ export type StreamTokenAnswer =
       readonly person: Person | null;
       readonly key: FoundKey | null;
       readonly creator: Person | null;
+      readonly client: FoundClient | null;
       readonly acting: Person | null;
       readonly impersonation: FoundImpersonation | null;
     };

@@ -1,6 +1,11 @@
 import { gate, oauthClientJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
 
-const functions = ['gate_oauth_client(text)', 'gate_oauth_code(bytea)', 'gate_oauth_refresh(bytea)', 'gate_end_oauth_sessions(text)'] as const;
+const functions = [
+  'gate_oauth_client(text)',
+  'gate_oauth_code(bytea)',
+  'gate_oauth_refresh(bytea)',
+  'gate_end_oauth_sessions(text)',
+] as const;
 
 const grants: GateSet['grants'] = {
   oauth_clients: ['select'],

@@ -1,6 +1,7 @@
 import { writeAudit } from '../audit/audit.ts';
-import { change, rows } from '../sql.ts';
+import { change } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { revokeSessionsOf } from './endings.ts';
 
 export interface FactorOwner {
   readonly userId: string;
@@ -19,12 +20,7 @@ export async function resetFactor(unit: Unit, { userId, organizationId, workspac
   if (factors + codes === 0) return false;
 
   await change(unit.em, "delete from auth_challenges where user_id = ? and purpose = 'login'", [userId]);
-  const ended = await rows<{ id: string }>(
-    unit.em,
-    "update sessions set revoked_at = now(), revoke_reason = 'factor_removed' where user_id = ? and revoked_at is null returning id",
-    [userId],
-  );
-  unit.outgoing.revoked.push(...ended.map(({ id }) => `session:${id}`));
+  await revokeSessionsOf(unit, { userId, reason: 'factor_removed' });
   await writeAudit(unit, {
     action: 'update',
     operationId: null,

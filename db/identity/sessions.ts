@@ -3,6 +3,7 @@ import { change, row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 import type { Person } from './people.ts';
+import type { Session } from './session.entity.ts';
 
 /** Days without refresh and days in all after which a session ends; the organization's settings may say otherwise. */
 export const defaultLifetime = { idleDays: 14, absoluteDays: 90 } as const;
@@ -23,26 +24,50 @@ export interface IssuedRefresh {
   readonly refreshExpiresAt: Date | string;
 }
 
-const openSessionSql = `with standing as (
-    select u.id, u.organization_id, u.workspace_id from user_credentials c join users u on u.id = c.user_id
-    where c.user_id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
-    for no key update of c),
+// Both rows are locked: a reset or deactivation at the same time comes either before, or after and then sees the new session.
+const byPassword = `standing as (
+    select u.id, u.organization_id, u.workspace_id from users u join user_credentials c on c.user_id = u.id
+    where u.id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
+    for no key update of u, c)`;
+
+const withoutFactor = 'not exists (select from totp_factors f where f.user_id = standing.id and f.confirmed_at is not null)';
+
+// The user is locked before the challenge, as a deactivation does it.
+const byChallenge = `standing as (
+    select u.id, u.organization_id, u.workspace_id from users u where u.id = ?::uuid and u.is_active and u.deleted_at is null
+    for no key update of u),
+  used as (
+    update auth_challenges c set used_at = now() from standing
+    where c.id = ?::uuid and c.user_id = standing.id and c.purpose = 'login' and c.used_at is null and c.expires_at > now()
+    returning c.user_id)`;
+
+function openingSql(standing: string, condition: string): string {
+  return `with ${standing},
   opened as (
     insert into sessions (id, user_id, organization_id, workspace_id, kind, device_label, user_agent, ip_truncated, mfa_level,
       verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
-    select ?::uuid, id, organization_id, workspace_id, 'login', ?::text, ?::text, ?::text, 'none', now(), now(), now(),
+    select ?::uuid, id, organization_id, workspace_id, 'login', ?::text, ?::text, ?::text, ?::text, now(), now(), now(),
       now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
-    from standing
+    from standing where ${condition}
     returning id, user_id, organization_id, idle_expires_at),
   seen as (update users set last_login_at = now() where id = (select user_id from opened))
   insert into refresh_tokens (id, session_id, user_id, organization_id, token_hash, created_at, expires_at)
   select ?::uuid, id, user_id, organization_id, ?::bytea, now(), idle_expires_at from opened
   returning expires_at`;
+}
+
+const openByPasswordSql = openingSql(byPassword, withoutFactor);
+const openByChallengeSql = openingSql(byChallenge, 'exists (select from used)');
+
+/** Days without refresh and days in all. */
+export interface SessionLifetime {
+  readonly idleDays: number;
+  readonly absoluteDays: number;
+}
 
 /**
  * Opens the session of a login with its first refresh token and notes the login on the user: one statement.
- * Null when the password that was verified is not the stored one any more, or the user has been deactivated meanwhile: the lock makes
- * a concurrent reset either come before or see the new session.
+ * Null when the password that was verified is not the stored one any more, the user has been deactivated or has confirmed a second factor meanwhile.
  */
 export async function openSession(
   unit: Unit,
@@ -51,17 +76,48 @@ export async function openSession(
     passwordHash,
     device,
     lifetime,
-  }: { person: Person; passwordHash: string; device: SessionDevice; lifetime: { idleDays: number; absoluteDays: number } },
+  }: { person: Pick<Person, 'id'>; passwordHash: string; device: SessionDevice; lifetime: SessionLifetime },
+): Promise<IssuedRefresh | null> {
+  return open(unit, { sql: openByPasswordSql, proof: [person.id, passwordHash], device, mfaLevel: 'none', lifetime });
+}
+
+/** Uses a login challenge up and opens its session; null when it is dead: used, over, or gone with the password. */
+export async function openVerifiedSession(
+  unit: Unit,
+  {
+    person,
+    challengeId,
+    ...opening
+  }: {
+    person: Pick<Person, 'id'>;
+    challengeId: string;
+    device: SessionDevice;
+    mfaLevel: Session['mfaLevel'];
+    lifetime: SessionLifetime;
+  },
+): Promise<IssuedRefresh | null> {
+  return open(unit, { sql: openByChallengeSql, proof: [person.id, challengeId], ...opening });
+}
+
+async function open(
+  unit: Unit,
+  {
+    sql,
+    proof,
+    device,
+    mfaLevel,
+    lifetime,
+  }: { sql: string; proof: readonly string[]; device: SessionDevice; mfaLevel: Session['mfaLevel']; lifetime: SessionLifetime },
 ): Promise<IssuedRefresh | null> {
   const sessionId = newId();
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row<{ expires_at: Date | string }>(unit.em, openSessionSql, [
-    person.id,
-    passwordHash,
+  const issued = await row<{ expires_at: Date | string }>(unit.em, sql, [
+    ...proof,
     sessionId,
     device.label,
     device.userAgent,
     device.networkAddress,
+    mfaLevel,
     lifetime.idleDays,
     lifetime.absoluteDays,
     lifetime.absoluteDays,
@@ -123,7 +179,7 @@ export async function judgeRefresh(unit: Unit, hash: Buffer): Promise<RefreshVer
 /** Ends a session with its access tokens, refresh tokens, unused stream tokens and open sockets. False when it was dead already. */
 export async function revokeSession(
   unit: Unit,
-  { sessionId, reason }: { sessionId: string; reason: 'logout' | 'refresh_reuse' },
+  { sessionId, reason }: { sessionId: string; reason: 'logout' | 'revoked' | 'refresh_reuse' },
 ): Promise<boolean> {
   const revoked = await change(
     unit.em,
@@ -133,33 +189,4 @@ export async function revokeSession(
 
   unit.outgoing.revoked.push(`session:${sessionId}`);
   return revoked > 0;
-}
-
-/** Notes a refused sign-in; it never enters the audit log. */
-export async function recordLoginFailure(
-  unit: Unit,
-  failure: {
-    accountHash: Buffer;
-    person: Person | null;
-    networkAddress: string;
-    reason: 'unknown_account' | 'wrong_password' | 'inactive';
-  },
-): Promise<void> {
-  await change(
-    unit.em,
-    'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',
-    [
-      newId(),
-      failure.accountHash,
-      failure.person?.id ?? null,
-      failure.person?.organizationId ?? null,
-      failure.networkAddress,
-      failure.reason,
-    ],
-  );
-}
-
-/** Stores a password hash made with today's parameters in place of an older one that still stands. */
-export async function replaceOutdatedHash(unit: Unit, { userId, from, to }: { userId: string; from: string; to: string }): Promise<void> {
-  await change(unit.em, 'update user_credentials set password_hash = ? where user_id = ?::uuid and password_hash = ?', [to, userId, from]);
 }

@@ -5,6 +5,7 @@ import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { actAs, callerOfImpersonation, callerOfKey, callerOfPerson, narrowTo } from './caller.ts';
 import { takeStreamToken } from './gates.ts';
+import { callerOfClient } from './oauth-caller.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 
 /** Seconds in which a stream token must be used; it limits the opening, not the socket. */
@@ -49,12 +50,12 @@ export async function openStreamToken(db: Databases, token: string, runId: strin
 
   if (taken.result === 'used') throw fail('stream_token_used');
   if (taken.result !== 'ok') throw fail('stream_token_invalid');
-  const { person, session, key, creator, acting, impersonation, organizationId, workspaceId } = taken;
+  const { person, session, key, creator, client, acting, impersonation, organizationId, workspaceId } = taken;
 
   if (impersonation) return callerOfImpersonation(impersonation);
 
   if (session?.isRevoked || session?.isOver || (person && !person.isActive)) throw fail('session_revoked');
-  const caller = person ? callerOfPerson(person, session) : key && callerOfKey(key, creator);
+  const caller = person ? callerOfPerson(person, session) : key ? callerOfKey(key, creator) : client && callerOfClient(client, null);
 
   if (!caller) throw fail('credential_invalid');
   // An operator sees through a token what its run belongs to, no more.

@@ -27,7 +27,10 @@ export interface NewGrant {
  * loser, and when the user has been deactivated or has another password since the code was made: the locks make a concurrent change of either
  * come before or see the new session.
  */
-export async function openGrant(unit: Unit, { codeHash, clientName, scope, device, lifetime, hasRefresh }: NewGrant): Promise<IssuedGrant | null> {
+export async function openGrant(
+  unit: Unit,
+  { codeHash, clientName, scope, device, lifetime, hasRefresh }: NewGrant,
+): Promise<IssuedGrant | null> {
   const sessionId = newId();
   const refreshToken = newOpaqueToken('refresh');
   const opened = await row<{ id: string }>(

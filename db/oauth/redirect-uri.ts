@@ -18,7 +18,9 @@ export function faultOfRedirectUri(text: string): string | null {
   if (url.username !== '' || url.password !== '' || /^[a-z0-9.+-]+:\/\/[^/?]*@/i.test(text)) return 'must hold no user and no password';
   if (scheme === 'https') return isPlainHost(text, url) ? null : 'has a host that is not in its plain form';
   if (scheme === 'http') return isPlainHost(text, url) && isLoopback(url) ? null : 'must be https, or http on a loopback address';
-  return privateScheme.test(scheme) && text.startsWith(url.protocol) ? null : 'must be https, http on a loopback address, or a private scheme with a dot';
+  return privateScheme.test(scheme) && text.startsWith(url.protocol)
+    ? null
+    : 'must be https, http on a loopback address, or a private scheme with a dot';
 }
 
 /** Whether a redirect is one of those registered: the same characters; on a loopback address the port may differ (RFC 8252 §7.3). */

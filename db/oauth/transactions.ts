@@ -54,11 +54,11 @@ export async function closeTransaction(
   transactionId: string,
   by: { userId: string; organizationId: string | null },
 ): Promise<void> {
-  await change(unit.em, 'update oauth_transactions set decided_at = now(), user_id = ?::uuid, organization_id = ?::uuid where id_hash = ?', [
-    by.userId,
-    by.organizationId,
-    tokenHash(transactionId),
-  ]);
+  await change(
+    unit.em,
+    'update oauth_transactions set decided_at = now(), user_id = ?::uuid, organization_id = ?::uuid where id_hash = ?',
+    [by.userId, by.organizationId, tokenHash(transactionId)],
+  );
 }
 
 /** Makes a code, tied to user, client, redirect, challenge, scope and resource; good for one exchange. */

@@ -23,6 +23,11 @@ export async function insertOrganization(
   return made;
 }
 
+/** Whether an address is in use anywhere in the deployment. */
+export async function isAddressTaken(unit: Unit, email: string): Promise<boolean> {
+  return (await row(unit.em, 'select id from users where email = ? and deleted_at is null', [email])) !== null;
+}
+
 /** Suspends a locked, active organization. */
 export function setSuspended(unit: Unit, id: string, reason: string): Promise<OrganizationRow> {
   return write(unit, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });

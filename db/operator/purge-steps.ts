@@ -23,9 +23,11 @@ export async function openPurge(em: SqlEntityManager, organizationId: string): P
 /** No person and no program of the organization gets in any more. */
 export async function lockOut(em: SqlEntityManager, organizationId: string): Promise<void> {
   await noteStep(em, organizationId, 'stop');
-  await change(em, 'update users set is_active = false, deactivated_at = coalesce(deactivated_at, now()) where organization_id = ? and is_active', [
-    organizationId,
-  ]);
+  await change(
+    em,
+    'update users set is_active = false, deactivated_at = coalesce(deactivated_at, now()) where organization_id = ? and is_active',
+    [organizationId],
+  );
   await change(em, 'update service_keys set revoked_at = now() where organization_id = ? and revoked_at is null', [organizationId]);
 }
 
@@ -99,7 +101,9 @@ async function count(em: SqlEntityManager, organizationId: string, table: string
 
 // Replies kept for repeats of what operators asked for name the organization too.
 async function forgetReplies(em: SqlEntityManager, organizationId: string): Promise<void> {
-  await change(em, 'delete from idempotency_keys where organization_id is null and position(convert_to(?, \'UTF8\') in body) > 0', [organizationId]);
+  await change(em, "delete from idempotency_keys where organization_id is null and position(convert_to(?, 'UTF8') in body) > 0", [
+    organizationId,
+  ]);
 }
 
 async function writeEntry(

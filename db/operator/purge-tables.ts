@@ -6,7 +6,8 @@ import { tenantKeys } from '../tenancy/tenant-keys.ts';
 
 /** A place whose rows go: a whole organization, or one workspace of it. */
 export type PurgedPlace =
-  { readonly column: 'organization_id'; readonly id: string } | { readonly column: 'workspace_id'; readonly id: string };
+  | { readonly column: 'organization_id'; readonly id: string }
+  | { readonly column: 'workspace_id'; readonly id: string };
 
 /** Tables that outlive an organization: its tombstone, the ledger, and the record of the purge itself. */
 const outlivesOrganization: ReadonlySet<string> = new Set(['organizations', 'usage_entries', 'purges']);

@@ -63,7 +63,11 @@ export async function clearTable(em: SqlEntityManager, workspace: DueWorkspace, 
 
 /** Removes the empty workspace and notes it in its organization's log, in one transaction. A repeat finds it gone. */
 export async function removeWorkspace(em: SqlEntityManager, { id, organizationId }: DueWorkspace): Promise<void> {
-  const removed = await row<{ slug: string }>(em, 'delete from workspaces where id = ? and not is_active and purge_after <= now() returning slug', [id]);
+  const removed = await row<{ slug: string }>(
+    em,
+    'delete from workspaces where id = ? and not is_active and purge_after <= now() returning slug',
+    [id],
+  );
   if (!removed) return;
   const unit = {
     em,
@@ -81,7 +85,16 @@ async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise
   if (homeless.length === 0) return;
   const ids = homeless.map((user) => user.id);
 
-  for (const table of ['oauth_codes', 'refresh_tokens', 'sessions', 'auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials', 'workspace_grants'])
+  for (const table of [
+    'oauth_codes',
+    'refresh_tokens',
+    'sessions',
+    'auth_challenges',
+    'recovery_codes',
+    'totp_factors',
+    'user_credentials',
+    'workspace_grants',
+  ])
     await change(em, `delete from ${table} where user_id = any (?::uuid[])`, [ids]);
   await change(em, 'update service_keys set revoked_at = coalesce(revoked_at, now()) where created_by_user_id = any (?::uuid[])', [ids]);
   // Without a home a row can only be the organization's; deleted, it has no right anywhere.

@@ -39,12 +39,11 @@ export async function requestPurge(unit: Unit, organizationId: string, cause: Pu
   );
   const purge =
     known ??
-    (await row<PurgeRow>(unit.em, `insert into purges (id, organization_id, reason, requested_by_user_id) values (?, ?, ?, ?) returning ${columns}`, [
-      newId(),
-      organizationId,
-      cause.reason,
-      cause.requestedByUserId,
-    ]));
+    (await row<PurgeRow>(
+      unit.em,
+      `insert into purges (id, organization_id, reason, requested_by_user_id) values (?, ?, ?, ?) returning ${columns}`,
+      [newId(), organizationId, cause.reason, cause.requestedByUserId],
+    ));
 
   if (!purge) throw new Error('a purge was not made');
   await startPurge(unit, organizationId);
@@ -85,9 +84,9 @@ export async function lockDue(em: SqlEntityManager, organizationId: string): Pro
 
 /** Notes where a purge stands. */
 export async function noteStep(em: SqlEntityManager, organizationId: string, step: string): Promise<void> {
-  await change(em, "update purges set step = ?, updated_at = clock_timestamp() where organization_id = ? and status = 'running' and step is distinct from ?", [
-    step,
-    organizationId,
-    step,
-  ]);
+  await change(
+    em,
+    "update purges set step = ?, updated_at = clock_timestamp() where organization_id = ? and status = 'running' and step is distinct from ?",
+    [step, organizationId, step],
+  );
 }

@@ -46,6 +46,8 @@ const accessSql = `
     when q.kind = 'impersonation' and (i.id is null or i.ended_at is not null or not io.is_active or io.deleted_at is not null or io.role <> 'operator') then 'session_revoked'
     when q.kind = 'impersonation' and i.expires_at <= now() then 'token_expired'
     when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now() or k.rotated_at > q.opened_at) then 'credential_invalid'
+    when q.kind = 'oauth_client' and (c.id is null or c.deleted_at is not null or c.secret_rotated_at > q.opened_at) then 'credential_invalid'
+    when q.kind = 'oauth_client' and not (c.organization_id = r.organization_id and (c.workspace_id is null or c.workspace_id = r.workspace_id)) then 'not_found'
     when h.id is not null and not ${isActive('h', 'ho')} then case q.kind when 'service_key' then 'credential_invalid' else 'session_revoked' end
     when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
     when q.kind = 'service_key' and k.scope = 'organization' and h.scope = 'workspace' then 'credential_invalid'
@@ -58,6 +60,7 @@ const accessSql = `
   left join runs r on r.id = q.run_id and r.deleted_at is null
   left join sessions s on s.id = q.session_id
   left join service_keys k on q.kind = 'service_key' and k.id = q.principal_id
+  left join oauth_clients c on q.kind = 'oauth_client' and c.id = q.principal_id
   left join impersonations i on q.kind = 'impersonation' and i.id = q.principal_id
   left join users io on io.id = i.operator_user_id
   left join users h on h.id = case q.kind when 'user' then q.principal_id when 'service_key' then k.created_by_user_id when 'impersonation' then i.target_user_id end

@@ -5,14 +5,13 @@ import { addMail } from '../mail.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import type { Caller } from '../caller.ts';
-import { isUnbounded, organizationOf, refuseRank, workspacesOf } from '../reach.ts';
+import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Changing, Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { Invitation } from './invitation.entity.ts';
 import { refuseHigherRank } from './rank-rules.ts';
 import { refuseFrozenPlace } from './user-changes.ts';
-import { workspacesAtFloor } from './users.ts';
 
 /** As views show it: `expired` is computed, by the database's clock. */
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const;

@@ -20,7 +20,7 @@ interface Situation {
   readonly pending: number;
   readonly is_member: boolean;
   readonly inviter_id: string | null;
-  readonly earlier: Pick<InvitationRow, 'id' | 'role' | 'workspace_id'> & { readonly is_over: boolean } | null;
+  readonly earlier: (Pick<InvitationRow, 'id' | 'role' | 'workspace_id'> & { readonly is_over: boolean }) | null;
 }
 
 /**

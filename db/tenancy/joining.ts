@@ -27,7 +27,7 @@ export async function lockJoining(unit: Unit, organizationId: string): Promise<J
 }
 
 /** 422 for a stored address outside the organization's domains; none are set: any address will do. */
-export function refuseDomain(email: string, { emailDomains }: JoiningRules): void {
+export function refuseDomain(email: string, { emailDomains }: Pick<JoiningRules, 'emailDomains'>): void {
   if (emailDomains.length === 0) return;
   const domain = email.slice(email.lastIndexOf('@') + 1);
   if (!emailDomains.some((allowed) => allowed.normalize('NFC').toLowerCase() === domain))

@@ -1,9 +1,9 @@
-import { rankOf, type Role, type Scope } from '../../workflows/contracts/access.ts';
+import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller, TenantSettings } from '../caller.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
@@ -113,14 +113,6 @@ export function usersSeenBy(caller: Caller, workspaceIds: readonly string[] | nu
   };
 }
 
-/** The workspaces in which the caller's rank reaches a floor: rows of the others are left out of lists. Null means all of them. */
-export function workspacesAtFloor(caller: Caller, floor: Role | null): string[] | null {
-  const { workspaces } = caller;
-  const visible = workspacesOf(caller);
-  if (visible === null || workspaces === 'all' || floor === null) return visible;
-  return visible.filter((id) => rankOf(workspaces.get(id) ?? 'viewer') >= rankOf(floor));
-}
-
 /** One user that the caller sees. Throws 404. */
 export async function seeUser(ctx: Scoped, id: string): Promise<StoredUser> {
   const visible = usersSeenBy(ctx.caller);
@@ -133,7 +125,11 @@ export async function seeUser(ctx: Scoped, id: string): Promise<StoredUser> {
 }
 
 /** Users that the caller sees where its rank reaches the floor, newest first. */
-export function listUserRows(ctx: Scoped & { readonly floor: Role | null }, filters: UserFilters, page: PageRequest): Promise<Page<UserRow>> {
+export function listUserRows(
+  ctx: Scoped & { readonly floor: Role | null },
+  filters: UserFilters,
+  page: PageRequest,
+): Promise<Page<UserRow>> {
   const visible = usersSeenBy(ctx.caller, workspacesAtFloor(ctx.caller, ctx.floor));
   const where = [visible.sql];
   const params: unknown[] = [...visible.params];

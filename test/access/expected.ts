@@ -21,6 +21,8 @@ const refusal = (status: number, code: string): Expected => ({ status, code });
 export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Expected {
   const success: Expected = { status: successOf(operation), code: null };
   const exception = exceptions[operation.operationId];
+  // These have a credential of their own, which none of the twelve holds.
+  if (operation.access === 'oauth-client' || operation.access === 'registration-token') return refusal(401, 'credential_invalid');
   if (!isRoleAccess(operation)) return exception?.(actor) ?? success;
 
   if (actor.kind === 'nobody') return refusal(401, 'unauthenticated');
@@ -28,17 +30,17 @@ export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Ex
   if (rankOf(actor.role ?? 'viewer') < rankOf(operation.access)) return refusal(403, 'role_insufficient');
   if (actor.kind === 'key' && isForSessions(operation)) return refusal(403, 'scope_insufficient');
 
-  const special = exception?.(actor);
-  if (special) return special;
   const tables = targetsOf(operation).map(({ table }) => table);
   if (!isVisible(tables, actor)) return refusal(404, 'not_found');
+  const special = exception?.(actor);
+  if (special) return special;
   const isOrganizationChanged = operation.method !== 'GET' && tables.at(-1) === 'organizations';
   if (isOrganizationChanged && isWorkspaceScoped(actor)) return refusal(403, 'resource_forbidden');
   return success;
 }
 
 /** design 02 §5.1: keys can't sign in or out, hold no session, and do nothing that needs an operator or a fresh factor. */
-function isForSessions(operation: RegisteredOperation): boolean {
+export function isForSessions(operation: RegisteredOperation): boolean {
   const isAboutSignIn = operation.area === 'Sessions' || (operation.area === 'Authentication' && operation.operationId !== 'getMe');
   return isAboutSignIn || operation.operationId === 'decideAuthorization' || operation.access === 'operator' || operation.stepUp === true;
 }
@@ -54,11 +56,12 @@ function isVisible(tables: readonly string[], { sight }: ActorSpec): boolean {
     });
 }
 
-export function isWorkspaceScoped({ sight }: ActorSpec): boolean {
+function isWorkspaceScoped({ sight }: ActorSpec): boolean {
   return sight === 'home' || sight === 'second';
 }
 
 /** What one operation does differently, with the clause that says so. */
 const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>> = {
-  // 03 §5.6: workspace-scoped callers can't make workspaces, though they see their organization.
+  // 03 §5.6: of others only from admin up.
+  updateUser: ({ role }) => (role === 'viewer' || role === 'member' ? refusal(403, 'role_insufficient') : null),
 };

@@ -1,6 +1,10 @@
+import { randomBytes } from 'node:crypto';
+import { tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { testPassword } from '../support/tenant.ts';
 import type { Stage } from './stage.ts';
-import type { Actor, Ground } from './world/actors.ts';
-import type { Place } from './world/places.ts';
+import { makeUser, type Actor, type Ground } from './world/actors.ts';
+import { platform, type Place } from './world/places.ts';
+import { makeWhole } from './world/world.ts';
 
 /** A request as the schemas alone suggest it. */
 export interface Aimed {
@@ -10,11 +14,11 @@ export interface Aimed {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-interface Situation {
+export interface Situation {
   readonly stage: Stage;
   readonly actor: Actor;
   readonly ground: Ground;
-  /** Where the actor's own rows are. */
+  /** Where what a body names must lie for the actor to find it: a workspace. */
   readonly own: Place;
   readonly aimed: Aimed;
 }
@@ -22,9 +26,113 @@ interface Situation {
 type Override = (situation: Situation) => Partial<Aimed> | Promise<Partial<Aimed>>;
 
 const body = (value: unknown): Override => () => ({ body: value });
+const freeSlug = () => `s-${crypto.randomUUID()}`;
+const freeAddress = () => `e-${crypto.randomUUID()}@canary.test`;
+const document = { model: 'builtin/extractive', instructions: 'Answer.' };
+const openRun = { status: 'queued', finish_reason: null, finished_at: null, output: null };
+const newPassword = 'a wholly different horse battery 47';
 
-/** Operations whose documented example would be refused on its meaning, or waits. */
+/** Operations whose documented example would be refused on its meaning, and what they take instead. Others need no line here. */
 export const overrides: Readonly<Record<string, Override>> = {
-  createRun: ({ stage, own }) => ({ body: { agent_id: stage.world.rows.first('agents', own)?.['id'], workspace_id: own.workspaceId ?? undefined, input: { text: 'Hello' } } }),
+  createRun: ({ stage, own }) => ({
+    body: { agent_id: stage.world.rows.first('agents', own)?.['id'], workspace_id: own.workspaceId ?? undefined, input: { text: 'Hello' } },
+  }),
+  cancelRun: async ({ stage, ground }) => ({
+    params: { run_id: await makeWhole(stage.world.rows, { table: 'runs', place: ground.home, given: openRun }) },
+  }),
   waitForRun: () => ({ query: { timeout_s: '1' } }),
+  createAgent: () => ({ body: { slug: freeSlug(), name: 'Agent', revision: document } }),
+  updateAgent: body({ name: 'Renamed' }),
+  createAgentRevision: body({ document }),
+  createServiceKey: ({ own }) => ({ body: { name: 'another', workspace_id: own.workspaceId } }),
+
+  login: async ({ stage, own }) => ({ body: { email: await addressOf(stage, own), password: testPassword } }),
+  refreshTokens: async ({ stage, own }) => {
+    const payload = { email: await addressOf(stage, own), password: testPassword };
+    const { refresh_token } = (await stage.api.app.inject({ method: 'POST', url: '/auth/login', payload })).json();
+    return { body: { refresh_token } };
+  },
+
+  updateOrganizationSettings: body({ invitation_days: 8 }),
+  transferOwnership: async ({ stage, actor, ground }) => {
+    const made = (role: 'owner' | 'viewer') => makeUser(stage.world.rows, { place: ground.organization, role });
+    const giver = actor.kind === 'operator' ? { from_user_id: await made('owner') } : {};
+    return { body: { user_id: await made('viewer'), ...giver } };
+  },
+  setWorkspaceMember: async ({ stage, ground }) => ({
+    params: { workspace_id: ground.home.workspaceId, user_id: await granted(stage, ground) },
+    body: { role: 'viewer' },
+  }),
+  removeWorkspaceMember: async ({ stage, ground }) => ({
+    params: { workspace_id: ground.home.workspaceId, user_id: await granted(stage, ground) },
+  }),
+  createUser: ({ own }) => ({ body: { email: freeAddress(), role: 'viewer', scope: 'workspace', workspace_id: own.workspaceId } }),
+  setUserRole: body({ role: 'viewer' }),
+  createInvitation: ({ own }) => ({ body: { email: freeAddress(), role: 'viewer', scope: 'workspace', workspace_id: own.workspaceId } }),
+  acceptInvitation: async ({ stage, own }) => {
+    const token = `lh_ml_${randomBytes(32).toString('base64url')}`;
+    const inviter = await makeUser(stage.world.rows, { place: { ...own, name: own.name.charAt(0), scope: 'organization', workspaceId: null }, role: 'owner' });
+    const invitation = await stage.world.rows.make('invitations', own, { token_hash: tokenHash(token), invited_by_user_id: inviter });
+    return { body: { token, email: invitation['email'], full_name: 'Grace', password: newPassword } };
+  },
+  putSecret: () => ({ params: { name: `S${crypto.randomUUID()}` }, body: { value: 'hush' } }),
+  // Without a scope the caller's own is meant.
+  deleteSecret: async ({ stage, actor }) => {
+    const place = actor.sight === 'everything' ? platform : actor.home;
+    return { params: { name: String((await stage.world.rows.make('secrets', place))['name']) } };
+  },
+
+  startAuthorization: ({ stage }) => ({ query: authorizationOf(stage) }),
+  decideAuthorization: async ({ stage }) => {
+    const url = `/oauth/authorize?${new URLSearchParams(authorizationOf(stage)).toString()}`;
+    const { transaction_id } = (await stage.api.app.inject({ url, headers: { accept: 'application/json' } })).json();
+    return { body: { transaction_id, decision: 'approve' } };
+  },
+  issueOauthToken: () => form({ grant_type: 'refresh_token', refresh_token: 'unknown', client_id: 'unknown' }),
+  revokeOauthToken: () => form({ token: 'unknown', client_id: 'unknown' }),
+  introspectOauthToken: () => form({ token: 'unknown', client_id: 'unknown' }),
+  rotateOauthClientSecret: async ({ stage, ground }) => {
+    const secret = { token_endpoint_auth_method: 'client_secret_basic', secret_hash: randomBytes(32) };
+    return { params: { client_id: String((await stage.world.rows.make('oauth_clients', ground.home, secret))['client_id']) } };
+  },
+
+  createOrganization: () => ({ body: { name: 'New', slug: freeSlug(), owner: { email: freeAddress(), password: newPassword } } }),
+  suspendOrganization: ({ stage, ground }) => ({ body: { reason: 'To see what happens', confirm: slugOf(stage, ground) } }),
+  purgeOrganization: async ({ stage, ground }) => {
+    const sql = "update organizations set status = 'deleting', delete_after = now() + interval '30 days' where id = $1";
+    await stage.world.rows.query(sql, [ground.organization.organizationId]);
+    return { body: { reason: 'To see what happens', confirm: slugOf(stage, ground) } };
+  },
 };
+
+function form(fields: Readonly<Record<string, string>>): Partial<Aimed> {
+  return { body: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } };
+}
+
+/** A request for a code that the platform's own client may make. */
+function authorizationOf(stage: Stage): Record<string, string> {
+  return {
+    response_type: 'code',
+    client_id: String(stage.world.rows.first('oauth_clients', platform)?.['client_id']),
+    redirect_uri: 'https://canary.test/callback',
+    code_challenge: 'x'.repeat(43),
+    code_challenge_method: 'S256',
+    scope: 'agents:read',
+    state: 'state',
+  };
+}
+
+function slugOf(stage: Stage, ground: Ground): string {
+  return String(stage.world.rows.find('organizations', ground.organization.organizationId)?.['slug']);
+}
+
+async function addressOf(stage: Stage, place: Place): Promise<string> {
+  return String(stage.world.rows.find('users', await makeUser(stage.world.rows, { place, role: 'viewer' }))?.['email']);
+}
+
+/** A user of another workspace who may already work in this one, and so is seen from it. */
+async function granted(stage: Stage, ground: Ground): Promise<string> {
+  const userId = await makeUser(stage.world.rows, { place: { ...ground.second, name: ground.home.name }, role: 'viewer' });
+  await stage.world.rows.make('workspace_grants', ground.home, { user_id: userId });
+  return userId;
+}

@@ -111,10 +111,9 @@ function withIds(schema: TSchema, value: unknown, ids: IdsByKind): unknown {
   return visit(asObject(schema), value);
 }
 
-/** What must be free is made free. */
+/** What must be free is made free; a slug or address within a list refers to something. */
 function freshened(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(freshened);
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
   const fresh = (key: string, child: unknown) => {
     if (key === 'slug' && typeof child === 'string') return `s-${crypto.randomUUID()}`;
     if (key === 'email' && typeof child === 'string') return `e-${crypto.randomUUID()}@canary.test`;

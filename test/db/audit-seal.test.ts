@@ -129,7 +129,7 @@ test('a new key makes new seals, old ones hold under their own; a lost key is na
   expect(await faultsOf(database.db, { auditKeys: [newest] }, organizationId)).toEqual(['broken 1:-']);
 });
 
-test('only the sweeper numbers entries: the application may neither change nor delete one', async () => {
+test('only the sweeper numbers entries: the application may add none with a number, nor change or delete one', async () => {
   await writeEntries(database.db, { organizationId, count: 1 });
   const client = new pg.Client({ connectionString: database.appUrl });
   await client.connect();
@@ -137,7 +137,9 @@ test('only the sweeper numbers entries: the application may neither change nor d
     "select set_config('app.operator', 'on', false), set_config('app.org', 'none', false), set_config('app.ws', '{}', false), set_config('app.ws_all', 'on', false), set_config('app.user', 'none', false)",
   );
 
-  for (const statement of ['update audit_entries set seq = 1', 'delete from audit_entries', 'delete from audit_seals'])
+  const numbered =
+    "insert into audit_entries (id, actor_kind, action, resource_type, seq) values (gen_random_uuid(), 'system', 'update', 'x', 1)";
+  for (const statement of ['update audit_entries set seq = 1', 'delete from audit_entries', 'delete from audit_seals', numbered])
     await expect(client.query(statement)).rejects.toThrow('permission denied');
   await client.end();
 });

@@ -5,6 +5,7 @@ import { buildApp, type AppOptions } from '../../api/app.ts';
 import { parseApiEnv } from '../../api/env.ts';
 import type { Deps } from '../../api/http/deps.ts';
 import { openParts } from '../../api/parts.ts';
+import type { Egress } from '../../ports/egress.ts';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
 import { testDatabase, type TestDatabase } from './database.ts';
@@ -40,7 +41,7 @@ export interface TestApiOptions extends AppOptions {
   readonly redisPrefix?: string;
   readonly onQuery?: (sql: string) => void;
   /** In place of the guarded client for what strangers name. */
-  readonly egress?: Deps['egress'];
+  readonly egress?: Egress;
   /** Opens pools by the variables of `env` instead of taking those of the database. */
   readonly hasOwnPools?: boolean;
   /** For tests that break replies on purpose. */

@@ -52,6 +52,32 @@ test('a worker killed in the middle of sealing leaves whole seals, and the next 
   expect(await allFaults(stack.db, stack.keys)).toEqual([]);
 });
 
+test('a worker killed inside the transaction of a seal has sealed nothing of it', async () => {
+  const organizationId = newId();
+  const ids = await writeEntries(stack.db, { organizationId, count: 20, ageS: 600 });
+  const schedule = stack.temporal.client.schedule.getHandle('maint:audit-seal');
+  const waiting = "pg_stat_activity where wait_event_type = 'Lock' and query like 'update audit_entries%' and datname = current_database()";
+
+  await sweep(stack.db, async (em) => {
+    // Held until the worker is dead: its seal waits for this entry.
+    await row(em, 'select id from audit_entries where id = ? for update', [ids[10]]);
+    await schedule.trigger();
+    await until(async () => (await count(waiting)) === 1, 8_000);
+    await stack.kill('worker-bulk');
+  });
+  await until(async () => (await count(waiting)) === 0);
+  expect((await entriesOf(stack.db, organizationId)).filter(({ seq }) => seq !== null)).toEqual([]);
+
+  await stack.start('worker-bulk');
+  await until(async () => {
+    if ((await unsealed()) === 0) return true;
+    await schedule.trigger();
+    return false;
+  }, 60_000);
+  expect((await entriesOf(stack.db, organizationId)).map(({ id }) => id)).toEqual(ids);
+  expect(await allFaults(stack.db, stack.keys)).toEqual([]);
+});
+
 test('the schedule of retention runs to its end', async () => {
   const schedule = stack.temporal.client.schedule.getHandle('maint:retention');
   await schedule.trigger();

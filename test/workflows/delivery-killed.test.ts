@@ -59,16 +59,15 @@ test('a mail server that asks to come back gets the same link again, and no hist
   server.onMail = null;
 });
 
-test.each([0, 1])('a worker killed between sending and its record mails the same link, at most twice (%i)', async (round) => {
-  const [id, email] = [newId(), `invited-${round}@example.test`];
+test('a worker killed between sending and its record mails the same link, at most twice', async () => {
+  const [id, email] = [newId(), 'invited@example.test'];
   const { organizationId, workspaceId, organizationOwner } = stack.tenant;
   let isKilled = false;
   server.onMail = async () => {
     server.onMail = null;
-    // In the first round the server has the mail and hasn't said so; in the second it has just said it.
-    const killed = () => stack.kill('worker-runs').then(() => (isKilled = true));
-    if (round === 0) await killed();
-    else setImmediate(() => void killed());
+    // The server has the mail and hasn't said so yet.
+    await stack.kill('worker-runs');
+    isKilled = true;
   };
 
   const mail = await queue({ template: 'invitation', invitationId: id }, organizationId);
@@ -85,7 +84,7 @@ test.each([0, 1])('a worker killed between sending and its record mails the same
 
   expect(await resultOf(mail.outboxId)).toBe('sent');
   const mails = mailsOf(mail.outboxId);
-  expect([1, 2]).toContain(mails.length);
+  expect(mails).toHaveLength(2);
   expect(new Set(mails.map(({ messageId }) => messageId)).size).toBe(1);
   expect(new Set(mails.map(({ text }) => tokenIn(text))).size).toBe(1);
   const sent = await sweep(stack.db, (em) =>

@@ -12,12 +12,18 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
   expect(Object.keys(workflows).toSorted()).toEqual([
     'agentRun',
+    'auditSeal',
     'delivery',
     'httpSweep',
     'identitySweep',
+    'orgPurge',
+    'orgStop',
     'reconcile',
+    'retention',
     'signingKeys',
     'tendArchives',
+    'wsPurge',
+    'wsStop',
   ]);
   expect(Object.keys(fakeRuns().activities).toSorted()).toEqual(['beginRun', 'callModel', 'finishRun', 'runTool', 'settleTool']);
   expect(maintenanceActivityNames).toEqual([
@@ -25,8 +31,12 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'sweepIdempotency',
     'sweepOutbox',
     'tendFrames',
+    'sealAudit',
+    'runRetention',
     'sweepIdentity',
     'turnSigningKeys',
+    'startDuePurges',
+    'purgeWorkspaces',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(workflowIds.delivery('x')).toBe('delivery:x');

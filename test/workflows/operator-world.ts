@@ -41,7 +41,9 @@ export async function openOperatorWorld(processes: readonly ProcessName[], egres
       return answer.body;
     },
     async statuses() {
-      const found = await admin('select status, count(*)::int as count from runs where organization_id = $1 group by status', [organizationId]);
+      const found = await admin('select status, count(*)::int as count from runs where organization_id = $1 group by status', [
+        organizationId,
+      ]);
       return Object.fromEntries(found.map((row) => [String(row['status']), Number(row['count'])]));
     },
     async slug() {

@@ -17,6 +17,8 @@ interface Column {
   readonly hasDefault: boolean;
 }
 
+const named: ReadonlySet<string> = new Set(['organization_id', 'workspace_id']);
+
 /** Tables with rows of organizations, parents first. */
 export function tenantTables(db: Databases): string[] {
   const classes: readonly EntityClass<object>[] = entities;
@@ -53,9 +55,12 @@ async function insertSample(admin: pg.Client, table: string, tenant: SampledTena
   const enums = await enumsOf(admin, table);
   const columns = await columnsOf(admin, table);
   const wanted = columns.filter(
-    ({ name, isNullable, hasDefault }) => name === 'workspace_id' || (!isNullable && !hasDefault) || (name === 'scope' && enums.has('scope')),
+    ({ name, isNullable, hasDefault }) =>
+      named.has(name) || (!isNullable && !hasDefault) || (name === 'scope' && enums.has('scope')) || keyOf(table, name) !== undefined,
   );
-  const values = await Promise.all(wanted.map((column) => valueOf(admin, { table, column, tenant, enums })));
+  const ownId = crypto.randomUUID();
+  const values: unknown[] = [];
+  for (const column of wanted) values.push(await valueOf(admin, { table, column, tenant, enums, ownId }));
   const places = wanted.map((_, at) => `$${at + 1}`).join(', ');
 
   await admin
@@ -65,21 +70,29 @@ async function insertSample(admin: pg.Client, table: string, tenant: SampledTena
     });
 }
 
+function keyOf(table: string, column: string) {
+  return tenantKeys.find((key) => key.table === table && key.columns[0] === column);
+}
+
 interface Wanted {
   readonly table: string;
   readonly column: Column;
   readonly tenant: SampledTenant;
   readonly enums: ReadonlyMap<string, string>;
+  readonly ownId: string;
 }
 
-async function valueOf(admin: pg.Client, { table, column, tenant, enums }: Wanted): Promise<unknown> {
+async function valueOf(admin: pg.Client, { table, column, tenant, enums, ownId }: Wanted): Promise<unknown> {
+  if (column.name === 'id' && column.type === 'uuid') return ownId;
   if (column.name === 'organization_id') return tenant.organizationId;
   if (column.name === 'workspace_id') return tenant.workspaceId;
-  const key = tenantKeys.find((candidate) => candidate.table === table && candidate.columns[0] === column.name);
+  const key = keyOf(table, column.name);
+  if (key?.references === table) return column.isNullable ? null : ownId;
   if (key) {
-    const { rows } = await admin.query<{ id: string }>(`select ${key.referenced[0]} as id from ${key.references} where organization_id = $1 limit 1`, [
-      tenant.organizationId,
-    ]);
+    const { rows } = await admin.query<{ id: string }>(
+      `select ${key.referenced[0]} as id from ${key.references} where organization_id = $1 limit 1`,
+      [tenant.organizationId],
+    );
     return rows[0]?.id ?? null;
   }
   const first = enums.get(column.name);

@@ -134,7 +134,9 @@ test('a stop whose worker is killed in the middle reaches the same end: every ru
     runs.push(...(await Promise.all(Array.from({ length: 10 }, async () => (await startRun(stack, agent.id, slow)).id))));
   const before = models.calls().length;
   const cancelled = async () =>
-    Number((await world.admin("select count(*)::int as count from runs where id = any ($1) and status = 'cancelled'", [runs]))[0]?.['count']);
+    Number(
+      (await world.admin("select count(*)::int as count from runs where id = any ($1) and status = 'cancelled'", [runs]))[0]?.['count'],
+    );
 
   await world.operate('POST', `/organizations/${organizationId}/suspend`, { reason: 'unpaid', confirm: await world.slug() });
   await until(async () => (await cancelled()) > 50, 60_000);

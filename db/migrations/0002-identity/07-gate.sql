@@ -3,6 +3,8 @@ grant delete on workspace_grants to longhaul_gate;
 create policy gate_delete on workspace_grants for delete to longhaul_gate using (true);
 grant update on sessions to longhaul_gate;
 create policy gate_update on sessions for update to longhaul_gate using (true) with check (true);
+grant select on auth_challenges to longhaul_gate;
+create policy gate_select on auth_challenges for select to longhaul_gate using (true);
 grant update on service_keys to longhaul_gate;
 create policy gate_update on service_keys for update to longhaul_gate using (true) with check (true);
 grant select on impersonations to longhaul_gate;

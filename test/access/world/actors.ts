@@ -115,7 +115,8 @@ export async function signedIn(
 /** A user who can sign in; gives the id. */
 export async function makeUser(rows: Rows, { place, role }: { place: Place; role: Role }): Promise<string> {
   sharedHash ??= hashPassword(testPassword);
-  const user = await rows.make('users', place, { role });
+  // Made long ago: only so many may be made in a day.
+  const user = await rows.make('users', place, { role, created_at: new Date(Date.now() - 7 * 86_400_000) });
   const credentials = { user_id: user['id'], password_hash: await sharedHash, pending_email: null };
   await rows.make('user_credentials', { ...place, scope: 'organization', workspaceId: null }, credentials);
   return String(user['id']);
@@ -123,7 +124,7 @@ export async function makeUser(rows: Rows, { place, role }: { place: Place; role
 
 async function keyOf(api: TestApi, rows: Rows, place: Place): Promise<Made> {
   const plaintext = newServiceKeyPlaintext();
-  const maker = await makeUser(rows, { place: { ...place, scope: 'organization', workspaceId: null }, role: 'owner' });
+  const maker = await makeUser(rows, { place: { ...place, name: place.name.charAt(0), scope: 'organization', workspaceId: null }, role: 'owner' });
   await rows.make('service_keys', place, {
     ...shownEnds(plaintext),
     role: 'admin',

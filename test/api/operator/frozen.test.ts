@@ -8,7 +8,12 @@ import { makeAgent, openWorld, type World } from '../world.ts';
 import { admin, impersonate, request, type Method } from './client.ts';
 
 const NetView = closed({ done: Type.Boolean() }, { $id: 'NetView' });
-const about = { summary: 'Write carelessly', description: 'Exists in tests only: a handler that forgets to ask.', access: 'viewer', audit: 'update' } as const;
+const about = {
+  summary: 'Write carelessly',
+  description: 'Exists in tests only: a handler that forgets to ask.',
+  access: 'viewer',
+  audit: 'update',
+} as const;
 
 /** An operation whose handler forgets that its place may be frozen. */
 const careless = area('System', {

@@ -108,8 +108,13 @@ test('an ended, expired, or orphaned token is refused on the next request of any
     return [alive.status, after.status, after.body.code, after.headers['www-authenticate'] !== undefined];
   };
 
-  expect(await dead((id) => request(world, tokens.operator, 'DELETE', `/impersonations/${id}`))).toEqual([200, 401, 'session_revoked', true]);
-  expect(await dead((id) => admin(world, "update impersonations set expires_at = now() where id = $1", [id]))).toEqual([
+  expect(await dead((id) => request(world, tokens.operator, 'DELETE', `/impersonations/${id}`))).toEqual([
+    200,
+    401,
+    'session_revoked',
+    true,
+  ]);
+  expect(await dead((id) => admin(world, 'update impersonations set expires_at = now() where id = $1', [id]))).toEqual([
     200,
     401,
     'token_expired',
@@ -160,7 +165,12 @@ test('no nesting, no acting user, no narrowing, no sign-in matters: each 403 is 
     "select operation_id, action, actor_id, acting_user_id, impersonation_id, organization_id from audit_entries where outcome = 'denied' and impersonation_id = $1 order by id",
     [id],
   );
-  const common = { actor_id: users.operator.id, acting_user_id: organizationOwner.id, impersonation_id: id, organization_id: organizationId };
+  const common = {
+    actor_id: users.operator.id,
+    acting_user_id: organizationOwner.id,
+    impersonation_id: id,
+    organization_id: organizationId,
+  };
   expect(denied).toEqual([
     { ...common, operation_id: 'startImpersonation', action: 'impersonate' },
     { ...common, operation_id: 'listAgents', action: 'impersonate' },
@@ -180,7 +190,7 @@ test('a 403 of the handler is recorded although its transaction is rolled back, 
   expect(forbidden.status).toBe(403);
   expect(missing.status).toBe(404);
   expect(
-    await admin(world, "select action, resource_type, resource_id, outcome from audit_entries where impersonation_id = $1", [id]),
+    await admin(world, 'select action, resource_type, resource_id, outcome from audit_entries where impersonation_id = $1', [id]),
   ).toEqual([{ action: 'update', resource_type: 'agent', resource_id: shared.id, outcome: 'denied' }]);
 });
 
@@ -250,7 +260,9 @@ test('an operator narrowed to another organization neither sees nor ends nor sta
 test('the token is in no table and no log entry', async () => {
   const { users, tokens, organizationId } = await world.tenant();
   const { token } = await impersonate(world, tokens.operator, users.member.id);
-  const entries = await admin(world, 'select row_to_json(e)::text as text from audit_entries e where organization_id = $1', [organizationId]);
+  const entries = await admin(world, 'select row_to_json(e)::text as text from audit_entries e where organization_id = $1', [
+    organizationId,
+  ]);
   const rows = await admin(world, 'select row_to_json(i)::text as text from impersonations i where organization_id = $1', [organizationId]);
 
   expect(rows).toHaveLength(1);

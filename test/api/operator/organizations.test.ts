@@ -77,9 +77,11 @@ test('with a mailer an owner without password is invited', async () => {
   const invited = await admin(mailing, 'select email, role, scope, status, workspace_id from invitations where organization_id = $1', [
     made.body.id,
   ]);
-  const mails = await admin(mailing, "select payload -> 'mail' ->> 'template' as template from outbox where organization_id = $1 and kind = 'mail'", [
-    made.body.id,
-  ]);
+  const mails = await admin(
+    mailing,
+    "select payload -> 'mail' ->> 'template' as template from outbox where organization_id = $1 and kind = 'mail'",
+    [made.body.id],
+  );
   const rooms = await admin(mailing, 'select name, slug from workspaces where organization_id = $1', [made.body.id]);
   await mailing.close();
   expect(made.status).toBe(201);
@@ -123,10 +125,14 @@ test('each change of state writes one entry in the organization’s chain and on
   await request(world, operator, 'POST', `/organizations/${organizationId}/resume`);
   await request(world, operator, 'POST', `/organizations/${organizationId}/resume`);
 
-  const entries = await admin(world, 'select operation_id, changes from audit_entries where organization_id = $1 order by id', [organizationId]);
-  const told = await admin(world, "select payload ->> 'workflowId' as id, payload ->> 'signal' as signal from outbox where organization_id = $1", [
+  const entries = await admin(world, 'select operation_id, changes from audit_entries where organization_id = $1 order by id', [
     organizationId,
   ]);
+  const told = await admin(
+    world,
+    "select payload ->> 'workflowId' as id, payload ->> 'signal' as signal from outbox where organization_id = $1",
+    [organizationId],
+  );
 
   expect(entries).toEqual([
     { operation_id: 'suspendOrganization', changes: { status: { from: 'active', to: 'suspended' }, reason: { from: null, to: 'unpaid' } } },
@@ -169,10 +175,13 @@ test('asking again gives the same purge, a failed one is queued again, and there
   const { organizationId } = await world.tenant();
   const confirm = await slugOf(organizationId);
   await request(world, operator, 'DELETE', `/organizations/${organizationId}`);
-  const purge = () => request(world, operator, 'POST', `/organizations/${organizationId}/purge`, { body: { reason: 'contract over', confirm } });
+  const purge = () =>
+    request(world, operator, 'POST', `/organizations/${organizationId}/purge`, { body: { reason: 'contract over', confirm } });
 
   const [first, second] = await Promise.all([purge(), purge()]);
-  await admin(world, "update purges set status = 'failed', step = 'runs', finished_at = now() where organization_id = $1", [organizationId]);
+  await admin(world, "update purges set status = 'failed', step = 'runs', finished_at = now() where organization_id = $1", [
+    organizationId,
+  ]);
   const third = await purge();
   const resumed = await request(world, operator, 'POST', `/organizations/${organizationId}/resume`);
 
@@ -199,7 +208,9 @@ test('all of it is for operators; an unknown or purged organization is 404', asy
 
   expect(await statuses(organizationOwner.token, organizationId)).toEqual([403, 403, 403, 403]);
   expect(await statuses(operator, crypto.randomUUID())).toEqual([404, 404, 404, 404]);
-  await admin(world, "update organizations set status = 'deleting', delete_after = now(), purged_at = now() where id = $1", [organizationId]);
+  await admin(world, "update organizations set status = 'deleting', delete_after = now(), purged_at = now() where id = $1", [
+    organizationId,
+  ]);
   expect(await statuses(operator, organizationId)).toEqual([404, 404, 404, 404]);
 });
 

@@ -34,14 +34,18 @@ test('an open stream of an impersonation ends as soon as that does', async () =>
 });
 
 test.each([
-  ['runs out', "update impersonations set expires_at = now() where id = $1", 'token_expired'],
+  ['runs out', 'update impersonations set expires_at = now() where id = $1', 'token_expired'],
   ['is ended elsewhere', 'update impersonations set ended_at = now() where id = $1', 'session_revoked'],
   [
     'loses its operator',
-    "update users set is_active = false where id = (select operator_user_id from impersonations where id = $1)",
+    'update users set is_active = false where id = (select operator_user_id from impersonations where id = $1)',
     'session_revoked',
   ],
-  ['loses its target', 'update users set is_active = false where id = (select target_user_id from impersonations where id = $1)', 'session_revoked'],
+  [
+    'loses its target',
+    'update users set is_active = false where id = (select target_user_id from impersonations where id = $1)',
+    'session_revoked',
+  ],
   [
     'has a target who is moved away',
     `update users u set workspace_id = (select w.id from workspaces w where w.organization_id = u.organization_id and w.id <> u.workspace_id limit 1)
@@ -73,7 +77,11 @@ test('a stream token made inside opens a socket with the target’s sight, and n
   const refused = await say(late);
 
   expect(refused.frame).toMatchObject({ seq: null, data: { code: 'session_revoked' } });
-  const [row] = await admin(world, 'select principal_kind, principal_id from stream_tokens where used_at is not null and run_id = $1 limit 1', [runId]);
+  const [row] = await admin(
+    world,
+    'select principal_kind, principal_id from stream_tokens where used_at is not null and run_id = $1 limit 1',
+    [runId],
+  );
   expect(row).toEqual({ principal_kind: 'impersonation', principal_id: id });
 });
 
@@ -85,7 +93,9 @@ async function streamToken(token: string): Promise<string> {
 async function say(token: string) {
   const socket = new WebSocket(`${world.api.url.replace('http', 'ws')}/ws/runs/${runId}`);
   socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token })));
-  const frame = await new Promise<ReturnType<typeof parseFrame>>((resolve) => socket.once('message', (text) => resolve(parseFrame(String(text)))));
+  const frame = await new Promise<ReturnType<typeof parseFrame>>((resolve) =>
+    socket.once('message', (text) => resolve(parseFrame(String(text)))),
+  );
   socket.terminate();
   return { frame };
 }

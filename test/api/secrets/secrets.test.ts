@@ -274,6 +274,11 @@ test('in a frozen tenant nothing is put or deleted; an impersonated or acting on
   expect((await put(tokens.admin, 'k', { value: 'b' })).body).toMatchObject({ status: 423, code: 'resource_frozen' });
   expect((await world.call(tokens.admin, 'DELETE', '/secrets/k')).status).toBe(423);
   expect((await world.call(tokens.member, 'GET', '/secrets')).status).toBe(200);
+  await set("update organizations set status = 'active' where id = ?", [organizationId]);
+  await set('update workspaces set is_active = false where organization_id = ?', [organizationId]);
+  expect((await put(tokens.admin, 'k', { value: 'b' })).status).toBe(423);
+  expect((await world.call(tokens.admin, 'DELETE', '/secrets/k')).status).toBe(423);
+  expect((await ask('select from secrets where organization_id = ?', [organizationId])).length).toBe(1);
 });
 
 test('each change has one audit entry, without a value', async () => {

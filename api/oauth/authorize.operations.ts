@@ -1,0 +1,107 @@
+import type { Static } from 'typebox';
+import { findClient } from '../../db/identity/oauth-gates.ts';
+import { withAnswer } from '../../db/oauth/redirect-uri.ts';
+import { closeTransaction, issueCode, lockTransaction, openTransaction } from '../../db/oauth/transactions.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { OauthFailure } from '../http/oauth-failure.ts';
+import { get, post, reply, seeOther, type Ctx } from '../http/operation.ts';
+import { attemptAuthorization, type AuthorizationAttempt } from './authorize-request.ts';
+import {
+  AuthorizationDecisionBody,
+  AuthorizationDecisionView,
+  AuthorizationTransactionView,
+  AuthorizeQuery,
+  toTransactionView,
+} from './authorize.schema.ts';
+import { consentPage } from './consent-page.ts';
+
+export const authorizeOperations = {
+  startAuthorization: get(
+    '/oauth/authorize',
+    {
+      summary: 'Ask a user for access',
+      description:
+        'Checks what a client asks for and opens a transaction on which the user decides. A browser gets a page to sign in and consent, or is sent to that of the deployment.',
+      access: 'none',
+      query: AuthorizeQuery,
+      openQuery: true,
+      faults: 'own',
+      writes: true,
+      view: AuthorizationTransactionView,
+      alsoProduces: ['text/html'],
+      success: [200, 303],
+      identify: attemptAuthorization,
+    },
+    // `identified` is what attemptAuthorization gave.
+    async (ctx, { query, identified }) => start(ctx, query, identified as AuthorizationAttempt),
+  ),
+
+  decideAuthorization: post(
+    '/oauth/authorize',
+    {
+      summary: 'Decide on a request for access',
+      description:
+        'The signed-in user approves, all or some of the scopes, or denies. Each transaction takes one decision; the reply says where the browser goes.',
+      access: 'viewer',
+      audit: 'approve',
+      resourceType: 'oauth_client',
+      sessionOnly: true,
+      openWhenFrozen: true,
+      success: [200],
+      body: AuthorizationDecisionBody,
+      view: AuthorizationDecisionView,
+    },
+    async (ctx, { body }) => decide(ctx, body),
+  ),
+};
+
+async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: AuthorizationAttempt) {
+  if (attempt.kind === 'refused') return seeOther(attempt.redirectTo);
+  const { client, request, isBrowser } = attempt;
+  const opened = await openTransaction(ctx, { clientId: client.clientId, request });
+
+  if (!isBrowser) return toTransactionView(client, request, opened);
+  const { consentUrl } = ctx.deps.env.oauth;
+
+  // The request goes along, so that the page can ask here what it is about.
+  if (consentUrl !== null) return seeOther(withAnswer(consentUrl, { transaction_id: opened.transactionId, ...query }));
+  const view = toTransactionView(client, request, opened);
+  const page = consentPage(view);
+  return reply(view, { headers: page.headers, text: { contentType: 'text/html; charset=utf-8', body: page.html } });
+}
+
+async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) {
+  const { userId } = ctx.caller;
+  const transaction = await lockTransaction(ctx, body.transaction_id);
+
+  if (!transaction || userId === null) throw fail('not_found');
+  if (transaction.isDecided) throw fail('state_conflict', { reason: 'already_decided' });
+  if (transaction.isOver) throw fail('gone', { detail: 'the request has run out: start again in the application' });
+  const { request, clientId } = transaction;
+  const scopes = body.decision === 'approve' ? chosen(request.scope.split(' '), body.scopes) : [];
+  const client = await findClient(ctx.deps.db, clientId);
+
+  if (!client || client.isDeleted) throw new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client is gone.' });
+  // Whose grant it is: the organization of the person, whatever the caller is narrowed to.
+  const who = { userId, organizationId: ctx.caller.view ? null : ctx.caller.organizationId };
+
+  await closeTransaction(ctx, body.transaction_id, who);
+  ctx.audit({
+    resourceType: 'oauth_client',
+    resourceId: client.id,
+    label: client.clientName,
+    changes: { decision: { to: body.decision }, scopes: { to: scopes }, resource: { to: request.resource } },
+  });
+  const answer: Record<string, string> =
+    body.decision === 'deny'
+      ? { error: 'access_denied', error_description: 'The user has denied the request.' }
+      : { code: await issueCode(ctx, { ...request, ...who, clientId, scope: scopes.join(' ') }) };
+  return { redirect_to: withAnswer(request.redirectUri, { ...answer, state: request.state, iss: ctx.deps.env.publicUrl }) };
+}
+
+function chosen(asked: readonly string[], wanted: readonly string[] | undefined): readonly string[] {
+  const foreign = wanted?.findIndex((name) => !asked.includes(name)) ?? -1;
+
+  if (foreign >= 0) throw invalid(`/scopes/${foreign}`, 'range', 'is no scope that the client has asked for');
+  return wanted ?? asked;
+}

@@ -1,0 +1,76 @@
+import { findClient, type FoundClient, type OauthAuthMethod } from '../../db/identity/oauth-gates.ts';
+import { isClientSecret } from '../../db/oauth/client-secrets.ts';
+import { clientRefused, oauthFail } from '../http/oauth-failure.ts';
+import type { IdentifyRequest } from '../http/operation.ts';
+
+/** Who a client says it is, and how it proves it. */
+interface Claim {
+  readonly clientId: string;
+  readonly method: OauthAuthMethod;
+  readonly secret: string | null;
+}
+
+interface ClientFields {
+  readonly client_id?: string;
+  readonly client_secret?: string;
+}
+
+const clientIdMax = 1_024;
+
+/**
+ * The client of a token, revocation or introspection request, by the one method that it has registered (RFC 6749 §2.3). Its limit counts before
+ * the secret is looked at. Throws 401 `invalid_client` for an unknown client, a wrong secret or method and a garbled header, 400
+ * `invalid_request` for none or two at once.
+ */
+export async function authenticateClient(asked: IdentifyRequest, fields: ClientFields): Promise<FoundClient> {
+  const claim = readClaim(asked.rawHeaders, fields);
+  const { deps, limits, limitAddress } = asked;
+  const client =
+    claim.clientId.length <= clientIdMax && !claim.clientId.includes('\u0000') ? await findClient(deps.db, claim.clientId) : null;
+
+  await limits.consume([{ policy: 'oauth_token', key: client ? client.id : `address:${limitAddress}` }]);
+  if (!client || client.isDeleted || client.isHomeGone || client.authMethod !== claim.method) throw clientRefused();
+  if (claim.secret !== null && !isClientSecret(claim.secret, client.secretHash, deps.keys.peppers)) throw clientRefused();
+  deps.identity.marks.note('oauth_client', client.id, client.lastUsedAt);
+  return client;
+}
+
+function readClaim(rawHeaders: readonly string[], fields: ClientFields): Claim {
+  const [header, second] = authorizationsIn(rawHeaders);
+
+  if (second !== undefined) throw oauthFail('invalid_request', 'There is more than one Authorization header.');
+  if (header !== undefined && fields.client_secret !== undefined)
+    throw oauthFail('invalid_request', 'The client authenticates in two ways at once.');
+  if (header !== undefined) {
+    const claim = readBasic(header);
+    if (fields.client_id !== undefined && fields.client_id !== claim.clientId)
+      throw oauthFail('invalid_request', 'client_id is not the client that authenticates.');
+    return claim;
+  }
+  if (fields.client_id === undefined) throw oauthFail('invalid_request', 'There is no client authentication and no client_id.');
+  const secret = fields.client_secret ?? null;
+  return { clientId: fields.client_id, method: secret === null ? 'none' : 'client_secret_post', secret };
+}
+
+/** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
+function readBasic(header: string): Claim {
+  const [, encoded] = /^basic +([A-Za-z0-9+/]+={0,2})$/i.exec(header) ?? [];
+  const pair = encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString();
+  const colon = pair.indexOf(':');
+
+  if (colon < 1 || !pair.isWellFormed() || pair.includes('\ufffd')) throw clientRefused();
+  return { clientId: formDecoded(pair.slice(0, colon)), method: 'client_secret_basic', secret: formDecoded(pair.slice(colon + 1)) };
+}
+
+function formDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw clientRefused();
+  }
+}
+
+// Counted in the raw headers: Node drops a second Authorization silently.
+function authorizationsIn(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1]?.toLowerCase() === 'authorization').map((value) => value.trim());
+}

@@ -1,0 +1,72 @@
+import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
+import { storeDocument } from '../../db/oauth/clients.ts';
+import { nobodyTenant, systemActor, transact } from '../../db/scope.ts';
+import { DocumentRefused, isDocumentUrl } from '../../ports/client-documents.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { AppDeps } from '../http/deps.ts';
+import { OauthFailure } from '../http/oauth-failure.ts';
+import type { IdentifyRequest } from '../http/operation.ts';
+import { validatorFor } from '../http/validator.ts';
+import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata, type ClientMetadata } from './client-metadata.ts';
+
+type Asking = Pick<IdentifyRequest, 'deps' | 'correlationId'>;
+
+const shape = validatorFor(ClientRegistrationRequest, 'body');
+
+/**
+ * The client that a user is sent by. One that names itself by the URL of its document is read from there, and stored until the document has to
+ * be asked for again. Throws 400 `invalid_client`, and no word more about why.
+ */
+export async function clientOfAuthorization(asking: Asking, clientId: string): Promise<FoundClient> {
+  const found = await findClient(asking.deps.db, clientId);
+  const isDocument = isDocumentUrl(clientId);
+
+  if (found?.isDeleted || (isDocument && !asking.deps.env.oauth.clientDocuments)) throw unknownClient();
+  if (!isDocument || found?.isDocumentFresh) return found ?? refuseUnknown();
+  await readDocument(asking, clientId);
+  return (await findClient(asking.deps.db, clientId)) ?? refuseUnknown();
+}
+
+async function readDocument({ deps, correlationId }: Asking, clientId: string): Promise<void> {
+  try {
+    const { document, lifeSeconds } = await deps.clientDocuments.fetch(clientId, faultOfDocument);
+    const client = { ...accept(document), clientId, kind: 'document' } as const;
+
+    await transact(deps.db, { tenant: nobodyTenant, actor: systemActor, correlationId }, (unit) =>
+      storeDocument(unit, client, { document, lifeSeconds }),
+    );
+  } catch (error) {
+    if (!(error instanceof DocumentRefused)) throw error;
+    noteRefusal(deps, error);
+    throw unknownClient();
+  }
+}
+
+/** What keeps a document from standing for a client: the rules of registration, and that it can hold no secret. */
+function faultOfDocument(document: Readonly<Record<string, unknown>>): string | null {
+  if (shape.check(document, false).length > 0) return 'has members of the wrong type';
+  if ('client_secret' in document) return 'holds a secret';
+  try {
+    return accept(document).tokenEndpointAuthMethod === 'none' ? null : 'asks for an authentication that a public document can not have';
+  } catch (error) {
+    if (error instanceof Failure) return error.detail;
+    throw error;
+  }
+}
+
+function accept(document: Readonly<Record<string, unknown>>): AcceptedMetadata {
+  // Its shape has been checked by `faultOfDocument`.
+  return acceptMetadata(document as ClientMetadata, ['authorization_code']);
+}
+
+function noteRefusal(deps: AppDeps, error: DocumentRefused): void {
+  deps.log.info({ reason: error.message }, 'client metadata document refused');
+}
+
+function refuseUnknown(): never {
+  throw unknownClient();
+}
+
+function unknownClient(): OauthFailure {
+  return new OauthFailure('oauth_request_invalid', 'invalid_client', { detail: 'The client is unknown.' });
+}

@@ -1,0 +1,73 @@
+import type { Static } from 'typebox';
+import Type from 'typebox';
+import type { NewClient } from '../../db/oauth/clients.ts';
+import { faultOfRedirectUri, hostOfRedirect } from '../../db/oauth/redirect-uri.ts';
+import { oauthFail, OauthFailure } from '../http/oauth-failure.ts';
+import { listOf, nullable, text } from '../http/schema.ts';
+import { knownScopes } from './scope-rules.ts';
+import { authMethods } from './discovery.schema.ts';
+
+const RedirectUri = text(2_048, { description: 'Compared exactly; on a loopback address the port may differ' });
+const TypeName = text(100);
+
+/** RFC 7591 §2. Open on purpose: members that are unknown here are ignored. */
+export const ClientRegistrationRequest = Type.Object(
+  {
+    redirect_uris: listOf(RedirectUri, { minItems: 1, maxItems: 10 }),
+    client_name: Type.Optional(nullable(text(200))),
+    token_endpoint_auth_method: Type.Optional(nullable(text(40, { description: 'Default none' }))),
+    scope: Type.Optional(nullable(text(400))),
+    grant_types: Type.Optional(nullable(listOf(TypeName, { maxItems: 10 }))),
+    response_types: Type.Optional(nullable(listOf(TypeName, { maxItems: 10 }))),
+  },
+  { $id: 'ClientRegistrationRequest', additionalProperties: true, description: 'What a client says about itself' },
+);
+export type ClientMetadata = Static<typeof ClientRegistrationRequest>;
+
+/** What is stored of a client's word about itself. */
+export type AcceptedMetadata = Pick<NewClient, 'clientName' | 'redirectUris' | 'tokenEndpointAuthMethod' | 'grantTypes' | 'scope'>;
+
+const ownGrants = ['authorization_code', 'refresh_token'];
+
+/**
+ * Judges valid-shaped metadata. Grants and scopes that are not served here are left out (RFC 7591 §2 lets a server replace them); a redirect
+ * that can't be one is 400 `invalid_redirect_uri`, anything else that can't work 422 `invalid_client_metadata`.
+ */
+export function acceptMetadata(metadata: ClientMetadata, usualGrants: readonly string[]): AcceptedMetadata {
+  const redirectUris = [...new Set(metadata.redirect_uris)];
+  const grants = metadata.grant_types ?? usualGrants;
+  const method = authMethods.find((name) => name === (metadata.token_endpoint_auth_method ?? 'none'));
+
+  redirectUris.forEach(refuseRedirect);
+  if (!grants.includes('authorization_code')) throw unfit('/grant_types', 'must hold authorization_code');
+  if (metadata.response_types && !metadata.response_types.includes('code')) throw unfit('/response_types', 'must hold code');
+  if (!method) throw unfit('/token_endpoint_auth_method', 'must be none, client_secret_basic or client_secret_post');
+
+  return {
+    clientName: shownName(metadata.client_name) || hostOfRedirect(redirectUris[0] ?? ''),
+    redirectUris,
+    tokenEndpointAuthMethod: method,
+    grantTypes: ownGrants.filter((grant) => grants.includes(grant)),
+    scope: knownScopes(metadata.scope),
+  };
+}
+
+function refuseRedirect(uri: string, index: number): void {
+  const fault = faultOfRedirectUri(uri);
+  if (fault === null) return;
+  throw oauthFail('invalid_redirect_uri', `A redirect URI ${fault}.`, {
+    errors: [{ in: 'body', pointer: `/redirect_uris/${index}`, name: null, rule: 'redirect_uri', message: fault }],
+  });
+}
+
+function unfit(pointer: string, message: string): OauthFailure {
+  return new OauthFailure('validation_failed', 'invalid_client_metadata', {
+    detail: `${pointer.slice(1)} ${message}`,
+    errors: [{ in: 'body', pointer, name: null, rule: 'range', message }],
+  });
+}
+
+/** A name as people may be shown it: without characters that turn or hide text. */
+function shownName(name: string | null | undefined): string {
+  return (name ?? '').replaceAll(/\p{C}/gu, '').trim();
+}

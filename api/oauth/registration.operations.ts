@@ -1,0 +1,110 @@
+import type { Static } from 'typebox';
+import { endSessionsOfClient, findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
+import { addClient, deleteClient, newClientId } from '../../db/oauth/clients.ts';
+import { isRegistrationToken, newClientSecret, newRegistrationToken } from '../../db/oauth/client-secrets.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { OauthFailure } from '../http/oauth-failure.ts';
+import { get, post, remove, type Ctx, type IdentifyRequest } from '../http/operation.ts';
+import { acceptMetadata, ClientRegistrationRequest } from './client-metadata.ts';
+import { OauthClientRegistrationView, RegistrationParams, toRegistrationView } from './registration.schema.ts';
+
+/** A client that has shown its registration token, and that token. */
+interface Registration {
+  readonly client: FoundClient;
+  readonly token: string;
+}
+
+const byRegistration = { access: 'registration-token', params: RegistrationParams, identify: identifyRegistration } as const;
+
+export const registrationOperations = {
+  registerOauthClient: post(
+    '/oauth/register',
+    {
+      summary: 'Register a client',
+      description:
+        'Lets an application register itself (RFC 7591); refused unless the deployment has dynamic registration switched on. Unused for 30 days it is deleted.',
+      access: 'none',
+      audit: 'create',
+      resourceType: 'oauth_client',
+      cors: 'any',
+      addressPolicy: 'oauth_register',
+      refuseWhenOff: ({ oauth }) => (oauth.dynamicRegistration ? null : fail('registration_disabled')),
+      body: ClientRegistrationRequest,
+      view: OauthClientRegistrationView,
+      example: { body: { client_name: 'Example', redirect_uris: ['https://app.example/callback'] } },
+    },
+    async (ctx, { body }) => register(ctx, body),
+  ),
+
+  getOauthClientRegistration: get(
+    '/oauth/register/{client_id}',
+    {
+      ...byRegistration,
+      summary: 'Read a registration',
+      description: 'The client as it is registered, shown to whoever holds its registration token (RFC 7592). A secret is not shown again.',
+      transaction: 'none',
+      view: OauthClientRegistrationView,
+    },
+    async (ctx, { identified }) => {
+      // `identified` is what identifyRegistration gave.
+      const { client, token } = identified as Registration;
+
+      return toRegistrationView(client, { publicUrl: ctx.deps.env.publicUrl, issuedAt: client.createdAt, token, secret: null });
+    },
+  ),
+
+  deleteOauthClientRegistration: remove(
+    '/oauth/register/{client_id}',
+    {
+      ...byRegistration,
+      summary: 'Delete a registration',
+      description: 'Ends the client and every grant that users have given it (RFC 7592).',
+      audit: 'delete',
+    },
+    async (ctx, { identified }) => {
+      // `identified` is what identifyRegistration gave.
+      const { client } = identified as Registration;
+
+      if (!(await deleteClient(ctx, client.id))) throw wrongToken();
+      await endSessionsOfClient(ctx, client.clientId);
+      ctx.audit({ resourceType: 'oauth_client', resourceId: client.id, label: client.clientName });
+    },
+  ),
+};
+
+async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>) {
+  const metadata = acceptMetadata(body, ['authorization_code']);
+  const token = newRegistrationToken();
+  const secret = metadata.tokenEndpointAuthMethod === 'none' ? null : newClientSecret(ctx.deps.keys.peppers);
+  const client = await addClient(ctx, {
+    ...metadata,
+    clientId: newClientId(),
+    kind: 'registered',
+    secretHash: secret?.hash ?? null,
+    registrationHash: token.hash,
+  });
+
+  ctx.audit({
+    resourceType: 'oauth_client',
+    resourceId: client.id,
+    label: client.clientName,
+    changes: { kind: { to: client.kind }, redirect_uris: { to: client.redirectUris }, grant_types: { to: client.grantTypes } },
+  });
+  return toRegistrationView(
+    { ...client, authMethod: client.tokenEndpointAuthMethod },
+    { publicUrl: ctx.deps.env.publicUrl, issuedAt: client.createdAt, token: token.plaintext, secret: secret?.plaintext ?? null },
+  );
+}
+
+/** The client whose registration token is the bearer; an unknown client and a wrong token are one answer. */
+async function identifyRegistration({ deps, params, headers }: IdentifyRequest): Promise<Registration> {
+  const [, token] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
+  const client = token === undefined ? null : await findClient(deps.db, String(params['client_id']));
+
+  if (!client || token === undefined || client.isDeleted || !isRegistrationToken(token, client.registrationHash)) throw wrongToken();
+  return { client, token };
+}
+
+function wrongToken(): OauthFailure {
+  return new OauthFailure('credential_invalid', 'invalid_token', { detail: 'The client is unknown or the token is not its own.' });
+}

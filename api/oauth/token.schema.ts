@@ -1,0 +1,56 @@
+import Type, { type Static } from 'typebox';
+import { closed, integer, oneOf, text, Url } from '../http/schema.ts';
+
+// Open on purpose: fields that are unknown here are ignored (RFC 6749 §3.2). An absent value is left out, never null.
+const ClientFields = {
+  client_id: Type.Optional(text(1_024, { description: 'Where no Authorization header names the client' })),
+  client_secret: Type.Optional(text(500, { description: 'client_secret_post' })),
+};
+
+export const OauthTokenForm = Type.Object(
+  {
+    grant_type: text(100, { description: 'authorization_code, refresh_token or client_credentials' }),
+    code: Type.Optional(text(200)),
+    redirect_uri: Type.Optional(text(2_048, { description: 'That of the authorization request' })),
+    code_verifier: Type.Optional(text(128, { minLength: 43, pattern: '^[A-Za-z0-9._~-]+$', description: 'RFC 7636 §4.1' })),
+    refresh_token: Type.Optional(text(200)),
+    scope: Type.Optional(text(400, { description: 'Less than was granted' })),
+    resource: Type.Optional(text(2_048)),
+    ...ClientFields,
+  },
+  { $id: 'OauthTokenForm', additionalProperties: true },
+);
+export type TokenForm = Static<typeof OauthTokenForm>;
+
+export const OauthTokenReference = Type.Object(
+  { token: text(6_000), token_type_hint: Type.Optional(text(100, { description: 'Not needed' })), ...ClientFields },
+  { $id: 'OauthTokenReference', additionalProperties: true },
+);
+export type TokenReference = Static<typeof OauthTokenReference>;
+
+export const OauthTokenView = closed(
+  {
+    access_token: text(6_000),
+    token_type: oneOf(['Bearer']),
+    expires_in: integer({ description: 'Seconds' }),
+    refresh_token: Type.Optional(text(100, { description: 'Good for one refresh' })),
+    scope: text(1_000),
+  },
+  { $id: 'OauthTokenView', description: 'RFC 6749 §5.1' },
+);
+
+export const OauthIntrospectionView = closed(
+  {
+    active: Type.Boolean(),
+    scope: Type.Optional(text(1_000)),
+    client_id: Type.Optional(text(1_024)),
+    sub: Type.Optional(text(1_024)),
+    iss: Type.Optional(Url),
+    aud: Type.Optional(Url),
+    iat: Type.Optional(integer({ description: 'Unix seconds' })),
+    exp: Type.Optional(integer({ description: 'Unix seconds' })),
+    token_type: Type.Optional(oneOf(['Bearer'])),
+  },
+  { $id: 'OauthIntrospectionView', description: 'RFC 7662 §2.2; only active when it is false' },
+);
+export type Introspection = Static<typeof OauthIntrospectionView>;

@@ -1,0 +1,77 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../caller.ts';
+import type { Databases } from '../orm.ts';
+import { change, row } from '../sql.ts';
+import { readUnit, systemActor, tenantOf } from '../transaction.ts';
+import type { Unit } from '../unit.ts';
+import { killChallenges, revokeSessionsOf } from './endings.ts';
+
+/** What a signed-in user signs in with, and what a new password is held against. */
+export interface OwnCredential {
+  readonly passwordHash: string | null;
+  readonly email: string;
+  readonly fullName: string | null;
+  readonly hasFactor: boolean;
+}
+
+/** The caller's own credential, read before the transaction: verifying takes tens of milliseconds. */
+export async function readOwnCredential(db: Databases, caller: Caller, correlationId: string): Promise<OwnCredential> {
+  const { unit } = readUnit(db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
+  const found = await row<{ password_hash: string | null; email: string; full_name: string | null; has_factor: boolean }>(
+    unit.em,
+    `select c.password_hash, u.email, u.full_name,
+       exists (select from totp_factors f where f.user_id = u.id and f.confirmed_at is not null) as has_factor
+     from users u left join user_credentials c on c.user_id = u.id where u.id = ?::uuid and u.deleted_at is null`,
+    [caller.userId],
+  );
+
+  if (!found) throw fail('session_revoked');
+  return { passwordHash: found.password_hash, email: found.email, fullName: found.full_name, hasFactor: found.has_factor };
+}
+
+/**
+ * Replaces a password by the one that its owner chose, and ends every other session and every half-done sign-in and reset. False when the
+ * password that was verified is not the stored one any more.
+ */
+export async function changePassword(
+  unit: Unit,
+  { userId, from, to, sessionId }: { readonly userId: string; readonly from: string; readonly to: string; readonly sessionId: string },
+): Promise<boolean> {
+  const changed = await change(
+    unit.em,
+    `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now() where user_id = ?::uuid and password_hash = ?`,
+    [to, userId, from],
+  );
+  if (changed === 0) return false;
+
+  // After the row's lock, so that what a sign-in at the same time has opened is seen.
+  await killChallenges(unit, { userId, purposes: ['login', 'password_reset'] });
+  await revokeSessionsOf(unit, { userId, exceptSessionId: sessionId, reason: 'password_changed' });
+  return true;
+}
+
+/**
+ * Sets the password of somebody who proved to read the address; what was signed in, half signed in or asked for before ends, a change of
+ * address too. The address counts as confirmed; a second factor stays.
+ */
+export async function resetPassword(unit: Unit, { userId, passwordHash }: { readonly userId: string; readonly passwordHash: string }): Promise<void> {
+  await change(
+    unit.em,
+    `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now(), pending_email = null,
+       email_verified_at = coalesce(email_verified_at, now())
+      where user_id = ?::uuid`,
+    [passwordHash, userId],
+  );
+  await killUnused(unit, userId);
+  await revokeSessionsOf(unit, { userId, reason: 'password_reset' });
+}
+
+/** Stores a password hash made with today's parameters in place of an older one that still stands. */
+export async function replaceOutdatedHash(unit: Unit, { userId, from, to }: { userId: string; from: string; to: string }): Promise<void> {
+  await change(unit.em, 'update user_credentials set password_hash = ? where user_id = ?::uuid and password_hash = ?', [to, userId, from]);
+}
+
+// The token that was just used stays: shown again it is 410 all the same.
+async function killUnused(unit: Unit, userId: string): Promise<void> {
+  await change(unit.em, 'delete from auth_challenges where user_id = ?::uuid and used_at is null', [userId]);
+}

@@ -1,0 +1,102 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { change, iso, row } from '../sql.ts';
+import { open, seal, type Binding } from '../tenancy/envelope.ts';
+import type { Unit } from '../unit.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** Minutes in which a new factor must be confirmed. */
+const confirmMinutes = 15;
+
+type Keks = Pick<KeyRing, 'keks'>;
+
+/** A second factor as it is stored, opened. */
+export interface StoredFactor {
+  readonly secret: string;
+  readonly sealed: Buffer;
+  readonly isConfirmed: boolean;
+  readonly isOver: boolean;
+}
+
+/** Whose factor it is, and in whose organization the row lies (null: an operator's). */
+export interface FactorPlace {
+  readonly userId: string;
+  readonly organizationId: string | null;
+}
+
+/** Stores an unconfirmed factor in place of an older unconfirmed one. 409 `factor_active` when there is a confirmed one. */
+export async function storeFactor(unit: Unit, keys: Keks, { secret, ...place }: FactorPlace & { readonly secret: string }): Promise<string> {
+  const sealed = await seal(unit.em, keys, bindingOf(place), Buffer.from(secret));
+  const stored = await row<{ expires_at: string }>(
+    unit.em,
+    `insert into totp_factors (user_id, organization_id, secret_enc, created_at, expires_at)
+     values (?::uuid, ?::uuid, ?, now(), now() + make_interval(mins => ${confirmMinutes}))
+     on conflict (user_id) do update set secret_enc = excluded.secret_enc, created_at = now(), expires_at = excluded.expires_at
+       where totp_factors.confirmed_at is null
+     returning expires_at`,
+    [place.userId, place.organizationId, sealed],
+  );
+
+  if (!stored) throw factorActive();
+  return iso(stored.expires_at);
+}
+
+/** The factor of a user, confirmed or not; null without one. */
+export async function readFactor(unit: Unit, keys: Keks, place: FactorPlace): Promise<StoredFactor | null> {
+  const found = await row<{ secret_enc: Buffer; is_confirmed: boolean; is_over: boolean }>(
+    unit.em,
+    `select secret_enc, confirmed_at is not null as is_confirmed, coalesce(expires_at <= now(), false) as is_over
+     from totp_factors where user_id = ?::uuid`,
+    [place.userId],
+  );
+  if (!found) return null;
+
+  const secret = await open(unit.em, keys, bindingOf(place), found.secret_enc);
+  return { secret: secret.toString(), sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
+}
+
+/** Confirms the factor whose code was right; 409 when it was replaced or confirmed meanwhile. */
+export async function confirmFactor(unit: Unit, { userId, sealed }: { readonly userId: string; readonly sealed: Buffer }): Promise<void> {
+  const confirmed = await change(
+    unit.em,
+    'update totp_factors set confirmed_at = now(), expires_at = null where user_id = ?::uuid and secret_enc = ? and confirmed_at is null',
+    [userId, sealed],
+  );
+  if (confirmed === 0) throw factorActive();
+}
+
+/** Whether a user has a confirmed factor, and whether the organization demands one. The factor's row is locked. */
+export async function lockFactor(
+  unit: Unit,
+  { userId, organizationId }: FactorPlace,
+): Promise<{ readonly isConfirmed: boolean; readonly isRequired: boolean }> {
+  const factor = await row<{ is_confirmed: boolean }>(
+    unit.em,
+    'select confirmed_at is not null as is_confirmed from totp_factors where user_id = ?::uuid for update',
+    [userId],
+  );
+  const rules = await row<{ require_mfa: boolean }>(unit.em, 'select require_mfa from organization_settings where organization_id = ?::uuid', [
+    organizationId,
+  ]);
+
+  return { isConfirmed: factor?.is_confirmed ?? false, isRequired: rules?.require_mfa ?? false };
+}
+
+/** Takes factor and recovery codes away. */
+export async function deleteFactor(unit: Unit, userId: string): Promise<void> {
+  await change(unit.em, 'delete from totp_factors where user_id = ?::uuid', [userId]);
+  await change(unit.em, 'delete from recovery_codes where user_id = ?::uuid', [userId]);
+}
+
+/** 409: there is no confirmed factor to work with. */
+export function noFactor() {
+  return fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor' });
+}
+
+/** 409: a confirmed factor is in the way. */
+export function factorActive() {
+  return fail('state_conflict', { reason: 'factor_active', detail: 'a second factor is confirmed already' });
+}
+
+function bindingOf({ userId, organizationId }: FactorPlace): Binding {
+  return { organizationId, aad: ['totp_factors', userId] };
+}

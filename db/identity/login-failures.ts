@@ -1,0 +1,31 @@
+import { newId } from '../ids.ts';
+import { change } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import type { Person } from './people.ts';
+
+/** Why somebody was not let in. */
+export type LoginFailureReason = 'unknown_account' | 'wrong_password' | 'inactive' | 'wrong_code';
+
+/** Notes a refused sign-in or verification; it never enters the audit log. */
+export async function recordLoginFailure(
+  unit: Unit,
+  failure: {
+    readonly accountHash: Buffer;
+    readonly person: Pick<Person, 'id' | 'organizationId'> | null;
+    readonly networkAddress: string;
+    readonly reason: LoginFailureReason;
+  },
+): Promise<void> {
+  await change(
+    unit.em,
+    'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',
+    [
+      newId(),
+      failure.accountHash,
+      failure.person?.id ?? null,
+      failure.person?.organizationId ?? null,
+      failure.networkAddress,
+      failure.reason,
+    ],
+  );
+}

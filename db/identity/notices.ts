@@ -1,0 +1,19 @@
+import { addMail } from '../mail.ts';
+import type { MailRequest } from '../../workflows/contracts/mail.ts';
+import type { Unit } from '../unit.ts';
+import type { KeyRing } from './key-ring.ts';
+
+/** Tells a user by mail, at their address, what has happened to how they sign in. */
+export async function notify(
+  unit: Unit,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  notice: {
+    readonly template: Extract<MailRequest['template'], 'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_used_up'>;
+    readonly userId: string;
+    readonly organizationId: string | null;
+    readonly workspaceId: string | null;
+  },
+): Promise<void> {
+  const { template, userId, organizationId, workspaceId } = notice;
+  await addMail(unit, keys, { mail: { template, userId }, home: { organizationId, workspaceId } });
+}

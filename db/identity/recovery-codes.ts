@@ -1,0 +1,73 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { change, iso, row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import type { KeyRing, NamedKey } from './key-ring.ts';
+
+type Peppers = Pick<KeyRing, 'peppers'>;
+
+const codeCount = 10;
+const codeBytes = 10;
+const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** Codes as they are shown, once. */
+export interface NewRecoveryCodes {
+  readonly codes: readonly string[];
+  readonly createdAt: string;
+}
+
+/** Makes new recovery codes in place of the old ones, which die. */
+export async function replaceRecoveryCodes(
+  unit: Unit,
+  { peppers }: Peppers,
+  { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
+): Promise<NewRecoveryCodes> {
+  const codes = Array.from({ length: codeCount }, newCode);
+  const hashes = codes.map((code) => hashOf(peppers[0], userId, bareCode(code)));
+
+  await change(unit.em, 'delete from recovery_codes where user_id = ?::uuid', [userId]);
+  const made = await row<{ created_at: string }>(
+    unit.em,
+    `insert into recovery_codes (user_id, code_hash, organization_id, created_at)
+     select ?::uuid, hash, ?::uuid, now() from unnest(?::bytea[]) as hash returning created_at`,
+    [userId, organizationId, hashes],
+  );
+
+  if (!made) throw new Error('no recovery codes were made');
+  return { codes, createdAt: iso(made.created_at) };
+}
+
+/** Uses a recovery code up, by one conditional update: of two at once one is let in. Null for a wrong or used one; else how many are left. */
+export async function useRecoveryCode(
+  unit: Unit,
+  { peppers }: Peppers,
+  { userId, code }: { readonly userId: string; readonly code: string },
+): Promise<{ readonly left: number } | null> {
+  const bare = bareCode(code);
+  if (!/^[a-z2-7]{16}$/.test(bare)) return null;
+  const hashes = peppers.map((pepper) => hashOf(pepper, userId, bare));
+  const used = await row<{ left: number }>(
+    unit.em,
+    `update recovery_codes r set used_at = now() where r.user_id = ?::uuid and r.code_hash = any(?::bytea[]) and r.used_at is null
+     returning (select count(*)::int from recovery_codes o where o.user_id = r.user_id and o.used_at is null and o.code_hash <> r.code_hash) as left`,
+    [userId, hashes],
+  );
+
+  return used;
+}
+
+/** `xxxx-xxxx-xxxx-xxxx` in base32: 80 random bits. */
+function newCode(): string {
+  const bits = [...randomBytes(codeBytes)].map((byte) => byte.toString(2).padStart(8, '0')).join('');
+  const letters = (bits.match(/.{5}/g) ?? []).map((group) => base32.charAt(Number.parseInt(group, 2))).join('');
+
+  return (letters.match(/.{4}/g) ?? []).join('-');
+}
+
+/** As it is compared: without case, dashes and spaces, which people type as they like. */
+function bareCode(code: string): string {
+  return code.toLowerCase().replaceAll(/[\s-]/g, '');
+}
+
+function hashOf({ secret }: NamedKey, userId: string, bare: string): Buffer {
+  return createHmac('sha256', secret).update(`recovery:${userId}:${bare}`).digest();
+}

@@ -1,0 +1,19 @@
+import { row } from '../sql.ts';
+import { organizationOf, isUnbounded } from '../reach.ts';
+import type { Scoped } from '../scope.ts';
+
+/** Whether the place where a client is to act exists, as far as the caller reaches. */
+export async function homeOfClient(
+  ctx: Scoped,
+  { organizationId, workspaceId }: { organizationId: string; workspaceId: string | null },
+): Promise<{ hasOrganization: boolean; hasWorkspace: boolean }> {
+  const isReached = isUnbounded(ctx.caller) || organizationOf(ctx.caller) === organizationId;
+  const found = await row<{ has_workspace: boolean }>(
+    ctx.em,
+    `select exists (select from workspaces w where w.id = ?::uuid and w.organization_id = o.id) as has_workspace
+     from organizations o where o.id = ?::uuid and o.purged_at is null`,
+    [workspaceId, organizationId],
+  );
+
+  return { hasOrganization: isReached && found !== null, hasWorkspace: found?.has_workspace ?? false };
+}

@@ -1,0 +1,37 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { KeyList } from '../identity/key-ring.ts';
+import { isOpaqueToken, newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
+import { serviceKeyHash, serviceKeyHashes } from '../identity/service-key-format.ts';
+
+/** A plaintext for the client and what is stored of it. */
+export interface NewSecret {
+  readonly plaintext: string;
+  readonly hash: Buffer;
+}
+
+/** A new client secret; its MAC under the newest pepper is stored, as that of a service key. */
+export function newClientSecret(peppers: KeyList): NewSecret {
+  const plaintext = newOpaqueToken('client_secret');
+  return { plaintext, hash: serviceKeyHash(plaintext, peppers) };
+}
+
+/** Whether a text is the secret behind a stored hash (hex). */
+export function isClientSecret(text: string, storedHex: string | null, peppers: KeyList): boolean {
+  if (storedHex === null || !isOpaqueToken('client_secret', text)) return false;
+  return serviceKeyHashes(text, peppers).some((hash) => isSame(hash, storedHex));
+}
+
+/** A new token by which a client that registered itself reads and deletes its registration. */
+export function newRegistrationToken(): NewSecret {
+  const plaintext = newOpaqueToken('registration');
+  return { plaintext, hash: tokenHash(plaintext) };
+}
+
+export function isRegistrationToken(text: string, storedHex: string | null): boolean {
+  return storedHex !== null && isOpaqueToken('registration', text) && isSame(tokenHash(text), storedHex);
+}
+
+function isSame(hash: Buffer, storedHex: string): boolean {
+  const stored = Buffer.from(storedHex, 'hex');
+  return stored.length === hash.length && timingSafeEqual(stored, hash);
+}
