@@ -95,16 +95,9 @@ function addStages(
 ): void {
   let isClosing = false;
   app.decorateRequest('state', null);
-  app.setErrorHandler((error, request, reply) => {
-    const answer = () => sendFailure(deps.env.publicUrl, request, reply, error);
-    if (!isDenied(request, error)) return answer();
-    return recordDenied(deps, request)
-      .catch((err: unknown) => request.log.error({ err }, 'refusal not recorded'))
-      .then(() => {
-        answer();
-        return reply;
-      });
-  });
+  app.setErrorHandler((error, request, reply) =>
+    isDenied(request, error) ? answerDenied(deps, request, reply, error) : sendFailure(deps.env.publicUrl, request, reply, error),
+  );
 
   app.addHook('onRequest', (request, reply, done) => {
     const state = openState(request, proxies);
@@ -130,4 +123,15 @@ function addStages(
     isClosing = true;
     done();
   });
+}
+
+/** The record comes first; without it the refusal stands all the same. */
+async function answerDenied(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: unknown): Promise<FastifyReply> {
+  try {
+    await recordDenied(deps, request);
+  } catch (err) {
+    request.log.error({ err }, 'refusal not recorded');
+  }
+  sendFailure(deps.env.publicUrl, request, reply, error);
+  return reply;
 }

@@ -1,4 +1,4 @@
-import type { Egress } from './egress.ts';
+import type { Egress, EgressResponse } from './egress.ts';
 
 /** A client's metadata document could not be had or is none; the message names no address. */
 export class DocumentRefused extends Error {
@@ -14,10 +14,10 @@ export interface ClientDocument {
 /** Fetches the metadata documents by which OAuth clients name themselves (draft-ietf-oauth-client-id-metadata-document). */
 export interface ClientDocuments {
   /**
-   * The document behind a client_id. Of any number at once one asks. What fails (`faultOf` finds something wrong, too) is refused for 60 s
-   * without asking again. Throws DocumentRefused.
+   * Reads the document behind a client_id and hands it to `keep`, which judges and stores it. Of any number at once one asks. What fails, also
+   * in `keep`, is refused for 60 s without asking again. Throws DocumentRefused, or what `keep` throws beside it.
    */
-  fetch(clientId: string, faultOf: (document: Readonly<Record<string, unknown>>) => string | null): Promise<ClientDocument>;
+  read(clientId: string, keep: (found: ClientDocument) => Promise<void>): Promise<void>;
 }
 
 const limitBytes = 5_120;
@@ -36,37 +36,50 @@ export function isDocumentUrl(clientId: string): boolean {
 
 export function createClientDocuments({ egress, now }: { egress: Egress; now: () => Date }): ClientDocuments {
   const failures = new Map<string, number>();
-  const underWay = new Map<string, Promise<ClientDocument>>();
+  const underWay = new Map<string, Promise<void>>();
 
-  const fetchOnce: ClientDocuments['fetch'] = async (clientId, faultOf) => {
+  const noteFailure = (clientId: string): void => {
+    const [oldest] = failures.keys();
+    if (failures.size >= failuresMax && oldest !== undefined) failures.delete(oldest);
+    failures.set(clientId, now().getTime() + failureMs);
+  };
+  const readOnce: ClientDocuments['read'] = async (clientId, keep) => {
     try {
-      const found = await read(egress, clientId);
-      const fault = faultOf(found.document);
-      if (fault !== null) throw new DocumentRefused(fault);
-      return found;
+      await keep(await fetchDocument(egress, clientId));
     } catch (error) {
-      const [oldest] = failures.keys();
-      if (failures.size >= failuresMax && oldest !== undefined) failures.delete(oldest);
-      failures.set(clientId, now().getTime() + failureMs);
-      throw error instanceof DocumentRefused ? error : new DocumentRefused('could not be fetched', { cause: error });
+      if (error instanceof DocumentRefused) noteFailure(clientId);
+      throw error;
     } finally {
       underWay.delete(clientId);
     }
   };
 
   return {
-    async fetch(clientId, faultOf) {
+    async read(clientId, keep) {
       if ((failures.get(clientId) ?? 0) > now().getTime()) throw new DocumentRefused('could not be used a moment ago');
       failures.delete(clientId);
-      const running = underWay.get(clientId) ?? fetchOnce(clientId, faultOf);
+      const running = underWay.get(clientId) ?? readOnce(clientId, keep);
       if (!underWay.has(clientId)) underWay.set(clientId, running);
       return running;
     },
   };
 }
 
-async function read(egress: Egress, clientId: string): Promise<ClientDocument> {
-  const answer = await egress.fetch({
+async function fetchDocument(egress: Egress, clientId: string): Promise<ClientDocument> {
+  const answer = await ask(egress, clientId);
+
+  if (answer.status !== 200) throw new DocumentRefused('was not answered with 200');
+  if (answer.isTruncated) throw new DocumentRefused('is longer than 5 KB');
+  if (!/^application\/(?:[a-z0-9.!#$&^_-]+\+)?json\b/i.test(answer.headers['content-type'] ?? '')) throw new DocumentRefused('is not JSON');
+  const document = parse(answer.body);
+
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new DocumentRefused('is no object');
+  if (!('client_id' in document) || document.client_id !== clientId) throw new DocumentRefused('names another client_id');
+  return { document: { ...document }, lifeSeconds: lifeOf(answer.headers) };
+}
+
+async function ask(egress: Egress, clientId: string): Promise<EgressResponse> {
+  const request = {
     method: 'GET',
     url: clientId,
     headers: { accept: 'application/json' },
@@ -74,16 +87,20 @@ async function read(egress: Egress, clientId: string): Promise<ClientDocument> {
     redirects: 0,
     limitBytes,
     signal: AbortSignal.timeout(timeoutMs),
-  });
+  };
+  try {
+    return await egress.fetch(request);
+  } catch (error) {
+    throw new DocumentRefused('could not be fetched', { cause: error });
+  }
+}
 
-  if (answer.status !== 200) throw new DocumentRefused('was not answered with 200');
-  if (answer.isTruncated) throw new DocumentRefused('is longer than 5 KB');
-  if (!/^application\/(?:[a-z0-9.!#$&^_-]+\+)?json\b/i.test(answer.headers['content-type'] ?? '')) throw new DocumentRefused('is not JSON');
-  const document: unknown = JSON.parse(answer.body.toString());
-
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw new DocumentRefused('is no object');
-  if (!('client_id' in document) || document.client_id !== clientId) throw new DocumentRefused('names another client_id');
-  return { document: { ...document }, lifeSeconds: lifeOf(answer.headers) };
+function parse(body: Buffer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+  } catch {
+    throw new DocumentRefused('is not JSON');
+  }
 }
 
 /** What the headers allow, within 5 minutes and 24 hours (RFC 9111 §5). */

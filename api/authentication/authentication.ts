@@ -1,7 +1,15 @@
 import { area } from '../http/operation.ts';
 import { meOperations } from './me.operations.ts';
+import { mfaOperations } from './mfa.operations.ts';
+import { passwordOperations } from './password.operations.ts';
 import { serviceKeyOperations } from './service-keys.operations.ts';
 import { signInOperations } from './sign-in.operations.ts';
 
-/** Signing in and out, who one is, and the keys of back ends. */
-export const authentication = area('Authentication', { ...signInOperations, ...meOperations, ...serviceKeyOperations });
+/** Signing in and out, second factors and passwords, who one is, and the keys of back ends. */
+export const authentication = area('Authentication', {
+  ...signInOperations,
+  ...mfaOperations,
+  ...meOperations,
+  ...passwordOperations,
+  ...serviceKeyOperations,
+});

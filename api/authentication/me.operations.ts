@@ -1,6 +1,11 @@
+import { takeMailToken } from '../../db/identity/mail-tokens.ts';
 import { readMe } from '../../db/identity/me.ts';
-import { get, reply } from '../http/operation.ts';
-import { MeView, toMeView } from './me.schema.ts';
+import { confirmAddress } from '../../db/identity/profile.ts';
+import { get, patch, post, reply, type Ctx } from '../http/operation.ts';
+import { MeUpdate, MeView, toMeView } from './me.schema.ts';
+import { accountNote } from './own-account.ts';
+import { EmailConfirmBody } from './password.schema.ts';
+import { admitUpdate, attemptConfirmation, updateProfile, type Confirmation } from './profile.ts';
 
 export const meOperations = {
   getMe: get(
@@ -15,10 +20,60 @@ export const meOperations = {
       notModified: false,
       view: MeView,
     },
-    async (ctx) => {
-      const me = await readMe(ctx, ctx.caller);
+    async (ctx) => showMe(ctx),
+  ),
 
-      return reply(toMeView({ caller: ctx.caller, me, now: ctx.deps.now() }), { version: me.version });
+  updateMe: patch(
+    '/auth/me',
+    {
+      summary: "Change one's own account",
+      description:
+        'Changes name and locale at once. Another address needs a fresh step-up and takes effect once the link that is mailed to it has been followed; whether it is taken is not told.',
+      access: 'viewer',
+      sessionOnly: true,
+      audit: 'update',
+      resourceType: 'user',
+      openWhenFrozen: true,
+      etag: true,
+      body: MeUpdate,
+      view: MeView,
+      identify: admitUpdate,
+      example: { body: { full_name: 'Ada Lovelace', locale: 'en-GB' } },
+    },
+    async (ctx, { body }) => {
+      await updateProfile(ctx, body);
+      return showMe(ctx);
+    },
+  ),
+
+  confirmEmail: post(
+    '/auth/email/confirm',
+    {
+      summary: 'Confirm an address',
+      description: "Uses the token of the mail up and makes its address the user's. 409 when it has become another's meanwhile.",
+      access: 'none',
+      audit: 'update',
+      resourceType: 'user',
+      openWhenFrozen: true,
+      success: [204],
+      body: EmailConfirmBody,
+      identify: attemptConfirmation,
+      example: { body: { token: `lh_ml_${'A'.repeat(43)}` } },
+    },
+    async (ctx, { identified }) => {
+      // `identified` is what attemptConfirmation gave.
+      const { token } = identified as Confirmation;
+      const { id: userId, organizationId, workspaceId } = token.person;
+
+      const { email } = await takeMailToken(ctx, { hash: token.hash, purpose: 'email_confirm', userId });
+      await confirmAddress(ctx, { userId, email });
+      ctx.audit(accountNote({ userId, organizationId, workspaceId }, { email: { changed: true } }));
     },
   ),
 };
+
+async function showMe(ctx: Ctx) {
+  const me = await readMe(ctx, ctx.caller);
+
+  return reply(toMeView({ caller: ctx.caller, me, now: ctx.deps.now() }), { version: me.version });
+}

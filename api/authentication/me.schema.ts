@@ -35,6 +35,15 @@ export const MeView = closed(
   { $id: 'MeView', description: 'Who calls, as whom, and what they may see' },
 );
 
+export const MeUpdate = closed(
+  {
+    full_name: Type.Optional(nullable(text(200, { minLength: 1 }))),
+    locale: Type.Optional(nullable(text(35, { minLength: 2, description: 'A BCP 47 language tag' }))),
+    email: Type.Optional(Email),
+  },
+  { $id: 'MeUpdate', description: 'What is sent changes; an address only once it is confirmed' },
+);
+
 export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Date }): Static<typeof MeView> {
   const { holder } = me;
 

@@ -1,26 +1,25 @@
 import type { Static } from 'typebox';
 import { writeAudit } from '../../db/audit/audit.ts';
-import {
-  defaultLifetime,
-  judgeRefresh,
-  openSession,
-  recordLoginFailure,
-  replaceOutdatedHash,
-  revokeSession,
-  rotateRefresh,
-} from '../../db/identity/sessions.ts';
-import { readUser } from '../../db/tenancy/users.ts';
+import { openChallenge } from '../../db/identity/challenges.ts';
+import { replaceOutdatedHash } from '../../db/identity/credentials.ts';
+import { recordLoginFailure } from '../../db/identity/login-failures.ts';
+import { notify } from '../../db/identity/notices.ts';
+import { defaultLifetime, judgeRefresh, openSession, revokeSession, rotateRefresh } from '../../db/identity/sessions.ts';
+import type { Unit } from '../../db/unit.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, type Ctx } from '../http/operation.ts';
-import { LoginBody, LoginView, RefreshBody, TokenView, toLoginView, toTokenView, type SessionGrant } from './sign-in.schema.ts';
-import { attemptLogin, attemptRefresh, type LoginAttempt, type RefreshAttempt } from './sign-in.ts';
+import { LoginView, TokenView, toChallengeView, toLoginView, toTokenView } from '../http/login-view.ts';
+import { grantOf, ownAccount } from './own-account.ts';
+import { LoginBody, RefreshBody } from './sign-in.schema.ts';
+import { attemptLogin, attemptRefresh, type AcceptedLogin, type LoginAttempt, type RefreshAttempt } from './sign-in.ts';
 
 export const signInOperations = {
   login: post(
     '/auth/login',
     {
       summary: 'Sign in',
-      description: 'Opens a session with address and password. Every wrong combination gives the same answer in the same time.',
+      description:
+        'Opens a session with address and password, or gives a challenge where the user has a second factor: POST /auth/mfa/verify answers it. Every wrong combination gives the same answer in the same time.',
       access: 'none',
       audit: 'login',
       resourceType: 'session',
@@ -64,11 +63,10 @@ export const signInOperations = {
       success: [204],
     },
     async (ctx) => {
-      const { sessionId, workspaceId } = ctx.caller;
+      const { sessionId, organizationId, workspaceId } = ownAccount(ctx.caller);
 
-      if (sessionId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
       await revokeSession(ctx, { sessionId, reason: 'logout' });
-      ctx.audit({ resourceType: 'session', resourceId: sessionId, workspaceId });
+      ctx.audit({ resourceType: 'session', resourceId: sessionId, organizationId, workspaceId });
     },
   ),
 };
@@ -83,7 +81,7 @@ async function logIn(ctx: Ctx, body: Static<typeof LoginBody>, { verdict, accoun
   const { person, idleDays, absoluteDays } = verdict.found;
 
   // A password alone must never open the session of a user who has a second factor.
-  if (person.hasFactor) throw fail('mfa_required');
+  if (person.hasFactor) return challenge(ctx, { userId: person.id, verdict, deviceLabel: body.device_label ?? null });
   const opened = await openSession(ctx, {
     person,
     passwordHash: verdict.passwordHash,
@@ -103,6 +101,19 @@ async function logIn(ctx: Ctx, body: Static<typeof LoginBody>, { verdict, accoun
   return toLoginView(await grantOf(ctx, person.id, opened));
 }
 
+/** Half a sign-in: no token, and nothing to audit until the second factor. */
+async function challenge(
+  ctx: Ctx,
+  { userId, verdict, deviceLabel }: { userId: string; verdict: AcceptedLogin; deviceLabel: string | null },
+) {
+  const opened = await openChallenge(ctx, { userId, passwordHash: verdict.passwordHash, deviceLabel });
+
+  if (!opened) throw fail('login_failed');
+  if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId, from: verdict.passwordHash, to: verdict.freshHash });
+  ctx.audit(null);
+  return toChallengeView(opened);
+}
+
 async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
   const issued = await rotateRefresh(ctx, { hash, idleDays: found.idleDays ?? defaultLifetime.idleDays });
 
@@ -110,33 +121,22 @@ async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
   const verdict = await judgeRefresh(ctx, hash);
 
   if (verdict === 'refresh_reuse_detected') {
-    const sessionId = found.session.id;
-
-    await ctx.keep(async (unit) => {
-      await revokeSession(unit, { sessionId, reason: 'refresh_reuse' });
-      await writeAudit(unit, {
-        action: 'logout',
-        operationId: ctx.operationId,
-        note: {
-          resourceType: 'session',
-          resourceId: sessionId,
-          organizationId: found.person.organizationId,
-          workspaceId: found.person.workspaceId,
-        },
-        ip: ctx.address,
-        userAgent: ctx.userAgent,
-      });
-    });
+    await ctx.keep((unit) => endFamily(ctx, unit, found));
   }
   throw fail(verdict);
 }
 
-async function grantOf(ctx: Ctx, userId: string, refreshed: SessionGrant['refresh']): Promise<SessionGrant> {
-  const user = await readUser(ctx, userId);
+/** A token that comes back ends its family, is audited and told to its owner: once, of any number at once. */
+async function endFamily(ctx: Ctx, unit: Unit, { session, person }: RefreshAttempt['found']): Promise<void> {
+  const { id: userId, organizationId, workspaceId } = person;
+  if (!(await revokeSession(unit, { sessionId: session.id, reason: 'refresh_reuse' }))) return;
 
-  // Deleted between the look-up and this transaction.
-  if (!user) throw fail('session_revoked');
-  const access = await ctx.deps.identity.tokens.issue({ userId, sessionId: refreshed.sessionId });
-
-  return { access, refresh: refreshed, user };
+  await notify(unit, ctx.deps.keys, { template: 'refresh_reuse', userId, organizationId, workspaceId });
+  await writeAudit(unit, {
+    action: 'logout',
+    operationId: ctx.operationId,
+    note: { resourceType: 'session', resourceId: session.id, organizationId, workspaceId },
+    ip: ctx.address,
+    userAgent: ctx.userAgent,
+  });
 }

@@ -1,8 +1,6 @@
 import Type from 'typebox';
 import { closed, nullable, text } from '../http/schema.ts';
 
-export { LoginView, TokenView, toLoginView, toTokenView, type SessionGrant } from '../http/login-view.ts';
-
 export const LoginBody = closed(
   {
     email: text(254, { minLength: 1, description: 'Compared without regard to case and surrounding space' }),

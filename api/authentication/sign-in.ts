@@ -19,8 +19,16 @@ export interface LoginAttempt {
   readonly userAgent: string;
   readonly verdict:
     | { readonly kind: 'refused'; readonly reason: 'unknown_account' | 'wrong_password' | 'inactive'; readonly found: LoginAnswer | null }
-    /** `freshHash` when the stored hash was made with other parameters than today's. */
-    | { readonly kind: 'accepted'; readonly found: LoginAnswer; readonly passwordHash: string; readonly freshHash: string | null };
+    | AcceptedLogin;
+}
+
+/** The password is right. */
+export interface AcceptedLogin {
+  readonly kind: 'accepted';
+  readonly found: LoginAnswer;
+  readonly passwordHash: string;
+  /** When the stored hash was made with other parameters than today's. */
+  readonly freshHash: string | null;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { authenticate } from './authenticate.ts';
+import { authenticate, hasCredential } from './authenticate.ts';
 import { judgeBody, takesBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
@@ -22,17 +22,23 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     refuseEmptyParams(request);
     judgeBody(operation, request);
 
-    const isOwn = operation.ownCredential?.(deps, request) ?? false;
-    const caller = isRoleAccess(operation) && !isOwn ? await identifyCaller(deps, operation, request) : nobody;
+    const isIdentified = needsCaller(deps, operation, request);
+    const caller = isIdentified ? await identifyCaller(deps, operation, request) : nobody;
     state.caller = caller;
 
     const off = operation.refuseWhenOff?.(deps.env) ?? null;
     const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
     if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hits);
-    if (isRoleAccess(operation) && !isOwn) checkFloor(operation, caller, deps.env.publicUrl);
+    if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
     if (off) throw off;
     if (takesBody(operation)) sendContinue(request, reply);
   };
+}
+
+/** Whether the platform's credentials decide: never where another has admitted, and where none is needed only if one was sent. */
+function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): boolean {
+  if (isRoleAccess(operation)) return !(operation.ownCredential?.(deps, request) ?? false);
+  return operation.takesSession === true && hasCredential(request.raw.rawHeaders);
 }
 
 async function identifyCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): Promise<Caller> {

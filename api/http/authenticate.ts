@@ -42,8 +42,13 @@ function callerOf(
   return authenticateSession(deps, credential, delegation);
 }
 
+/** Whether anything was sent that is meant as a credential. */
+export function hasCredential(rawHeaders: readonly string[]): boolean {
+  return credentialsIn(rawHeaders).length > 0;
+}
+
 // Counted in the raw headers: Node drops a second Authorization silently.
-function readCredential(rawHeaders: readonly string[]): string {
+function credentialsIn(rawHeaders: readonly string[]): { name: string; value: string }[] {
   const found: { name: string; value: string }[] = [];
 
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
@@ -51,7 +56,11 @@ function readCredential(rawHeaders: readonly string[]): string {
 
     if (name === 'authorization' || name === 'x-api-key') found.push({ name, value: rawHeaders[at + 1]?.trim() ?? '' });
   }
-  const [credential, second] = found;
+  return found;
+}
+
+function readCredential(rawHeaders: readonly string[]): string {
+  const [credential, second] = credentialsIn(rawHeaders);
 
   if (!credential) throw fail('unauthenticated');
   if (second) throw fail('malformed_request', { detail: 'send exactly one credential: Authorization or X-Api-Key, once' });

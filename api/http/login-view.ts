@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { LoginChallenge } from '../../db/identity/challenges.ts';
 import type { IssuedRefresh } from '../../db/identity/sessions.ts';
 import { accessTokenLifeS } from '../../db/identity/session-tokens.ts';
 import { iso } from '../../db/sql.ts';
@@ -46,7 +47,8 @@ export const LoginView = closed(
 
 export interface SessionGrant {
   readonly access: { readonly token: string; readonly expiresAt: Date };
-  readonly refresh: IssuedRefresh;
+  /** Without a refresh token where the session goes on with the one that it has. */
+  readonly refresh: IssuedRefresh | { readonly sessionId: string; readonly refreshToken: null; readonly refreshExpiresAt: null };
   readonly user: UserRow;
 }
 
@@ -79,5 +81,23 @@ export function toLoginView(grant: SessionGrant): Static<typeof LoginView> {
     challenge_id: null,
     methods: [],
     challenge_expires_at: null,
+  };
+}
+
+/** No token before the second factor. */
+export function toChallengeView(challenge: LoginChallenge): Static<typeof LoginView> {
+  return {
+    mfa_required: true,
+    access_token: null,
+    token_type: null,
+    expires_in: null,
+    expires_at: null,
+    refresh_token: null,
+    refresh_expires_at: null,
+    session_id: null,
+    user: null,
+    challenge_id: challenge.id,
+    methods: challenge.hasRecoveryCodes ? ['totp', 'recovery_code'] : ['totp'],
+    challenge_expires_at: iso(challenge.expiresAt),
   };
 }

@@ -18,10 +18,10 @@ export function refuseRestricted(operation: RegisteredOperation, caller: Caller)
 
 /** The step 403: role floor, then credential kind and scopes, then delegation. `publicUrl` stands in the challenge of a missing scope. */
 export function checkFloor(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {
-  const floor = operation.access;
+  const floor = isRoleAccess(operation) ? operation.access : null;
 
-  if (floor === 'none' || floor === 'ingress' || floor === 'oauth-client' || floor === 'registration-token') return;
-  if (rankOf(caller.role) < rankOf(floor)) {
+  if (floor === null && !operation.takesSession) return;
+  if (floor !== null && rankOf(caller.role) < rankOf(floor)) {
     throw fail('role_insufficient', { detail: `this operation needs the role ${floor}`, context: { required_role: floor } });
   }
   checkScopes(operation, caller, publicUrl);

@@ -1,11 +1,12 @@
 import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { storeDocument } from '../../db/oauth/clients.ts';
 import { nobodyTenant, systemActor, transact } from '../../db/scope.ts';
-import { DocumentRefused, isDocumentUrl } from '../../ports/client-documents.ts';
+import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/client-documents.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from '../http/deps.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
+import { findForbiddenText } from '../http/text-scan.ts';
 import { validatorFor } from '../http/validator.ts';
 import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata, type ClientMetadata } from './client-metadata.ts';
 
@@ -28,13 +29,17 @@ export async function clientOfAuthorization(asking: Asking, clientId: string): P
 }
 
 async function readDocument({ deps, correlationId }: Asking, clientId: string): Promise<void> {
-  try {
-    const { document, lifeSeconds } = await deps.clientDocuments.fetch(clientId, faultOfDocument);
+  const keep = async ({ document, lifeSeconds }: ClientDocument): Promise<void> => {
+    const fault = faultOfDocument(document);
+    if (fault !== null) throw new DocumentRefused(fault);
     const client = { ...accept(document), clientId, kind: 'document' } as const;
 
     await transact(deps.db, { tenant: nobodyTenant, actor: systemActor, correlationId }, (unit) =>
       storeDocument(unit, client, { document, lifeSeconds }),
     );
+  };
+  try {
+    await deps.clientDocuments.read(clientId, keep);
   } catch (error) {
     if (!(error instanceof DocumentRefused)) throw error;
     noteRefusal(deps, error);
@@ -45,6 +50,7 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
 /** What keeps a document from standing for a client: the rules of registration, and that it can hold no secret. */
 function faultOfDocument(document: Readonly<Record<string, unknown>>): string | null {
   if (shape.check(document, false).length > 0) return 'has members of the wrong type';
+  if (findForbiddenText(document).pointers.length > 0) return 'holds text that can not be stored';
   if ('client_secret' in document) return 'holds a secret';
   try {
     return accept(document).tokenEndpointAuthMethod === 'none' ? null : 'asks for an authentication that a public document can not have';

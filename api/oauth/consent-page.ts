@@ -10,9 +10,9 @@ export interface ConsentPage {
 const script = part('consent.js');
 const style = part('consent.css');
 const [before = '', after = ''] = part('consent.html')
-  .replace('{{style}}', () => style)
-  .replace('{{script}}', () => script)
-  .split('{{transaction}}');
+  .replace('<style></style>', () => `<style>${style}</style>`)
+  .replace('<script></script>', () => `<script>${script}</script>`)
+  .split(/(?<=id="transaction">)/);
 
 // Only this very script and style run; nothing is loaded, nothing frames the page, no form leaves it.
 const headers = {

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
-import { checkNewPassword } from '../../db/identity/new-password.ts';
+import { checkNewPassword } from '../http/new-password.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { isAddressTaken } from '../../db/operator/organizations.ts';
 import { writeInvitation } from '../../db/tenancy/invitations.ts';

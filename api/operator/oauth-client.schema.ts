@@ -75,7 +75,8 @@ export function toOauthClientView(client: ShownClient): Static<typeof OauthClien
 }
 
 export function toOauthClientSecretView(client: ShownClient, secret: string | null): Static<typeof OauthClientSecretView> {
-  const { client_id, kind, client_name, redirect_uris, token_endpoint_auth_method, grant_types, scope, ...rest } = toOauthClientView(client);
+  const { client_id, kind, client_name, redirect_uris, token_endpoint_auth_method, grant_types, scope, ...rest } =
+    toOauthClientView(client);
   const { organization_id, workspace_id, role, created_at, updated_at, last_used_at, secret_rotated_at } = rest;
 
   return {

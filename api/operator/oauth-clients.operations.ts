@@ -54,7 +54,8 @@ export const oauthClientOperations = {
     {
       ...byOperators,
       summary: 'Rotate the secret of an OAuth client',
-      description: 'Gives a new secret; the old one is dead at once, with the tokens that the client got for itself. A public client has none: 409.',
+      description:
+        'Gives a new secret; the old one is dead at once, with the tokens that the client got for itself. A public client has none: 409.',
       audit: 'update',
       secretReply: true,
       params: OauthClientParams,
@@ -64,7 +65,8 @@ export const oauthClientOperations = {
     async (ctx, { params }) => {
       const client = await found(ctx, params.client_id);
 
-      if (client.tokenEndpointAuthMethod === 'none') throw fail('state_conflict', { reason: 'public_client', detail: 'a public client has no secret' });
+      if (client.tokenEndpointAuthMethod === 'none')
+        throw fail('state_conflict', { reason: 'public_client', detail: 'a public client has no secret' });
       const secret = newClientSecret(ctx.deps.keys.peppers);
       const changed = await replaceSecret(ctx, client.id, secret.hash);
       // Streams that the client opened for itself end too.
@@ -79,7 +81,8 @@ export const oauthClientOperations = {
     {
       ...byOperators,
       summary: 'Delete an OAuth client',
-      description: 'Ends the client, every grant that users have given it, and its own tokens. One that names itself by a document stays shut out.',
+      description:
+        'Ends the client, every grant that users have given it, and its own tokens. One that names itself by a document stays shut out.',
       audit: 'delete',
       params: OauthClientParams,
     },
@@ -98,7 +101,13 @@ async function create(ctx: Ctx, body: Static<typeof OauthClientCreate>) {
   const client = checkNewClient(body);
   const home = await readHome(ctx, client);
   const secret = client.tokenEndpointAuthMethod === 'none' ? null : newClientSecret(ctx.deps.keys.peppers);
-  const added = await addClient(ctx, { ...client, ...home, clientId: newClientId(), kind: 'preregistered', secretHash: secret?.hash ?? null });
+  const added = await addClient(ctx, {
+    ...client,
+    ...home,
+    clientId: newClientId(),
+    kind: 'preregistered',
+    secretHash: secret?.hash ?? null,
+  });
 
   ctx.audit({
     ...noteOf(added),

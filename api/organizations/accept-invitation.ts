@@ -3,7 +3,7 @@ import type { Caller } from '../../db/caller.ts';
 import { newId } from '../../db/ids.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
 import { callerOfPerson } from '../../db/identity/caller.ts';
-import { checkNewPassword } from '../../db/identity/new-password.ts';
+import { checkNewPassword } from '../http/new-password.ts';
 import { isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { normalizeEmail, type Person } from '../../db/identity/people.ts';
 import { defaultLifetime, openSession } from '../../db/identity/sessions.ts';

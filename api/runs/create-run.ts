@@ -35,7 +35,8 @@ export function toStartRun(ctx: Ctx, body: Body): StartRun {
     createdBy: {
       kind: caller.kind === 'user' || caller.kind === 'service_key' ? caller.kind : 'system',
       id: caller.principalId,
-      actingUserId: caller.actingUserId,
+      // Inside an impersonation the operator works as its target.
+      actingUserId: caller.impersonationId === null ? caller.actingUserId : caller.userId,
     },
     onBusy: body.on_busy ?? 'enqueue',
     limits: body.limits ?? {},

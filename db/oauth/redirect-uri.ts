@@ -44,7 +44,9 @@ export function hostOfRedirect(text: string): string {
 export function withAnswer(redirectUri: string, answer: Readonly<Record<string, string | null>>): string {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(answer)) if (value !== null) given.set(name, value);
-  const joint = !redirectUri.includes('?') ? '?' : /[?&]$/.test(redirectUri) ? '' : '&';
+  const start = redirectUri.indexOf('?');
+  const isOpen = start === redirectUri.length - 1 || redirectUri.endsWith('&');
+  const joint = start < 0 ? '?' : isOpen ? '' : '&';
   return `${redirectUri}${joint}${given.toString()}`;
 }
 

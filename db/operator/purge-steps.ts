@@ -36,7 +36,7 @@ export async function deleteBatch(em: SqlEntityManager, organizationId: string, 
   const tables = tablesOfOrganization(em);
   // What a history names goes into a statement: only ours do.
   if (!tables.includes(table)) throw new Error(`${table} is no table of an organization`);
-  const deleted = await deleteSome(em, { table, tables, place: { column: 'organization_id', id: organizationId } });
+  const deleted = await deleteSome(em, { table, tables, place: { organizationId, workspaceId: null } });
   await count(em, organizationId, table, deleted);
   return deleted > 0;
 }
@@ -59,7 +59,7 @@ export async function buryOrganization(em: SqlEntityManager, organizationId: str
   if (!purge) return true;
   // A new row takes a key share lock of its organization: from here on there is none, and those that came before are seen.
   await row(em, 'select id from organizations where id = ? for update', [organizationId]);
-  const left = await firstLeft(em, [...tablesOfOrganization(em), 'data_keys'], { column: 'organization_id', id: organizationId });
+  const left = await firstLeft(em, [...tablesOfOrganization(em), 'data_keys'], { organizationId, workspaceId: null });
   if (left !== null) return false;
 
   await forgetReplies(em, organizationId);

@@ -58,7 +58,7 @@ export async function rehouse(em: SqlEntityManager, { id }: DueWorkspace): Promi
 /** Deletes up to 5,000 rows of one table; false once there are none. */
 export async function clearTable(em: SqlEntityManager, workspace: DueWorkspace, table: string): Promise<boolean> {
   const tables = tablesOfWorkspace(em);
-  return (await deleteSome(em, { table, tables, place: { column: 'workspace_id', id: workspace.id } })) > 0;
+  return (await deleteSome(em, { table, tables, place: { organizationId: workspace.organizationId, workspaceId: workspace.id } })) > 0;
 }
 
 /** Removes the empty workspace and notes it in its organization's log, in one transaction. A repeat finds it gone. */

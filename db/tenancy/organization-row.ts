@@ -1,4 +1,4 @@
-import type { Organization, organizationStatuses } from './organization.entity.ts';
+import type { organizationStatuses } from './organization.entity.ts';
 
 /** An organization as views show one. */
 export interface OrganizationRow {
@@ -18,20 +18,4 @@ export interface OrganizationRow {
 export function organizationColumns(alias: string): string {
   const columns = ['id', 'name', 'slug', 'timezone', 'status', 'suspended_at', 'delete_after', 'created_at', 'updated_at', 'version'];
   return columns.map((column) => `${alias}.${column}`).join(', ');
-}
-
-/** The row of a loaded entity, after a flush. */
-export function organizationRowOf(organization: Organization): OrganizationRow {
-  return {
-    id: organization.id,
-    name: organization.name,
-    slug: organization.slug,
-    timezone: organization.timezone,
-    status: organization.status,
-    suspended_at: organization.suspendedAt,
-    delete_after: organization.deleteAfter,
-    created_at: organization.createdAt,
-    updated_at: organization.updatedAt,
-    version: organization.version,
-  };
 }

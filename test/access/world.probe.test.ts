@@ -3,11 +3,14 @@ import { openStage } from './stage.ts';
 import { tableFaults } from './checks/table.ts';
 import { credentialFaults } from './checks/credentials.ts';
 import { pathFaults, bodyFaults, queryFaults } from './checks/foreign.ts';
+import { auditFaults, rollbackFaults } from './checks/audit.ts';
+import { forbiddenFaults } from './checks/forbidden.ts';
+import { textFaults } from './checks/texts.ts';
 import { listFaults } from './checks/lists.ts';
 test('world', async () => {
   let t = Date.now();
   const stage = await openStage({ withoutPolicies: process.env.NOPOL === '1', isUnchecked: true });
-  for (const [name, check] of Object.entries({ tableFaults, credentialFaults, pathFaults, bodyFaults, queryFaults, listFaults })) {
+  for (const [name, check] of Object.entries({ tableFaults, credentialFaults, pathFaults, bodyFaults, queryFaults, listFaults, forbiddenFaults, auditFaults, rollbackFaults, textFaults })) {
     t = Date.now();
     const n = stage.sent.length;
     const faults = await check(stage);

@@ -1,5 +1,5 @@
 import type { EntityClass } from '@mikro-orm/core';
-import pg from 'pg';
+import type pg from 'pg';
 import { entities } from '../../db/entities.ts';
 import type { Databases } from '../../db/orm.ts';
 import { tenantKeys } from '../../db/tenancy/tenant-keys.ts';

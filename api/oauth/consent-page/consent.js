@@ -27,7 +27,7 @@
     for (const form of forms) element(form).hidden = form !== name;
     element('title').textContent = title;
     document.title = title;
-    const first = name && element(name).querySelector('input:not([type=checkbox])');
+    const first = name && element(name).querySelector('input');
     (first || element('title')).focus();
   };
 
@@ -44,6 +44,15 @@
     if (!reply.ok) throw answer;
     return answer;
   };
+
+  /** What stands in the fields; a secret doesn't stay in them. */
+  const take = (form, ...names) =>
+    names.map((name) => {
+      const input = form.querySelector(`[name=${name}]`);
+      const { value } = input;
+      if (name !== 'email') input.value = '';
+      return value;
+    });
 
   const explain = (failure) => {
     if (failure && failure.code === 'mfa_required')
@@ -66,10 +75,8 @@
 
   const steps = {
     'sign-in': async (form) => {
-      const email = form.elements.namedItem('email').value;
-      const password = form.elements.namedItem('password').value;
+      const [email, password] = take(form, 'email', 'password');
       const answer = await send('/auth/login', { email, password, device_label: `Consent for ${client.client_name}`.slice(0, 80) });
-      form.reset();
       if (!answer.mfa_required) {
         accessToken = answer.access_token;
         return ask();
@@ -78,11 +85,10 @@
       return show('factor', 'Second factor');
     },
     'factor': async (form) => {
-      const code = form.elements.namedItem('code').value.trim();
+      const code = take(form, 'code')[0].trim();
       const method = /^\d{3} ?\d{3}$/.test(code) ? 'totp' : 'recovery_code';
       const body = { challenge_id: challengeId, method, code: method === 'totp' ? code.replace(' ', '') : code };
       const answer = await send('/auth/mfa/verify', body);
-      form.reset();
       accessToken = answer.access_token;
       return ask();
     },

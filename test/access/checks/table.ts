@@ -5,10 +5,14 @@ import { told, type Fault, type Stage } from '../stage.ts';
 import { actorSpecs, type ActorSpec } from '../world/actors.ts';
 
 /** G1 and G2: each operation, tried by each of the twelve with a request that is right, answers what the design says. */
-export async function tableFaults(stage: Stage, operations = stage.operations): Promise<Fault[]> {
+export async function tableFaults(
+  stage: Stage,
+  operations: readonly RegisteredOperation[] = stage.operations,
+  specs: readonly ActorSpec[] = actorSpecs,
+): Promise<Fault[]> {
   const faults: Fault[] = [];
   for (const operation of operations) {
-    for (const spec of actorSpecs) faults.push(...(await cellFaults(stage, operation, spec)));
+    for (const spec of specs) faults.push(...(await cellFaults(stage, operation, spec)));
   }
   return faults;
 }

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Egress, EgressResponse } from '../../../ports/egress.ts';
 import { sweep } from '../../../db/scope.ts';
 import { change } from '../../../db/sql.ts';
@@ -35,11 +36,19 @@ export interface OauthWorld {
   close(): Promise<void>;
 }
 
-export type Fields = Readonly<Record<string, string>> | readonly (readonly [string, string])[];
+export type Fields = Readonly<Record<string, string>> | Iterable<readonly [string, string]>;
 
 export async function openOauth(options: TestApiOptions = {}): Promise<OauthWorld> {
-  const api = await startApi({ ...options, env: { RATE_LIMITS: 'anonymous=100000/60,oauth_token=100000/60,oauth_register=100000/60', ...options.env } });
-  const ask = async (request: { method: 'GET' | 'POST' | 'DELETE'; url: string; headers?: Readonly<Record<string, string>>; payload?: string }) => {
+  const api = await startApi({
+    ...options,
+    env: { RATE_LIMITS: 'anonymous=100000/60,oauth_token=100000/60,oauth_register=100000/60', ...options.env },
+  });
+  const ask = async (request: {
+    method: 'GET' | 'POST' | 'DELETE';
+    url: string;
+    headers?: Readonly<Record<string, string>>;
+    payload?: string;
+  }) => {
     const reply = await api.app.inject({ ...request, headers: { ...request.headers } });
     return { status: reply.statusCode, headers: reply.headers as Record<string, string | undefined>, body: parsed(reply.body) };
   };
@@ -109,7 +118,11 @@ export function authorizePath(client: TestClient, parameters: Readonly<Record<st
 export async function approve(
   world: OauthWorld,
   client: TestClient,
-  { token, parameters = {}, scopes }: { token: string; parameters?: Readonly<Record<string, string | undefined>>; scopes?: readonly string[] },
+  {
+    token,
+    parameters = {},
+    scopes,
+  }: { token: string; parameters?: Readonly<Record<string, string | undefined>>; scopes?: readonly string[] },
 ): Promise<{ code: string; verifier: string; redirect: URL }> {
   const { verifier, challenge } = newPkce();
   const started = await world.get(authorizePath(client, { code_challenge: challenge, ...parameters }));
@@ -124,7 +137,12 @@ export async function approve(
   return { code: redirect.searchParams.get('code') ?? '', verifier, redirect };
 }
 
-export function exchange(world: OauthWorld, client: TestClient, code: { code: string; verifier: string }, extra: Readonly<Record<string, string>> = {}) {
+export function exchange(
+  world: OauthWorld,
+  client: TestClient,
+  code: { code: string; verifier: string },
+  extra: Readonly<Record<string, string>> = {},
+) {
   return world.form('/oauth/token', {
     grant_type: 'authorization_code',
     code: code.code,
@@ -157,12 +175,16 @@ export async function age(world: OauthWorld, sql: string, params: readonly unkno
 }
 
 /** Documents by URL in place of the network; counts who asks for what. */
-export function documentsOf(documents: Readonly<Record<string, unknown>>, headers: Readonly<Record<string, string>> = {}): Egress & { readonly asked: string[] } {
+export function documentsOf(
+  documents: Readonly<Record<string, unknown>>,
+  headers: Readonly<Record<string, string>> = {},
+): Egress & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
     asked,
     async fetch({ url }): Promise<EgressResponse> {
       asked.push(url);
+      await delay(20);
       const document = documents[url];
       const body = Buffer.from(typeof document === 'string' ? document : JSON.stringify(document ?? null));
       return {
@@ -180,7 +202,9 @@ export function documentsOf(documents: Readonly<Record<string, unknown>>, header
 export const issuer = testPublicUrl;
 
 function formOf(fields: Fields): string {
-  return new URLSearchParams(Array.isArray(fields) ? fields.map(([name, value]) => [name, value]) : { ...fields }).toString();
+  const form = new URLSearchParams();
+  for (const [name, value] of Symbol.iterator in fields ? fields : Object.entries(fields)) form.append(name, value);
+  return form.toString();
 }
 
 function parsed(text: string): unknown {

@@ -1,0 +1,172 @@
+import { withoutView } from '../../db/identity/caller.ts';
+import { killChallenges, revokeSessionsOf } from '../../db/identity/endings.ts';
+import { confirmFactor, deleteFactor, factorActive, lockFactor, noFactor, readFactor, storeFactor } from '../../db/identity/factors.ts';
+import { notify } from '../../db/identity/notices.ts';
+import { replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
+import { fitsTotp, newTotpSecret, otpauthUri } from '../../db/identity/totp.ts';
+import { markVerified } from '../../db/identity/verification.ts';
+import { readUser } from '../../db/tenancy/users.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { TokenView } from '../http/login-view.ts';
+import { post, remove, type Ctx, type IdentifyRequest } from '../http/operation.ts';
+import {
+  MfaVerifyBody,
+  RecoveryCodesView,
+  TotpConfirmBody,
+  TotpEnrolmentView,
+  toRecoveryCodesView,
+  toTotpEnrolmentView,
+} from './mfa.schema.ts';
+import { accountNote, ownAccount } from './own-account.ts';
+import { attemptMfa, completeLogin, stepUp, type MfaAttempt } from './verify-mfa.ts';
+
+const bySession = { access: 'viewer', sessionOnly: true, resourceType: 'user', openWhenFrozen: true } as const;
+
+export const mfaOperations = {
+  verifyMfa: post(
+    '/auth/mfa/verify',
+    {
+      summary: 'Answer a challenge, or step up',
+      description:
+        'Without a bearer: completes the sign-in of a challenge. With the bearer of a session: makes it fresh for ten minutes and gives a new access token, no refresh token. Wrong, over-tried, used and expired are one answer.',
+      access: 'none',
+      takesSession: true,
+      sessionOnly: true,
+      audit: 'login',
+      resourceType: 'session',
+      openWhenFrozen: true,
+      body: MfaVerifyBody,
+      view: TokenView,
+      success: [200],
+      identify: attemptMfa,
+      example: { body: { challenge_id: '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b', method: 'totp', code: '123456' } },
+    },
+    async (ctx, { body, identified }) => {
+      // `identified` is what attemptMfa gave.
+      const attempt = identified as MfaAttempt;
+      const shown = { method: body.method ?? 'totp', code: body.code };
+
+      return attempt.kind === 'challenge' ? completeLogin(ctx, shown, attempt) : stepUp(ctx, shown, attempt);
+    },
+  ),
+
+  enrolTotp: post(
+    '/auth/mfa/totp',
+    {
+      ...bySession,
+      summary: 'Begin with a second factor',
+      description: 'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes.',
+      audit: 'update',
+      success: [201],
+      secretReply: true,
+      view: TotpEnrolmentView,
+      identify: asOneself,
+    },
+    async (ctx) => {
+      const account = ownAccount(ctx.caller);
+      const user = await readUser(ctx, account.userId);
+      if (!user) throw fail('session_revoked');
+      const secret = newTotpSecret();
+      const expiresAt = await storeFactor(ctx, ctx.deps.keys, { ...account, secret });
+
+      ctx.audit(accountNote(account, { totp_secret: { changed: true } }));
+      return toTotpEnrolmentView({ secret, otpauthUri: otpauthUri(secret, user.email), expiresAt });
+    },
+  ),
+
+  confirmTotp: post(
+    '/auth/mfa/totp/confirm',
+    {
+      ...bySession,
+      summary: 'Confirm a second factor',
+      description: 'Switches the factor on with a code of the app and gives ten recovery codes, shown this once.',
+      audit: 'update',
+      success: [200],
+      secretReply: true,
+      body: TotpConfirmBody,
+      view: RecoveryCodesView,
+      identify: asOneselfCounted,
+    },
+    async (ctx, { body }) => confirm(ctx, body.code),
+  ),
+
+  removeTotp: remove(
+    '/auth/mfa/totp',
+    {
+      ...bySession,
+      summary: 'Remove the second factor',
+      description: 'Takes factor and recovery codes away and ends every other session. Not while the organization demands a factor.',
+      audit: 'update',
+      stepUp: true,
+      identify: asOneself,
+    },
+    async (ctx) => {
+      const account = ownAccount(ctx.caller);
+      const { userId, sessionId } = account;
+      const { isConfirmed, isRequired } = await lockFactor(ctx, account);
+
+      if (isConfirmed && isRequired) {
+        throw fail('state_conflict', { reason: 'factor_required', detail: 'the organization demands a second factor' });
+      }
+      await deleteFactor(ctx, userId);
+      if (isConfirmed) {
+        await killChallenges(ctx, { userId, purposes: ['login'] });
+        await revokeSessionsOf(ctx, { userId, exceptSessionId: sessionId, reason: 'factor_removed' });
+        await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_removed' });
+      }
+      ctx.audit(accountNote(account, isConfirmed ? { mfa_enabled: { from: true, to: false } } : {}));
+    },
+  ),
+
+  regenerateRecoveryCodes: post(
+    '/auth/mfa/recovery-codes',
+    {
+      ...bySession,
+      summary: 'Make new recovery codes',
+      description: 'Gives ten new recovery codes, shown this once; the old ones are dead.',
+      audit: 'update',
+      stepUp: true,
+      success: [200],
+      secretReply: true,
+      view: RecoveryCodesView,
+      identify: asOneself,
+    },
+    async (ctx) => {
+      const account = ownAccount(ctx.caller);
+      const { isConfirmed } = await lockFactor(ctx, account);
+
+      if (!isConfirmed) throw noFactor();
+      const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
+      ctx.audit(accountNote(account, { recovery_codes: { changed: true } }));
+      return toRecoveryCodesView(made);
+    },
+  ),
+};
+
+/** An operator's own account lies outside whatever they look at. */
+async function asOneself({ caller }: Pick<IdentifyRequest, 'caller'>) {
+  return { caller: withoutView(caller) };
+}
+
+async function asOneselfCounted({ caller, limits }: IdentifyRequest) {
+  await limits.consume([{ policy: 'mfa', key: ownAccount(caller).userId }]);
+  return asOneself({ caller });
+}
+
+async function confirm(ctx: Ctx, code: string) {
+  const account = ownAccount(ctx.caller);
+  const { userId, sessionId } = account;
+  const factor = await readFactor(ctx, ctx.deps.keys, account);
+
+  if (!factor) throw noFactor();
+  if (factor.isConfirmed) throw factorActive();
+  if (factor.isOver) throw fail('gone', { detail: 'this secret is too old: enrol again' });
+  if (!fitsTotp(factor.secret, code, ctx.deps.now())) throw fail('mfa_code_invalid');
+
+  await confirmFactor(ctx, { userId, sealed: factor.sealed });
+  const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
+  if (!(await markVerified(ctx, { sessionId, mfaLevel: 'totp' }))) throw fail('session_revoked');
+  await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_added' });
+  ctx.audit(accountNote(account, { mfa_enabled: { from: false, to: true } }));
+  return toRecoveryCodesView(made);
+}

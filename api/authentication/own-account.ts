@@ -1,0 +1,59 @@
+import type { Caller } from '../../db/caller.ts';
+import { truncateAddress } from '../../db/identity/addresses.ts';
+import { recordLoginFailure, type LoginFailureReason } from '../../db/identity/login-failures.ts';
+import { accountHash } from '../../db/identity/opaque-tokens.ts';
+import { readUser } from '../../db/tenancy/users.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { SessionGrant } from '../http/login-view.ts';
+import type { AuditNote, Ctx } from '../http/operation.ts';
+
+/** Whose account an operation of a session works on, and where the row lies: of an operator nowhere, whatever the view. */
+export interface OwnAccount {
+  readonly userId: string;
+  readonly sessionId: string;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+}
+
+/** The account of the session that calls. */
+export function ownAccount(caller: Caller): OwnAccount {
+  const { userId, sessionId } = caller;
+
+  if (userId === null || sessionId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
+  if (caller.role === 'operator') return { userId, sessionId, organizationId: null, workspaceId: null };
+  return { userId, sessionId, organizationId: caller.organizationId, workspaceId: caller.workspaceId };
+}
+
+/** The audit note of a change of one's own account. */
+export function accountNote(
+  { userId, organizationId, workspaceId }: Omit<OwnAccount, 'sessionId'>,
+  changes: AuditNote['changes'],
+): AuditNote {
+  return { resourceType: 'user', resourceId: userId, organizationId, workspaceId, changes };
+}
+
+/** Access token and user of a session that was opened, refreshed or verified. */
+export async function grantOf(ctx: Ctx, userId: string, refresh: SessionGrant['refresh']): Promise<SessionGrant> {
+  const user = await readUser(ctx, userId);
+
+  // Deleted between the look-up and this transaction.
+  if (!user) throw fail('session_revoked');
+  const access = await ctx.deps.identity.tokens.issue({ userId, sessionId: refresh.sessionId });
+
+  return { access, refresh, user };
+}
+
+/** Notes, so that it stays, that somebody was not let in. */
+export function keepFailure(
+  ctx: Ctx,
+  { email, person, reason }: { email: string; person: { readonly id: string; readonly organizationId: string | null }; reason: LoginFailureReason },
+): Promise<void> {
+  return ctx.keep((unit) =>
+    recordLoginFailure(unit, {
+      accountHash: accountHash(ctx.deps.keys, email),
+      person,
+      networkAddress: truncateAddress(ctx.address),
+      reason,
+    }),
+  );
+}

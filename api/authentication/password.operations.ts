@@ -1,0 +1,92 @@
+import { changePassword, resetPassword } from '../../db/identity/credentials.ts';
+import { takeMailToken } from '../../db/identity/mail-tokens.ts';
+import { notify } from '../../db/identity/notices.ts';
+import { normalizeEmail } from '../../db/identity/people.ts';
+import { addMail } from '../../db/mail.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { post } from '../http/operation.ts';
+import { accountNote, keepFailure, ownAccount } from './own-account.ts';
+import { attemptPasswordChange, attemptReset, countForgotten, type PasswordChange, type PasswordReset } from './password.ts';
+import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
+
+export const passwordOperations = {
+  changePassword: post(
+    '/auth/password/change',
+    {
+      summary: 'Change the password',
+      description: 'Replaces the password and ends every other session and connected app; the current session goes on.',
+      access: 'viewer',
+      sessionOnly: true,
+      audit: 'update',
+      resourceType: 'user',
+      openWhenFrozen: true,
+      success: [204],
+      body: PasswordChangeBody,
+      identify: attemptPasswordChange,
+      example: { body: { current_password: 'correct horse battery staple', new_password: 'violet anchor meadow 42' } },
+    },
+    async (ctx, { identified }) => {
+      // `identified` is what attemptPasswordChange gave.
+      const { email, hashes } = identified as PasswordChange;
+      const account = ownAccount(ctx.caller);
+      const { userId, sessionId, organizationId } = account;
+
+      if (!hashes) {
+        await keepFailure(ctx, { email, person: { id: userId, organizationId }, reason: 'wrong_password' });
+        throw fail('login_failed');
+      }
+      if (!(await changePassword(ctx, { userId, sessionId, ...hashes }))) throw fail('login_failed');
+      await notify(ctx, ctx.deps.keys, { ...account, template: 'password_changed' });
+      ctx.audit(accountNote(account, { password: { changed: true } }));
+    },
+  ),
+
+  forgotPassword: post(
+    '/auth/password/forgot',
+    {
+      summary: 'Ask for a new password',
+      description: 'Mails a link to whoever has the address, if anybody does. The answer and its time are the same for every address.',
+      access: 'none',
+      audit: 'none',
+      openWhenFrozen: true,
+      success: [202],
+      body: PasswordForgotBody,
+      identify: countForgotten,
+      example: { body: { email: 'ada@example.com' } },
+    },
+    // One outbox row whoever it is: the worker looks the address up.
+    async (ctx, { body }) => {
+      await addMail(ctx, ctx.deps.keys, {
+        mail: { template: 'password_reset', email: normalizeEmail(body.email) },
+        home: { organizationId: null, workspaceId: null },
+      });
+    },
+  ),
+
+  resetPassword: post(
+    '/auth/password/reset',
+    {
+      summary: 'Set a forgotten password',
+      description: 'Uses the token of the mail up, sets the password and ends every session. Signs nobody in; a second factor stays.',
+      access: 'none',
+      audit: 'update',
+      resourceType: 'user',
+      openWhenFrozen: true,
+      success: [204],
+      body: PasswordResetBody,
+      identify: attemptReset,
+      example: { body: { token: `lh_ml_${'A'.repeat(43)}`, new_password: 'violet anchor meadow 42' } },
+    },
+    async (ctx, { identified }) => {
+      // `identified` is what attemptReset gave.
+      const { token, passwordHash } = identified as PasswordReset;
+      const { id: userId, organizationId, workspaceId } = token.person;
+      const account = { userId, organizationId, workspaceId };
+
+      await takeMailToken(ctx, { hash: token.hash, purpose: 'password_reset', userId });
+      await resetPassword(ctx, { userId, passwordHash });
+      await notify(ctx, ctx.deps.keys, { ...account, template: 'password_changed' });
+      ctx.audit(accountNote(account, { password: { changed: true } }));
+    },
+  ),
+};

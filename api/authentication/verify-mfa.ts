@@ -1,0 +1,151 @@
+import type { Static } from 'typebox';
+import type { Caller } from '../../db/caller.ts';
+import { truncateAddress } from '../../db/identity/addresses.ts';
+import { callerOfPerson, withoutView } from '../../db/identity/caller.ts';
+import { countTry } from '../../db/identity/challenges.ts';
+import { readOwnCredential, type OwnCredential } from '../../db/identity/credentials.ts';
+import { readFactor } from '../../db/identity/factors.ts';
+import { findChallenge, type ChallengeAnswer } from '../../db/identity/gates.ts';
+import { notify } from '../../db/identity/notices.ts';
+import { useRecoveryCode } from '../../db/identity/recovery-codes.ts';
+import { defaultLifetime, openVerifiedSession } from '../../db/identity/sessions.ts';
+import { fitsTotp } from '../../db/identity/totp.ts';
+import { markVerified } from '../../db/identity/verification.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { toTokenView, type TokenView } from '../http/login-view.ts';
+import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import type { MfaVerifyBody } from './mfa.schema.ts';
+import { grantOf, keepFailure, ownAccount, type OwnAccount } from './own-account.ts';
+
+type Method = 'totp' | 'recovery_code' | 'password';
+
+/** A code that was shown, before it is looked at; a password that was. */
+export type MfaAttempt =
+  | { readonly kind: 'challenge'; readonly caller: Caller; readonly challengeId: string; readonly found: ChallengeAnswer }
+  | { readonly kind: 'step_up'; readonly caller: Caller; readonly email: string; readonly isPasswordRight: boolean | null };
+
+/**
+ * Finds out whose sign-in or session is to be verified, and counts the try against the user. A password is verified here, outside any transaction.
+ * 422 for a challenge beside a bearer or neither; one 401 for every challenge that isn't there.
+ */
+export async function attemptMfa(request: IdentifyRequest): Promise<MfaAttempt> {
+  // `mount` has validated the body against MfaVerifyBody before.
+  const { challenge_id: challengeId = null, method = 'totp', code } = request.body as Static<typeof MfaVerifyBody>;
+
+  if (request.caller.kind !== 'nobody') {
+    if (challengeId !== null) throw invalid('/challenge_id', 'range', 'a step-up has no challenge: send the code alone');
+    return attemptStepUp(request, { method, code });
+  }
+  if (challengeId === null) throw invalid('/challenge_id', 'required', 'name the challenge of the sign-in, or send a bearer to step up');
+  if (method === 'password') throw passwordNotTaken();
+
+  const found = await findChallenge(request.deps.db, challengeId);
+  if (!found?.person.isActive) throw fail('mfa_code_invalid');
+  await request.limits.consume([{ policy: 'mfa', key: found.person.id }]);
+  return { kind: 'challenge', caller: callerOfPerson(found.person, null), challengeId, found };
+}
+
+async function attemptStepUp(request: IdentifyRequest, { method, code }: { method: Method; code: string }): Promise<MfaAttempt> {
+  const { deps, correlationId, limits } = request;
+  const caller = withoutView(request.caller);
+  const { userId } = ownAccount(caller);
+  const credential = await readOwnCredential(deps.db, caller, correlationId);
+
+  refuseMethod(method, credential);
+  await limits.consume([{ policy: 'mfa', key: userId }]);
+  const isPasswordRight = method === 'password' ? await deps.identity.passwords.verify(credential.passwordHash, code) : null;
+  return { kind: 'step_up', caller, email: credential.email, isPasswordRight };
+}
+
+/** A password verifies nobody who has something better; a code needs a factor. */
+function refuseMethod(method: Method, { hasFactor }: OwnCredential): void {
+  if (method === 'password' && hasFactor) throw passwordNotTaken();
+  if (method !== 'password' && !hasFactor) {
+    throw fail('state_conflict', { reason: 'no_factor', detail: 'there is no second factor: verify your password' });
+  }
+}
+
+/** Completes a sign-in. The try is counted and committed before its code is compared; wrong, over-tried, used and expired are one answer. */
+export async function completeLogin(
+  ctx: Ctx,
+  { method, code }: { method: Method; code: string },
+  { challengeId, found }: Extract<MfaAttempt, { kind: 'challenge' }>,
+): Promise<Static<typeof TokenView>> {
+  const { person, email } = found;
+  const device = await countedTry(ctx, { challengeId, userId: person.id });
+  const account = { userId: person.id, organizationId: person.organizationId, workspaceId: person.workspaceId };
+
+  if (!(await isRight(ctx, account, { method, code }))) {
+    await keepFailure(ctx, { email, person, reason: 'wrong_code' });
+    throw fail('mfa_code_invalid');
+  }
+  const opened = await openVerifiedSession(ctx, {
+    person,
+    challengeId,
+    device: { label: device.deviceLabel, userAgent: ctx.userAgent ?? '', networkAddress: truncateAddress(ctx.address) },
+    mfaLevel: method === 'recovery_code' ? 'recovery_code' : 'totp',
+    lifetime: {
+      idleDays: found.idleDays ?? defaultLifetime.idleDays,
+      absoluteDays: found.absoluteDays ?? defaultLifetime.absoluteDays,
+    },
+  });
+
+  if (!opened) throw fail('mfa_code_invalid');
+  ctx.audit({ resourceType: 'session', resourceId: opened.sessionId, organizationId: person.organizationId, workspaceId: person.workspaceId });
+  return toTokenView(await grantOf(ctx, person.id, opened));
+}
+
+/** Makes the session fresh. Its refresh token stays the one it has. */
+export async function stepUp(
+  ctx: Ctx,
+  { method, code }: { method: Method; code: string },
+  { email, isPasswordRight }: Extract<MfaAttempt, { kind: 'step_up' }>,
+): Promise<Static<typeof TokenView>> {
+  const account = ownAccount(ctx.caller);
+  const { userId, sessionId, organizationId, workspaceId } = account;
+
+  if (!(isPasswordRight ?? (await isRight(ctx, account, { method, code })))) {
+    await keepFailure(ctx, { email, person: { id: userId, organizationId }, reason: method === 'password' ? 'wrong_password' : 'wrong_code' });
+    throw fail('mfa_code_invalid');
+  }
+  if (!(await markVerified(ctx, { sessionId, mfaLevel: method === 'password' ? null : method }))) throw fail('session_revoked');
+  ctx.audit({
+    resourceType: 'session',
+    resourceId: sessionId,
+    organizationId,
+    workspaceId,
+    changes: { step_up: { from: null, to: method } },
+  });
+  return toTokenView(await grantOf(ctx, userId, { sessionId, refreshToken: null, refreshExpiresAt: null }));
+}
+
+async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<{ readonly deviceLabel: string | null }> {
+  let counted: Awaited<ReturnType<typeof countTry>> = null;
+
+  await ctx.keep(async (unit) => {
+    counted = await countTry(unit, of);
+  });
+  return counted ?? deadChallenge();
+}
+
+function deadChallenge(): never {
+  throw fail('mfa_code_invalid');
+}
+
+async function isRight(
+  ctx: Ctx,
+  account: Omit<OwnAccount, 'sessionId'>,
+  { method, code }: { method: Method; code: string },
+): Promise<boolean> {
+  if (method !== 'recovery_code') {
+    const factor = await readFactor(ctx, ctx.deps.keys, account);
+    return factor !== null && factor.isConfirmed && fitsTotp(factor.secret, code, ctx.deps.now());
+  }
+  const used = await useRecoveryCode(ctx, ctx.deps.keys, { userId: account.userId, code });
+  if (used?.left === 0) await notify(ctx, ctx.deps.keys, { template: 'recovery_codes_used_up', ...account });
+  return used !== null;
+}
+
+function passwordNotTaken() {
+  return invalid('/method', 'range', 'a password is taken in a step-up of a user without a second factor only');
+}

@@ -1,0 +1,93 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+
+/** What only some files may do, and why each may. A path that ends in `/` stands for all files below. */
+interface SourceRule {
+  readonly what: string;
+  readonly pattern: RegExp;
+  readonly allowed: Readonly<Record<string, string>>;
+}
+
+const sweeper = 'sweeps across tenants (design 03 §5.3)';
+
+/** G11: ways around the tenant of a unit. */
+export const sourceRules: readonly SourceRule[] = [
+  {
+    what: 'runs SQL outside a named function of db/<area>',
+    // `iso` alone only writes times.
+    pattern: /import \{(?! iso \})[^}]*\} from '[./]*(?:db\/)?sql\.ts'/,
+    allowed: { 'db/': 'named functions that take the unit or scope', 'bench/': 'measures', 'cli/': 'the operator of the deployment' },
+  },
+  {
+    what: 'reaches for the connection past the unit',
+    pattern: /\.getConnection\(|\.getKysely\(|\.getKnex\(|CompiledQuery\.raw|\brunAlone\(|\bnew pg\.(?:Client|Pool)\(/,
+    allowed: {
+      'db/sql.ts': 'the one way for statements, in the transaction of the unit',
+      'db/orm.ts': 'opens the pools; tells the migration and the roles at start',
+      'db/transaction.ts': 'puts the settings of the tenant before each statement of a read',
+      'db/pg-dialect.ts': 'the driver',
+      'db/streams/append-connection.ts': 'a connection for append_frames alone, which repeats the tenant predicate',
+      'db/streams/sweeper-rows.ts': 'stream heads, archive pages and re-check of open streams, on the sweeper’s pool',
+      'api/http/health.ts': '`select 1`',
+      'cli/': 'migrates and probes as the administrator',
+      'bench/': 'measures',
+    },
+  },
+  {
+    what: 'forks an entity manager of its own',
+    pattern: /\.fork\(/,
+    allowed: { 'db/transaction.ts': 'one fork a transaction, with the settings of its tenant', 'bench/': 'measures' },
+  },
+  { what: 'switches filters off', pattern: /filters:\s*false/, allowed: {} },
+  {
+    what: 'uses the sweeper’s pool',
+    pattern: /\bsweep\(|\bsweep\b[^;]*from '|\.sweeper\b|sweeper-rows\.ts'/,
+    allowed: {
+      'db/transaction.ts': 'where it is opened',
+      'db/scope.ts': 'passes it on',
+      'db/orm.ts': 'opens the pools',
+      'db/streams/': 'stream heads, archive pages, compaction, re-check of open streams',
+      'db/identity/marks.ts': 'last-used marks',
+      'db/identity/login-failure-retention.ts': sweeper,
+      'db/audit/': 'sealing, verification and retention',
+      'db/tenancy/rotate-keys.ts': 'wraps the data keys of all tenants anew',
+      'temporal/dispatch.ts': 'outbox relay',
+      'temporal/relay.ts': 'outbox relay',
+      'temporal/reconciler.ts': 'reconciler',
+      'activities/delivery/send-mail.ts': 'outbox relay: whose mail it is stands in the row',
+      'activities/maintenance/': sweeper,
+      'activities/operator/': 'purge of organizations and workspaces',
+      'cli/': 'the operator of the deployment',
+      'bench/': 'measures',
+    },
+  },
+];
+
+const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'ports', 'temporal', 'cli', 'bench'];
+
+/** Our sources by their paths, without comments, migrations left out. */
+export function readSources(root: string): ReadonlyMap<string, string> {
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.ts') && !entry.parentPath.includes('/migrations'))
+      .map((entry) => join(entry.parentPath, entry.name)),
+  );
+  return new Map(files.map((file) => [relative(root, file), withoutComments(readFileSync(file, 'utf8'))]));
+}
+
+/** Files that do what they may not, and permissions that nobody uses any more. */
+export function sourceFaults(sources: ReadonlyMap<string, string>): string[] {
+  return sourceRules.flatMap(({ what, pattern, allowed }) => {
+    const users = [...sources].filter(([, text]) => pattern.test(text)).map(([path]) => path);
+    const isAllowed = (path: string) => Object.keys(allowed).some((prefix) => path.startsWith(prefix));
+    const isUsed = (prefix: string) => prefix.endsWith('/') || users.includes(prefix);
+    return [
+      ...users.filter((path) => !isAllowed(path)).map((path) => `${path} ${what}`),
+      ...Object.keys(allowed).filter((prefix) => !isUsed(prefix)).map((prefix) => `${prefix} no longer ${what}: take it off the list`),
+    ];
+  });
+}
+
+function withoutComments(source: string): string {
+  return source.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '');
+}

@@ -1,0 +1,87 @@
+export type TableKind = 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform';
+
+/** Stated once more, from design 03 §5.3 and not from the code: what a table's rows are. */
+export const tableKinds: Readonly<Record<string, TableKind>> = {
+  organizations: 'tenant',
+  organization_settings: 'tenant',
+  workspaces: 'tenant',
+  workspace_grants: 'tenant',
+  users: 'person',
+  data_keys: 'open',
+  user_credentials: 'person',
+  totp_factors: 'person',
+  recovery_codes: 'person',
+  auth_challenges: 'person',
+  oauth_clients: 'open',
+  oauth_transactions: 'open',
+  oauth_codes: 'person',
+  invitations: 'tenant',
+  secrets: 'child',
+  impersonations: 'tenant',
+  purges: 'tenant',
+  audit_seals: 'append',
+  sessions: 'person',
+  refresh_tokens: 'person',
+  service_keys: 'tenant',
+  login_failures: 'open',
+  signing_keys: 'platform',
+  stream_tokens: 'tenant',
+  audit_entries: 'append',
+  outbox: 'open',
+  idempotency_keys: 'open',
+  system_marks: 'platform',
+  agents: 'scoped',
+  agent_revisions: 'child',
+  agent_refs: 'child',
+  tools: 'scoped',
+  tool_versions: 'child',
+  conversations: 'tenant',
+  runs: 'tenant',
+  messages: 'tenant',
+  run_steps: 'tenant',
+  tool_calls: 'tenant',
+  tool_outputs: 'tenant',
+  run_streams: 'tenant',
+  run_stream_scopes: 'tenant',
+  run_frame_chunks: 'tenant',
+  usage_entries: 'append',
+  model_prices: 'platform',
+};
+
+export type Command = 'select' | 'insert' | 'update' | 'delete';
+
+/** The rule of each command by the kind of a table, word for word as the design has it. */
+export function designedRules(table: string, kind: TableKind, columns: ReadonlySet<string>): Readonly<Record<Command, string>> {
+  const own = ownRule(table, columns);
+  const every = (rule: string) => ({ select: rule, insert: rule, update: rule, delete: rule });
+  switch (kind) {
+    case 'scoped':
+      return { ...every(own), select: `${own} or (scope = 'platform' and is_active)` };
+    case 'child':
+      return { ...every(own), select: `${own} or organization_id is null` };
+    case 'tenant':
+      return every(own);
+    case 'person':
+      return every(
+        `(select app_operator()) or organization_id = (select app_org()) or ${table === 'users' ? 'id' : 'user_id'} = (select app_user())`,
+      );
+    case 'open':
+      return every(`${own} or organization_id is null`);
+    case 'append':
+      return { select: own, insert: table === 'audit_entries' ? `${own} or organization_id is null` : own, update: 'false', delete: 'false' };
+    case 'platform':
+      return { ...every('(select app_operator())'), select: 'true' };
+    default:
+      return kind satisfies never;
+  }
+}
+
+// In organizations and workspaces their own id stands for the column.
+function ownRule(table: string, columns: ReadonlySet<string>): string {
+  const organization = `${table === 'organizations' ? 'id' : 'organization_id'} = (select app_org())`;
+  const inReach = (column: string) => `(select app_ws_all()) or ${column} = any ((select app_ws())::uuid[])`;
+  if (table === 'workspaces') return `(select app_operator()) or (${organization} and (${inReach('id')}))`;
+  if (!columns.has('workspace_id')) return `(select app_operator()) or ${organization}`;
+  return `(select app_operator()) or (${organization} and (workspace_id is null or ${inReach('workspace_id')}))`;
+}
+
