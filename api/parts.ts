@@ -9,6 +9,7 @@ import { createClientDocuments } from '../ports/client-documents.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
+import { createPasswordStrength } from '../ports/password-strength.ts';
 import { createTemplates } from '../ports/templates.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
@@ -70,6 +71,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();
   const templates = createTemplates();
+  const passwordStrength = createPasswordStrength();
   const schemas = createTenantSchemas();
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
@@ -77,7 +79,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const close = async () => {
     await hub.close();
     await identity.close();
-    await Promise.all([templates.close(), schemas.close(), limits.close(), temporal.close(), egress.close()]);
+    await Promise.all([templates.close(), passwordStrength.close(), schemas.close(), limits.close(), temporal.close(), egress.close()]);
     redis.disconnect();
     if (!options.db) await db.close();
   };
@@ -95,6 +97,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       models,
       clientDocuments: createClientDocuments({ egress, now }),
       templates,
+      passwordStrength,
       log,
       now,
       isDraining,

@@ -1,4 +1,4 @@
-import { createBoundedThread, ThreadLimit, type BoundedThread } from './bounded-thread.ts';
+import { createBoundedThread, ThreadLimit } from './bounded-thread.ts';
 
 /** What the thread is asked: a password of at most 100 characters, and what is known about its owner. */
 export interface StrengthJob {
@@ -6,19 +6,29 @@ export interface StrengthJob {
   readonly known: readonly string[];
 }
 
-let thread: BoundedThread<StrengthJob, number> | null = null;
+/** Rates passwords in a worker thread: a text made for it takes a second of computing, in which nobody else would be answered. */
+export interface PasswordStrength {
+  /** How hard it is to guess, by zxcvbn: 0 to 4. Null when that took too long. */
+  rate(job: StrengthJob): Promise<number | null>;
+  close(): Promise<void>;
+}
 
-/**
- * How hard a password is to guess, by zxcvbn: 0 to 4. Rated in a thread, since a text made for it takes a second of computing, in which nobody
- * else would be answered. Null when even that took too long.
- */
-export async function ratePassword(job: StrengthJob): Promise<number | null> {
-  // Made on first use: the dictionaries take 30 MB and a third of a second to load.
-  thread ??= createBoundedThread<StrengthJob, number>(new URL('./password-strength-worker.ts', import.meta.url), { limitMs: 3_000, heapMb: 256 });
-  try {
-    return await thread.ask(job);
-  } catch (error) {
-    if (error instanceof ThreadLimit) return null;
-    throw error;
-  }
+/** The thread starts on first use: its dictionaries take a third of a second to load. */
+export function createPasswordStrength(): PasswordStrength {
+  const thread = createBoundedThread<StrengthJob, number>(new URL('./password-strength-worker.ts', import.meta.url), {
+    limitMs: 3_000,
+    heapMb: 256,
+  });
+
+  return {
+    async rate(job) {
+      try {
+        return await thread.ask(job);
+      } catch (error) {
+        if (error instanceof ThreadLimit) return null;
+        throw error;
+      }
+    },
+    close: () => thread.close(),
+  };
 }

@@ -1,4 +1,5 @@
 import { cancellationSignal } from '@temporalio/activity';
+import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { duePurges, lockDue, requestPurge } from '../../db/operator/purges.ts';
 import {
   clearTable,
@@ -44,11 +45,19 @@ async function purgeOne({ db, log }: ActivityDeps, workspace: DueWorkspace): Pro
     await rehouse(em, workspace);
     return tablesToClear(em);
   });
-  for (const table of tables) {
-    while (await sweep(db, (em) => clearTable(em, workspace, table))) cancellationSignal().throwIfAborted();
-  }
+  for (const table of tables) await clear(db, workspace, table);
   await sweep(db, (em) => removeWorkspace(em, workspace));
   log.info({ organization_id: workspace.organizationId, workspace_id: workspace.id }, 'workspace purged');
+}
+
+async function clear(db: ActivityDeps['db'], workspace: DueWorkspace, table: string): Promise<void> {
+  for (let after: string | null = null; ;) {
+    const from: string | null = after;
+    const batch: Deleted = await sweep(db, (em) => clearTable(em, workspace, { table, after: from }));
+    if (batch.isDone) return;
+    cancellationSignal().throwIfAborted();
+    after = batch.after;
+  }
 }
 
 async function eachOf<Due>(due: readonly Due[], work: (one: Due) => Promise<void>, { log }: ActivityDeps): Promise<number> {

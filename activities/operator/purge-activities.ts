@@ -1,6 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge } from '../../db/operator/purge-steps.ts';
+import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/scope.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
@@ -30,11 +31,14 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     },
     async deleteRows({ table }) {
       const end = Date.now() + limitTableMs;
-      while (await step((em, organizationId) => deleteBatch(em, organizationId, table))) {
+      for (let after: string | null = null; ;) {
+        const from: string | null = after;
+        const batch: Deleted = await step((em, organizationId) => deleteBatch(em, organizationId, { table, after: from }));
+        if (batch.isDone) return true;
         cancellationSignal().throwIfAborted();
         if (Date.now() > end) return false;
+        after = batch.after;
       }
-      return true;
     },
     dropKeys: () => step(dropKeys),
     async tombstone() {

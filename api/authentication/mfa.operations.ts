@@ -55,7 +55,8 @@ export const mfaOperations = {
     {
       ...bySession,
       summary: 'Begin with a second factor',
-      description: 'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes.',
+      description:
+        'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes.',
       audit: 'update',
       success: [201],
       secretReply: true,

@@ -32,7 +32,11 @@ export const RecoveryCodesView = closed(
   { $id: 'RecoveryCodesView', description: 'Recovery codes, shown this once' },
 );
 
-export function toTotpEnrolmentView(enrolment: { secret: string; otpauthUri: string; expiresAt: string }): Static<typeof TotpEnrolmentView> {
+export function toTotpEnrolmentView(enrolment: {
+  secret: string;
+  otpauthUri: string;
+  expiresAt: string;
+}): Static<typeof TotpEnrolmentView> {
   return { secret: enrolment.secret, otpauth_uri: enrolment.otpauthUri, expires_at: enrolment.expiresAt };
 }
 

@@ -46,7 +46,11 @@ export async function grantOf(ctx: Ctx, userId: string, refresh: SessionGrant['r
 /** Notes, so that it stays, that somebody was not let in. */
 export function keepFailure(
   ctx: Ctx,
-  { email, person, reason }: { email: string; person: { readonly id: string; readonly organizationId: string | null }; reason: LoginFailureReason },
+  {
+    email,
+    person,
+    reason,
+  }: { email: string; person: { readonly id: string; readonly organizationId: string | null }; reason: LoginFailureReason },
 ): Promise<void> {
   return ctx.keep((unit) =>
     recordLoginFailure(unit, {

@@ -25,7 +25,7 @@ export async function attemptPasswordChange({ deps, body, caller, limits, correl
   const { current_password: current, new_password: wanted } = body as Static<typeof PasswordChangeBody>;
   const { email, fullName, hasFactor, passwordHash } = await readOwnCredential(deps.db, caller, correlationId);
 
-  await checkNewPassword(wanted, { email, fullName, hasFactor, pointer: '/new_password' });
+  await checkNewPassword(deps.passwordStrength, wanted, { email, fullName, hasFactor, pointer: '/new_password' });
   await limits.consume([{ policy: 'mfa', key: ownAccount(caller).userId }]);
   const isRight = await deps.identity.passwords.verify(passwordHash, current);
 
@@ -58,6 +58,6 @@ export async function attemptReset({ deps, body }: IdentifyRequest): Promise<Pas
   const token = await readMailToken(deps.db, shown, 'password_reset');
   const { person, email, fullName } = token;
 
-  await checkNewPassword(wanted, { email, fullName, hasFactor: person.hasFactor, pointer: '/new_password' });
+  await checkNewPassword(deps.passwordStrength, wanted, { email, fullName, hasFactor: person.hasFactor, pointer: '/new_password' });
   return { caller: callerOfPerson(person, null), token, passwordHash: await deps.identity.passwords.hash(wanted) };
 }

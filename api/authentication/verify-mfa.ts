@@ -91,7 +91,12 @@ export async function completeLogin(
   });
 
   if (!opened) throw fail('mfa_code_invalid');
-  ctx.audit({ resourceType: 'session', resourceId: opened.sessionId, organizationId: person.organizationId, workspaceId: person.workspaceId });
+  ctx.audit({
+    resourceType: 'session',
+    resourceId: opened.sessionId,
+    organizationId: person.organizationId,
+    workspaceId: person.workspaceId,
+  });
   return toTokenView(await grantOf(ctx, person.id, opened));
 }
 
@@ -105,7 +110,11 @@ export async function stepUp(
   const { userId, sessionId, organizationId, workspaceId } = account;
 
   if (!(isPasswordRight ?? (await isRight(ctx, account, { method, code })))) {
-    await keepFailure(ctx, { email, person: { id: userId, organizationId }, reason: method === 'password' ? 'wrong_password' : 'wrong_code' });
+    await keepFailure(ctx, {
+      email,
+      person: { id: userId, organizationId },
+      reason: method === 'password' ? 'wrong_password' : 'wrong_code',
+    });
     throw fail('mfa_code_invalid');
   }
   if (!(await markVerified(ctx, { sessionId, mfaLevel: method === 'password' ? null : method }))) throw fail('session_revoked');

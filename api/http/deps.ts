@@ -7,6 +7,7 @@ import type { Outgoing } from '../../db/unit.ts';
 import type { ClientDocuments } from '../../ports/client-documents.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
+import type { PasswordStrength } from '../../ports/password-strength.ts';
 import type { Templates } from '../../ports/templates.ts';
 import type { TemporalGateway } from '../../ports/temporal-gateway.ts';
 import type { ApiEnv } from '../env.ts';
@@ -29,6 +30,7 @@ export interface Deps {
   readonly models: ModelRegistry;
   readonly schemas: TenantSchemas;
   readonly templates: Templates;
+  readonly passwordStrength: PasswordStrength;
   readonly temporal: TemporalGateway;
   readonly clientDocuments: ClientDocuments;
   readonly log: Logger;

@@ -1,4 +1,4 @@
-import { ratePassword } from '../../ports/password-strength.ts';
+import type { PasswordStrength } from '../../ports/password-strength.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
 /** Whose password it will be, and where it stands in the request. */
@@ -17,7 +17,11 @@ const lowestScore = 3;
 const ratedCharacters = 100;
 
 /** Refuses a password that is short or, with address and name known, easily guessed. Throws 422 `password_too_short`, `password_guessable`. */
-export async function checkNewPassword(password: string, { email, fullName, hasFactor, pointer }: PasswordSubject): Promise<void> {
+export async function checkNewPassword(
+  strength: PasswordStrength,
+  password: string,
+  { email, fullName, hasFactor, pointer }: PasswordSubject,
+): Promise<void> {
   const characters = [...password.normalize('NFC')];
   const minimum = hasFactor ? shortest.withFactor : shortest.alone;
 
@@ -25,7 +29,7 @@ export async function checkNewPassword(password: string, { email, fullName, hasF
     throw invalid(pointer, 'password_too_short', `a password has at least ${minimum} characters`, { minimum });
   }
   const known = [email, ...email.split(/[@.]/), ...(fullName === null ? [] : [fullName, ...fullName.split(/\s+/)])];
-  const score = await ratePassword({
+  const score = await strength.rate({
     password: characters.slice(0, ratedCharacters).join(''),
     known: known.filter((word) => word !== '').slice(0, 50),
   });

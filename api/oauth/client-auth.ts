@@ -1,12 +1,11 @@
-import { findClient, type FoundClient, type OauthAuthMethod } from '../../db/identity/oauth-gates.ts';
+import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { isClientSecret } from '../../db/oauth/client-secrets.ts';
 import { clientRefused, oauthFail } from '../http/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 
-/** Who a client says it is, and how it proves it. */
+/** Who a client says it is, and by what secret; null for none. */
 interface Claim {
   readonly clientId: string;
-  readonly method: OauthAuthMethod;
   readonly secret: string | null;
 }
 
@@ -18,9 +17,9 @@ interface ClientFields {
 const clientIdMax = 1_024;
 
 /**
- * The client of a token, revocation or introspection request, by the one method that it has registered (RFC 6749 §2.3). Its limit counts before
- * the secret is looked at. Throws 401 `invalid_client` for an unknown client, a wrong secret or method and a garbled header, 400
- * `invalid_request` for none or two at once.
+ * The client of a token, revocation or introspection request, by its secret in header or form, or by its bare id when it is public (RFC 6749
+ * §2.3). Its limit counts before the secret is looked at. Throws 401 `invalid_client` for an unknown client, a wrong or missing secret and a
+ * garbled header, 400 `invalid_request` for none or two at once.
  */
 export async function authenticateClient(asked: IdentifyRequest, fields: ClientFields): Promise<FoundClient> {
   const claim = readClaim(asked.rawHeaders, fields);
@@ -29,7 +28,7 @@ export async function authenticateClient(asked: IdentifyRequest, fields: ClientF
     claim.clientId.length <= clientIdMax && !claim.clientId.includes('\u0000') ? await findClient(deps.db, claim.clientId) : null;
 
   await limits.consume([{ policy: 'oauth_token', key: client ? client.id : `address:${limitAddress}` }]);
-  if (!client || client.isDeleted || client.isHomeGone || client.authMethod !== claim.method) throw clientRefused();
+  if (!client || client.isDeleted || client.isHomeGone || (claim.secret === null) !== (client.authMethod === 'none')) throw clientRefused();
   if (claim.secret !== null && !isClientSecret(claim.secret, client.secretHash, deps.keys.peppers)) throw clientRefused();
   deps.identity.marks.note('oauth_client', client.id, client.lastUsedAt);
   return client;
@@ -48,8 +47,7 @@ function readClaim(rawHeaders: readonly string[], fields: ClientFields): Claim {
     return claim;
   }
   if (fields.client_id === undefined) throw oauthFail('invalid_request', 'There is no client authentication and no client_id.');
-  const secret = fields.client_secret ?? null;
-  return { clientId: fields.client_id, method: secret === null ? 'none' : 'client_secret_post', secret };
+  return { clientId: fields.client_id, secret: fields.client_secret ?? null };
 }
 
 /** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
@@ -59,7 +57,7 @@ function readBasic(header: string): Claim {
   const colon = pair.indexOf(':');
 
   if (colon < 1 || !pair.isWellFormed() || pair.includes('\ufffd')) throw clientRefused();
-  return { clientId: formDecoded(pair.slice(0, colon)), method: 'client_secret_basic', secret: formDecoded(pair.slice(colon + 1)) };
+  return { clientId: formDecoded(pair.slice(0, colon)), secret: formDecoded(pair.slice(colon + 1)) };
 }
 
 function formDecoded(text: string): string {

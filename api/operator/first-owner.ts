@@ -28,7 +28,12 @@ export async function prepareOwner({ deps, body }: IdentifyRequest): Promise<Pre
     return { passwordHash: null };
   }
   const pointer = '/owner/password';
-  await checkNewPassword(password, { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer });
+  await checkNewPassword(deps.passwordStrength, password, {
+    email: normalizeEmail(email),
+    fullName: fullName ?? null,
+    hasFactor: false,
+    pointer,
+  });
   return { passwordHash: await deps.identity.passwords.hash(password) };
 }
 

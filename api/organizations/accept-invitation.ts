@@ -35,7 +35,7 @@ export async function attemptAcceptance({ deps, body, limits, limitAddress }: Id
   const fullName = told.full_name ?? null;
 
   await limits.consume([{ policy: 'invitation_accept', key: limitAddress }]);
-  await checkNewPassword(password, { email, fullName, hasFactor: false, pointer: '/password' });
+  await checkNewPassword(deps.passwordStrength, password, { email, fullName, hasFactor: false, pointer: '/password' });
   if (!isOpaqueToken('mail', token)) throw noInvitation();
 
   const hash = tokenHash(token);

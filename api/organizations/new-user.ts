@@ -33,7 +33,12 @@ export async function prepareUser({ deps, caller, body, limits }: IdentifyReques
   if (organizationId !== null) await limits.consume([{ policy: 'user_create', key: organizationId }]);
   if (password === undefined) return { passwordHash: null };
 
-  await checkNewPassword(password, { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer: '/password' });
+  await checkNewPassword(deps.passwordStrength, password, {
+    email: normalizeEmail(email),
+    fullName: fullName ?? null,
+    hasFactor: false,
+    pointer: '/password',
+  });
   return { passwordHash: await deps.identity.passwords.hash(password) };
 }
 

@@ -65,7 +65,8 @@ export const sessions = area('Sessions', {
     {
       ...own,
       summary: 'Sign a device out',
-      description: 'Ends a session with its tokens and open streams at once; of the current one it is a logout. Asking again gives the same answer.',
+      description:
+        'Ends a session with its tokens and open streams at once; of the current one it is a logout. Asking again gives the same answer.',
       audit: 'logout',
       params: SessionParams,
     },

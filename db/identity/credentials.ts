@@ -54,7 +54,10 @@ export async function changePassword(
  * Sets the password of somebody who proved to read the address; what was signed in, half signed in or asked for before ends, a change of
  * address too. The address counts as confirmed; a second factor stays.
  */
-export async function resetPassword(unit: Unit, { userId, passwordHash }: { readonly userId: string; readonly passwordHash: string }): Promise<void> {
+export async function resetPassword(
+  unit: Unit,
+  { userId, passwordHash }: { readonly userId: string; readonly passwordHash: string },
+): Promise<void> {
   await change(
     unit.em,
     `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now(), pending_email = null,

@@ -21,7 +21,11 @@ export const liveSession = 's.revoked_at is null and least(s.idle_expires_at, s.
  */
 export async function revokeSessionsOf(
   unit: Unit,
-  { userId, exceptSessionId = null, reason }: { readonly userId: string; readonly exceptSessionId?: string | null; readonly reason: EndReason },
+  {
+    userId,
+    exceptSessionId = null,
+    reason,
+  }: { readonly userId: string; readonly exceptSessionId?: string | null; readonly reason: EndReason },
 ): Promise<string[]> {
   // Before the sessions, in a statement of its own: an exchange under way either finds no code or leaves a session that is seen below.
   await change(unit.em, 'delete from oauth_codes where user_id = ?::uuid and used_at is null', [userId]);
@@ -49,7 +53,10 @@ export async function killChallenges(
  * Ends whatever a user could still sign in or go on with: sessions, half-done sign-ins, links of mails, a change of address under way. Keys end
  * where they lie (`endOwnThings` of `db/tenancy/user-changes.ts`). The user is inactive already, so that no sign-in slips in behind.
  */
-export async function endCredentialsOf(unit: Unit, { userId, reason }: { readonly userId: string; readonly reason: EndReason }): Promise<void> {
+export async function endCredentialsOf(
+  unit: Unit,
+  { userId, reason }: { readonly userId: string; readonly reason: EndReason },
+): Promise<void> {
   // Challenges first: a sign-in that is answering one holds its row, and the session that it opens is seen below.
   await killChallenges(unit, { userId, purposes: ['login', 'password_reset', 'email_confirm'] });
   await change(unit.em, 'update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null', [userId]);
@@ -57,7 +64,15 @@ export async function endCredentialsOf(unit: Unit, { userId, reason }: { readonl
   unit.outgoing.revoked.push(`user:${userId}`);
 }
 
-const ofPerson = ['oauth_codes', 'refresh_tokens', 'sessions', 'auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials'] as const;
+const ofPerson = [
+  'oauth_codes',
+  'refresh_tokens',
+  'sessions',
+  'auth_challenges',
+  'recovery_codes',
+  'totp_factors',
+  'user_credentials',
+] as const;
 
 /** Erases what a user signs in with: the rows themselves go. */
 export async function eraseCredentialsOf(unit: Unit, { userId }: { readonly userId: string }): Promise<void> {

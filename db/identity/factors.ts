@@ -24,7 +24,11 @@ export interface FactorPlace {
 }
 
 /** Stores an unconfirmed factor in place of an older unconfirmed one. 409 `factor_active` when there is a confirmed one. */
-export async function storeFactor(unit: Unit, keys: Keks, { secret, ...place }: FactorPlace & { readonly secret: string }): Promise<string> {
+export async function storeFactor(
+  unit: Unit,
+  keys: Keks,
+  { secret, ...place }: FactorPlace & { readonly secret: string },
+): Promise<string> {
   const sealed = await seal(unit.em, keys, bindingOf(place), Buffer.from(secret));
   const stored = await row<{ expires_at: string }>(
     unit.em,
@@ -74,9 +78,11 @@ export async function lockFactor(
     'select confirmed_at is not null as is_confirmed from totp_factors where user_id = ?::uuid for update',
     [userId],
   );
-  const rules = await row<{ require_mfa: boolean }>(unit.em, 'select require_mfa from organization_settings where organization_id = ?::uuid', [
-    organizationId,
-  ]);
+  const rules = await row<{ require_mfa: boolean }>(
+    unit.em,
+    'select require_mfa from organization_settings where organization_id = ?::uuid',
+    [organizationId],
+  );
 
   return { isConfirmed: factor?.is_confirmed ?? false, isRequired: rules?.require_mfa ?? false };
 }

@@ -8,7 +8,10 @@ export async function notify(
   unit: Unit,
   keys: Pick<KeyRing, 'mailKeys'>,
   notice: {
-    readonly template: Extract<MailRequest['template'], 'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_used_up'>;
+    readonly template: Extract<
+      MailRequest['template'],
+      'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_used_up'
+    >;
     readonly userId: string;
     readonly organizationId: string | null;
     readonly workspaceId: string | null;

@@ -57,7 +57,11 @@ export async function writeProfile(
  * Asks the reader of an address to confirm that it is the user's: a token to the new address, a notice to the old one. Whether the address is
  * another's is not looked at, so that nothing is told about it; older requests die.
  */
-export async function requestAddress(unit: Unit, keys: Pick<KeyRing, 'mailKeys'>, { profile, email }: { profile: Profile; email: string }): Promise<void> {
+export async function requestAddress(
+  unit: Unit,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { profile, email }: { profile: Profile; email: string },
+): Promise<void> {
   const { userId, organizationId, workspaceId } = profile;
   const home = { organizationId, workspaceId };
   const { outboxId, tokenHash } = await addMail(unit, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
@@ -79,7 +83,10 @@ export async function cancelAddress(unit: Unit, userId: string): Promise<void> {
  * Makes a confirmed address the user's own, and kills what was mailed to the old one to reset the password. 409 `already_exists` when it is
  * another's by now; 410 when it is not the wanted one any more.
  */
-export async function confirmAddress(unit: Unit, { userId, email }: { readonly userId: string; readonly email: string | null }): Promise<void> {
+export async function confirmAddress(
+  unit: Unit,
+  { userId, email }: { readonly userId: string; readonly email: string | null },
+): Promise<void> {
   const confirmed = await change(
     unit.em,
     `update user_credentials set email_verified_at = now(), pending_email = null, updated_at = now()

@@ -8,7 +8,11 @@ const schema = defineEntity({
   tableName: 'refresh_tokens',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('refresh_tokens', 'person'),
-  indexes: [uniqueIndex('refresh_tokens', 'token_hash', '(token_hash)'), index('refresh_tokens', 'session', '(session_id)')],
+  indexes: [
+    uniqueIndex('refresh_tokens', 'token_hash', '(token_hash)'),
+    index('refresh_tokens', 'session', '(session_id)'),
+    index('refresh_tokens', 'expires', '(expires_at)'),
+  ],
   properties: {
     id: idColumn(),
     sessionId: uuidColumn(),

@@ -39,7 +39,10 @@ export function listSessions(
 }
 
 /** One of a user's own sessions, live or dead. Another's is the same 404 as none. */
-export async function readSession(unit: Unit, { userId, sessionId }: { readonly userId: string; readonly sessionId: string }): Promise<SessionRow> {
+export async function readSession(
+  unit: Unit,
+  { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
+): Promise<SessionRow> {
   const found = await row<SessionRow>(unit.em, `select ${columns} from sessions s where s.id = ?::uuid and s.user_id = ?::uuid`, [
     sessionId,
     userId,

@@ -15,6 +15,7 @@ const schema = defineEntity({
     index('sessions', 'live', '(user_id) where revoked_at is null'),
     index('sessions', 'user', '(user_id, id desc)'),
     index('sessions', 'client', '(client_id) where client_id is not null'),
+    index('sessions', 'ended', '(coalesce(revoked_at, least(idle_expires_at, expires_at)))'),
   ],
   checks: [{ name: 'sessions_oauth_has_client', expression: "(kind = 'oauth') = (client_id is not null)" }],
   properties: {

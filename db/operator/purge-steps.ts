@@ -4,7 +4,7 @@ import { newId } from '../ids.ts';
 import { emptyOutgoing, nobodyTenant, systemActor } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import type { Actor } from '../caller.ts';
-import { deleteSome, firstLeft, tablesOfOrganization } from './purge-tables.ts';
+import { deleteSome, firstLeft, tablesOfOrganization, type Deleted } from './purge-tables.ts';
 import { noteStep } from './purges.ts';
 
 // The steps of a purge, each one transaction on the sweeper's pool: what hangs on the organization is in nobody's sight any more.
@@ -31,14 +31,18 @@ export async function lockOut(em: SqlEntityManager, organizationId: string): Pro
   await change(em, 'update service_keys set revoked_at = now() where organization_id = ? and revoked_at is null', [organizationId]);
 }
 
-/** Deletes up to 5,000 rows of one table and counts them with the purge; false once there are none. Throws when the purge does not run. */
-export async function deleteBatch(em: SqlEntityManager, organizationId: string, table: string): Promise<boolean> {
+/** Deletes up to 5,000 rows of one table and counts them with the purge. Throws when the purge does not run. */
+export async function deleteBatch(
+  em: SqlEntityManager,
+  organizationId: string,
+  { table, after }: { readonly table: string; readonly after: string | null },
+): Promise<Deleted> {
   const tables = tablesOfOrganization(em);
   // What a history names goes into a statement: only ours do.
   if (!tables.includes(table)) throw new Error(`${table} is no table of an organization`);
-  const deleted = await deleteSome(em, { table, tables, place: { organizationId, workspaceId: null } });
-  await count(em, organizationId, table, deleted);
-  return deleted > 0;
+  const batch = await deleteSome(em, { table, tables, place: { organizationId, workspaceId: null } }, after);
+  await count(em, organizationId, table, batch.deleted);
+  return batch;
 }
 
 /** Deletes the organization's data keys: whatever was sealed under them stays shut, wherever a copy lies. */

@@ -31,6 +31,7 @@ const outlivesWorkspace: ReadonlySet<string> = new Set([
 ]);
 
 const rowsATransaction = 5_000;
+const parentsATransaction = 500;
 
 /** Tables with rows of organizations, in the order in which a purge deletes: children first. New entities are in at once. */
 export function tablesOfOrganization(em: SqlEntityManager): string[] {
@@ -42,18 +43,63 @@ export function tablesOfWorkspace(em: SqlEntityManager): string[] {
   return childrenFirst(em, 'workspaceId').filter((table) => !outlivesWorkspace.has(table));
 }
 
-/** Deletes at most 5,000 rows of one table; gives how many. `tables` is the whole order. */
-export async function deleteSome(
-  em: SqlEntityManager,
-  { table, tables, place }: { table: string; tables: readonly string[]; place: PurgedPlace },
-): Promise<number> {
-  const rows = rowsOf(place);
-  await letGo(em, { table, tables, place });
+/** How far the rows of one table are deleted. `after`: the parents' position, `end` behind the last; it may be lost without harm. */
+export interface Deleted {
+  readonly deleted: number;
+  readonly after: string | null;
+  readonly isDone: boolean;
+}
+
+/** What is deleted of one table; `tables` is the whole order. */
+export interface Deleting {
+  readonly table: string;
+  readonly tables: readonly string[];
+  readonly place: PurgedPlace;
+}
+
+/**
+ * Deletes at most 5,000 rows of one table. The large ones have no index on the organization, so their rows are found by their parents' (runs,
+ * 500 at a time); what no parent leads to is looked for once, at the end.
+ */
+export async function deleteSome(em: SqlEntityManager, deleting: Deleting, after: string | null): Promise<Deleted> {
+  const { table, place } = deleting;
+  await letGo(em, deleting);
+  const parent = after === 'end' ? null : parentOf(em, table);
+  if (parent) return deleteByParents(em, { table, place, parent, after });
+
+  const own = rowsOf(place);
   // A row that points at another of its table is younger than that.
   const order = tenantKeys.some((key) => key.table === table && key.references === table) ? 'order by id desc' : '';
+  const deleted = await deleteWhere(em, table, { sql: `${own.sql} ${order}`, params: own.params });
+  return { deleted, after: 'end', isDone: deleted < rowsATransaction };
+}
 
-  return change(em, `delete from ${table} where ctid = any (array(select ctid from ${table} where ${rows.sql} ${order} limit ?))`, [
-    ...rows.params,
+interface ByParents {
+  readonly table: string;
+  readonly place: PurgedPlace;
+  readonly parent: Parent;
+  readonly after: string | null;
+}
+
+async function deleteByParents(em: SqlEntityManager, { table, place, parent, after }: ByParents): Promise<Deleted> {
+  const own = rowsOf(place);
+  const found = await row<{ ids: string[] }>(
+    em,
+    `select coalesce(json_agg(p.id order by p.id), '[]') as ids from (
+       select id from ${parent.table} where ${own.sql} and id > ?::uuid order by id limit ${parentsATransaction}) p`,
+    [...own.params, after ?? '00000000-0000-0000-0000-000000000000'],
+  );
+  const ids = found?.ids ?? [];
+  const last = ids.at(-1);
+  if (last === undefined) return { deleted: 0, after: 'end', isDone: false };
+
+  const deleted = await deleteWhere(em, table, { sql: `${parent.column} = any (?::uuid[])`, params: [ids] });
+  return { deleted, after: deleted < rowsATransaction ? last : after, isDone: false };
+}
+
+function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predicate): Promise<number> {
+  return change(em, `delete from ${table} where ctid = any (array(select ctid from ${table} where ${sql} limit ?))`, [
+    ...params,
     rowsATransaction,
   ]);
 }
@@ -69,17 +115,13 @@ export async function firstLeft(em: SqlEntityManager, tables: readonly string[],
   return found?.name ?? null;
 }
 
-// The organization leads in both: every table has an index on it.
 function rowsOf({ organizationId, workspaceId }: PurgedPlace): Predicate {
   if (workspaceId === null) return { sql: 'organization_id = ?::uuid', params: [organizationId] };
   return { sql: '(organization_id = ?::uuid and workspace_id = ?::uuid)', params: [organizationId, workspaceId] };
 }
 
 // A parent may point at its child too (the active revision of an agent): that pointer goes first.
-async function letGo(
-  em: SqlEntityManager,
-  { table, tables, place }: { table: string; tables: readonly string[]; place: PurgedPlace },
-): Promise<void> {
+async function letGo(em: SqlEntityManager, { table, tables, place }: Deleting): Promise<void> {
   const rows = rowsOf(place);
   const later = new Set(tables.slice(tables.indexOf(table) + 1));
 
@@ -97,4 +139,32 @@ function childrenFirst(em: SqlEntityManager, property: 'organizationId' | 'works
     .filter((meta) => Reflect.has(meta.properties, property))
     .map((meta) => meta.tableName)
     .toReversed();
+}
+
+interface Parent {
+  readonly table: string;
+  /** Column of the child that holds the parent's id. */
+  readonly column: string;
+}
+
+/** By whose ids the rows of a table are found that has no index on the organization; null where it has one, or no such parent. */
+function parentOf(em: SqlEntityManager, table: string): Parent | null {
+  if (hasIndex(em, table)) return null;
+  const keys = tenantKeys.filter((key) => key.table === table && !['workspaces', 'organizations'].includes(key.references));
+
+  for (const { columns, references, referenced } of keys) {
+    const [column, target] = [columns[0], referenced[0]];
+    if (column === undefined) continue;
+    if (target === 'id' && hasIndex(em, references)) return { table: references, column };
+    // A child whose key is its parent's own key leads on to that parent's parent.
+    const above = parentOf(em, references);
+    if (above && above.column === target) return { table: above.table, column };
+  }
+  return null;
+}
+
+function hasIndex(em: SqlEntityManager, table: string): boolean {
+  const classes: readonly EntityClass<object>[] = entities;
+  const meta = classes.map((entity) => em.getMetadata(entity)).find((candidate) => candidate.tableName === table);
+  return meta?.indexes.some(({ expression }) => typeof expression === 'string' && / \(organization_id, id/.test(expression)) ?? false;
 }

@@ -3,7 +3,7 @@ import { writeAudit } from '../audit/audit.ts';
 import { newId } from '../ids.ts';
 import { emptyOutgoing, organizationTenant, systemActor } from '../scope.ts';
 import { change, row, rows } from '../sql.ts';
-import { deleteSome, tablesOfWorkspace } from './purge-tables.ts';
+import { deleteSome, tablesOfWorkspace, type Deleted } from './purge-tables.ts';
 
 /** An archived workspace whose time is over. */
 export interface DueWorkspace {
@@ -55,10 +55,14 @@ export async function rehouse(em: SqlEntityManager, { id }: DueWorkspace): Promi
   await eraseHomeless(em, id);
 }
 
-/** Deletes up to 5,000 rows of one table; false once there are none. */
-export async function clearTable(em: SqlEntityManager, workspace: DueWorkspace, table: string): Promise<boolean> {
-  const tables = tablesOfWorkspace(em);
-  return (await deleteSome(em, { table, tables, place: { organizationId: workspace.organizationId, workspaceId: workspace.id } })) > 0;
+/** Deletes up to 5,000 rows of one table. */
+export function clearTable(
+  em: SqlEntityManager,
+  workspace: DueWorkspace,
+  { table, after }: { readonly table: string; readonly after: string | null },
+): Promise<Deleted> {
+  const place = { organizationId: workspace.organizationId, workspaceId: workspace.id };
+  return deleteSome(em, { table, tables: tablesOfWorkspace(em), place }, after);
 }
 
 /** Removes the empty workspace and notes it in its organization's log, in one transaction. A repeat finds it gone. */

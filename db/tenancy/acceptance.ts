@@ -39,7 +39,7 @@ export async function findInvitation(db: Databases, hash: Buffer, email: string)
 const invitingRole = 'admin';
 
 /** What an accepted invitation makes of a person. */
-export interface Acceptance {
+interface Acceptance {
   readonly invitation: InvitationAnswer;
   readonly tokenHash: Buffer;
   readonly userId: string;

@@ -4,10 +4,15 @@ import { gate, personOf, type GateSet } from '../identity/gate-parts.sql.ts';
  * Definer functions about joining and leaving an organization. The first runs before a tenant is known and wants token and address together;
  * the others repeat the tenant predicate: they reach workspaces that the caller, who is of a single one, doesn't see.
  */
-const functions = ['gate_invitation(bytea, text)', 'gate_pending_invitations(uuid)', 'gate_leave(uuid, boolean)'] as const;
+const functions = [
+  'gate_invitation(bytea, text)',
+  'gate_pending_invitations(uuid)',
+  'gate_expire_invitation(uuid, text)',
+  'gate_leave(uuid, boolean)',
+] as const;
 
 const grants: GateSet['grants'] = {
-  invitations: ['select', 'delete'],
+  invitations: ['select', 'update', 'delete'],
   organizations: ['select'],
   organization_settings: ['select'],
   workspaces: ['select'],
@@ -48,10 +53,24 @@ const sql: readonly string[] = [
     and (app_operator() or p_organization = app_org())
 `,
   ),
+  expireGate(),
   leaveGate(),
 ];
 
 export const invitationGates: GateSet = { functions, grants, sql };
+
+// One that is over holds its address no longer, wherever in the organization it was; gives whether there was one.
+function expireGate(): string {
+  return `create or replace function gate_expire_invitation(p_organization uuid, p_email text) returns jsonb
+  language sql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
+  with ended as (
+    update invitations set status = 'revoked', version = version + 1, updated_at = now()
+    where organization_id = p_organization and email = p_email and status = 'pending' and expires_at <= now()
+      and (app_operator() or p_organization = app_org())
+    returning id)
+  select to_jsonb(exists (select from ended))
+$gate$`;
+}
 
 // Gives the ids of the keys that died. What a person has made and holds may lie in workspaces that whoever ends them doesn't see.
 function leaveGate(): string {

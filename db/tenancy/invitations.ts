@@ -44,7 +44,7 @@ export interface LockedInvitation extends InvitationRow {
 }
 
 /** A new invitation, whose rules have been kept. */
-export interface NewInvitation {
+interface NewInvitation {
   readonly organizationId: string;
   readonly workspaceId: string | null;
   readonly scope: Invitation['scope'];
@@ -56,7 +56,7 @@ export interface NewInvitation {
 }
 
 /** Once a minute, ten times in all. */
-export const resendWaitSeconds = 60;
+const resendWaitSeconds = 60;
 export const mostResends = 10;
 
 const status = "case when i.status = 'pending' and i.expires_at <= now() then 'expired' else i.status end";
@@ -143,25 +143,25 @@ export async function lockInvitation(
 
 /**
  * Writes an invitation and the mail that carries its token; gives the row. Null when one of the same address is pending in the
- * organization. Checks nobody's rights.
+ * organization, and not over. Checks nobody's rights.
  */
 export async function writeInvitation(
   unit: Unit,
   keys: Pick<KeyRing, 'mailKeys'>,
-  { organizationId, workspaceId, scope, email, role, invitedByUserId, invitationDays }: NewInvitation,
+  invitation: NewInvitation,
 ): Promise<InvitationRow | null> {
+  const { organizationId, workspaceId, email } = invitation;
   const id = newId();
   const { tokenHash } = await addMail(unit, keys, {
     mail: { template: 'invitation', invitationId: id },
     home: { organizationId, workspaceId },
   });
-  return row<InvitationRow>(
-    unit.em,
-    `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, now() + make_interval(days => ?))
-     on conflict (organization_id, email) where status = 'pending' do nothing returning ${columns}`,
-    [id, organizationId, workspaceId, scope, email, role, tokenHash, invitedByUserId, invitationDays],
-  );
+  const written = await insert(unit, { ...invitation, id, tokenHash });
+  if (written) return written;
+
+  // It may be over, in a workspace that the caller doesn't see.
+  const freed = await row<{ is_freed: boolean }>(unit.em, 'select gate_expire_invitation(?::uuid, ?) as is_freed', [organizationId, email]);
+  return freed?.is_freed ? insert(unit, { ...invitation, id, tokenHash }) : null;
 }
 
 /** Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. */
@@ -183,6 +183,29 @@ export async function renewInvitation(
 /** Ends a locked invitation: its token is dead. */
 export function setRevoked(unit: Unit, invitationId: string): Promise<InvitationRow> {
   return changed(unit, invitationId, { sql: "status = 'revoked'", params: [] });
+}
+
+function insert(
+  unit: Unit,
+  {
+    id,
+    organizationId,
+    workspaceId,
+    scope,
+    email,
+    role,
+    tokenHash,
+    invitedByUserId,
+    invitationDays,
+  }: NewInvitation & { id: string; tokenHash: Buffer },
+): Promise<InvitationRow | null> {
+  return row<InvitationRow>(
+    unit.em,
+    `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, now() + make_interval(days => ?))
+     on conflict (organization_id, email) where status = 'pending' do nothing returning ${columns}`,
+    [id, organizationId, workspaceId, scope, email, role, tokenHash, invitedByUserId, invitationDays],
+  );
 }
 
 async function changed(unit: Unit, id: string, set: Predicate): Promise<InvitationRow> {

@@ -9,7 +9,7 @@ import { setRevoked, type InvitationRow } from './invitations.ts';
 import { rankAt } from './rank-rules.ts';
 
 /** Pending invitations of an organization. */
-export const mostPending = 100;
+const mostPending = 100;
 
 interface Addressee {
   readonly organizationId: string;

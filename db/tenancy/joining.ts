@@ -3,7 +3,7 @@ import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
 /** What an organization says about who joins it. */
-export interface JoiningRules {
+interface JoiningRules {
   readonly emailDomains: readonly string[];
   /** Life of an invitation or a first password's mail. */
   readonly invitationDays: number;

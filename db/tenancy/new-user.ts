@@ -5,7 +5,7 @@ import type { Unit } from '../unit.ts';
 import { userColumns, type UserRow } from './users.ts';
 
 /** Users that an organization may make in 24 hours: an address in use anywhere is refused, so each try tells something. */
-export const mostUsersADay = 200;
+const mostUsersADay = 200;
 
 export interface NewUser {
   readonly id: string;

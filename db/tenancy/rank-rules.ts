@@ -5,7 +5,7 @@ import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
 /** A user on whom somebody acts: rank, and where they are at home (null: the whole organization, or the platform). */
-export interface Ranked {
+interface Ranked {
   readonly role: Role;
   readonly workspaceId: string | null;
 }

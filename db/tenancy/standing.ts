@@ -9,7 +9,7 @@ import { refuseFrozenPlace, type Standing } from './user-changes.ts';
 import type { UserRow } from './users.ts';
 
 /** What a change of role asks for; a scope that is left out keeps scope and home. */
-export interface AskedStanding {
+interface AskedStanding {
   readonly role: Role;
   readonly scope?: Scope;
   readonly workspace_id?: string | null;

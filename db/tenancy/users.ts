@@ -29,7 +29,7 @@ export interface StoredUser extends UserRow {
   readonly version: number;
 }
 
-export interface UserFilters {
+interface UserFilters {
   readonly q?: string;
   readonly role?: Role;
   readonly scope?: Scope;

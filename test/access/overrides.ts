@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { testPassword } from '../support/tenant.ts';
 import type { Stage } from './stage.ts';
-import { makeUser, type Actor, type Ground } from './world/actors.ts';
+import { makeUser, signedIn, type Actor, type Ground } from './world/actors.ts';
 import { platform, type Place } from './world/places.ts';
 import { makeWhole } from './world/world.ts';
 
@@ -52,6 +53,19 @@ export const overrides: Readonly<Record<string, Override>> = {
     const { refresh_token } = (await stage.api.app.inject({ method: 'POST', url: '/auth/login', payload })).json();
     return { body: { refresh_token } };
   },
+  verifyMfa: async ({ stage, actor, own }) => {
+    if (actor.kind === 'user' || actor.kind === 'operator') return { body: { method: 'password', code: testPassword } };
+    return { body: await challengeOf(stage, own) };
+  },
+  confirmTotp: async ({ stage, actor }) => ({ body: { code: await enrol(stage, actor.headers) } }),
+  regenerateRecoveryCodes: async ({ stage, actor }) => {
+    const place = actor.kind === 'operator' ? platform : actor.home;
+    if (actor.userId) await stage.world.rows.make('totp_factors', outer(place), { user_id: actor.userId, confirmed_at: new Date() });
+    return {};
+  },
+  changePassword: body({ current_password: testPassword, new_password: newPassword }),
+  resetPassword: async ({ stage, own }) => ({ body: { token: await mailToken(stage, own, 'password_reset'), new_password: newPassword } }),
+  confirmEmail: async ({ stage, own }) => ({ body: { token: await mailToken(stage, own, 'email_confirm') } }),
 
   updateOrganizationSettings: body({ invitation_days: 8 }),
   transferOwnership: async ({ stage, actor, ground }) => {
@@ -104,6 +118,35 @@ export const overrides: Readonly<Record<string, Override>> = {
     return { body: { reason: 'To see what happens', confirm: slugOf(stage, ground) } };
   },
 };
+
+/** The organization around a place, or the platform. */
+function outer(place: Place): Place {
+  return place.organizationId === null ? place : { ...place, scope: 'organization', workspaceId: null };
+}
+
+/** A token as mails carry them, for a user of the place. */
+async function mailToken(stage: Stage, place: Place, purpose: string): Promise<string> {
+  const token = `lh_ml_${randomBytes(32).toString('base64url')}`;
+  const [userId, email] = [await makeUser(stage.world.rows, { place, role: 'viewer' }), freeAddress()];
+  await stage.world.rows.query('update user_credentials set pending_email = $1 where user_id = $2', [email, userId]);
+  await stage.world.rows.make('auth_challenges', outer(place), { purpose, token_hash: tokenHash(token), user_id: userId, payload: { email } });
+  return token;
+}
+
+/** Begins with a second factor and gives the code that confirms it. */
+async function enrol(stage: Stage, headers: Readonly<Record<string, string>>): Promise<string> {
+  const enrolment = (await stage.api.app.inject({ method: 'POST', url: '/auth/mfa/totp', headers })).json();
+  return typeof enrolment.secret === 'string' ? generateSync({ secret: enrolment.secret }) : '000000';
+}
+
+/** A sign-in that waits for the second factor, answered by a recovery code. */
+async function challengeOf(stage: Stage, place: Place): Promise<unknown> {
+  const { headers, userId } = await signedIn(stage.api, stage.world.rows, { place, role: 'viewer' });
+  const post = async (url: string, payload: object) => (await stage.api.app.inject({ method: 'POST', url, headers, payload })).json();
+  const { codes } = await post('/auth/mfa/totp/confirm', { code: await enrol(stage, headers) });
+  const { challenge_id } = await post('/auth/login', { email: stage.world.rows.find('users', userId)?.['email'], password: testPassword });
+  return { challenge_id, method: 'recovery_code', code: codes[0] };
+}
 
 function form(fields: Readonly<Record<string, string>>): Partial<Aimed> {
   return { body: new URLSearchParams(fields).toString(), headers: { 'content-type': 'application/x-www-form-urlencoded' } };

@@ -31,6 +31,11 @@
     (first || element('title')).focus();
   };
 
+  const setBusy = (is) => {
+    isBusy = is;
+    element('page').setAttribute('aria-busy', String(is));
+  };
+
   const say = (text) => {
     element('problem').textContent = text;
     element('problem').hidden = text === '';
@@ -104,14 +109,14 @@
   const submit = async (event) => {
     event.preventDefault();
     if (isBusy) return;
-    isBusy = true;
+    setBusy(true);
     say('');
     try {
       await steps[event.target.id](event.target, event.submitter ? event.submitter.value : 'deny');
     } catch (failure) {
       say(explain(failure));
     }
-    isBusy = false;
+    setBusy(false);
   };
 
   const item = (...children) => {

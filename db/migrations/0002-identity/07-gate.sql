@@ -15,5 +15,7 @@ grant select on oauth_codes to longhaul_gate;
 create policy gate_select on oauth_codes for select to longhaul_gate using (true);
 grant select on invitations to longhaul_gate;
 create policy gate_select on invitations for select to longhaul_gate using (true);
+grant update on invitations to longhaul_gate;
+create policy gate_update on invitations for update to longhaul_gate using (true) with check (true);
 grant delete on invitations to longhaul_gate;
 create policy gate_delete on invitations for delete to longhaul_gate using (true);

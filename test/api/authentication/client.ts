@@ -22,7 +22,7 @@ export interface Ask {
 export interface Client {
   readonly api: TestApi;
   tenant(options?: TenantOptions): Promise<TestTenant>;
-  call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, ask?: Ask): Promise<Answer>;
+  call(method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, ask?: Ask): Promise<Answer>;
   logIn(email: string, password: string, from?: string): Promise<Answer>;
   /** Reads or changes rows of any tenant. */
   rows<T = unknown>(sql: string, params?: readonly unknown[]): Promise<T[]>;
@@ -32,7 +32,7 @@ export interface Client {
 }
 
 /** Options name the database and keys of another, to be its second process. */
-export async function openClient(options: Pick<TestApiOptions, 'database' | 'keys'> = {}): Promise<Client> {
+export async function openClient(options: Pick<TestApiOptions, 'database' | 'keys' | 'redisPrefix' | 'env' | 'log'> = {}): Promise<Client> {
   const api = await startApi(options);
   const client: Client = {
     api,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { tokenHash } from '../../../db/identity/opaque-tokens.ts';
 import { openWorld } from '../world.ts';
-import { bareRefusal, newAddress, openPeople, type People } from '../users/people.ts';
+import { bareRefusal, goodPassword, newAddress, openPeople, type People } from '../users/people.ts';
 
 let people: People;
 const nobody = '01900000-0000-7000-8000-000000000009';
@@ -122,6 +122,24 @@ test('inviting an address again revokes the earlier invitation, unless that is n
   expect(again.status).toBe(201);
   expect(before.body.status).toBe('revoked');
   for (const refused of [ofWide, ofHidden]) expect(refused).toMatchObject({ status: 409, body: { code: 'already_exists' } });
+});
+
+test('an invitation that is over holds its address no longer, also in a workspace out of sight', async () => {
+  const tenant = await people.tenant({ workspaces: 2 });
+  const [, other] = tenant.workspaceIds;
+  const email = newAddress();
+  const hidden = await invite(tenant.organizationOwner.token, { email, workspace_id: other });
+  await people.rows(`update invitations set expires_at = now() - interval '1 second' where id = ? returning 1`, [hidden.body.id]);
+
+  const made = await invite(tenant.tokens.admin, { email });
+  const before = await people.call(tenant.organizationOwner.token, 'GET', `/invitations/${hidden.body.id}`);
+
+  expect(made.status).toBe(201);
+  expect(before.body.status).toBe('revoked');
+  expect(
+    (await people.ask('POST', '/invitations/accept', { email, token: await people.tokenOf(hidden.body.id), password: goodPassword }))
+      .status,
+  ).toBe(410);
 });
 
 test('of two invitations of one address at once one is pending', async () => {

@@ -171,17 +171,16 @@ async function openPage(path: string, fake: Fake = () => null): Promise<Page> {
     async submit(id, fields, button) {
       for (const [name, value] of Object.entries(fields)) Reflect.set(find(id).querySelector(`[name="${name}"]`) ?? {}, 'value', value);
       const event = new (document.defaultView ?? globalThis).Event('submit', { cancelable: true });
-      Object.assign(event, { submitter: button === undefined ? null : find(id).querySelector(`[value=${button}]`) });
-      const before = asked.length;
+      Object.assign(event, {
+        submitter: button === undefined ? null : { value: find(id).querySelector(`[value=${button}]`)?.getAttribute('value') },
+      });
       find(id).dispatchEvent(event);
-      await until(() => asked.length > before);
-      await until(() => sentTo.length > 0 || asked.at(-1)?.path !== '/oauth/authorize');
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => find('page').getAttribute('aria-busy') === 'false');
     },
   };
 }
 
 async function until(isTrue: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 200 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let tries = 0; tries < 500 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
   if (!isTrue()) throw new Error('the page did not go on');
 }

@@ -249,17 +249,24 @@ test('JSON is 415, and a form with a bad escape 400', async () => {
   expect(JSON.parse(reply.body)).toMatchObject({ code: 'malformed_request', error: 'invalid_request' });
 });
 
-test('a confidential client proves itself by the one method that it has registered', async () => {
+test('a confidential client proves itself by its secret, in header or form, a public one by its id alone', async () => {
   const { tokens } = await world.tenant();
   const byHeader = await world.client(tokens.operator, { token_endpoint_auth_method: 'client_secret_basic' });
   const byForm = await world.client(tokens.operator, { token_endpoint_auth_method: 'client_secret_post' });
   const form = { grant_type: 'refresh_token', refresh_token: 'x' };
   const post = (client: typeof byForm) => ({ ...form, client_id: client.clientId, client_secret: client.secret ?? '' });
 
-  const right = [await world.form('/oauth/token', form, basic(byHeader)), await world.form('/oauth/token', post(byForm))];
-  const wrong = [
+  const open = await world.client(tokens.operator);
+  const right = [
+    await world.form('/oauth/token', form, basic(byHeader)),
+    await world.form('/oauth/token', post(byForm)),
     await world.form('/oauth/token', post(byHeader)),
     await world.form('/oauth/token', form, basic(byForm)),
+    await world.form('/oauth/token', { ...form, client_id: open.clientId }),
+  ];
+  const wrong = [
+    await world.form('/oauth/token', { ...post(byHeader), client_secret: byForm.secret ?? '' }),
+    await world.form('/oauth/token', { ...form, client_id: open.clientId, client_secret: byForm.secret ?? '' }),
     await world.form('/oauth/token', { ...form, client_id: byHeader.clientId }),
     await world.form('/oauth/token', form, basic({ ...byHeader, secret: byForm.secret })),
     await world.form('/oauth/token', form, basic({ clientId: 'lh_oc_unknown', secret: byForm.secret })),

@@ -77,8 +77,7 @@ test('writes of users and invitations take at most 6 statements', async () => {
     createInvitation: () => people.call(token, 'POST', '/invitations', { body: { email: newAddress(), role: 'viewer' } }),
     resendInvitation: () => people.call(token, 'POST', `/invitations/${again.body.id}/resend`),
     revokeInvitation: () => people.call(token, 'DELETE', `/invitations/${again.body.id}`),
-    acceptInvitation: () =>
-      people.ask('POST', '/invitations/accept', { token: mailed, email: invited.body.email, password: goodPassword }),
+    acceptInvitation: () => people.ask('POST', '/invitations/accept', { token: mailed, email: invited.body.email, password: goodPassword }),
   };
 
   for (const [name, write] of Object.entries(writes)) {

@@ -146,6 +146,22 @@ test('without a password the user gets a mail to choose one, as long as the orga
   });
 });
 
+test('the token of that mail sets the first password, once', async () => {
+  const { tokens } = await people.tenant();
+  const made = await create(tokens.admin, { password: undefined });
+  const token = await people.tokenOf(made.body.id);
+  const login = () => people.ask('POST', '/auth/login', { email: made.body.email, password: goodPassword });
+
+  const before = await login();
+  const set = await people.ask('POST', '/auth/password/reset', { token, new_password: goodPassword });
+  const again = await people.ask('POST', '/auth/password/reset', { token, new_password: goodPassword });
+
+  expect(before.status).toBe(401);
+  expect(set.status).toBeLessThan(300);
+  expect(again).toMatchObject({ status: 410, body: { code: 'gone' } });
+  expect((await login()).status).toBe(200);
+});
+
 test('a deployment without a mailer demands the password', async () => {
   const silent = await openWorld();
   const { tokens } = await silent.tenant();

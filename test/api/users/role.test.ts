@@ -130,6 +130,22 @@ test('role, scope and workspace go together', async () => {
   expect(narrowed).toMatchObject({ status: 422, body: { errors: [{ pointer: '/role' }] } });
 });
 
+test('operators stay operators, and one ends another', async () => {
+  const [mine, other] = await Promise.all([people.tenant(), people.tenant()]);
+  const { operator } = other.users;
+
+  const same = await setRole(mine.tokens.operator, operator.id, { role: 'operator' });
+  const lower = await setRole(mine.tokens.operator, operator.id, { role: 'admin' });
+  const tenant = await setRole(mine.tokens.operator, operator.id, { role: 'admin', scope: 'organization' });
+  const gone = await people.call(mine.tokens.operator, 'DELETE', `/users/${operator.id}`);
+
+  expect(same.status).toBe(200);
+  expect(lower).toMatchObject({ status: 422, body: { errors: [{ pointer: '/role' }] } });
+  expect(tenant).toMatchObject({ status: 422, body: { errors: [{ pointer: '/scope' }] } });
+  expect(gone.status).toBe(204);
+  expect((await people.call(operator.token, 'GET', '/auth/me')).status).toBe(401);
+});
+
 test('grants end with a home that takes their place, and sessions follow the home', async () => {
   const tenant = await people.tenant({ workspaces: 3 });
   const [, home = '', third = ''] = tenant.workspaceIds;

@@ -41,7 +41,9 @@ test('a change of home on another process ends the streams that it no longer all
   const { status, end } = await openStream(tenant, token);
 
   const ended = await endsWithin(end, () =>
-    second.call(tenant.organizationOwner.token, 'PUT', `/users/${id}/role`, { body: { role: 'member', scope: 'workspace', workspace_id: other } }),
+    second.call(tenant.organizationOwner.token, 'PUT', `/users/${id}/role`, {
+      body: { role: 'member', scope: 'workspace', workspace_id: other },
+    }),
   );
 
   expect(status).toBe(200);

@@ -1,0 +1,74 @@
+import { afterEach, expect, jest, test } from '@jest/globals';
+import type { RegisteredOperation } from '../../api/http/operation.ts';
+import { liveOperations } from '../../api/http/registry.ts';
+import { isRoleAccess } from '../../api/http/scopes.ts';
+import { areas } from '../../api/operations.ts';
+import { rankOf } from '../../workflows/contracts/access.ts';
+import { targetsOf } from './aim.ts';
+import { admitted, auditFaults } from './checks/audit.ts';
+import { credentialFaults } from './checks/credentials.ts';
+import { pathFaults } from './checks/foreign.ts';
+import { tableFaults } from './checks/table.ts';
+import { spoilt, withoutAudit, withoutFloor, withoutPredicates } from './mutations.ts';
+import { openStage, type Fault, type Stage, type StageOptions } from './stage.ts';
+import { unnoticed } from './told.ts';
+import { actorSpecs } from './world/actors.ts';
+
+jest.setTimeout(120_000);
+
+// G13: the checks are tried on operations that are spoilt, all of a kind at once; each has to be named.
+const operations = liveOperations(areas);
+let stage: Stage | null = null;
+afterEach(async () => {
+  await stage?.close();
+  stage = null;
+});
+
+async function faultsOf(
+  options: { spoil: (operation: RegisteredOperation) => RegisteredOperation } & Pick<StageOptions, 'withoutPolicies'>,
+  check: (stage: Stage) => Promise<readonly Fault[]>,
+): Promise<readonly Fault[]> {
+  stage = await openStage({ areas: spoilt(areas, options.spoil), withoutPolicies: options.withoutPolicies, isUnchecked: true });
+  return check(stage);
+}
+
+const idsOf = (chosen: readonly RegisteredOperation[]) => chosen.map(({ operationId }) => operationId);
+const isOfTenants = ({ operationId }: RegisteredOperation) => !ownRows.has(operationId);
+
+/** Reads and writes of rows that are the caller's own, or of no tenant. */
+const ownRows: ReadonlySet<string> = new Set();
+
+test('an operation without its predicates is noticed', async () => {
+  const readers = actorSpecs.filter(({ name }) => name === 'owner A' || name === 'admin A1');
+  const faults = await faultsOf({ spoil: withoutPredicates, withoutPolicies: true }, async (spoiltStage) => [
+    ...(await pathFaults(spoiltStage)),
+    ...(await tableFaults(spoiltStage, spoiltStage.operations.filter(({ kind }) => kind === 'list'), readers)),
+    ...spoiltStage.leaks.found,
+  ]);
+  const guarded = operations.filter((operation) => isRoleAccess(operation) && operation.access !== 'operator' && isOfTenants(operation));
+
+  expect(unnoticed(idsOf(guarded.filter((operation) => operation.kind === 'list' || targetsOf(operation).length > 0)), faults)).toEqual([]);
+});
+
+test('an operation without its floor is noticed', async () => {
+  const faults = await faultsOf(
+    { spoil: (operation) => (isAboveViewer(operation) ? withoutFloor(operation) : operation) },
+    credentialFaults,
+  );
+
+  expect(unnoticed(idsOf(operations.filter(isAboveViewer)), faults)).toEqual([]);
+});
+
+test('an operation without its audit entry is noticed', async () => {
+  const audited = operations.filter(({ audit, access }) => audit !== 'none' && access !== 'registration-token');
+  const faults = await faultsOf({ spoil: withoutAudit }, async (spoiltStage) => {
+    for (const operation of audited) await tableFaults(spoiltStage, [operation], [admitted(operation)]);
+    return auditFaults(spoiltStage);
+  });
+
+  expect(unnoticed(idsOf(audited), faults)).toEqual([]);
+});
+
+function isAboveViewer(operation: RegisteredOperation): boolean {
+  return isRoleAccess(operation) && rankOf(operation.access) > rankOf('viewer');
+}

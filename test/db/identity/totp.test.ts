@@ -1,0 +1,47 @@
+import { expect, test } from '@jest/globals';
+import { fitsTotp, newTotpSecret, otpauthUri } from '../../../db/identity/totp.ts';
+
+// RFC 6238 appendix B, SHA-1: the ASCII secret 12345678901234567890 in base32, codes cut to six digits.
+const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
+const at = (seconds: number) => new Date(seconds * 1_000);
+
+test.each([
+  [59, '287082'],
+  [1_111_111_109, '081804'],
+  [1_111_111_111, '050471'],
+  [1_234_567_890, '005924'],
+  [2_000_000_000, '279037'],
+])('the code of RFC 6238 at %i s fits', (seconds, code) => {
+  expect(fitsTotp(rfcSecret, code, at(seconds))).toBe(true);
+});
+
+test('a code fits one step before and after its own, and no further', () => {
+  const stepStart = 1_234_567_890;
+  const shifts = [-31, -30, -1, 0, 29, 30, 59, 60];
+
+  expect(shifts.map((shift) => [shift, fitsTotp(rfcSecret, '005924', at(stepStart + shift))])).toEqual([
+    [-31, false],
+    [-30, true],
+    [-1, true],
+    [0, true],
+    [29, true],
+    [30, true],
+    [59, true],
+    [60, false],
+  ]);
+});
+
+test('what is no code of six digits fits nothing and throws nothing', () => {
+  for (const code of ['', '00592', '0059240', '00592a', '-05924', '００5924', '005924 '.repeat(30)]) {
+    expect(fitsTotp(rfcSecret, code, at(1_234_567_890))).toBe(false);
+  }
+  expect(fitsTotp(rfcSecret, '005 924', at(1_234_567_890))).toBe(true);
+});
+
+test('secrets are 160 random bits, and the address stands escaped in the URI', () => {
+  const secret = newTotpSecret();
+
+  expect(secret).toMatch(/^[A-Z2-7]{32}$/);
+  expect(newTotpSecret()).not.toBe(secret);
+  expect(otpauthUri(secret, 'a&b?c@example.test')).toBe(`otpauth://totp/Longhaul:a%26b%3Fc%40example.test?secret=${secret}&issuer=Longhaul`);
+});
