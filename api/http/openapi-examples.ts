@@ -72,7 +72,10 @@ function isMet(condition: Json, made: Json): boolean {
 
 function ofArray(schema: Json, name: string): unknown[] {
   const items = asObject(schema['items']);
-  return schema['maxItems'] === 0 ? [] : [example(items, name.replace(/s$/, ''))];
+  if (schema['maxItems'] === 0) return [];
+  const item = example(items, name.replace(/s$/, ''));
+
+  return Array.from({ length: Math.max(1, Number(schema['minItems'] ?? 1)) }, () => item);
 }
 
 function ofString(schema: Json, name: string): string {

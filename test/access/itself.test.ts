@@ -33,10 +33,8 @@ async function faultsOf(
 }
 
 const idsOf = (chosen: readonly RegisteredOperation[]) => chosen.map(({ operationId }) => operationId);
-const isOfTenants = ({ operationId }: RegisteredOperation) => !ownRows.has(operationId);
-
-/** Reads and writes of rows that are the caller's own, or of no tenant. */
-const ownRows: ReadonlySet<string> = new Set();
+/** What taking the caller's reach away can't show: their rows are found by the caller's own id or by a name, or the spoilt caller is stopped by another rule. */
+const otherwiseKept: ReadonlySet<string> = new Set(['listSessions', 'getSession', 'revokeSession', 'putSecret', 'deleteSecret', 'transferOwnership']);
 
 test('an operation without its predicates is noticed', async () => {
   const readers = actorSpecs.filter(({ name }) => name === 'owner A' || name === 'admin A1');
@@ -45,7 +43,7 @@ test('an operation without its predicates is noticed', async () => {
     ...(await tableFaults(spoiltStage, spoiltStage.operations.filter(({ kind }) => kind === 'list'), readers)),
     ...spoiltStage.leaks.found,
   ]);
-  const guarded = operations.filter((operation) => isRoleAccess(operation) && operation.access !== 'operator' && isOfTenants(operation));
+  const guarded = operations.filter((operation) => isRoleAccess(operation) && operation.access !== 'operator' && !otherwiseKept.has(operation.operationId));
 
   expect(unnoticed(idsOf(guarded.filter((operation) => operation.kind === 'list' || targetsOf(operation).length > 0)), faults)).toEqual([]);
 });

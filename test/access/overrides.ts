@@ -141,7 +141,7 @@ async function enrol(stage: Stage, headers: Readonly<Record<string, string>>): P
 
 /** A sign-in that waits for the second factor, answered by a recovery code. */
 async function challengeOf(stage: Stage, place: Place): Promise<unknown> {
-  const { headers, userId } = await signedIn(stage.api, stage.world.rows, { place, role: 'viewer' });
+  const { headers, userId } = await signedIn(stage.world.base, stage.world.rows, { place, role: 'viewer' });
   const post = async (url: string, payload: object) => (await stage.api.app.inject({ method: 'POST', url, headers, payload })).json();
   const { codes } = await post('/auth/mfa/totp/confirm', { code: await enrol(stage, headers) });
   const { challenge_id } = await post('/auth/login', { email: stage.world.rows.find('users', userId)?.['email'], password: testPassword });

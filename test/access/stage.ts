@@ -81,7 +81,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: limits, MAIL_DIR: mails, OAUTH_DYNAMIC_REGISTRATION: 'true' },
   });
   if (options.withoutPolicies) await openPolicies(database.adminUrl);
-  const world = await makeAccessWorld(api);
+  const world = await makeAccessWorld({ db: api.db, keys: api.keys, adminUrl: database.adminUrl });
   const leaks = createLeakWatch(world);
   await leaks.learn();
   return stageOf({ api, world, leaks, lines, place, database, mails });

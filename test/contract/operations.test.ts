@@ -10,7 +10,10 @@ import { contractOperations, contractTable, type ContractOperation } from './con
 const wanted = contractOperations();
 const live = liveOperations(areas);
 
-const mountedHere = [
+/** Areas of which every operation is mounted. */
+const wholeAreas = ['Sessions', 'Authentication', 'Organizations & workspaces', 'Oauth', 'System'];
+/** What is mounted of the others. */
+const mountedBeside = [
   'createRun',
   'getRun',
   'listRuns',
@@ -31,28 +34,18 @@ const mountedHere = [
   'createTool',
   'getTool',
   'listTools',
-  'login',
-  'refreshTokens',
-  'logout',
-  'getMe',
-  'createServiceKey',
-  'listServiceKeys',
-  'getServiceKey',
-  'rotateServiceKey',
-  'revokeServiceKey',
-  'getLiveness',
-  'getReadiness',
-  'getStartup',
-  'getMetrics',
-  'getVersion',
-  'getOpenapi',
-  'getRedoc',
-  'getLlmsText',
-  'listErrorCodes',
-  'getStreamProtocol',
-  'listDeprecations',
-  'getCapabilities',
-  'getSystemStatus',
+  'createOrganization',
+  'suspendOrganization',
+  'resumeOrganization',
+  'deleteOrganization',
+  'purgeOrganization',
+  'startImpersonation',
+  'listImpersonations',
+  'endImpersonation',
+  'listOauthClients',
+  'createOauthClient',
+  'rotateOauthClientSecret',
+  'deleteOauthClient',
 ];
 
 test('the contract has 282 live operations in 22 areas and one for operators', () => {
@@ -68,7 +61,9 @@ test('the list of operations is free of contradictions', () => {
 });
 
 test('what is promised so far is mounted', () => {
-  expect(live.map((operation) => operation.operationId)).toEqual(expect.arrayContaining(mountedHere));
+  const whole = wanted.filter((operation) => wholeAreas.includes(operation.area)).map((operation) => operation.operation_id);
+
+  expect(live.map((operation) => operation.operationId)).toEqual(expect.arrayContaining([...whole, ...mountedBeside]));
 });
 
 test.each(live.map((operation) => [operation.operationId, operation] as const))('%s is as the contract says', (_id, operation) => {

@@ -93,6 +93,35 @@ test('what is unsealed, young, or of the platform is never taken', async () => {
   expect(await sweep(database.db, (em) => row(em, 'select from audit_entries where organization_id is null'))).not.toBeNull();
 });
 
+test('where nobody says how long, nothing is taken, also when that is forgotten in the middle of a run', async () => {
+  await sealAgo(40, 2);
+  await sealAgo(5, 1);
+  // As a purge of the organization does beside it, between the search for what is due and the taking.
+  await inDatabase(`create or replace function forget_settings() returns trigger language plpgsql as
+    $$ begin delete from organization_settings where organization_id = new.organization_id; return null; end $$`);
+  await inDatabase('create trigger forget_settings after update of purged_at on audit_seals for each row execute function forget_settings()');
+  await run().finally(() => inDatabase('drop trigger forget_settings on audit_seals'));
+
+  expect((await entriesOf(database.db, organizationId)).map(({ seq }) => seq)).toEqual([3, null]);
+});
+
+test('an organization whose entries cannot be taken keeps no other from it, and is named at the end', async () => {
+  await sealAgo(40, 1);
+  const stuck = organizationId;
+  organizationId = (await makeWorld(database.db)).organizationId;
+  await inDatabase('insert into organization_settings (organization_id, audit_retention_days) values (?, 30)', [organizationId]);
+  await sealAgo(40, 1);
+  const [first = '', second = ''] = [stuck, organizationId].toSorted();
+  await inDatabase(`create or replace function refuse_delete() returns trigger language plpgsql as
+    $$ begin if old.organization_id = '${first}' then raise exception 'stuck'; end if; return old; end $$`);
+  await inDatabase('create trigger refuse_delete before delete on audit_entries for each row execute function refuse_delete()');
+
+  await expect(run().finally(() => inDatabase('drop trigger refuse_delete on audit_entries'))).rejects.toThrow('stuck');
+
+  expect((await entriesOf(database.db, first)).map(({ seq }) => seq)).toEqual([1]);
+  expect((await entriesOf(database.db, second)).map(({ seq }) => seq)).toEqual([null]);
+});
+
 test('two runs at once, and one that is stopped, take each entry once', async () => {
   for (let day = 50; day > 40; day--) await sealAgo(day, 2);
   const stopped = new AbortController();

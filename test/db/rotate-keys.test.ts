@@ -157,7 +157,7 @@ test('a renewal that was interrupted goes on without making keys again; the next
   expect(await openAt(secret ?? fail(), ring)).toBe('value');
 });
 
-test('an envelope that does not open is named and left; the others are done, and once it is mended the renewal ends', async () => {
+test('an envelope that does not open is named and left; the others are done, and it is done once it is mended', async () => {
   const [secret] = await sealEverywhere();
   const good = await envelopeAt(secret ?? fail());
   const bad = Buffer.from(good);
@@ -170,7 +170,19 @@ test('an envelope that does not open is named and left; the others are done, and
   expect(await envelopeAt(secret ?? fail())).toEqual(bad);
 
   await inDatabase('update secrets set value_envelope = ?', [good]);
-  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ renewed: 0, resealed: 1, unopened: [] });
+  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 4, unopened: [] });
+});
+
+test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
+  const [secret] = await sealEverywhere();
+  await inDatabase("update secrets set value_envelope = set_byte(value_envelope, length(value_envelope) - 1, 255 - get_byte(value_envelope, length(value_envelope) - 1))");
+  const ring = newer(keys);
+
+  const first = await rotateKeys(database.db, ring, { reencrypt: true });
+  const next = await rotateKeys(database.db, ring, { reencrypt: true });
+
+  expect([first.renewed, next.renewed]).toEqual([2, 2]);
+  expect(next).toMatchObject({ resealed: 3, unopened: [{ table: 'secrets', key: secret?.key }] });
 });
 
 test('a deployment key that is missing is named, and nothing is changed', async () => {

@@ -53,7 +53,19 @@ async function strangePathFaults(stage: Stage, operation: RegisteredOperation, a
       faults.push({ operation: operation.operationId, fault: `${parameter} of ${place.name}, ${told(foreign)}, but of nobody ${told(unknown)}` });
     }
   }
-  return [...faults, ...(await strangeChildFaults(stage, operation, { actor, own, send }))];
+  return [...faults, ...(await strangeChildFaults(stage, operation, { actor, own, send })), ...(await strangeWholeFaults(stage, operation, { actor, own, send }))];
+}
+
+/** A child of somebody else under its own parent. */
+async function strangeWholeFaults(stage: Stage, operation: RegisteredOperation, { actor, own, send }: Nested): Promise<Fault[]> {
+  const targets = targetsOf(operation);
+  if (targets.length < 2) return [];
+  const [place] = strangePlaces(stage, actor);
+  if (!place) return [];
+  const nobody = Object.fromEntries(targets.map(({ parameter }) => [parameter, crypto.randomUUID()]));
+  const [foreign, unknown] = [await send({ ...own, ...standingParams(stage, operation, place) }), await send({ ...own, ...nobody })];
+  if (foreign.status >= 400 && isDeepStrictEqual(comparable(foreign), comparable(unknown))) return [];
+  return [{ operation: operation.operationId, fault: `all of ${place.name}, ${told(foreign)}, but of nobody ${told(unknown)}` }];
 }
 
 interface Nested {

@@ -3,10 +3,9 @@ import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../../db/i
 import { createSessionTokens } from '../../../db/identity/session-tokens.ts';
 import { createSigningKeys } from '../../../db/identity/signing-keys.ts';
 import type { Role } from '../../../workflows/contracts/access.ts';
-import type { TestApi } from '../../support/api.ts';
 import { bearer, testPassword, testPublicUrl, tokenFor } from '../../support/tenant.ts';
 import { canary, platform, type Place, type WorkspacePlace } from './places.ts';
-import type { Rows } from './rows.ts';
+import type { Rows, WorldBase } from './rows.ts';
 
 /** Where a request is made: A with its first two workspaces, or a copy of them that may be used up; and the other organization. */
 export interface Ground {
@@ -67,28 +66,28 @@ const nobody: Made = { headers: {}, userId: null, sessionId: null };
 let sharedHash: Promise<string> | null = null;
 
 /** Makes an actor with a user, a session or a key of its own, so that whatever it does hinders nobody else. */
-export async function makeActor(api: TestApi, rows: Rows, { spec, ground }: { spec: ActorSpec; ground: Ground }): Promise<Actor> {
+export async function makeActor(base: WorldBase, rows: Rows, { spec, ground }: { spec: ActorSpec; ground: Ground }): Promise<Actor> {
   const place = spec.place(ground);
-  return { ...spec, home: place, ...(await credentialOf(api, rows, { spec, ground, place })) };
+  return { ...spec, home: place, ...(await credentialOf(base, rows, { spec, ground, place })) };
 }
 
-async function credentialOf(api: TestApi, rows: Rows, { spec, ground, place }: { spec: ActorSpec; ground: Ground; place: Place }): Promise<Made> {
+async function credentialOf(base: WorldBase, rows: Rows, { spec, ground, place }: { spec: ActorSpec; ground: Ground; place: Place }): Promise<Made> {
   switch (spec.kind) {
     case 'nobody':
       return nobody;
     case 'key':
-      return keyOf(api, rows, place);
+      return keyOf(base, rows, place);
     case 'operator': {
-      const made = await signedIn(api, rows, { place: platform, role: 'operator' });
+      const made = await signedIn(base, rows, { place: platform, role: 'operator' });
       const view = { 'x-view-organization': ground.organization.organizationId };
       return spec.sight === 'everything' ? made : { ...made, headers: { ...made.headers, ...view } };
     }
     case 'expired': {
-      const { userId, sessionId } = await signedIn(api, rows, { place, role: 'owner' });
-      return { ...nobody, headers: bearer(await expiredToken(api, userId, sessionId)) };
+      const { userId, sessionId } = await signedIn(base, rows, { place, role: 'owner' });
+      return { ...nobody, headers: bearer(await expiredToken(base, userId, sessionId)) };
     }
     case 'user':
-      return signedIn(api, rows, { place, role: spec.role ?? 'viewer' });
+      return signedIn(base, rows, { place, role: spec.role ?? 'viewer' });
     default:
       return spec.kind satisfies never;
   }
@@ -96,12 +95,12 @@ async function credentialOf(api: TestApi, rows: Rows, { spec, ground, place }: {
 
 /** A user with a verified address and the password of all tests, in a fresh session. */
 export async function signedIn(
-  api: TestApi,
+  base: WorldBase,
   rows: Rows,
   { place, role }: { place: Place; role: Role },
 ): Promise<{ headers: Readonly<Record<string, string>>; userId: string; sessionId: string }> {
   const userId = await makeUser(rows, { place, role });
-  const { sessionId, token } = await tokenFor(api.db, api.keys, {
+  const { sessionId, token } = await tokenFor(base.db, base.keys, {
     id: userId,
     email: '',
     role,
@@ -122,22 +121,22 @@ export async function makeUser(rows: Rows, { place, role }: { place: Place; role
   return String(user['id']);
 }
 
-async function keyOf(api: TestApi, rows: Rows, place: Place): Promise<Made> {
+async function keyOf(base: WorldBase, rows: Rows, place: Place): Promise<Made> {
   const plaintext = newServiceKeyPlaintext();
   const maker = await makeUser(rows, { place: { ...place, name: place.name.charAt(0), scope: 'organization', workspaceId: null }, role: 'owner' });
   await rows.make('service_keys', place, {
     ...shownEnds(plaintext),
     role: 'admin',
     name: canary(place, 'service_keys', 'name'),
-    key_hash: serviceKeyHash(plaintext, api.keys.peppers),
+    key_hash: serviceKeyHash(plaintext, base.keys.peppers),
     created_by_user_id: maker,
   });
   return { ...nobody, headers: bearer(plaintext) };
 }
 
-async function expiredToken(api: TestApi, userId: string, sessionId: string): Promise<string> {
+async function expiredToken(base: WorldBase, userId: string, sessionId: string): Promise<string> {
   const anHourAgo = () => new Date(Date.now() - 3_600_000);
-  const signingKeys = createSigningKeys({ db: api.db, keys: api.keys, now: () => new Date() });
+  const signingKeys = createSigningKeys({ db: base.db, keys: base.keys, now: () => new Date() });
   await signingKeys.ensure();
   return (await createSessionTokens({ signingKeys, publicUrl: testPublicUrl, now: anHourAgo }).issue({ userId, sessionId })).token;
 }

@@ -1,9 +1,18 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import pg from 'pg';
-import type { TestDatabase } from '../../support/database.ts';
+import type { KeyRing } from '../../../db/identity/key-ring.ts';
+import type { Databases } from '../../../db/orm.ts';
 import { entities } from '../../../db/entities.ts';
 import { columnOf, rowOf, type Row } from './fill.ts';
 import type { Place } from './places.ts';
+
+/** The deployment that the world is made in. */
+export interface WorldBase {
+  readonly db: Databases;
+  readonly keys: KeyRing;
+  /** Superuser, past every policy. */
+  readonly adminUrl: string;
+}
 
 /** Rows of the world, table by table and place by place; more can be made at any time. */
 export interface Rows {
@@ -22,8 +31,8 @@ export interface Rows {
 }
 
 /** Tables with rows of tenants, parents first. */
-export function tenantTables(database: TestDatabase): readonly EntityMetadata[] {
-  const all = database.db.app.getMetadata();
+export function tenantTables({ db }: Pick<WorldBase, 'db'>): readonly EntityMetadata[] {
+  const all = db.app.getMetadata();
   return entities
     .map((entity) => all.get(entity.name))
     .filter((meta) => meta.tableName === 'organizations' || meta.props.some((property) => columnOf(property) === 'organization_id'));
@@ -43,11 +52,11 @@ export function fits(meta: EntityMetadata, place: Place): boolean {
 }
 
 /** Writes past policies, but under every constraint. */
-export async function openRows(database: TestDatabase): Promise<Rows> {
-  const pool = new pg.Pool({ connectionString: database.adminUrl, max: 4 });
+export async function openRows(base: WorldBase): Promise<Rows> {
+  const pool = new pg.Pool({ connectionString: base.adminUrl, max: 4 });
   // Whoever drops the database at the end ends idle connections too.
   pool.on('error', () => undefined);
-  const metas = new Map(tenantTables(database).map((meta) => [meta.tableName, meta]));
+  const metas = new Map(tenantTables(base).map((meta) => [meta.tableName, meta]));
   const made = new Map<string, Row[]>();
   const at = (table: string, place: Place) => `${table} ${place.organizationId} ${place.workspaceId} ${place.isActive}`;
 

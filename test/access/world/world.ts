@@ -1,12 +1,12 @@
-import type { TestApi } from '../../support/api.ts';
 import { actorSpecs, makeActor, makeUser, type Actor, type ActorSpec, type Ground } from './actors.ts';
 import { idlePlatform, newSide, organizationPlace, placesOf, platform, workspacePlace, type Place, type Side, type WorkspacePlace } from './places.ts';
-import { fits, openRows, tenantTables, type Rows } from './rows.ts';
+import { fits, openRows, tenantTables, type Rows, type WorldBase } from './rows.ts';
 
 /** Organizations A and B with the same rows in the same places, the platform's rows, and the twelve who ask. */
 export interface AccessWorld {
   readonly a: Side;
   readonly b: Side;
+  readonly base: WorldBase;
   readonly rows: Rows;
   readonly ground: Ground;
   readonly actors: readonly Actor[];
@@ -21,21 +21,22 @@ export interface AccessWorld {
 // Made with the first row of its parent, or in a way of its own.
 const made = new Set(['organizations', 'organization_settings', 'workspaces', 'users', 'user_credentials', 'workspace_grants', 'agent_revisions', 'tool_versions', 'run_streams', 'run_frame_chunks']);
 
-export async function makeAccessWorld(api: TestApi): Promise<AccessWorld> {
-  const rows = await openRows(api.database);
+export async function makeAccessWorld(base: WorldBase): Promise<AccessWorld> {
+  const rows = await openRows(base);
   const [a, b] = [newSide('a'), newSide('b')];
   await makePerson(rows, platform);
   for (const side of [a, b]) await makeSide(rows, side);
-  for (const place of [platform, idlePlatform, ...placesOf(a), ...placesOf(b)]) await fillPlace(api, rows, place);
+  for (const place of [platform, idlePlatform, ...placesOf(a), ...placesOf(b)]) await fillPlace(base, rows, place);
   for (const side of [a, b]) await archive(rows, side.workspaces[2]);
 
   const ground: Ground = { organization: a.organization, home: a.workspaces[0], second: a.workspaces[1], foreign: b.organization, foreignHome: b.workspaces[0] };
-  const enter = (spec: ActorSpec, where: Ground = ground) => makeActor(api, rows, { spec, ground: where });
+  const enter = (spec: ActorSpec, where: Ground = ground) => makeActor(base, rows, { spec, ground: where });
   const actors = await Promise.all(actorSpecs.map((spec) => enter(spec)));
 
   return {
     a,
     b,
+    base,
     rows,
     ground,
     actors,
@@ -89,8 +90,8 @@ async function makePerson(rows: Rows, place: Place): Promise<void> {
 }
 
 /** One row of each table that can have one in the place, parents first. */
-async function fillPlace(api: TestApi, rows: Rows, place: Place): Promise<void> {
-  for (const meta of tenantTables(api.database)) {
+async function fillPlace(base: WorldBase, rows: Rows, place: Place): Promise<void> {
+  for (const meta of tenantTables(base)) {
     if (made.has(meta.tableName) || !fits(meta, place)) continue;
     await makeWhole(rows, { table: meta.tableName, place });
   }

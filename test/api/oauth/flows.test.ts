@@ -126,12 +126,13 @@ function providerOf(known: TestClient | 'document' | 'register'): OAuthClientPro
   const kept: {
     client?: Awaited<ReturnType<OAuthClientProvider['clientInformation']>>;
     tokens?: Awaited<ReturnType<OAuthClientProvider['tokens']>>;
+    discovery?: Parameters<NonNullable<OAuthClientProvider['saveDiscoveryState']>>[0];
     verifier: string;
   } = {
     client:
       typeof known === 'string'
         ? undefined
-        : { client_id: known.clientId, ...(known.secret === null ? {} : { client_secret: known.secret }) },
+        : { client_id: known.clientId, issuer: publicUrl, ...(known.secret === null ? {} : { client_secret: known.secret }) },
     verifier: '',
   };
   const sentTo: URL[] = [];
@@ -154,6 +155,8 @@ function providerOf(known: TestClient | 'document' | 'register'): OAuthClientPro
     redirectToAuthorization: (url) => void sentTo.push(url),
     saveCodeVerifier: (verifier) => void (kept.verifier = verifier),
     codeVerifier: () => kept.verifier,
+    saveDiscoveryState: (state) => void (kept.discovery = state),
+    discoveryState: () => kept.discovery,
   };
 }
 

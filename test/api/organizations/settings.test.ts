@@ -215,3 +215,35 @@ test('settings of a frozen organization are read and not changed', async () => {
   expect((await world.call(organizationOwner.token, 'GET', `/organizations/${organizationId}/settings`)).status).toBe(200);
   expect(await patch(organizationOwner.token, organizationId, {})).toMatchObject({ status: 423, body: { code: 'resource_frozen' } });
 });
+
+test('the same again changes nothing, in whatever order its fields are sent', async () => {
+  const { organizationId, tokens, workspaceId } = await world.tenant();
+  const settings = {
+    egress_allowlist: [{ host: 'intern.example', port: 8080, allow_http: true }],
+    git_installations: [{ installation_id: 7, workspace_id: workspaceId }],
+  };
+
+  const first = await patch(tokens.operator, organizationId, settings);
+  const again = await patch(tokens.operator, organizationId, settings);
+
+  expect(first.status).toBe(200);
+  expect(again.headers['etag']).toBe(first.headers['etag']);
+  const changes = await sweep(world.api.db, (em) =>
+    rows<{ changes: object }>(
+      em,
+      "select changes from audit_entries where organization_id = ? and operation_id = 'updateOrganizationSettings' order by id",
+      [organizationId],
+    ),
+  );
+  expect(changes.map((entry) => Object.keys(entry.changes).length)).toEqual([2, 0]);
+});
+
+test('an admin of one workspace reads no workspace of another in the settings', async () => {
+  const { organizationId, organizationAdmin, tokens, workspaceIds } = await world.tenant({ workspaces: 2 });
+  const installations = workspaceIds.map((id, at) => ({ installation_id: at + 1, workspace_id: id }));
+  await patch(tokens.operator, organizationId, { git_installations: installations });
+  const read = async (token: string) => (await world.call(token, 'GET', `/organizations/${organizationId}/settings`)).body.git_installations;
+
+  expect(await read(tokens.admin)).toEqual(installations.slice(0, 1));
+  expect(await read(organizationAdmin.token)).toEqual(installations);
+});

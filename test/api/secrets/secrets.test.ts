@@ -231,6 +231,7 @@ test('deleteSecret takes one place alone; a wider one is forbidden, an absent on
   expect((await del(organizationAdmin.token, `?scope=organization&workspace_id=${workspaceId}`)).body.errors).toMatchObject([
     { in: 'query', name: 'workspace_id', rule: 'range' },
   ]);
+  expect((await del(tokens.operator, '?scope=organization')).body.errors).toMatchObject([{ in: 'query', name: 'scope', rule: 'range' }]);
   expect((await del(tokens.member)).status).toBe(403);
   expect((await del(tokens.admin)).status).toBe(204);
   expect((await del(tokens.admin)).status).toBe(404);
