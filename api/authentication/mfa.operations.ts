@@ -1,10 +1,9 @@
 import { withoutView } from '../../db/identity/caller.ts';
-import { killChallenges, revokeSessionsOf } from '../../db/identity/endings.ts';
+import { revokeSessionsOf } from '../../db/identity/endings.ts';
 import { confirmFactor, deleteFactor, factorActive, lockFactor, noFactor, readFactor, storeFactor } from '../../db/identity/factors.ts';
 import { notify } from '../../db/identity/notices.ts';
 import { replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
 import { fitsTotp, newTotpSecret, otpauthUri } from '../../db/identity/totp.ts';
-import { markVerified } from '../../db/identity/verification.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { TokenView } from '../http/login-view.ts';
@@ -111,8 +110,7 @@ export const mfaOperations = {
       }
       await deleteFactor(ctx, userId);
       if (isConfirmed) {
-        await killChallenges(ctx, { userId, purposes: ['login'] });
-        await revokeSessionsOf(ctx, { userId, exceptSessionId: sessionId, reason: 'factor_removed' });
+        await revokeSessionsOf(ctx, { userId, exceptSessionId: sessionId, reason: 'factor_removed', challenges: ['login'] });
         await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_removed' });
       }
       ctx.audit(accountNote(account, isConfirmed ? { mfa_enabled: { from: true, to: false } } : {}));
@@ -164,9 +162,8 @@ async function confirm(ctx: Ctx, code: string) {
   if (factor.isOver) throw fail('gone', { detail: 'this secret is too old: enrol again' });
   if (!fitsTotp(factor.secret, code, ctx.deps.now())) throw fail('mfa_code_invalid');
 
-  await confirmFactor(ctx, { userId, sealed: factor.sealed });
+  await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed });
   const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
-  if (!(await markVerified(ctx, { sessionId, mfaLevel: 'totp' }))) throw fail('session_revoked');
   await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_added' });
   ctx.audit(accountNote(account, { mfa_enabled: { from: false, to: true } }));
   return toRecoveryCodesView(made);

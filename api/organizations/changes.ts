@@ -1,10 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AuditNote } from '../http/operation.ts';
 
 type Changes = NonNullable<AuditNote['changes']>;
 
 /** Which of the named fields differ between two rows, for the audit entry. */
 export function changesOf<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[]): Changes {
-  const differing = fields.filter((field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]));
+  // Not their JSON text: the database keeps the fields of an object in an order of its own.
+  const differing = fields.filter((field) => !isDeepStrictEqual(before[field], after[field]));
   return Object.fromEntries(differing.map((field) => [field, { from: before[field], to: after[field] }]));
 }
 

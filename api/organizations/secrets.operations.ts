@@ -92,11 +92,11 @@ async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretPlace>): Promi
 /** What the rule of new rows says of the body stands in the query here. */
 function toQueryFailure(error: unknown): never {
   const violation = error instanceof Failure && error.code === 'validation_failed' ? error.errors[0] : undefined;
-  throw violation ? invalidQuery(violation.rule, violation.message) : error;
+  throw violation ? invalidQuery(violation.rule, violation.message, violation.pointer?.slice(1)) : error;
 }
 
-function invalidQuery(rule: string, message: string): Failure {
-  return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'workspace_id', rule, message }] });
+function invalidQuery(rule: string, message: string, name = 'workspace_id'): Failure {
+  return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name, rule, message }] });
 }
 
 function noteOfPut(row: SecretRow, before: SecretBefore | null): AuditNote {

@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { bigintColumn, createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { index } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 const schema = defineEntity({
@@ -7,6 +8,11 @@ const schema = defineEntity({
   tableName: 'audit_seals',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('audit_seals', 'append', { hasWorkspace: false }),
+  indexes: [
+    index('audit_seals', 'organization', '(organization_id, seal_no)'),
+    // Where retention goes on: seals stay for good, their entries don't.
+    index('audit_seals', 'kept', '(chain, seal_no) where purged_at is null'),
+  ],
   properties: {
     /** Organization id, or `platform`. */
     chain: p.text().primary(),

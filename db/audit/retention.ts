@@ -25,8 +25,8 @@ export interface Retained {
 
 /**
  * Deletes audit entries past their organization's `audit_retention_days`, by whole seals from the oldest on, and failed logins by age and
- * number. Each transaction takes some and writes one `purge` entry with counts: killed anywhere, the next run goes on. The platform's own
- * chain has no end of keeping.
+ * number. Each transaction takes some and writes one `purge` entry with counts: killed anywhere, the next run goes on. An organization whose
+ * entries can't be taken keeps no other from it; its error is thrown at the end. The platform's own chain has no end of keeping.
  */
 export async function runRetention(
   db: Databases,
@@ -35,21 +35,37 @@ export async function runRetention(
   const due = await sweep(db, organizationsPastRetention);
   const total = { organizations: 0, auditEntries: 0, auditSeals: 0, loginFailures: 0 };
 
+  const faults: unknown[] = [];
   for (const organizationId of due) {
-    for (let isDone = false; !isDone;) {
-      signal.throwIfAborted();
-      const purged = await sweep(db, (em) => purgeSeals(em, organizationId));
+    try {
+      const purged = await purgeLog(db, organizationId, signal);
       total.auditSeals += purged.seals;
       total.auditEntries += purged.entries;
-      isDone = purged.seals === 0;
+      total.organizations += 1;
+    } catch (err) {
+      signal.throwIfAborted();
+      log.error({ err, organization_id: organizationId }, 'audit entries not purged');
+      faults.push(err);
     }
-    total.organizations += 1;
   }
   total.loginFailures = await sweepLoginFailures(db, signal);
+  if (faults.length > 0) throw faults[0];
 
   await sweep(db, (em) => setMark(em, retentionMark, total));
   log.info(total, 'retention ran');
   return total;
+}
+
+/** Takes everything that is due from the log of one organization. */
+async function purgeLog(db: Databases, organizationId: string, signal: AbortSignal): Promise<Purged> {
+  const total = { seals: 0, entries: 0 };
+  for (;;) {
+    signal.throwIfAborted();
+    const purged = await sweep(db, (em) => purgeSeals(em, organizationId));
+    if (purged.seals === 0) return total;
+    total.seals += purged.seals;
+    total.entries += purged.entries;
+  }
 }
 
 /** Organizations whose oldest kept seal is past its days. */
@@ -64,14 +80,22 @@ async function organizationsPastRetention(em: SqlEntityManager): Promise<string[
   return found.map(({ id }) => id);
 }
 
+interface Purged {
+  readonly seals: number;
+  readonly entries: number;
+}
+
 interface DueSeals {
   readonly seals: number;
   readonly through_seal: number | null;
   readonly through_seq: number | null;
 }
 
-/** Takes the oldest seals of a chain that are past their days. A seal is younger than all its entries, so its own time decides. */
-async function purgeSeals(em: SqlEntityManager, organizationId: string): Promise<{ seals: number; entries: number }> {
+/**
+ * Takes the oldest seals of a chain that are past their days; none where no settings say how many. A seal is younger than all its entries, so
+ * its own time decides.
+ */
+async function purgeSeals(em: SqlEntityManager, organizationId: string): Promise<Purged> {
   const chain = chainOf(organizationId);
   await lockChain(em, chain);
 
@@ -81,8 +105,8 @@ async function purgeSeals(em: SqlEntityManager, organizationId: string): Promise
        select seal_no, last_seq, created_at, sum(entries) over (order by seal_no) - entries as before
        from audit_seals where chain = ? and purged_at is null order by seal_no limit ${mostSeals}),
      kept as (
-       select min(o.seal_no) as seal_no from oldest o, organization_settings s
-       where s.organization_id = ?::uuid and o.created_at >= now() - make_interval(days => s.audit_retention_days))
+       select s.organization_id, min(o.seal_no) filter (where o.created_at >= now() - make_interval(days => s.audit_retention_days)) as seal_no
+       from organization_settings s, oldest o where s.organization_id = ?::uuid group by s.organization_id)
      select count(*) as seals, max(o.seal_no) as through_seal, max(o.last_seq) as through_seq
      from oldest o, kept k where o.before < ${mostEntries} and (k.seal_no is null or o.seal_no < k.seal_no)`,
     [chain, organizationId],

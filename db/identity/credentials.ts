@@ -4,7 +4,7 @@ import type { Databases } from '../orm.ts';
 import { change, row } from '../sql.ts';
 import { readUnit, systemActor, tenantOf } from '../transaction.ts';
 import type { Unit } from '../unit.ts';
-import { killChallenges, revokeSessionsOf } from './endings.ts';
+import { revokeSessionsOf } from './endings.ts';
 
 /** What a signed-in user signs in with, and what a new password is held against. */
 export interface OwnCredential {
@@ -45,8 +45,7 @@ export async function changePassword(
   if (changed === 0) return false;
 
   // After the row's lock, so that what a sign-in at the same time has opened is seen.
-  await killChallenges(unit, { userId, purposes: ['login', 'password_reset'] });
-  await revokeSessionsOf(unit, { userId, exceptSessionId: sessionId, reason: 'password_changed' });
+  await revokeSessionsOf(unit, { userId, exceptSessionId: sessionId, reason: 'password_changed', challenges: ['login', 'password_reset'] });
   return true;
 }
 
@@ -60,21 +59,16 @@ export async function resetPassword(
 ): Promise<void> {
   await change(
     unit.em,
-    `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now(), pending_email = null,
+    `update user_credentials set password_hash = ?, password_changed_at = now(), updated_at = now(),
        email_verified_at = coalesce(email_verified_at, now())
       where user_id = ?::uuid`,
     [passwordHash, userId],
   );
-  await killUnused(unit, userId);
-  await revokeSessionsOf(unit, { userId, reason: 'password_reset' });
+  // The token that was just used stays: shown again it is 410 all the same.
+  await revokeSessionsOf(unit, { userId, reason: 'password_reset', challenges: ['login', 'password_reset', 'email_confirm'] });
 }
 
 /** Stores a password hash made with today's parameters in place of an older one that still stands. */
 export async function replaceOutdatedHash(unit: Unit, { userId, from, to }: { userId: string; from: string; to: string }): Promise<void> {
   await change(unit.em, 'update user_credentials set password_hash = ? where user_id = ?::uuid and password_hash = ?', [to, userId, from]);
-}
-
-// The token that was just used stays: shown again it is 410 all the same.
-async function killUnused(unit: Unit, userId: string): Promise<void> {
-  await change(unit.em, 'delete from auth_challenges where user_id = ?::uuid and used_at is null', [userId]);
 }

@@ -15,20 +15,32 @@ export type EndReason =
 /** A session that is neither revoked nor over. */
 export const liveSession = 's.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()';
 
+/** What a user may still have open beside sessions. */
+type ChallengePurpose = 'login' | 'password_reset' | 'email_confirm';
+
+interface Ending {
+  readonly userId: string;
+  readonly exceptSessionId?: string | null;
+  readonly reason: EndReason;
+  /** Half-done sign-ins and unused links of mails that die as well; with the link that confirms it a change of address. */
+  readonly challenges?: readonly ChallengePurpose[];
+}
+
 /**
  * Ends the live sessions of a user, connected apps among them, with their tokens, unused stream tokens and open streams; one may be kept. Gives the
- * ids of those that have ended by this.
+ * ids of those that have ended by this. Two statements.
  */
-export async function revokeSessionsOf(
-  unit: Unit,
-  {
-    userId,
-    exceptSessionId = null,
-    reason,
-  }: { readonly userId: string; readonly exceptSessionId?: string | null; readonly reason: EndReason },
-): Promise<string[]> {
-  // Before the sessions, in a statement of its own: an exchange under way either finds no code or leaves a session that is seen below.
-  await change(unit.em, 'delete from oauth_codes where user_id = ?::uuid and used_at is null', [userId]);
+export async function revokeSessionsOf(unit: Unit, { userId, exceptSessionId = null, reason, challenges = [] }: Ending): Promise<string[]> {
+  // Before the sessions, in a statement of its own: whoever is just exchanging or answering one of these either finds none, or holds its row until
+  // the session that it opens can be seen below.
+  await change(
+    unit.em,
+    `with answered as (delete from auth_challenges where user_id = ?::uuid and purpose = any(?) and used_at is null),
+       wanted as (
+         update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null and 'email_confirm' = any(?))
+     delete from oauth_codes where user_id = ?::uuid and used_at is null`,
+    [userId, challenges, userId, challenges, userId],
+  );
   const ended = await rows<{ id: string }>(
     unit.em,
     `update sessions s set revoked_at = now(), revoke_reason = ?
@@ -41,41 +53,31 @@ export async function revokeSessionsOf(
   return ids;
 }
 
-/** Kills half-done sign-ins and unused links of mails. */
-export async function killChallenges(
-  unit: Unit,
-  { userId, purposes }: { readonly userId: string; readonly purposes: readonly ('login' | 'password_reset' | 'email_confirm')[] },
-): Promise<void> {
-  await change(unit.em, 'delete from auth_challenges where user_id = ?::uuid and purpose = any(?)', [userId, purposes]);
-}
-
 /**
  * Ends whatever a user could still sign in or go on with: sessions, half-done sign-ins, links of mails, a change of address under way. Keys end
  * where they lie (`endOwnThings` of `db/tenancy/user-changes.ts`). The user is inactive already, so that no sign-in slips in behind.
  */
-export async function endCredentialsOf(
-  unit: Unit,
-  { userId, reason }: { readonly userId: string; readonly reason: EndReason },
-): Promise<void> {
-  // Challenges first: a sign-in that is answering one holds its row, and the session that it opens is seen below.
-  await killChallenges(unit, { userId, purposes: ['login', 'password_reset', 'email_confirm'] });
-  await change(unit.em, 'update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null', [userId]);
-  await revokeSessionsOf(unit, { userId, reason });
+export async function endCredentialsOf(unit: Unit, { userId, reason }: Pick<Ending, 'userId' | 'reason'>): Promise<void> {
+  await revokeSessionsOf(unit, { userId, reason, challenges: ['login', 'password_reset', 'email_confirm'] });
   unit.outgoing.revoked.push(`user:${userId}`);
 }
 
-const ofPerson = [
-  'oauth_codes',
-  'refresh_tokens',
-  'sessions',
-  'auth_challenges',
-  'recovery_codes',
-  'totp_factors',
-  'user_credentials',
-] as const;
+/** Erases what a user signs in with: the rows themselves go. Two statements; the user is locked and inactive already. */
+export async function eraseCredentialsOf(unit: Unit, { userId }: Pick<Ending, 'userId'>): Promise<void> {
+  await change(
+    unit.em,
+    `with challenges as (delete from auth_challenges where user_id = ?::uuid),
+       codes as (delete from recovery_codes where user_id = ?::uuid),
+       factors as (delete from totp_factors where user_id = ?::uuid),
+       credentials as (delete from user_credentials where user_id = ?::uuid)
+     delete from oauth_codes where user_id = ?::uuid`,
+    [userId, userId, userId, userId, userId],
+  );
+  const erased = await rows<{ id: string }>(
+    unit.em,
+    `with tokens as (delete from refresh_tokens where user_id = ?::uuid) delete from sessions where user_id = ?::uuid returning id`,
+    [userId, userId],
+  );
 
-/** Erases what a user signs in with: the rows themselves go. */
-export async function eraseCredentialsOf(unit: Unit, { userId }: { readonly userId: string }): Promise<void> {
-  await endCredentialsOf(unit, { userId, reason: 'deletion' });
-  for (const table of ofPerson) await change(unit.em, `delete from ${table} where user_id = ?`, [userId]);
+  unit.outgoing.revoked.push(`user:${userId}`, ...erased.map(({ id }) => `session:${id}`));
 }

@@ -58,39 +58,53 @@ export async function readFactor(unit: Unit, keys: Keks, place: FactorPlace): Pr
   return { secret: secret.toString(), sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
 }
 
-/** Confirms the factor whose code was right; 409 when it was replaced or confirmed meanwhile. */
-export async function confirmFactor(unit: Unit, { userId, sealed }: { readonly userId: string; readonly sealed: Buffer }): Promise<void> {
-  const confirmed = await change(
+/**
+ * Confirms the factor whose code was right, and notes on the session that its user has just verified themselves. 409 when the factor was replaced or
+ * confirmed meanwhile, 401 when the session has ended.
+ */
+export async function confirmFactor(
+  unit: Unit,
+  { userId, sessionId, sealed }: { readonly userId: string; readonly sessionId: string; readonly sealed: Buffer },
+): Promise<void> {
+  const done = await row<{ is_confirmed: boolean; is_live: boolean }>(
     unit.em,
-    'update totp_factors set confirmed_at = now(), expires_at = null where user_id = ?::uuid and secret_enc = ? and confirmed_at is null',
-    [userId, sealed],
+    `with confirmed as (
+       update totp_factors set confirmed_at = now(), expires_at = null
+       where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id),
+     verified as (
+       update sessions s set verified_at = now(), mfa_level = 'totp' from confirmed
+       where s.id = ?::uuid and s.user_id = confirmed.user_id and s.revoked_at is null returning s.id)
+     select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live`,
+    [userId, sealed, sessionId],
   );
-  if (confirmed === 0) throw factorActive();
+
+  if (!done?.is_confirmed) throw factorActive();
+  if (!done.is_live) throw fail('session_revoked');
 }
 
-/** Whether a user has a confirmed factor, and whether the organization demands one. The factor's row is locked. */
+/** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */
 export async function lockFactor(
   unit: Unit,
   { userId, organizationId }: FactorPlace,
 ): Promise<{ readonly isConfirmed: boolean; readonly isRequired: boolean }> {
-  const factor = await row<{ is_confirmed: boolean }>(
+  const factor = await row<{ is_confirmed: boolean; is_required: boolean | null }>(
     unit.em,
-    'select confirmed_at is not null as is_confirmed from totp_factors where user_id = ?::uuid for update',
-    [userId],
-  );
-  const rules = await row<{ require_mfa: boolean }>(
-    unit.em,
-    'select require_mfa from organization_settings where organization_id = ?::uuid',
-    [organizationId],
+    `select confirmed_at is not null as is_confirmed,
+       (select require_mfa from organization_settings where organization_id = ?::uuid) as is_required
+     from totp_factors where user_id = ?::uuid for update`,
+    [organizationId, userId],
   );
 
-  return { isConfirmed: factor?.is_confirmed ?? false, isRequired: rules?.require_mfa ?? false };
+  return { isConfirmed: factor?.is_confirmed ?? false, isRequired: factor?.is_required ?? false };
 }
 
 /** Takes factor and recovery codes away. */
 export async function deleteFactor(unit: Unit, userId: string): Promise<void> {
-  await change(unit.em, 'delete from totp_factors where user_id = ?::uuid', [userId]);
-  await change(unit.em, 'delete from recovery_codes where user_id = ?::uuid', [userId]);
+  await change(
+    unit.em,
+    'with codes as (delete from recovery_codes where user_id = ?::uuid) delete from totp_factors where user_id = ?::uuid',
+    [userId, userId],
+  );
 }
 
 /** 409: there is no confirmed factor to work with. */

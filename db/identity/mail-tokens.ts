@@ -44,7 +44,7 @@ export async function takeMailToken(
   return taken;
 }
 
-/** Makes the challenge that proves an address, in place of older ones of the user. */
+/** Makes the challenge that proves an address, in place of older ones of the user, and notes the address as the one that is wanted. */
 export async function openConfirmation(
   unit: Unit,
   confirmation: {
@@ -57,12 +57,15 @@ export async function openConfirmation(
 ): Promise<void> {
   const { outboxId, userId, organizationId, email } = confirmation;
 
-  await change(unit.em, "delete from auth_challenges where user_id = ?::uuid and purpose = 'email_confirm'", [userId]);
   await change(
     unit.em,
-    `insert into auth_challenges (id, purpose, user_id, organization_id, token_hash, attempts, payload, created_at, expires_at)
+    `with older as (delete from auth_challenges where user_id = ?::uuid and purpose = 'email_confirm' and used_at is null),
+     wanted as (
+       insert into user_credentials (user_id, organization_id, pending_email) values (?::uuid, ?::uuid, ?)
+       on conflict (user_id) do update set pending_email = excluded.pending_email, updated_at = now())
+     insert into auth_challenges (id, purpose, user_id, organization_id, token_hash, attempts, payload, created_at, expires_at)
      values (?::uuid, 'email_confirm', ?::uuid, ?::uuid, ?, 0, jsonb_build_object('email', ?::text), now(), now() + make_interval(hours => ${confirmHours}))`,
-    [outboxId, userId, organizationId, confirmation.tokenHash, email],
+    [userId, userId, organizationId, email, outboxId, userId, organizationId, confirmation.tokenHash, email],
   );
 }
 

@@ -2,7 +2,6 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { addMail } from '../mail.ts';
 import { change, row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { killChallenges } from './endings.ts';
 import type { KeyRing } from './key-ring.ts';
 import { openConfirmation } from './mail-tokens.ts';
 
@@ -67,7 +66,6 @@ export async function requestAddress(
   const { outboxId, tokenHash } = await addMail(unit, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
 
   await openConfirmation(unit, { outboxId, tokenHash, userId, organizationId, email });
-  await setPending(unit, userId, email);
   if (email !== profile.email) {
     await addMail(unit, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, home });
   }
@@ -75,8 +73,12 @@ export async function requestAddress(
 
 /** Gives a change of address up. */
 export async function cancelAddress(unit: Unit, userId: string): Promise<void> {
-  await killChallenges(unit, { userId, purposes: ['email_confirm'] });
-  await setPending(unit, userId, null);
+  await change(
+    unit.em,
+    `with asked as (delete from auth_challenges where user_id = ?::uuid and purpose = 'email_confirm' and used_at is null)
+     update user_credentials set pending_email = null, updated_at = now() where user_id = ?::uuid`,
+    [userId, userId],
+  );
 }
 
 /**
@@ -100,14 +102,5 @@ export async function confirmAddress(
     `update users set email = ?, version = version + 1, updated_at = clock_timestamp() where id = ?::uuid and deleted_at is null`,
     [email, userId],
   );
-  await killChallenges(unit, { userId, purposes: ['password_reset'] });
-}
-
-async function setPending(unit: Unit, userId: string, email: string | null): Promise<void> {
-  await change(
-    unit.em,
-    `insert into user_credentials (user_id, organization_id, pending_email) select id, organization_id, ?::text from users where id = ?::uuid
-     on conflict (user_id) do update set pending_email = excluded.pending_email, updated_at = now()`,
-    [email, userId],
-  );
+  await change(unit.em, "delete from auth_challenges where user_id = ?::uuid and purpose = 'password_reset' and used_at is null", [userId]);
 }

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { change, iso, row } from '../sql.ts';
+import { iso, row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { KeyRing, NamedKey } from './key-ring.ts';
 
@@ -24,12 +24,12 @@ export async function replaceRecoveryCodes(
   const codes = Array.from({ length: codeCount }, newCode);
   const hashes = codes.map((code) => hashOf(peppers[0], userId, bareCode(code)));
 
-  await change(unit.em, 'delete from recovery_codes where user_id = ?::uuid', [userId]);
   const made = await row<{ created_at: string }>(
     unit.em,
-    `insert into recovery_codes (user_id, code_hash, organization_id, created_at)
+    `with older as (delete from recovery_codes where user_id = ?::uuid)
+     insert into recovery_codes (user_id, code_hash, organization_id, created_at)
      select ?::uuid, hash, ?::uuid, now() from unnest(?::bytea[]) as hash returning created_at`,
-    [userId, organizationId, hashes],
+    [userId, userId, organizationId, hashes],
   );
 
   if (!made) throw new Error('no recovery codes were made');

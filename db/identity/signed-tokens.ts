@@ -9,7 +9,8 @@ export const accessTokenLifeS = 600;
 
 const algorithm = 'EdDSA';
 const clockToleranceS = 5;
-const rememberedMax = 10_000;
+// Two kinds of token have one each: 10,000 a process.
+const rememberedMax = 5_000;
 
 /** One kind of access token: its `typ`, for whom it may be, and how its claims are read. */
 export interface TokenForm<Claims> {

@@ -3,9 +3,9 @@ import type { Caller } from '../caller.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { actAs, callerOfImpersonation, callerOfKey, callerOfPerson, narrowTo } from './caller.ts';
+import { actAs, callerOfImpersonation, callerOfKey, narrowTo } from './caller.ts';
 import { takeStreamToken } from './gates.ts';
-import { callerOfClient } from './oauth-caller.ts';
+import { callerOfAnySession, callerOfClient } from './oauth-caller.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 
 /** Seconds in which a stream token must be used; it limits the opening, not the socket. */
@@ -55,7 +55,7 @@ export async function openStreamToken(db: Databases, token: string, runId: strin
   if (impersonation) return callerOfImpersonation(impersonation);
 
   if (session?.isRevoked || session?.isOver || (person && !person.isActive)) throw fail('session_revoked');
-  const caller = person ? callerOfPerson(person, session) : key ? callerOfKey(key, creator) : client && callerOfClient(client, null);
+  const caller = person ? callerOfAnySession(person, session) : key ? callerOfKey(key, creator) : client && callerOfClient(client, null);
 
   if (!caller) throw fail('credential_invalid');
   // An operator sees through a token what its run belongs to, no more.

@@ -69,7 +69,7 @@ export async function buryOrganization(em: SqlEntityManager, organizationId: str
   await forgetReplies(em, organizationId);
   await change(
     em,
-    `update organizations set name = 'Purged', slug = 'purged-' || id, timezone = 'UTC', suspended_reason = null, purged_at = now(),
+    `update organizations set name = 'Purged', slug = 'purged:' || id, timezone = 'UTC', suspended_reason = null, purged_at = now(),
             updated_at = now(), version = version + 1 where id = ?`,
     [organizationId],
   );

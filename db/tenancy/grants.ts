@@ -69,6 +69,8 @@ export async function putGrant(unit: Unit, grant: Grant, grantedBy: string | nul
      returning granted_by_user_id, updated_at as granted_at`,
     [workspace.id, user.id, workspace.organization_id, role, grantedBy],
   );
+  // Open streams are looked at again now.
+  unit.outgoing.revoked.push(`user:${user.id}`);
   return memberOf({ ...grant, user: { ...user, ...written } });
 }
 
@@ -76,6 +78,7 @@ export async function putGrant(unit: Unit, grant: Grant, grantedBy: string | nul
 export async function removeGrant(unit: Unit, workspace: WorkspaceRow, user: Grantee): Promise<void> {
   const removed = await change(unit.em, 'delete from workspace_grants where workspace_id = ? and user_id = ?', [workspace.id, user.id]);
   if (removed === 0) throw fail('not_found');
+  unit.outgoing.revoked.push(`user:${user.id}`);
 }
 
 function memberOf({ workspace, user, role }: Grant): MemberRow {

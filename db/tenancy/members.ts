@@ -1,5 +1,6 @@
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
+import { isUnbounded } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 import type { grantRoles } from './workspace-grant.entity.ts';
 import { workspacesSeenBy } from './workspaces.ts';
@@ -57,6 +58,8 @@ export function listMemberRows(
     where.push(condition);
     params.push(value);
   };
+  // Of everybody else the organization is known before; an operator's statement would else begin with the users of all.
+  if (isUnbounded(ctx.caller)) narrow('u.organization_id = (select o.organization_id from workspaces o where o.id = ?::uuid)', workspaceId);
   // strpos and not like: % and _ are letters.
   narrow(`strpos(lower(concat_ws(E'\\n', u.email, u.full_name)), lower(?)) > 0`, filters.q);
   narrow(`${role} = ?`, filters.role);

@@ -46,6 +46,8 @@ export async function handOver(unit: Unit, { organizationId, toUserId, fromUserI
     [toUserId, [toUserId, fromUserId], toUserId],
   );
   if (target.scope === 'workspace') await leaveWorkspaces(unit, toUserId);
+  // Open streams are looked at again now.
+  unit.outgoing.revoked.push(`user:${toUserId}`, `user:${fromUserId}`);
 }
 
 // Who sees every workspace has no home and no grants; grants would come back to life should the user be narrowed again.

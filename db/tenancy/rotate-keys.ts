@@ -47,8 +47,8 @@ export async function rotateKeys(db: Databases, keks: Keks, { reencrypt }: { rea
     }),
   );
   const { resealed, unopened } = await resealAll(db, keks);
-  // What does not open keeps the renewal open: mended, it is sealed anew without new keys for all the rest.
-  if (unopened.length === 0) await sweep(db, (em) => setMark(em, renewalMark, { before, is_done: true }));
+  // Also when something does not open: else one row that never will keeps every later renewal from making keys. Mended, the next one takes it.
+  await sweep(db, (em) => setMark(em, renewalMark, { before, is_done: true }));
   return { rewrapped, renewed, resealed, unopened };
 }
 

@@ -1,4 +1,5 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
@@ -51,7 +52,7 @@ export const settingNames = Object.keys(settingTypes) as SettingName[];
 
 const columns = ['organization_id', ...settingNames, 'updated_at', 'version'].map((name) => `s.${name}`).join(', ');
 
-/** The settings of an organization that the caller sees. Throws 404. */
+/** The settings of an organization that the caller sees; of Git installations those of visible workspaces. Throws 404. */
 export async function readSettings(ctx: Scoped, organizationId: string): Promise<SettingsRow> {
   const visible = organizationsOf(ctx.caller);
   const found = await row<SettingsRow>(
@@ -60,7 +61,9 @@ export async function readSettings(ctx: Scoped, organizationId: string): Promise
     [organizationId, ...visible.params],
   );
   if (!found) throw fail('not_found');
-  return found;
+  const seen = workspacesOf(ctx.caller);
+  if (seen === null) return found;
+  return { ...found, git_installations: found.git_installations.filter(({ workspace_id }) => seen.includes(workspace_id)) };
 }
 
 /**

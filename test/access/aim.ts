@@ -2,7 +2,7 @@ import type { RegisteredOperation } from '../../api/http/operation.ts';
 import { overrides, type Aimed } from './overrides.ts';
 import { pathParametersOf, pathWith, sampleBody, type IdsByKind } from './requests.ts';
 import type { Ask, Stage } from './stage.ts';
-import type { Actor, Ground } from './world/actors.ts';
+import { makeUser, type Actor, type Ground } from './world/actors.ts';
 import type { Place } from './world/places.ts';
 import { makeWhole } from './world/world.ts';
 
@@ -49,7 +49,8 @@ export function targetsOf(operation: RegisteredOperation): Target[] {
     const table = kind === null || kind === 'Other' ? undefined : tablesByKind[kind];
     if (table) return [{ parameter: name, table, column: 'id' }];
     const named = tablesByName[name];
-    if (!named && kind !== null) throw new Error(`${operation.operationId}: give the kind ${kind} of {${name}} a table in test/access/aim.ts`);
+    if (!named && kind !== null)
+      throw new Error(`${operation.operationId}: give the kind ${kind} of {${name}} a table in test/access/aim.ts`);
     return named ? [{ parameter: name, ...named, column: kind === null ? named.column : 'id' }] : [];
   });
 }
@@ -68,7 +69,10 @@ export function idsIn(stage: Stage, place: Place): IdsByKind {
 /** Rows that stand for the parameters of a path, all in one place. */
 export function standingParams(stage: Stage, operation: RegisteredOperation, place: Place): Record<string, string> {
   return Object.fromEntries(
-    targetsOf(operation).map(({ parameter, table, column }) => [parameter, String(columnOf(stage, place, { table, column }) ?? crypto.randomUUID())]),
+    targetsOf(operation).map(({ parameter, table, column }) => [
+      parameter,
+      String(columnOf(stage, place, { table, column }) ?? crypto.randomUUID()),
+    ]),
   );
 }
 
@@ -79,7 +83,11 @@ function columnOf(stage: Stage, place: Place, { table, column }: { table: string
 }
 
 /** Rows of their own for the parameters of a path, the later ones hanging on the earlier. */
-export async function freshParams(stage: Stage, operation: RegisteredOperation, { actor, ground }: { actor: Actor; ground: Ground }): Promise<Record<string, string>> {
+export async function freshParams(
+  stage: Stage,
+  operation: RegisteredOperation,
+  { actor, ground }: { actor: Actor; ground: Ground },
+): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   let parent: { table: string; id: string } | null = null;
   for (const { parameter, table, column } of targetsOf(operation)) {
@@ -102,10 +110,14 @@ async function makeTarget(
   const { rows } = stage.world;
   if (table === 'sessions' && actor.userId) {
     const { organizationId, workspaceId } = actor.kind === 'operator' ? { organizationId: null, workspaceId: null } : actor.home;
-    return String((await rows.make(table, actor.home, { user_id: actor.userId, organization_id: organizationId, workspace_id: workspaceId }))['id']);
+    return String(
+      (await rows.make(table, actor.home, { user_id: actor.userId, organization_id: organizationId, workspace_id: workspaceId }))['id'],
+    );
   }
-  if (table === 'users') return (await import('./world/actors.ts')).makeUser(rows, { place: ground.home, role: 'viewer' });
-  const given = parent ? { [`${parent.table.replace(/s$/, '')}_id`]: parent.id, ...(table === 'agent_revisions' ? { number: 2 } : {}) } : {};
+  if (table === 'users') return makeUser(rows, { place: ground.home, role: 'viewer' });
+  const given = parent
+    ? { [`${parent.table.replace(/s$/, '')}_id`]: parent.id, ...(table === 'agent_revisions' ? { number: 2 } : {}) }
+    : {};
   return makeWhole(rows, { table, place: ground.home, given });
 }
 
@@ -115,12 +127,23 @@ export async function aim(
   operation: RegisteredOperation,
   { actor, ground, isFresh }: { actor: Actor; ground: Ground; isFresh: boolean },
 ): Promise<Ask> {
-  const params = isFresh || targetsOf(operation).some(({ table }) => table === 'sessions')
-    ? await freshParams(stage, operation, { actor, ground })
-    : standingParams(stage, operation, ground.home);
+  const params =
+    isFresh || targetsOf(operation).some(({ table }) => table === 'sessions')
+      ? await freshParams(stage, operation, { actor, ground })
+      : standingParams(stage, operation, ground.home);
   // What a body names lies where the actor is at home, else it would name what is foreign.
-  const own = actor.sight === 'everything' || actor.sight === 'organization' ? ground.home : actor.sight === 'foreign' ? ground.foreignHome : actor.home;
-  const aimed: Aimed = { params: { resource_path: 'mcp', ...params }, body: sampleBody(operation, idsIn(stage, own)), query: {}, headers: {} };
+  const own =
+    actor.sight === 'everything' || actor.sight === 'organization'
+      ? ground.home
+      : actor.sight === 'foreign'
+        ? ground.foreignHome
+        : actor.home;
+  const aimed: Aimed = {
+    params: { resource_path: 'mcp', ...params },
+    body: sampleBody(operation, idsIn(stage, own)),
+    query: {},
+    headers: {},
+  };
   const changed = await overrides[operation.operationId]?.({ stage, actor, ground, own, aimed });
   const { params: values, body, query, headers } = { ...aimed, ...changed };
   const search = new URLSearchParams(query).toString();

@@ -63,7 +63,8 @@ function isWorkspaceScoped({ sight }: ActorSpec): boolean {
 /** What one operation does differently, with the clause that says so. */
 const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>> = {
   // 02 §5.1: the one operation without floor that looks at a bearer.
-  verifyMfa: ({ kind }) => (kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null),
+  verifyMfa: ({ kind }) =>
+    kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null,
   // 03 §5.6: of others only from admin up.
   updateUser: ({ role }) => (role === 'viewer' || role === 'member' ? refusal(403, 'role_insufficient') : null),
 };

@@ -74,13 +74,24 @@ async function readOwners({ rows, a, b }: AccessWorld): Promise<Map<string, Home
     const home = homeOf({ a, b, organization, workspace });
     owners.set(id, owners.has(id) ? nearest(owners.get(id) ?? null, home) : home);
   }
-  for (const side of [a, b]) for (const place of side.workspaces) owners.set(place.workspaceId, side.name === 'b' ? 'b' : homeNamed(place.name));
+  for (const side of [a, b])
+    for (const place of side.workspaces) owners.set(place.workspaceId, side.name === 'b' ? 'b' : homeNamed(place.name));
   owners.set(a.organization.organizationId, 'a');
   owners.set(b.organization.organizationId, 'b');
   return new Map([...owners].flatMap(([id, home]) => (home === null ? [] : [[id, home]])));
 }
 
-function homeOf({ a, b, organization, workspace }: { a: AccessWorld['a']; b: AccessWorld['b']; organization: string | null; workspace: string | null }): Home | null {
+function homeOf({
+  a,
+  b,
+  organization,
+  workspace,
+}: {
+  a: AccessWorld['a'];
+  b: AccessWorld['b'];
+  organization: string | null;
+  workspace: string | null;
+}): Home | null {
   if (organization === b.organization.organizationId) return 'b';
   if (organization !== a.organization.organizationId) return null;
   const place = a.workspaces.find((candidate) => candidate.workspaceId === workspace);

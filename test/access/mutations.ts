@@ -3,7 +3,10 @@ import type { Caller } from '../../db/caller.ts';
 
 /** The areas with some of their operations spoilt (G13). */
 export function spoilt(areas: readonly Area[], spoil: (operation: RegisteredOperation) => RegisteredOperation): readonly Area[] {
-  return areas.map((area) => ({ ...area, operations: area.operations.map((operation) => (operation.status === 'specified' ? operation : spoil(operation))) }));
+  return areas.map((area) => ({
+    ...area,
+    operations: area.operations.map((operation) => (operation.status === 'specified' ? operation : spoil(operation))),
+  }));
 }
 
 /** As if every predicate of its queries had been forgotten: the handler believes that its caller may see everything. */
@@ -34,7 +37,15 @@ function unbounded(ctx: object): object {
   return new Proxy(ctx, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
-      if (name === 'caller') return { ...(value as Caller), role: 'operator', ownRole: 'operator', scope: 'platform', workspaces: 'all', view: null } satisfies Caller;
+      if (name === 'caller')
+        return {
+          ...(value as Caller),
+          role: 'operator',
+          ownRole: 'operator',
+          scope: 'platform',
+          workspaces: 'all',
+          view: null,
+        } satisfies Caller;
       if (name === 'tenant') return { ...(value as object), isOperator: true, hasAllWorkspaces: true };
       return value;
     },

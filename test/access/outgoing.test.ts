@@ -32,7 +32,7 @@ test('frames over a socket are those of the own run', async () => {
     const socket = new WebSocket(`${stage.api.url.replace('http', 'ws')}/ws/runs/${runId}`);
     socket.on('open', () => socket.send(JSON.stringify({ type: 'auth', token })));
     socket.on('message', (message) => got.push(String(message)));
-    socket.on('close', () => resolve(got.join('\n')));
+    socket.on('close', (code) => resolve([...got, code].join('\n')));
     socket.on('error', reject);
     setTimeout(() => socket.close(), 2_000).unref();
   });
@@ -43,13 +43,31 @@ test('frames over a socket are those of the own run', async () => {
 
 test('mails that A’s people cause tell of A alone', async () => {
   const senders = stage.operations.filter(({ operationId }) =>
-    ['createUser', 'createInvitation', 'resendInvitation', 'changePassword', 'confirmTotp', 'updateMe', 'forgotPassword', 'resetPassword'].includes(operationId),
+    [
+      'createUser',
+      'createInvitation',
+      'resendInvitation',
+      'changePassword',
+      'confirmTotp',
+      'updateMe',
+      'forgotPassword',
+      'resetPassword',
+    ].includes(operationId),
   );
-  await tableFaults(stage, senders, actorSpecs.filter(({ name }) => name === 'owner A' || name === 'admin A1' || name === 'nobody'));
+  await tableFaults(
+    stage,
+    senders,
+    actorSpecs.filter(({ name }) => name === 'owner A' || name === 'admin A1' || name === 'nobody'),
+  );
   const mails: Mail[] = [];
-  const mailer = { send: async (mail: Mail) => ({ isTaken: mails.push(mail) > 0 }) as const };
-  const places = { mailer: { ...mailer, close: () => undefined }, publicUrl: 'http://longhaul.test', linkUrl: null };
-  const deliver = createDeliveryActivities({ db: stage.api.db, keys: stage.api.keys, mail: places as never, log: stage.api.deps.log });
+  const mailer = {
+    send: async (mail: Mail) => {
+      mails.push(mail);
+      return { isTaken: true } as const;
+    },
+  };
+  const mail = { mailer, publicUrl: 'http://longhaul.test', linkUrl: null };
+  const deliver = createDeliveryActivities({ db: stage.api.db, keys: stage.api.keys, mail, log: stage.api.deps.log });
   const queued = await stage.world.rows.query<{ id: string }>("select id from outbox where kind = 'mail' and payload ? 'mail'");
 
   for (const { id } of queued) await deliver.sendMail({ outboxId: id });
@@ -86,15 +104,19 @@ async function playAsA(stack: Stack, models: ModelServer, effects: EffectServer)
   const leaks = createLeakWatch(world);
   await leaks.learn();
   const credential = String(world.actor('key A1').headers['authorization']).replace('Bearer ', '');
-  const post = async (path: string, body: object): Promise<{ id: string }> => (await stack.request('POST', path, { body, credential })).body;
+  const post = async (path: string, body: object): Promise<{ id: string }> =>
+    (await stack.request('POST', path, { body, credential })).body;
 
   const tool = await post('/tools', writeTool('effect', effects));
   const revision = { instructions: 'canary.a1.agent_revisions.document', tools: [{ id: tool.id }] };
   const agent = await post('/agents', { slug: `s-${crypto.randomUUID()}`, name: 'Agent', revision, activate: true });
-  const steps = [{ toolCalls: [{ name: 'effect', arguments: { n: 1 } }] }, { text: 'Done.' }];
+  const steps = [{ tool_calls: [{ name: 'effect', arguments: { n: 1 } }] }, { text: 'Done.' }];
   const input = { text: scripted({ steps }, 'canary.a1.runs.input') };
   const run = await post('/runs', { agent_id: agent.id, input, session_key: 'twin' });
-  await until(async () => (await world.rows.query("select from runs where id = $1 and finished_at is not null", [run.id])).length > 0, 60_000);
+  await until(
+    async () => (await world.rows.query('select from runs where id = $1 and finished_at is not null', [run.id])).length > 0,
+    60_000,
+  );
 
   const made = JSON.stringify([models.calls(), effects.effects]);
   await world.close();

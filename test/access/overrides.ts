@@ -26,7 +26,9 @@ export interface Situation {
 
 type Override = (situation: Situation) => Partial<Aimed> | Promise<Partial<Aimed>>;
 
-const body = (value: unknown): Override => () => ({ body: value });
+const body =
+  (value: unknown): Override =>
+  () => ({ body: value });
 const freeSlug = () => `s-${crypto.randomUUID()}`;
 const freeAddress = () => `e-${crypto.randomUUID()}@canary.test`;
 const document = { model: 'builtin/extractive', instructions: 'Answer.' };
@@ -85,7 +87,10 @@ export const overrides: Readonly<Record<string, Override>> = {
   createInvitation: ({ own }) => ({ body: { email: freeAddress(), role: 'viewer', scope: 'workspace', workspace_id: own.workspaceId } }),
   acceptInvitation: async ({ stage, own }) => {
     const token = `lh_ml_${randomBytes(32).toString('base64url')}`;
-    const inviter = await makeUser(stage.world.rows, { place: { ...own, name: own.name.charAt(0), scope: 'organization', workspaceId: null }, role: 'owner' });
+    const inviter = await makeUser(stage.world.rows, {
+      place: { ...own, name: own.name.charAt(0), scope: 'organization', workspaceId: null },
+      role: 'owner',
+    });
     const invitation = await stage.world.rows.make('invitations', own, { token_hash: tokenHash(token), invited_by_user_id: inviter });
     return { body: { token, email: invitation['email'], full_name: 'Grace', password: newPassword } };
   },
@@ -129,7 +134,12 @@ async function mailToken(stage: Stage, place: Place, purpose: string): Promise<s
   const token = `lh_ml_${randomBytes(32).toString('base64url')}`;
   const [userId, email] = [await makeUser(stage.world.rows, { place, role: 'viewer' }), freeAddress()];
   await stage.world.rows.query('update user_credentials set pending_email = $1 where user_id = $2', [email, userId]);
-  await stage.world.rows.make('auth_challenges', outer(place), { purpose, token_hash: tokenHash(token), user_id: userId, payload: { email } });
+  await stage.world.rows.make('auth_challenges', outer(place), {
+    purpose,
+    token_hash: tokenHash(token),
+    user_id: userId,
+    payload: { email },
+  });
   return token;
 }
 

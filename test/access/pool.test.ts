@@ -42,7 +42,8 @@ const disturbances: readonly ((headers: Record<string, string>) => Promise<unkno
     await asked;
   },
   // As a statement that takes too long.
-  () => world.rows.query("select pg_cancel_backend(pid) from pg_stat_activity where usename = 'longhaul_app' and datname = current_database()"),
+  () =>
+    world.rows.query("select pg_cancel_backend(pid) from pg_stat_activity where usename = 'longhaul_app' and datname = current_database()"),
 ];
 
 test('G12: over one connection A and B in turn, among errors, aborts and timeouts, see their own rows and no other', async () => {
@@ -55,7 +56,10 @@ test('G12: over one connection A and B in turn, among errors, aborts and timeout
     const operation = lists[turn % lists.length];
     if (!operation) throw new Error('no list is mounted');
     const disturb = disturbances[turn % disturbances.length];
-    const [reply] = await Promise.all([api.app.inject({ url: `${operation.path}?limit=200`, headers: actor.headers }), disturb?.({ ...actor.headers })]);
+    const [reply] = await Promise.all([
+      api.app.inject({ url: `${operation.path}?limit=200`, headers: actor.headers }),
+      disturb?.({ ...actor.headers }),
+    ]);
     if (reply.statusCode === 200) answered += 1;
     seen.push(...leaks.foreignIn(reply.body, actor).map((mark) => `${operation.operationId} shows ${actor.name} ${mark}`));
   };

@@ -12,16 +12,25 @@ import { actorSpecs } from './world/actors.ts';
 jest.setTimeout(120_000);
 
 // Two nets, tried one at a time.
+const insiders = ['owner A1', 'member A2', 'owner A', 'operator in A'];
 let stage: Stage;
 afterEach(() => stage?.close());
 
 test('without the policies every query still keeps to its tenant', async () => {
-  stage = await openStage({ withoutPolicies: true });
+  stage = await openStage({ withoutPolicies: true, insiders });
   const { organizationId } = stage.world.b.organization;
   const before = await checksums(stage.world.rows, organizationId);
   const readers = actorSpecs.filter(({ sight }) => sight === 'home' || sight === 'second' || sight === 'organization');
 
-  expect(lines(await tableFaults(stage, stage.operations.filter(({ method }) => method === 'GET'), readers))).toEqual([]);
+  expect(
+    lines(
+      await tableFaults(
+        stage,
+        stage.operations.filter(({ method }) => method === 'GET'),
+        readers,
+      ),
+    ),
+  ).toEqual([]);
   expect(lines(await pathFaults(stage))).toEqual([]);
   expect(lines(await bodyFaults(stage))).toEqual([]);
   expect(lines(await queryFaults(stage))).toEqual([]);
@@ -31,14 +40,19 @@ test('without the policies every query still keeps to its tenant', async () => {
 });
 
 test('without the predicates the policies still keep B’s rows from A, for reading and for writing', async () => {
-  stage = await openStage({ areas: spoilt(areas, withoutPredicates), isUnchecked: true });
+  stage = await openStage({ areas: spoilt(areas, withoutPredicates), isUnchecked: true, insiders });
   const { organizationId } = stage.world.b.organization;
   const before = await checksums(stage.world.rows, organizationId);
-  const everyList = stage.operations.filter(({ method }) => method === 'GET');
+  // Frames are read on the sweeper's pool once the run was seen: that check alone stands before them.
+  const operations = stage.operations.filter(({ kind }) => kind !== 'raw');
 
-  await tableFaults(stage, everyList, actorSpecs.filter(({ name }) => name === 'owner A' || name === 'admin A1'));
-  await pathFaults(stage);
-  await bodyFaults(stage);
+  await tableFaults(
+    stage,
+    operations.filter(({ method }) => method === 'GET'),
+    actorSpecs.filter(({ name }) => name === 'owner A' || name === 'admin A1'),
+  );
+  await pathFaults(stage, operations);
+  await bodyFaults(stage, operations);
 
   expect(lines(stage.leaks.found).filter((line) => /canary\.b|an id of b/.test(line))).toEqual([]);
   expect(differing(before, await checksums(stage.world.rows, organizationId))).toEqual([]);

@@ -102,7 +102,8 @@ function allowsNull(field: Json): boolean {
 
 function withIds(schema: TSchema, value: unknown, ids: IdsByKind): unknown {
   const visit = (node: Json, at: unknown): unknown => {
-    const kind = kindOf(node) ?? (Array.isArray(node['oneOf']) ? (node['oneOf'].map(kindOf).find((found) => found !== null) ?? null) : null);
+    const kind =
+      kindOf(node) ?? (Array.isArray(node['oneOf']) ? (node['oneOf'].map(kindOf).find((found) => found !== null) ?? null) : null);
     if (kind !== null && typeof at === 'string') return ids(kind) ?? at;
     if (Array.isArray(at)) return at.map((item) => visit(asObject(node['items']), item));
     if (typeof at !== 'object' || at === null) return at;

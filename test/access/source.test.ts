@@ -36,4 +36,3 @@ test('G13: one mark taken off, of any operation, is noticed', () => {
   expect(marked.length).toBeGreaterThan(20);
   expect(unnoticed.map(({ operationId }) => operationId)).toEqual([]);
 });
-

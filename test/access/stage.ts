@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
 import type { Area, RegisteredOperation } from '../../api/http/operation.ts';
 import { limitPolicies } from '../../api/http/quotas.ts';
 import { liveOperations } from '../../api/http/registry.ts';
@@ -47,6 +46,7 @@ export interface Stage {
   readonly operations: readonly RegisteredOperation[];
   readonly sent: readonly Sent[];
   readonly leaks: LeakWatch;
+  readonly insiders: readonly string[] | null;
   /** Lines of the API's log. */
   readonly lines: readonly string[];
   send(operation: RegisteredOperation, actor: Actor, ask: Ask): Promise<Sent>;
@@ -60,7 +60,8 @@ export interface StageOptions {
   readonly withoutPolicies?: boolean;
   /** Replies that differ from the document are somebody else's concern here. */
   readonly isUnchecked?: boolean;
-  readonly extend?: (app: FastifyInstance) => void;
+  /** Names of those of A who try foreign ids; without it all. */
+  readonly insiders?: readonly string[];
 }
 
 // The walk is quicker than any client may be; those of the login can't be switched off.
@@ -77,14 +78,13 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     log: createLog('trace', { write: (line) => void lines.push(line) }),
     areas: options.areas,
     isUnchecked: options.isUnchecked ?? false,
-    ...(options.extend ? { extend: options.extend } : {}),
     env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: limits, MAIL_DIR: mails, OAUTH_DYNAMIC_REGISTRATION: 'true' },
   });
   if (options.withoutPolicies) await openPolicies(database.adminUrl);
   const world = await makeAccessWorld({ db: api.db, keys: api.keys, adminUrl: database.adminUrl });
   const leaks = createLeakWatch(world);
   await leaks.learn();
-  return stageOf({ api, world, leaks, lines, place, database, mails });
+  return stageOf({ api, world, leaks, lines, place, database, mails, insiders: options.insiders ?? null });
 }
 
 interface Parts {
@@ -94,16 +94,18 @@ interface Parts {
   readonly lines: string[];
   readonly place: TestNamespace;
   readonly mails: string;
+  readonly insiders: readonly string[] | null;
   readonly database: Awaited<ReturnType<typeof testDatabase>>;
 }
 
-function stageOf({ api, world, leaks, lines, place, database, mails }: Parts): Stage {
+function stageOf({ api, world, leaks, lines, place, database, mails, insiders }: Parts): Stage {
   const sent: Sent[] = [];
   return {
     api,
     world,
     leaks,
     lines,
+    insiders,
     sent,
     operations: liveOperations(ownAreas),
     async send(operation, actor, { url, body, headers }) {

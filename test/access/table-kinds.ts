@@ -68,7 +68,12 @@ export function designedRules(table: string, kind: TableKind, columns: ReadonlyS
     case 'open':
       return every(`${own} or organization_id is null`);
     case 'append':
-      return { select: own, insert: table === 'audit_entries' ? `${own} or organization_id is null` : own, update: 'false', delete: 'false' };
+      return {
+        select: own,
+        insert: table === 'audit_entries' ? `${own} or organization_id is null` : own,
+        update: 'false',
+        delete: 'false',
+      };
     case 'platform':
       return { ...every('(select app_operator())'), select: 'true' };
     default:
@@ -84,4 +89,3 @@ function ownRule(table: string, columns: ReadonlySet<string>): string {
   if (!columns.has('workspace_id')) return `(select app_operator()) or ${organization}`;
   return `(select app_operator()) or (${organization} and (workspace_id is null or ${inReach('workspace_id')}))`;
 }
-

@@ -32,14 +32,26 @@ test('G1, G2, G6: each operation answers each actor as the design says, and whoe
   const { organizationId } = stage.world.b.organization;
   const before = await checksums(stage.world.rows, organizationId);
 
-  const faults = await tableFaults(stage, stage.operations, actorSpecs.filter(({ sight }) => sight !== 'foreign'));
+  const faults = await tableFaults(
+    stage,
+    stage.operations,
+    actorSpecs.filter(({ sight }) => sight !== 'foreign'),
+  );
 
   expect(lines(faults)).toEqual([]);
   expect(differing(before, await checksums(stage.world.rows, organizationId))).toEqual([]);
 });
 
 test('G1, G2: the owner of B finds nothing of A', async () => {
-  expect(lines(await tableFaults(stage, stage.operations, actorSpecs.filter(({ sight }) => sight === 'foreign')))).toEqual([]);
+  expect(
+    lines(
+      await tableFaults(
+        stage,
+        stage.operations,
+        actorSpecs.filter(({ sight }) => sight === 'foreign'),
+      ),
+    ),
+  ).toEqual([]);
 });
 
 test('G1, G2: a bad credential or a rank below the floor is refused before anything else is looked at', async () => {

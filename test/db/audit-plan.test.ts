@@ -4,9 +4,12 @@ import type { Caller } from '../../db/caller.ts';
 import { newId } from '../../db/ids.ts';
 import { beginUnit, systemActor, sweep, tenantOf } from '../../db/scope.ts';
 import { change, rows } from '../../db/sql.ts';
+import { runRetention } from '../../db/audit/retention.ts';
 import { callerOf } from '../support/caller.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';
+import { silent } from '../support/worker.ts';
+import { makeWorld } from './world.ts';
 
 const foreignRows = 200_000;
 const small = { organizationId: newId(), workspaceId: newId() };
@@ -95,6 +98,36 @@ test.each<[string, () => Caller, AuditFilters, number]>([
   expect(plan.nodes).not.toContain('Seq Scan');
   expect(plan.found).toBe(found);
   expect(plan.read).toBeLessThanOrEqual(100);
+});
+
+test('retention finds what is due without reading the seals that were purged before', async () => {
+  const { organizationId } = await makeWorld(database.db);
+  await sweep(database.db, (em) => change(em, 'insert into organization_settings (organization_id) values (?)', [organizationId]));
+  await sweep(database.db, (em) =>
+    change(
+      em,
+      `insert into audit_seals (chain, seal_no, organization_id, first_seq, last_seq, entries, mac, entry_macs, key_id, purged_at)
+       select ?, n, ?::uuid, n, n, 1, '', '', 'k', case when n < 20000 then now() end from generate_series(1, 20000) n`,
+      [organizationId, organizationId],
+    ),
+  );
+  await withAdmin(database.adminUrl, (admin) => admin.query('analyze audit_seals'));
+  const { config } = database.db.sweeper.em;
+  const before = config.get('onQuery');
+  statements.length = 0;
+  config.set('onQuery', (sql, params) => {
+    statements.push({ sql, params: [...params] });
+    return before(sql, params);
+  });
+  await runRetention(database.db, { log: silent, signal: new AbortController().signal }).finally(() => config.set('onQuery', before));
+
+  const search = statements.find(({ sql }) => sql.includes('from audit_seals'));
+  const [explained] = await sweep(database.db, (em) =>
+    rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(em, `explain (analyze, format json) ${search?.sql ?? ''}`),
+  );
+  const read = flat(explained?.['QUERY PLAN'][0].Plan ?? fail()).filter((node) => node['Relation Name'] === 'audit_seals');
+  expect(read.length).toBeGreaterThan(0);
+  expect(read.every((node) => node['Node Type'] !== 'Seq Scan' && (node['Rows Removed by Filter'] ?? 0) === 0)).toBe(true);
 });
 
 function flat(node: PlanNode): PlanNode[] {

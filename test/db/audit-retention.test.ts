@@ -6,6 +6,7 @@ import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { sweep } from '../../db/scope.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { withAdmin } from '../support/template.ts';
 import { silent } from '../support/worker.ts';
 import { entriesOf, faultsOf, tick, writeEntries } from './audit-log.ts';
 import { makeWorld } from './world.ts';
@@ -27,6 +28,7 @@ beforeEach(async () => {
 });
 
 const inDatabase = (sql: string, params: unknown[] = []) => sweep(database.db, (em) => change(em, sql, params));
+const asAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql));
 const run = (signal = new AbortController().signal) => runRetention(database.db, { log: silent, signal });
 const purges = () =>
   sweep(database.db, (em) =>
@@ -97,10 +99,10 @@ test('where nobody says how long, nothing is taken, also when that is forgotten 
   await sealAgo(40, 2);
   await sealAgo(5, 1);
   // As a purge of the organization does beside it, between the search for what is due and the taking.
-  await inDatabase(`create or replace function forget_settings() returns trigger language plpgsql as
+  await asAdmin(`create or replace function forget_settings() returns trigger language plpgsql as
     $$ begin delete from organization_settings where organization_id = new.organization_id; return null; end $$`);
-  await inDatabase('create trigger forget_settings after update of purged_at on audit_seals for each row execute function forget_settings()');
-  await run().finally(() => inDatabase('drop trigger forget_settings on audit_seals'));
+  await asAdmin('create trigger forget_settings after update of purged_at on audit_seals for each row execute function forget_settings()');
+  await run().finally(() => asAdmin('drop trigger forget_settings on audit_seals'));
 
   expect((await entriesOf(database.db, organizationId)).map(({ seq }) => seq)).toEqual([3, null]);
 });
@@ -112,11 +114,11 @@ test('an organization whose entries cannot be taken keeps no other from it, and 
   await inDatabase('insert into organization_settings (organization_id, audit_retention_days) values (?, 30)', [organizationId]);
   await sealAgo(40, 1);
   const [first = '', second = ''] = [stuck, organizationId].toSorted();
-  await inDatabase(`create or replace function refuse_delete() returns trigger language plpgsql as
+  await asAdmin(`create or replace function refuse_delete() returns trigger language plpgsql as
     $$ begin if old.organization_id = '${first}' then raise exception 'stuck'; end if; return old; end $$`);
-  await inDatabase('create trigger refuse_delete before delete on audit_entries for each row execute function refuse_delete()');
+  await asAdmin('create trigger refuse_delete before delete on audit_entries for each row execute function refuse_delete()');
 
-  await expect(run().finally(() => inDatabase('drop trigger refuse_delete on audit_entries'))).rejects.toThrow('stuck');
+  await expect(run().finally(() => asAdmin('drop trigger refuse_delete on audit_entries'))).rejects.toThrow('stuck');
 
   expect((await entriesOf(database.db, first)).map(({ seq }) => seq)).toEqual([1]);
   expect((await entriesOf(database.db, second)).map(({ seq }) => seq)).toEqual([null]);

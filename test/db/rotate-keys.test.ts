@@ -175,7 +175,9 @@ test('an envelope that does not open is named and left; the others are done, and
 
 test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
   const [secret] = await sealEverywhere();
-  await inDatabase("update secrets set value_envelope = set_byte(value_envelope, length(value_envelope) - 1, 255 - get_byte(value_envelope, length(value_envelope) - 1))");
+  await inDatabase(
+    'update secrets set value_envelope = set_byte(value_envelope, length(value_envelope) - 1, 255 - get_byte(value_envelope, length(value_envelope) - 1))',
+  );
   const ring = newer(keys);
 
   const first = await rotateKeys(database.db, ring, { reencrypt: true });

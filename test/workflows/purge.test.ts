@@ -89,7 +89,7 @@ test('a purge killed again and again in the middle empties every table but the l
     await world.admin('select name, slug, status, suspended_reason, purged_at is not null as gone from organizations where id = $1', [
       organizationId,
     ]),
-  ).toEqual([{ name: 'Purged', slug: `purged-${organizationId}`, status: 'deleting', suspended_reason: null, gone: true }]);
+  ).toEqual([{ name: 'Purged', slug: `purged:${organizationId}`, status: 'deleting', suspended_reason: null, gone: true }]);
   expect(purge['organization_id']).toBe(organizationId);
   const answers = await Promise.all([
     stack.request('GET', `/organizations/${organizationId}`, { credential: stack.tenant.tokens.operator }),

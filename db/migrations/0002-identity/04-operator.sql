@@ -65,6 +65,8 @@ create table audit_seals (
   created_at timestamptz(3) not null default now(),
   primary key (chain, seal_no)
 );
+create index audit_seals_organization_idx on audit_seals (organization_id, seal_no);
+create index audit_seals_kept_idx on audit_seals (chain, seal_no) where purged_at is null;
 alter table audit_seals enable row level security, force row level security;
 create policy app_select on audit_seals for select to longhaul_app using ((select app_operator()) or organization_id = (select app_org()));
 create policy app_insert on audit_seals for insert to longhaul_app with check ((select app_operator()) or organization_id = (select app_org()));

@@ -49,7 +49,9 @@ function entryFaults(operation: RegisteredOperation, answer: Sent, entries: read
   const seen = entries.map(({ action, operation_id, outcome }) => `${action} by ${operation_id}, ${outcome}`).join('; ');
   const isLogged = answer.status < 300 && operation.audit !== 'none' && operation.method !== 'GET';
   const wanted = isLogged ? `${operation.audit} by ${operation.operationId}, success` : '';
-  return seen === wanted ? [] : [{ operation: operation.operationId, fault: `${told(answer)} has the entries "${seen}" instead of "${wanted}"` }];
+  return seen === wanted
+    ? []
+    : [{ operation: operation.operationId, fault: `${told(answer)} has the entries "${seen}" instead of "${wanted}"` }];
 }
 
 const userAgent = 'must-be-rolled-back';
@@ -57,7 +59,9 @@ const userAgent = 'must-be-rolled-back';
 /** G9: what fails at its very end leaves neither an entry nor anything else. The commit is made to fail by a deferred trigger. */
 export async function rollbackFaults(stage: Stage, operations = stage.operations): Promise<Fault[]> {
   const { rows } = stage.world;
-  await rows.query(`create or replace function refuse_entry() returns trigger language plpgsql as $$ begin raise exception 'refused at the commit'; end $$`);
+  await rows.query(
+    `create or replace function refuse_entry() returns trigger language plpgsql as $$ begin raise exception 'refused at the commit'; end $$`,
+  );
   await rows.query(`create constraint trigger refuse_entry after insert on audit_entries deferrable initially deferred
     for each row when (new.user_agent = '${userAgent}') execute function refuse_entry()`);
   const faults: Fault[] = [];
@@ -84,7 +88,9 @@ async function operationRollbackFaults(stage: Stage, operation: RegisteredOperat
 /** Somebody for whom the operation succeeds, of the whole organization if possible. */
 export function admitted(operation: RegisteredOperation): ActorSpec {
   const preferred = ['owner A', 'operator in A', 'operator', 'nobody'];
-  const fitting = preferred.flatMap((name) => actorSpecs.filter((spec) => spec.name === name)).find((spec) => expectedOf(operation, spec).status < 300);
+  const fitting = preferred
+    .flatMap((name) => actorSpecs.filter((spec) => spec.name === name))
+    .find((spec) => expectedOf(operation, spec).status < 300);
   if (!fitting) throw new Error(`nobody is admitted to ${operation.operationId}`);
   return fitting;
 }

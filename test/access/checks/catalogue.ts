@@ -10,7 +10,13 @@ export type Designed = ReadonlyMap<string, { readonly using: string | null; read
 
 /** G10: what the catalogue of the database says about tables, policies, roles and functions, against design 03 §5.3. */
 export async function catalogueFaults(admin: pg.ClientBase, designed: Designed): Promise<string[]> {
-  return [...(await tableFaults(admin)), ...(await policyFaults(admin, designed)), ...(await roleFaults(admin)), ...(await grantFaults(admin)), ...(await functionFaults(admin))];
+  return [
+    ...(await tableFaults(admin)),
+    ...(await policyFaults(admin, designed)),
+    ...(await roleFaults(admin)),
+    ...(await grantFaults(admin)),
+    ...(await functionFaults(admin)),
+  ];
 }
 
 async function tableFaults(admin: pg.ClientBase): Promise<string[]> {
@@ -20,8 +26,12 @@ async function tableFaults(admin: pg.ClientBase): Promise<string[]> {
   );
   const found = new Set(rows.map(({ name }) => name));
   return [
-    ...rows.filter(({ name }) => !tableKinds[name]).map(({ name }) => `${name} is of no known kind: give it one in test/access/table-kinds.ts`),
-    ...Object.keys(tableKinds).filter((name) => !found.has(name)).map((name) => `${name} is not there`),
+    ...rows
+      .filter(({ name }) => !tableKinds[name])
+      .map(({ name }) => `${name} is of no known kind: give it one in test/access/table-kinds.ts`),
+    ...Object.keys(tableKinds)
+      .filter((name) => !found.has(name))
+      .map((name) => `${name} is not there`),
     ...rows.filter(({ forced }) => !forced).map(({ name }) => `${name} has no forced row-level security`),
     ...rows.filter(({ owner }) => owner !== 'longhaul_owner').map(({ name, owner }) => `${name} belongs to ${owner}`),
   ];
@@ -47,7 +57,9 @@ export async function policyFaults(admin: pg.ClientBase, wanted: Designed): Prom
       const designed = wanted.get(`${table} ${command}`);
       const [only] = own;
       if (own.length !== 1 || !only || only.roles.length !== 1 || only.using !== designed?.using || only.check !== designed.check)
-        faults.push(`${table}: the policies of longhaul_app for ${command} are not those of its kind: ${JSON.stringify(own)}, but ${JSON.stringify(designed)}`);
+        faults.push(
+          `${table}: the policies of longhaul_app for ${command} are not those of its kind: ${JSON.stringify(own)}, but ${JSON.stringify(designed)}`,
+        );
     }
     faults.push(...otherPolicyFaults(table, policies));
   }
@@ -60,7 +72,9 @@ function otherPolicyFaults(table: string, policies: readonly Policy[]): string[]
   const sweeper = policies.filter(({ roles }) => roles.join() === 'longhaul_sweeper');
   const known = policies.filter(({ roles }) => ['longhaul_app', 'longhaul_sweeper', 'longhaul_gate'].includes(roles.join()));
   return [
-    sweeper.length === 1 && sweeper.every((policy) => policy.command === 'all' && isOpen(policy)) ? null : `${table}: longhaul_sweeper has not exactly one open policy`,
+    sweeper.length === 1 && sweeper.every((policy) => policy.command === 'all' && isOpen(policy))
+      ? null
+      : `${table}: longhaul_sweeper has not exactly one open policy`,
     known.length === policies.length ? null : `${table} has a policy for somebody else`,
     policies.every(({ permissive }) => permissive) ? null : `${table} has a restrictive policy`,
   ].filter((fault) => fault !== null);
@@ -85,7 +99,11 @@ export async function designedPolicies(admin: pg.ClientBase): Promise<Designed> 
   }
   const found = await policiesOf(admin, 'designed');
   await admin.query('rollback');
-  return new Map([...found].flatMap(([table, policies]) => policies.map(({ command, using, check }) => [`${table} ${command}`, { using, check }] as const)));
+  return new Map(
+    [...found].flatMap(([table, policies]) =>
+      policies.map(({ command, using, check }) => [`${table} ${command}`, { using, check }] as const),
+    ),
+  );
 }
 
 async function policiesOf(admin: pg.ClientBase, schema: string): Promise<Map<string, Policy[]>> {
@@ -98,14 +116,24 @@ async function policiesOf(admin: pg.ClientBase, schema: string): Promise<Map<str
 }
 
 async function roleFaults(admin: pg.ClientBase): Promise<string[]> {
-  const { rows } = await admin.query<{ name: string; unsafe: boolean; login: boolean; owns: string[]; memberOf: string[]; creates: boolean }>(
+  const { rows } = await admin.query<{
+    name: string;
+    unsafe: boolean;
+    login: boolean;
+    owns: string[];
+    memberOf: string[];
+    creates: boolean;
+  }>(
     `select rolname as name, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication as unsafe, rolcanlogin as login,
        array(select distinct c.relname::text from pg_class c where c.relowner = r.oid and c.relnamespace = 'public'::regnamespace) as owns,
        array(select g.rolname::text from pg_auth_members m join pg_roles g on g.oid = m.roleid where m.member = r.oid order by 1) as "memberOf",
        has_schema_privilege(r.oid, 'public', 'create') as creates
      from pg_roles r where rolname like 'longhaul%'`,
   );
-  const names = rows.map(({ name }) => name).toSorted().join();
+  const names = rows
+    .map(({ name }) => name)
+    .toSorted()
+    .join();
   return [
     ...(names === 'longhaul_app,longhaul_gate,longhaul_owner,longhaul_sweeper' ? [] : [`the roles are ${names}`]),
     ...rows.flatMap(({ name, unsafe, login, owns, memberOf, creates }) => {
@@ -142,13 +170,22 @@ async function grantFaults(admin: pg.ClientBase): Promise<string[]> {
 }
 
 async function functionFaults(admin: pg.ClientBase): Promise<string[]> {
-  const { rows } = await admin.query<{ signature: string; owner: string; fixed: boolean; publicly: boolean; app: boolean; sweeper: boolean }>(
+  const { rows } = await admin.query<{
+    signature: string;
+    owner: string;
+    fixed: boolean;
+    publicly: boolean;
+    app: boolean;
+    sweeper: boolean;
+  }>(
     `select p.oid::regprocedure::text as signature, pg_get_userbyid(p.proowner) as owner, exists (select from unnest(p.proconfig) c where c like 'search_path=%') as fixed,
        exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0 and a.privilege_type = 'EXECUTE') as publicly,
        has_function_privilege('longhaul_app', p.oid, 'execute') as app, has_function_privilege('longhaul_sweeper', p.oid, 'execute') as sweeper
      from pg_proc p where p.pronamespace = 'public'::regnamespace and p.prosecdef`,
   );
-  const listed = await admin.query<{ signature: string }>('select f::regprocedure::text as signature from unnest($1::text[]) f', [definerFunctions]);
+  const listed = await admin.query<{ signature: string }>('select f::regprocedure::text as signature from unnest($1::text[]) f', [
+    definerFunctions,
+  ]);
   const known = new Set(listed.rows.map(({ signature }) => signature));
   const found = new Set(rows.map(({ signature }) => signature));
   return [

@@ -25,7 +25,8 @@ type Judge = (what: string, sent: Sent, isRight: boolean) => void;
 
 async function judgeCredentials(stage: Stage, operation: RegisteredOperation, judge: Judge): Promise<void> {
   const { world } = stage;
-  const send = (name: string, headers: Record<string, string> = {}) => stage.send(operation, world.actor(name), { ...misshapen(operation), headers });
+  const send = (name: string, headers: Record<string, string> = {}) =>
+    stage.send(operation, world.actor(name), { ...misshapen(operation), headers });
   const [none, expired, garbled] = [await send('nobody'), await send('expired'), await send('nobody', { authorization: 'Bearer garbled' })];
   judge('without credential', none, none.status === 401 && none.code === 'unauthenticated');
   judge('with an expired token', expired, expired.status === 401 && expired.code === 'token_expired');

@@ -32,7 +32,8 @@ async function rowFaults(stage: Stage, operation: RegisteredOperation, { actor, 
   const params = standingParams(stage, operation, place);
   const target = targetsOf(operation).at(-1);
   if (!target) return [];
-  const look = () => stage.world.rows.query(`select to_jsonb(t)::text as row from ${target.table} t where id = $1`, [params[target.parameter]]);
+  const look = () =>
+    stage.world.rows.query(`select to_jsonb(t)::text as row from ${target.table} t where id = $1`, [params[target.parameter]]);
   const before = await look();
   const body = sampleBody(operation, idsIn(stage, stage.world.ground.home));
   const sent = await stage.send(operation, actor, { url: pathWith(operation, params), body });
@@ -41,6 +42,7 @@ async function rowFaults(stage: Stage, operation: RegisteredOperation, { actor, 
   const faults: Fault[] = [];
   if (sent.status !== 403 || sent.code !== 'resource_forbidden')
     faults.push({ operation: operation.operationId, fault: `a row of ${place.name}, ${told(sent)} instead of 403 resource_forbidden` });
-  if (JSON.stringify(before) !== JSON.stringify(after)) faults.push({ operation: operation.operationId, fault: `${actor.name} changed a row of ${place.name}` });
+  if (JSON.stringify(before) !== JSON.stringify(after))
+    faults.push({ operation: operation.operationId, fault: `${actor.name} changed a row of ${place.name}` });
   return faults;
 }

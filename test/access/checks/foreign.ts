@@ -13,7 +13,9 @@ import type { Place } from '../world/places.ts';
 export function insidersOf(stage: Stage, operation: RegisteredOperation): Actor[] {
   if (!isRoleAccess(operation)) return [];
   const floor = rankOf(operation.access);
-  const insiders = stage.world.actors.filter(({ sight }) => sight === 'home' || sight === 'organization' || sight === 'second');
+  const insiders = stage.world.actors.filter(
+    ({ name, sight }) => ['home', 'organization', 'second'].includes(sight) && (stage.insiders?.includes(name) ?? true),
+  );
   return insiders.filter(({ role, kind }) => role !== null && rankOf(role) >= floor && !(kind === 'key' && isForSessions(operation)));
 }
 
@@ -39,7 +41,8 @@ async function strangePathFaults(stage: Stage, operation: RegisteredOperation, a
   const home = actor.home.workspaceId ? actor.home : stage.world.ground.home;
   const own = standingParams(stage, operation, home);
   const body = sampleBody(operation, idsIn(stage, home));
-  const send = (params: Record<string, string>) => stage.send(operation, actor, { url: pathWith(operation, { resource_path: 'mcp', ...params }), body });
+  const send = (params: Record<string, string>) =>
+    stage.send(operation, actor, { url: pathWith(operation, { resource_path: 'mcp', ...params }), body });
   const faults: Fault[] = [];
 
   for (const { parameter, table, column } of targetsOf(operation)) {
@@ -50,10 +53,17 @@ async function strangePathFaults(stage: Stage, operation: RegisteredOperation, a
       if (isShared) continue;
       const foreign = await send({ ...own, [parameter]: standingParams(stage, operation, place)[parameter] ?? '' });
       if (foreign.status >= 400 && isDeepStrictEqual(comparable(foreign), comparable(unknown))) continue;
-      faults.push({ operation: operation.operationId, fault: `${parameter} of ${place.name}, ${told(foreign)}, but of nobody ${told(unknown)}` });
+      faults.push({
+        operation: operation.operationId,
+        fault: `${parameter} of ${place.name}, ${told(foreign)}, but of nobody ${told(unknown)}`,
+      });
     }
   }
-  return [...faults, ...(await strangeChildFaults(stage, operation, { actor, own, send })), ...(await strangeWholeFaults(stage, operation, { actor, own, send }))];
+  return [
+    ...faults,
+    ...(await strangeChildFaults(stage, operation, { actor, own, send })),
+    ...(await strangeWholeFaults(stage, operation, { actor, own, send })),
+  ];
 }
 
 /** A child of somebody else under its own parent. */
@@ -141,7 +151,10 @@ async function strangeQueryFaults(stage: Stage, operation: RegisteredOperation, 
       if (id === null || (kind === 'Organization' && place.organizationId === actor.home.organizationId)) continue;
       const foreign = await send(id);
       if (isDeepStrictEqual(comparable(foreign), comparable(unknown))) continue;
-      faults.push({ operation: operation.operationId, fault: `${name} of ${place.name}, ${told(foreign)}, but of nobody ${told(unknown)}` });
+      faults.push({
+        operation: operation.operationId,
+        fault: `${name} of ${place.name}, ${told(foreign)}, but of nobody ${told(unknown)}`,
+      });
     }
   }
   return faults;

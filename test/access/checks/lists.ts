@@ -13,7 +13,13 @@ export async function listFaults(stage: Stage, operations = stage.operations): P
   for (const operation of operations.filter(({ kind, access }) => kind === 'list' && access !== 'none')) {
     for (const actor of insidersOf(stage, operation)) {
       const { url } = await aim(stage, operation, { actor, ground: stage.world.ground, isFresh: false });
-      const look: Look = { stage, operation, actor, url, note: (fault) => faults.push({ operation: operation.operationId, fault: `${actor.name}, ${fault}` }) };
+      const look: Look = {
+        stage,
+        operation,
+        actor,
+        url,
+        note: (fault) => faults.push({ operation: operation.operationId, fault: `${actor.name}, ${fault}` }),
+      };
       if ((await get(look, url)).status !== 200) continue;
       await judgeFilters(look);
       await judgeTotal(look);
@@ -31,7 +37,8 @@ interface Look {
   readonly note: (fault: string) => void;
 }
 
-const get = ({ stage, operation, actor }: Look, url: string, reader: Actor = actor): Promise<Sent> => stage.send(operation, reader, { url });
+const get = ({ stage, operation, actor }: Look, url: string, reader: Actor = actor): Promise<Sent> =>
+  stage.send(operation, reader, { url });
 
 /** Words that stand in rows of B alone find what words of nobody find. */
 async function judgeFilters(look: Look): Promise<void> {
@@ -69,11 +76,14 @@ async function judgeCursors(look: Look): Promise<void> {
   if (!('cursor' in querySchemaOf(operation).properties)) return;
   const { ground } = stage.world;
   const owner = stage.world.actor('owner B');
-  const theirs = await aim(stage, operation, { actor: owner, ground: { ...ground, organization: ground.foreign, home: ground.foreignHome }, isFresh: false });
+  const theirs = await aim(stage, operation, {
+    actor: owner,
+    ground: { ...ground, organization: ground.foreign, home: ground.foreignHome },
+    isFresh: false,
+  });
   const page = await get(look, withQuery(theirs.url, 'limit', '1'), owner);
   const cursor = page.body?.['next_cursor'];
   if (typeof cursor !== 'string') return;
   const foreign = await get(look, withQuery(url, 'cursor', cursor));
   if (foreign.status !== 422 || foreign.code !== 'cursor_invalid') note(`a cursor of B is taken: ${told(foreign)}`);
 }
-

@@ -83,7 +83,9 @@ export function sourceFaults(sources: ReadonlyMap<string, string>): string[] {
     const isUsed = (prefix: string) => prefix.endsWith('/') || users.includes(prefix);
     return [
       ...users.filter((path) => !isAllowed(path)).map((path) => `${path} ${what}`),
-      ...Object.keys(allowed).filter((prefix) => !isUsed(prefix)).map((prefix) => `${prefix} no longer ${what}: take it off the list`),
+      ...Object.keys(allowed)
+        .filter((prefix) => !isUsed(prefix))
+        .map((prefix) => `${prefix} no longer ${what}: take it off the list`),
     ];
   });
 }

@@ -13,7 +13,10 @@ function logFaults(stage: Stage): Fault[] {
     const { operation, organization_id: organizationId }: { operation?: string; organization_id?: string } = JSON.parse(line);
     const words = canariesIn(line).map(({ mark }) => mark);
     const ids = organizationId === a.organization.organizationId ? stage.leaks.foreignIn(line, { sight: 'organization' }) : [];
-    return [...words, ...ids].map((mark) => ({ operation: operation ?? 'none', fault: `a line of the log holds ${mark}: ${line.slice(0, 300)}` }));
+    return [...words, ...ids].map((mark) => ({
+      operation: operation ?? 'none',
+      fault: `a line of the log holds ${mark}: ${line.slice(0, 300)}`,
+    }));
   });
 }
 

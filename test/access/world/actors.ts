@@ -71,7 +71,11 @@ export async function makeActor(base: WorldBase, rows: Rows, { spec, ground }: {
   return { ...spec, home: place, ...(await credentialOf(base, rows, { spec, ground, place })) };
 }
 
-async function credentialOf(base: WorldBase, rows: Rows, { spec, ground, place }: { spec: ActorSpec; ground: Ground; place: Place }): Promise<Made> {
+async function credentialOf(
+  base: WorldBase,
+  rows: Rows,
+  { spec, ground, place }: { spec: ActorSpec; ground: Ground; place: Place },
+): Promise<Made> {
   switch (spec.kind) {
     case 'nobody':
       return nobody;
@@ -123,7 +127,10 @@ export async function makeUser(rows: Rows, { place, role }: { place: Place; role
 
 async function keyOf(base: WorldBase, rows: Rows, place: Place): Promise<Made> {
   const plaintext = newServiceKeyPlaintext();
-  const maker = await makeUser(rows, { place: { ...place, name: place.name.charAt(0), scope: 'organization', workspaceId: null }, role: 'owner' });
+  const maker = await makeUser(rows, {
+    place: { ...place, name: place.name.charAt(0), scope: 'organization', workspaceId: null },
+    role: 'owner',
+  });
   await rows.make('service_keys', place, {
     ...shownEnds(plaintext),
     role: 'admin',

@@ -44,7 +44,15 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   user_credentials: { email_verified_at: () => new Date() },
   totp_factors: { confirmed_at: none, expires_at: inADay },
   auth_challenges: { token_hash: () => randomBytes(32) },
-  sessions: { kind: same('login'), client_id: none, client_name: none, oauth_scope: none, resource: none, revoke_reason: none, mfa_level: same('none') },
+  sessions: {
+    kind: same('login'),
+    client_id: none,
+    client_name: none,
+    oauth_scope: none,
+    resource: none,
+    revoke_reason: none,
+    mfa_level: same('none'),
+  },
   service_keys: { scopes: same(['*']), role: same('viewer'), prefix: same('lh_sk_twin12'), last4: same('twin') },
   oauth_clients: {
     client_id: unique('oauth_clients', 'client_id'),
@@ -67,12 +75,29 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     queued_at: () => new Date(Date.now() - 3_600_000),
   },
   purges: { status: same('succeeded'), counts: same({ agents: 1 }) },
-  audit_entries: { changes: (place) => ({ name: { from: null, to: canary(place, 'audit_entries', 'changes') } }), actor_kind: same('user'), actor_role: same('member'), ip: same('127.0.0.1'), impersonation_id: none },
+  audit_entries: {
+    changes: (place) => ({ name: { from: null, to: canary(place, 'audit_entries', 'changes') } }),
+    actor_kind: same('user'),
+    actor_role: same('member'),
+    ip: same('127.0.0.1'),
+    impersonation_id: none,
+  },
   outbox: { kind: same('mail'), dedupe_key: unique('outbox', 'dedupe_key'), payload: note('outbox', 'payload'), sent_at: () => new Date() },
-  idempotency_keys: { key: unique('idempotency_keys', 'key'), state: same('done'), status: same(200), headers: same({}), principal_kind: same('user') },
+  idempotency_keys: {
+    key: unique('idempotency_keys', 'key'),
+    state: same('done'),
+    status: same(200),
+    headers: same({}),
+    principal_kind: same('user'),
+  },
   login_failures: { ip_truncated: same('127.0.0.0/24') },
 
-  agents: { slug: twin, attributes: note('agents', 'attributes'), image_url: (place) => `https://canary.test/${canary(place, 'agents', 'image_url')}`, active_revision_id: none },
+  agents: {
+    slug: twin,
+    attributes: note('agents', 'attributes'),
+    image_url: (place) => `https://canary.test/${canary(place, 'agents', 'image_url')}`,
+    active_revision_id: none,
+  },
   agent_revisions: {
     number: same(1),
     document: (place) =>
@@ -127,8 +152,20 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     turn: same(1),
     provider_state: none,
   },
-  run_steps: { retries: same([]), args: note('run_steps', 'args'), usage: usage, trace_id: same('0'.repeat(32)), span_id: same('0'.repeat(16)) },
-  tool_calls: { slug: twin, args: note('tool_calls', 'args'), output: note('tool_calls', 'output'), args_hash: none, state: same('succeeded') },
+  run_steps: {
+    retries: same([]),
+    args: note('run_steps', 'args'),
+    usage: usage,
+    trace_id: same('0'.repeat(32)),
+    span_id: same('0'.repeat(16)),
+  },
+  tool_calls: {
+    slug: twin,
+    args: note('tool_calls', 'args'),
+    output: note('tool_calls', 'output'),
+    args_hash: none,
+    state: same('succeeded'),
+  },
   tool_outputs: { media_type: same('text/plain') },
   run_streams: { root_run_id: none, head_seq: same(1), ended: same(true) },
   run_stream_scopes: { scope: same('run') },
@@ -138,5 +175,5 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
 };
 
 function frameOf(place: Place): string {
-  return JSON.stringify({ seq: 1, note: canary(place, 'run_frame_chunks', 'frames') });
+  return JSON.stringify({ v: 2, seq: 1, type: 'run.finished', note: canary(place, 'run_frame_chunks', 'frames') });
 }

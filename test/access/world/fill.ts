@@ -15,7 +15,11 @@ export type Related = (table: string, column: string) => unknown;
  * A row of a table in a place, each column filled from the entity's metadata: tenant columns by the place, references by what lies
  * there, texts by a canary. What no rule needs stays at its default, and what may be absent and is no text stays null.
  */
-export function rowOf(meta: EntityMetadata, place: Place, { related, given, isFirst }: { related: Related; given: Row; isFirst: boolean }): Row {
+export function rowOf(
+  meta: EntityMetadata,
+  place: Place,
+  { related, given, isFirst }: { related: Related; given: Row; isFirst: boolean },
+): Row {
   const id = String(given['id'] ?? newId());
   const values: Record<string, unknown> = {};
   for (const property of meta.props) {

@@ -32,10 +32,10 @@ export interface Rows {
 
 /** Tables with rows of tenants, parents first. */
 export function tenantTables({ db }: Pick<WorldBase, 'db'>): readonly EntityMetadata[] {
-  const all = db.app.getMetadata();
-  return entities
-    .map((entity) => all.get(entity.name))
-    .filter((meta) => meta.tableName === 'organizations' || meta.props.some((property) => columnOf(property) === 'organization_id'));
+  const order = entities.map((entity) => entity.name);
+  return [...db.app.getMetadata().getAll().values()]
+    .filter((meta) => meta.tableName === 'organizations' || meta.props.some((property) => columnOf(property) === 'organization_id'))
+    .toSorted((left, right) => order.indexOf(left.className) - order.indexOf(right.className));
 }
 
 /** Whether a place is one where rows of a table can lie. */
@@ -93,7 +93,8 @@ export async function openRows(base: WorldBase): Promise<Rows> {
       note(table, place, row);
       return row;
     },
-    query: async <R extends pg.QueryResultRow>(sql: string, params: readonly unknown[] = []) => (await pool.query<R>(sql, [...params])).rows,
+    query: async <R extends pg.QueryResultRow>(sql: string, params: readonly unknown[] = []) =>
+      (await pool.query<R>(sql, [...params])).rows,
     close: () => pool.end(),
   };
 }

@@ -1,5 +1,15 @@
 import { actorSpecs, makeActor, makeUser, type Actor, type ActorSpec, type Ground } from './actors.ts';
-import { idlePlatform, newSide, organizationPlace, placesOf, platform, workspacePlace, type Place, type Side, type WorkspacePlace } from './places.ts';
+import {
+  idlePlatform,
+  newSide,
+  organizationPlace,
+  placesOf,
+  platform,
+  workspacePlace,
+  type Place,
+  type Side,
+  type WorkspacePlace,
+} from './places.ts';
 import { fits, openRows, tenantTables, type Rows, type WorldBase } from './rows.ts';
 
 /** Organizations A and B with the same rows in the same places, the platform's rows, and the twelve who ask. */
@@ -19,7 +29,18 @@ export interface AccessWorld {
 }
 
 // Made with the first row of its parent, or in a way of its own.
-const made = new Set(['organizations', 'organization_settings', 'workspaces', 'users', 'user_credentials', 'workspace_grants', 'agent_revisions', 'tool_versions', 'run_streams', 'run_frame_chunks']);
+const made = new Set([
+  'organizations',
+  'organization_settings',
+  'workspaces',
+  'users',
+  'user_credentials',
+  'workspace_grants',
+  'agent_revisions',
+  'tool_versions',
+  'run_streams',
+  'run_frame_chunks',
+]);
 
 export async function makeAccessWorld(base: WorldBase): Promise<AccessWorld> {
   const rows = await openRows(base);
@@ -29,7 +50,13 @@ export async function makeAccessWorld(base: WorldBase): Promise<AccessWorld> {
   for (const place of [platform, idlePlatform, ...placesOf(a), ...placesOf(b)]) await fillPlace(base, rows, place);
   for (const side of [a, b]) await archive(rows, side.workspaces[2]);
 
-  const ground: Ground = { organization: a.organization, home: a.workspaces[0], second: a.workspaces[1], foreign: b.organization, foreignHome: b.workspaces[0] };
+  const ground: Ground = {
+    organization: a.organization,
+    home: a.workspaces[0],
+    second: a.workspaces[1],
+    foreign: b.organization,
+    foreignHome: b.workspaces[0],
+  };
   const enter = (spec: ActorSpec, where: Ground = ground) => makeActor(base, rows, { spec, ground: where });
   const actors = await Promise.all(actorSpecs.map((spec) => enter(spec)));
 
@@ -52,7 +79,10 @@ export async function makeAccessWorld(base: WorldBase): Promise<AccessWorld> {
 }
 
 /** Rows of a kind with what they can't do without: an agent with its active revision, a tool with its version, a run with its stream. */
-export async function makeWhole(rows: Rows, { table, place, given = {} }: { table: string; place: Place; given?: Readonly<Record<string, unknown>> }): Promise<string> {
+export async function makeWhole(
+  rows: Rows,
+  { table, place, given = {} }: { table: string; place: Place; given?: Readonly<Record<string, unknown>> },
+): Promise<string> {
   const row = await rows.make(table, place, given);
   const id = String(row['id']);
   if (table === 'agents') {

@@ -19,7 +19,8 @@ afterAll(async () => {
 });
 
 const me = (token: string) => client.call('GET', '/auth/me', { token });
-const update = (token: string, body: object, headers: Record<string, string> = {}) => client.call('PATCH', '/auth/me', { token, body, headers });
+const update = (token: string, body: object, headers: Record<string, string> = {}) =>
+  client.call('PATCH', '/auth/me', { token, body, headers });
 const confirm = (process: Client, token: string) => process.call('POST', '/auth/email/confirm', { body: { token } });
 const freshAddress = () => `new-${crypto.randomUUID()}@example.test`;
 const confirmationOf = (user: TestUser) => mailedToken(client, 'email_confirm', user.id);
@@ -37,7 +38,10 @@ test('name and locale change at once, null clears them, and nothing sent changes
   expect(kept.body.user.updated_at).toBe(changed.body.user.updated_at);
   expect(cleared).toMatchObject({ headers: { etag: '"3"' }, body: { user: { full_name: null }, locale: null } });
   expect(
-    await client.rows("select resource_id, changes from audit_entries where organization_id = ? and operation_id = 'updateMe' order by id", [organizationId]),
+    await client.rows(
+      "select resource_id, changes from audit_entries where organization_id = ? and operation_id = 'updateMe' order by id",
+      [organizationId],
+    ),
   ).toEqual([
     { resource_id: id, changes: { full_name: { changed: true }, locale: { from: null, to: 'en-GB' } } },
     { resource_id: id, changes: {} },
@@ -78,7 +82,9 @@ test('another address waits for its confirmation: a token to the new one, a noti
   const email = freshAddress();
 
   const asked = await update(user.token, { email: ` ${email.toUpperCase()}`.trim() });
-  const mails = await client.rows("select payload -> 'mail' as mail from outbox where payload -> 'mail' ->> 'userId' = ? order by id", [user.id]);
+  const mails = await client.rows("select payload -> 'mail' as mail from outbox where payload -> 'mail' ->> 'userId' = ? order by id", [
+    user.id,
+  ]);
   const confirmed = await confirm(client, await confirmationOf(user));
 
   expect(asked).toMatchObject({ status: 200, headers: { etag: '"2"' }, body: { user: { email: user.email }, pending_email: email } });
@@ -183,9 +189,9 @@ test('an own address that nobody has confirmed can be confirmed', async () => {
   expect(await mailsTo(client, user.id)).toEqual(['email_confirm']);
   expect((await confirm(client, await confirmationOf(user))).status).toBe(204);
 
-  expect(await client.rows('select email_verified_at is not null as is_verified from user_credentials where user_id = ?', [user.id])).toEqual([
-    { is_verified: true },
-  ]);
+  expect(
+    await client.rows('select email_verified_at is not null as is_verified from user_credentials where user_id = ?', [user.id]),
+  ).toEqual([{ is_verified: true }]);
 });
 
 test("addresses outside the organization's domains are 422; three mails an hour to one address, then 429", async () => {
@@ -193,10 +199,16 @@ test("addresses outside the organization's domains are 422; three mails an hour 
   const wanted = freshAddress();
 
   for (let round = 0; round < 3; round++) expect((await update(users.admin.token, { email: wanted })).status).toBe(200);
-  expect(await update(users.owner.token, { email: wanted })).toMatchObject({ status: 429, body: { context: { violated_policies: ['mail_account'] } } });
+  expect(await update(users.owner.token, { email: wanted })).toMatchObject({
+    status: 429,
+    body: { context: { violated_policies: ['mail_account'] } },
+  });
   await client.rows("update organization_settings set allowed_email_domains = '{corp.test}' where organization_id = ?", [organizationId]);
 
-  expect(await update(users.member.token, { email: freshAddress() })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/email' }] } });
+  expect(await update(users.member.token, { email: freshAddress() })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/email' }] },
+  });
 });
 
 test("without a mailer nobody's address changes", async () => {
@@ -214,7 +226,9 @@ test('an operator changes their own name, whatever they look at', async () => {
   const answer = await update(users.operator.token, { full_name: 'Op' }, { 'x-view-organization': organizationId });
 
   expect(answer).toMatchObject({ status: 200, body: { user: { id: users.operator.id, full_name: 'Op' } } });
-  expect(await client.rows('select organization_id from audit_entries where actor_id = ?', [users.operator.id])).toEqual([{ organization_id: null }]);
+  expect(await client.rows('select organization_id from audit_entries where actor_id = ?', [users.operator.id])).toEqual([
+    { organization_id: null },
+  ]);
 });
 
 test('a frozen organization stops nobody from changing their own account', async () => {

@@ -93,7 +93,8 @@ test('the fifth try may still be right', async () => {
   const { user, secret } = await userWithFactor();
   const challenge = await challengeOf(user);
 
-  for (let round = 0; round < 4; round++) expect(await verify(client, { challenge_id: challenge, code: wrongCode(secret) })).toMatchObject(dead);
+  for (let round = 0; round < 4; round++)
+    expect(await verify(client, { challenge_id: challenge, code: wrongCode(secret) })).toMatchObject(dead);
 
   expect((await verify(client, { challenge_id: challenge, code: codeOf(secret) })).status).toBe(200);
 });
@@ -118,7 +119,9 @@ test('unknown, used, expired and over-tried challenges are one answer; a wrong c
     { reason: 'wrong_code' },
     { reason: 'wrong_code' },
   ]);
-  expect(await client.rows('select id from audit_entries where organization_id = ?', [tenant.organizationId])).toHaveLength(auditedBefore.length);
+  expect(await client.rows('select id from audit_entries where organization_id = ?', [tenant.organizationId])).toHaveLength(
+    auditedBefore.length,
+  );
 });
 
 test('tries count against the user: the eleventh in five minutes is 429, whatever the challenge', async () => {
@@ -140,7 +143,8 @@ test('a recovery code stands in once, as people type it; of two uses at once one
   const { user, codes } = await userWithFactor();
   const [first = '', other = ''] = codes;
   const [one, two, three] = [await challengeOf(user), await challengeOf(user), await challengeOf(user)];
-  const use = (process: Client, challenge: string, code: string) => verify(process, { challenge_id: challenge, method: 'recovery_code', code });
+  const use = (process: Client, challenge: string, code: string) =>
+    verify(process, { challenge_id: challenge, method: 'recovery_code', code });
 
   const typed = await use(client, one, ` ${first.toUpperCase().replaceAll('-', ' ')} `);
   const both = await Promise.all([use(client, two, other), use(second, three, other)]);
@@ -167,10 +171,10 @@ test('codes are ten of 80 bits, stored as digests only, and the last one used up
 
   await client.rows('delete from recovery_codes where user_id = ?', [user.id]);
   const { body } = await client.call('POST', '/auth/mfa/recovery-codes', { token: user.token });
-  await client.rows('update recovery_codes set used_at = now() where user_id = ? and code_hash <> (select min(code_hash) from recovery_codes where user_id = ?)', [
-    user.id,
-    user.id,
-  ]);
+  await client.rows(
+    'update recovery_codes set used_at = now() where user_id = ? and code_hash <> (select min(code_hash) from recovery_codes where user_id = ?)',
+    [user.id, user.id],
+  );
   let opened = 0;
   for (const code of body.codes) {
     const { database, keys } = client.api;
@@ -188,7 +192,9 @@ test('reset token, confirmation token and login challenge are worthless to each 
   const { user, secret } = await userWithFactor();
   const challenge = await challengeOf(user);
   const token = await resetTokenOf(client, user.id);
-  const [reset] = await client.rows<{ id: string }>("select id from auth_challenges where user_id = ? and purpose = 'password_reset'", [user.id]);
+  const [reset] = await client.rows<{ id: string }>("select id from auth_challenges where user_id = ? and purpose = 'password_reset'", [
+    user.id,
+  ]);
   const confirm = (shown: string) => client.call('POST', '/auth/email/confirm', { body: { token: shown } });
   const gone = { status: 410, body: { code: 'gone' } };
 
@@ -213,6 +219,25 @@ test('a challenge dies with the password that was right, and with its user', asy
 
   expect(await verify(client, { challenge_id: first, code: codeOf(secret) })).toMatchObject(dead);
   expect(await verify(client, { challenge_id: again.challenge_id, code: codeOf(secret) })).toMatchObject(dead);
+});
+
+test('a sign-in that is completed while the password is reset never outlives the reset', async () => {
+  const { user, secret } = await userWithFactor();
+
+  for (let round = 0; round < 4; round++) {
+    const password = `violet anchor meadow ${40 + round}`;
+    const { body: login } = await client.logIn(user.email, round === 0 ? testPassword : `violet anchor meadow ${39 + round}`);
+    const token = await resetTokenOf(client, user.id);
+    const [verified, reset] = await Promise.all([
+      verify(second, { challenge_id: login.challenge_id, code: codeOf(secret) }),
+      client.call('POST', '/auth/password/reset', { body: { token, new_password: password } }),
+    ]);
+
+    expect(reset.status).toBe(204);
+    expect([200, 401]).toContain(verified.status);
+    if (verified.status === 200) expect((await client.call('GET', '/auth/me', { token: verified.body.access_token })).status).toBe(401);
+    expect(await client.rows('select 1 from sessions where user_id = ? and revoked_at is null', [user.id])).toEqual([]);
+  }
 });
 
 test.each([

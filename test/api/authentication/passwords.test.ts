@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { testPassword, tokenFor } from '../../support/tenant.ts';
-import { bareRefusal, openClient, type Client } from './client.ts';
+import { bareRefusal, openClient, type Answer, type Client } from './client.ts';
 import { enrol, mailsTo, resetTokenOf, verify, codeOf, makeStale } from './second-factor.ts';
 
 let client: Client;
@@ -39,12 +39,16 @@ test('a change keeps the current session and ends every other, connected apps to
   expect((await me(user.token)).status).toBe(200);
   expect(await me(other.body.access_token)).toMatchObject(revoked);
   expect(await refresh(other.body.refresh_token)).toMatchObject(revoked);
-  expect(await client.rows('select revoke_reason from sessions where id = ?', [app.sessionId])).toEqual([{ revoke_reason: 'password_changed' }]);
+  expect(await client.rows('select revoke_reason from sessions where id = ?', [app.sessionId])).toEqual([
+    { revoke_reason: 'password_changed' },
+  ]);
   expect((await client.logIn(user.email, testPassword)).status).toBe(401);
   expect((await client.logIn(user.email, newPassword)).status).toBe(200);
-  expect(await client.rows("select resource_id, changes from audit_entries where organization_id = ? and operation_id = 'changePassword'", [organizationId])).toEqual([
-    { resource_id: user.id, changes: { password: { changed: true } } },
-  ]);
+  expect(
+    await client.rows("select resource_id, changes from audit_entries where organization_id = ? and operation_id = 'changePassword'", [
+      organizationId,
+    ]),
+  ).toEqual([{ resource_id: user.id, changes: { password: { changed: true } } }]);
   expect(await mailsTo(client, user.id)).toEqual(['password_changed']);
 });
 
@@ -101,9 +105,15 @@ test("one's own address makes a password guessable; with a factor eight characte
   const { users } = await client.tenant();
   const user = users.member;
 
-  expect(await change(user.token, testPassword, `${user.email}1`)).toMatchObject({ status: 422, body: { errors: [{ rule: 'password_guessable' }] } });
+  expect(await change(user.token, testPassword, `${user.email}1`)).toMatchObject({
+    status: 422,
+    body: { errors: [{ rule: 'password_guessable' }] },
+  });
   await enrol(client, user.token);
-  expect(await change(user.token, testPassword, 'Xk9#mQ2')).toMatchObject({ status: 422, body: { errors: [{ pointer: '/new_password' }] } });
+  expect(await change(user.token, testPassword, 'Xk9#mQ2')).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/new_password' }] },
+  });
   expect((await change(user.token, testPassword, 'Xk9#mQ2$vL')).status).toBe(204);
 });
 
@@ -135,13 +145,14 @@ test('a reset ends every session, signs nobody in, keeps the factor and confirms
   const again = await client.logIn(user.email, newPassword);
   expect(again.body.mfa_required).toBe(true);
   expect((await verify(client, { challenge_id: again.body.challenge_id, code: codeOf(secret) })).status).toBe(200);
-  expect(await client.rows('select email_verified_at is not null as is_verified from user_credentials where user_id = ?', [user.id])).toEqual([
-    { is_verified: true },
-  ]);
   expect(
-    await client.rows("select action, actor_id, resource_id, changes from audit_entries where organization_id = ? and operation_id = 'resetPassword'", [
-      organizationId,
-    ]),
+    await client.rows('select email_verified_at is not null as is_verified from user_credentials where user_id = ?', [user.id]),
+  ).toEqual([{ is_verified: true }]);
+  expect(
+    await client.rows(
+      "select action, actor_id, resource_id, changes from audit_entries where organization_id = ? and operation_id = 'resetPassword'",
+      [organizationId],
+    ),
   ).toEqual([{ action: 'update', actor_id: user.id, resource_id: user.id, changes: { password: { changed: true } } }]);
 });
 
@@ -167,7 +178,7 @@ test('a reset token dies with its time, its user, a change of the password and a
   const [one, other] = [await resetTokenOf(client, users.owner.id), await resetTokenOf(client, users.owner.id)];
   expect((await reset(client, one)).status).toBe(204);
 
-  const answers = [];
+  const answers: Answer[] = [];
   for (const token of [expired, inactive, changed, other]) answers.push(await reset(client, token));
 
   for (const answer of answers) expect(answer).toMatchObject(gone);
@@ -187,7 +198,7 @@ test('a reset gives a change of address up that somebody else may have asked for
 test('forgot gives one answer for every address, writes one mail and looks nobody up', async () => {
   const { users } = await client.tenant();
   const asked = [users.member.email, 'nobody-at-all@example.test', '  NOBODY-else@Example.Test '];
-  const answers = [];
+  const answers: Answer[] = [];
   const statements: string[][] = [];
 
   for (const email of asked) {
@@ -198,7 +209,9 @@ test('forgot gives one answer for every address, writes one mail and looks nobod
   );
 
   expect(answers.map(({ status, body }) => [status, body])).toEqual(asked.map(() => [202, null]));
-  expect(statements.map((list) => list.map((sql) => sql.split(' ', 3).join(' ')))).toEqual(asked.map(() => statements[0]?.map((sql) => sql.split(' ', 3).join(' '))));
+  expect(statements.map((list) => list.map((sql) => sql.split(' ', 3).join(' ')))).toEqual(
+    asked.map(() => statements[0]?.map((sql) => sql.split(' ', 3).join(' '))),
+  );
   expect(statements[0]?.filter((sql) => sql.includes('insert'))).toEqual([expect.stringContaining('insert into outbox')]);
   expect(mails).toEqual([
     { email: users.member.email, organization_id: null },
@@ -238,7 +251,11 @@ test("a password change needs a person: keys and other users' names are refused"
     body: { code: 'scope_insufficient', context: { reason: 'user_session_required' } },
   });
   expect(
-    await client.call('POST', '/auth/password/change', { token: organizationOwner.token, headers: { 'x-acting-user': users.member.id }, body }),
+    await client.call('POST', '/auth/password/change', {
+      token: organizationOwner.token,
+      headers: { 'x-acting-user': users.member.id },
+      body,
+    }),
   ).toMatchObject({ status: 403, body: { code: 'resource_forbidden', context: { reason: 'delegation_not_allowed' } } });
 });
 

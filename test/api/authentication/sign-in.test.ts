@@ -3,13 +3,45 @@ import { hash } from '@node-rs/argon2';
 import { fail } from '../../../workflows/contracts/failure.ts';
 import { testPassword } from '../../support/tenant.ts';
 import { bareRefusal, openClient, type Answer, type Client } from './client.ts';
+import { mailsTo } from './second-factor.ts';
 
 let client: Client;
+let second: Client;
 
 beforeAll(async () => {
   client = await openClient();
+  const { database, keys, redisPrefix } = client.api;
+  second = await openClient({ database, keys, redisPrefix });
 });
-afterAll(() => client.close());
+afterAll(async () => {
+  await second.close();
+  await client.close();
+});
+
+/** Runs of argon2 while `work` runs. */
+async function argonRunsOf(work: () => Promise<unknown>): Promise<number> {
+  const { passwords } = client.api.deps.identity;
+  const { verify, hash: make } = passwords;
+  let runs = 0;
+  const counted =
+    <Args extends unknown[], Result>(run: (...args: Args) => Result) =>
+    (...args: Args) => {
+      runs += 1;
+      return run(...args);
+    };
+  Object.assign(passwords, { verify: counted(verify), hash: counted(make) });
+  await work();
+  Object.assign(passwords, { verify, hash: make });
+  return runs;
+}
+
+test('a login is one run of argon2, whether it succeeds or not', async () => {
+  const { users } = await client.tenant();
+
+  expect(await argonRunsOf(() => client.logIn(users.member.email, testPassword))).toBe(1);
+  expect(await argonRunsOf(() => client.logIn(users.member.email, 'wrong'))).toBe(1);
+  expect(await argonRunsOf(() => client.logIn('nobody-at-all@example.test', 'wrong'))).toBe(1);
+});
 
 test('a login gives tokens that work at once, in six statements and one commit', async () => {
   const { users } = await client.tenant();
@@ -192,10 +224,11 @@ async function openSession(): Promise<{ access: string; refresh: string; session
 const refresh = (token: string) => client.call('POST', '/auth/refresh', { body: { refresh_token: token } });
 const me = (token: string) => client.call('GET', '/auth/me', { token });
 
-test('of 20 parallel refreshes one wins, nineteen are superseded, and the session lives', async () => {
+test('of 20 parallel refreshes over two processes one wins, nineteen are superseded, and the session lives', async () => {
   const session = await openSession();
+  const refreshAt = (process: Client) => process.call('POST', '/auth/refresh', { body: { refresh_token: session.refresh } });
 
-  const answers = await Promise.all(Array.from({ length: 20 }, () => refresh(session.refresh)));
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => refreshAt(at % 2 === 0 ? client : second)));
   const winners = answers.filter((answer) => answer.status === 200);
   const losers = answers.filter((answer) => answer.status !== 200);
 
@@ -235,6 +268,21 @@ test('a used token that comes back after the race rule ends the family, although
     { action: 'login', resource_id: session.sessionId, operation_id: 'login' },
     { action: 'logout', resource_id: session.sessionId, operation_id: 'refreshTokens' },
   ]);
+});
+
+test('a family that ends by reuse is told to its owner once, also when the old token comes back twice at once', async () => {
+  const { users } = await client.tenant();
+  const { body } = await client.logIn(users.member.email, testPassword);
+  await refresh(body.refresh_token);
+  await client.rows("update refresh_tokens set used_at = used_at - interval '11 seconds' where session_id = ? and used_at is not null", [
+    body.session_id,
+  ]);
+
+  const answers = await Promise.all([1, 2, 3].map(() => refresh(body.refresh_token)));
+
+  for (const answer of answers) expect(answer.status).toBe(401);
+  expect(await mailsTo(client, users.member.id)).toEqual(['refresh_reuse']);
+  expect(await client.rows("select 1 from audit_entries where resource_id = ? and action = 'logout'", [body.session_id])).toHaveLength(1);
 });
 
 test('a refresh is four statements and one commit; a lost race writes nothing', async () => {

@@ -22,10 +22,10 @@ const conflict = (reason: string) => ({ status: 409, body: { code: 'state_confli
 const stepUpNeeded = { status: 401, body: { code: 'mfa_required', context: { reason: 'step_up_required' } } };
 
 const changesOf = (operationId: string, userId: string) =>
-  client.rows<{ changes: unknown }>('select action, resource_type, resource_id, changes from audit_entries where operation_id = ? and actor_id = ?', [
-    operationId,
-    userId,
-  ]);
+  client.rows<{ changes: unknown }>(
+    'select action, resource_type, resource_id, changes from audit_entries where operation_id = ? and actor_id = ?',
+    [operationId, userId],
+  );
 
 test('enrolment shows a secret of 160 bits; a new one replaces it; only a right code switches it on', async () => {
   const { users } = await client.tenant();
@@ -46,7 +46,9 @@ test('enrolment shows a secret of 160 bits; a new one replaces it; only a right 
   expect((await me(token)).body).toMatchObject({ mfa: { enrolled: true }, session: { mfa_level: 'totp' } });
   expect(await enrolling(token)).toMatchObject(conflict('factor_active'));
   expect(await confirming(token, codeOf(again.body.secret))).toMatchObject(conflict('factor_active'));
-  expect(await changesOf('confirmTotp', id)).toMatchObject([{ action: 'update', resource_id: id, changes: { mfa_enabled: { from: false, to: true } } }]);
+  expect(await changesOf('confirmTotp', id)).toMatchObject([
+    { action: 'update', resource_id: id, changes: { mfa_enabled: { from: false, to: true } } },
+  ]);
   expect(await mailsTo(client, id)).toEqual(['factor_added']);
 });
 
@@ -118,7 +120,10 @@ test('a user without a factor steps up by password, one with a factor never does
   const user = users.member;
   await makeStale(client, user.sessionId);
 
-  expect(await verify(client, { method: 'password', code: 'wrong' }, user.token)).toMatchObject({ status: 401, body: { code: 'mfa_code_invalid' } });
+  expect(await verify(client, { method: 'password', code: 'wrong' }, user.token)).toMatchObject({
+    status: 401,
+    body: { code: 'mfa_code_invalid' },
+  });
   expect((await me(user.token)).body.mfa.fresh_until).toBeNull();
   expect(await verify(client, { code: '123456' }, user.token)).toMatchObject(conflict('no_factor'));
   expect((await verify(client, { method: 'password', code: testPassword }, user.token)).status).toBe(200);
@@ -206,7 +211,10 @@ test('a restricted session reaches /auth/me, logout and enrolment, and nothing e
   const open = new Set(['getMe', 'logout', 'enrolTotp', 'confirmTotp']);
   const closed = areas
     .flatMap((area) => area.operations)
-    .filter((operation) => operation.status !== 'specified' && (isRoleAccess(operation) || operation.takesSession) && !open.has(operation.operationId));
+    .filter(
+      (operation) =>
+        operation.status !== 'specified' && (isRoleAccess(operation) || operation.takesSession) && !open.has(operation.operationId),
+    );
 
   for (const operation of closed) {
     const reply = await client.api.app.inject({
@@ -214,7 +222,11 @@ test('a restricted session reaches /auth/me, logout and enrolment, and nothing e
       url: operation.path.replaceAll(/\{\w+\}/g, newId()),
       headers: { authorization: `Bearer ${token}` },
     });
-    expect([operation.operationId, reply.statusCode, reply.json().context?.reason]).toEqual([operation.operationId, 401, 'enrolment_required']);
+    expect([operation.operationId, reply.statusCode, reply.json().context?.reason]).toEqual([
+      operation.operationId,
+      401,
+      'enrolment_required',
+    ]);
   }
   const login = await client.logIn(users.admin.email, testPassword);
   expect(login.body.mfa_required).toBe(false);

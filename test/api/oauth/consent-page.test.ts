@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
+import { generateSync } from 'otplib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { testPassword } from '../../support/tenant.ts';
 import { authorizePath, exchange, newPkce, openOauth, type OauthWorld, type TestClient } from './client.ts';
@@ -114,6 +115,23 @@ test('a second factor is asked for between password and consent, a recovery code
   expect(JSON.parse(wrong?.body ?? '')).toEqual({ challenge_id: 'c-1', method: 'totp', code: '000000' });
   expect(JSON.parse(right?.body ?? '')).toEqual({ challenge_id: 'c-1', method: 'totp', code: '123456' });
   expect(decided).toMatchObject({ path: '/oauth/authorize', authorization: 'Bearer token-after-factor' });
+});
+
+test('a user with a factor comes to consent by a code of the app, and next time by a recovery code', async () => {
+  const { users } = await world.tenant();
+  const begun = await world.json(users.admin.token, '/auth/mfa/totp', {});
+  const confirmed = await world.json(users.admin.token, '/auth/mfa/totp/confirm', { code: generateSync({ secret: begun.body.secret }) });
+  // The step of the confirmation is used up: the next one is within the drift.
+  const next = generateSync({ secret: begun.body.secret, epoch: Math.floor(Date.now() / 1_000) + 30 });
+
+  for (const code of [next, confirmed.body.codes[0]]) {
+    const page = await openPage(authorizePath(client));
+    await page.submit('sign-in', { email: users.admin.email, password: testPassword });
+    expect([page.isShown('factor'), page.isShown('consent')]).toEqual([true, false]);
+    await page.submit('factor', { code });
+    await page.submit('consent', {}, 'approve');
+    expect(new URL(page.sentTo[0] ?? '').searchParams.get('code')).toMatch(/^lh_ac_/);
+  }
 });
 
 test('with a page of the deployment the browser is sent there with the transaction', async () => {

@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { area, post } from '../../../api/http/operation.ts';
 import { closed } from '../../../api/http/schema.ts';
 import { areas } from '../../../api/operations.ts';
+import { openStreamToken } from '../../../db/identity/stream-tokens.ts';
+import { lostAccess } from '../../../db/streams/access.ts';
 import { bearer } from '../../support/tenant.ts';
 import { age, basic, grantTo, issuer, openOauth, type OauthWorld } from './client.ts';
 
@@ -230,4 +232,54 @@ test('one query looks a token up, and none one that is garbled', async () => {
   world.api.deps.db.app.config.set('onQuery', onQuery);
 
   expect([known, queries.length]).toEqual([1, 0]);
+});
+
+test('a client and a user grant open streams of their runs; what ends them ends their streams', async () => {
+  const { tokens, users, organizationId, workspaceId } = await world.tenant();
+  const machine = await world.client(tokens.operator, {
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    token_endpoint_auth_method: 'client_secret_basic',
+    scope: '*:read runs:write agents:write',
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    role: 'admin',
+  });
+  const app = await world.client(tokens.operator);
+  const own = (await world.form('/oauth/token', { grant_type: 'client_credentials' }, basic(machine))).body.access_token;
+  const { access } = await grantTo(world, app, users.viewer, { scope: 'runs:read' });
+  await world.json(own, '/agents', {
+    slug: 'echo',
+    name: 'Echo',
+    revision: { model: 'builtin/extractive', instructions: 'Answer.' },
+    activate: true,
+  });
+  const run = await world.json(own, '/runs', { agent: { slug: 'echo' }, input: { text: 'hi' } });
+  console.log(JSON.stringify(run.body).slice(0,600));
+  const streamToken = async (token: string) => (await world.json(token, `/runs/${run.body.id}/stream-token`, {})).body.token;
+  const [first, second, third] = [await streamToken(own), await streamToken(own), await streamToken(access)];
+  const session = (await world.get('/auth/me', bearer(access))).body.session;
+  const holders = [
+    {
+      runId: run.body.id,
+      kind: 'oauth_client',
+      principalId: (await openStreamToken(world.api.db, first, run.body.id)).principalId,
+      sessionId: null,
+      actingUserId: null,
+      openedAt: new Date(),
+    },
+    { runId: run.body.id, kind: 'user', principalId: users.viewer.id, sessionId: session.id, actingUserId: null, openedAt: new Date() },
+  ];
+  const byUser = await openStreamToken(world.api.db, third, run.body.id);
+  const before = await lostAccess(world.api.db, holders);
+
+  await Promise.all([machine, app].map(({ clientId }) => world.remove(`/oauth-clients/${clientId}`, tokens.operator)));
+
+  expect(byUser).toMatchObject({ kind: 'user', clientId: app.clientId, scopes: ['runs:read'] });
+  expect([...before]).toEqual([]);
+  expect([...(await lostAccess(world.api.db, holders))]).toEqual([
+    [0, 'credential_invalid'],
+    [1, 'session_revoked'],
+  ]);
+  await expect(openStreamToken(world.api.db, second, run.body.id)).rejects.toMatchObject({ code: 'credential_invalid' });
 });

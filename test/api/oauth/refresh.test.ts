@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sweep } from '../../../db/scope.ts';
+import { rows } from '../../../db/sql.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { bearer } from '../../support/tenant.ts';
 import { age, approve, exchange, grantTo, openOauth, refresh, type OauthWorld } from './client.ts';
@@ -110,4 +112,23 @@ test('revoked at one process, a grant is dead at the other at once; a second gra
 
   expect((await meAt(both[0].access_token)).statusCode).toBe(401);
   expect((await meAt(both[1].access_token)).statusCode).toBe(200);
+});
+
+test('the user is told by mail of a refresh token that came back', async () => {
+  const mailing = await openOauth({ env: { MAIL_DIR: '/tmp/longhaul-mails-of-tests' } });
+  const { tokens, users } = await mailing.tenant();
+  const client = await mailing.client(tokens.operator);
+  const grants = [await grantTo(mailing, client, users.member), await grantTo(mailing, client, users.operator)];
+
+  for (const grant of grants) await refresh(mailing, client, grant.refresh);
+  await age(mailing, "update refresh_tokens set used_at = used_at - interval '11 seconds'");
+  const reused = [];
+  for (const grant of grants) reused.push((await refresh(mailing, client, grant.refresh)).status);
+  const mails = await sweep(mailing.api.db, (em) =>
+    rows<{ user_id: string }>(em, "select payload -> 'mail' ->> 'userId' as user_id from outbox where kind = 'mail' order by id"),
+  );
+  await mailing.close();
+
+  expect(reused).toEqual([400, 400]);
+  expect(mails.map((mail) => mail.user_id)).toEqual([users.member.id, users.operator.id]);
 });

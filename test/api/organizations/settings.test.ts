@@ -242,7 +242,8 @@ test('an admin of one workspace reads no workspace of another in the settings', 
   const { organizationId, organizationAdmin, tokens, workspaceIds } = await world.tenant({ workspaces: 2 });
   const installations = workspaceIds.map((id, at) => ({ installation_id: at + 1, workspace_id: id }));
   await patch(tokens.operator, organizationId, { git_installations: installations });
-  const read = async (token: string) => (await world.call(token, 'GET', `/organizations/${organizationId}/settings`)).body.git_installations;
+  const read = async (token: string) =>
+    (await world.call(token, 'GET', `/organizations/${organizationId}/settings`)).body.git_installations;
 
   expect(await read(tokens.admin)).toEqual(installations.slice(0, 1));
   expect(await read(organizationAdmin.token)).toEqual(installations);

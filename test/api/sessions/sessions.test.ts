@@ -29,7 +29,10 @@ async function secondDevice(user: TestUser) {
 /** A session of a connected app. */
 async function connect(user: TestUser): Promise<string> {
   const { sessionId } = await tokenFor(client.api.db, client.api.keys, user);
-  await client.rows("update sessions set kind = 'oauth', client_id = 'lh_oc_app', client_name = 'App', oauth_scope = 'runs:read' where id = ?", [sessionId]);
+  await client.rows(
+    "update sessions set kind = 'oauth', client_id = 'lh_oc_app', client_name = 'App', oauth_scope = 'runs:read' where id = ?",
+    [sessionId],
+  );
   return sessionId;
 }
 
@@ -48,8 +51,14 @@ test("one sees one's own devices and apps, newest first, by kind, ended ones onl
 
   expect(new Set(idsIn(all))).toEqual(new Set([user.sessionId, app, device.sessionId]));
   expect(idsIn(all)).toEqual(idsIn(all).toSorted().toReversed());
-  expect(all.body.items.filter((item: { current: boolean }) => item.current).map((item: { id: string }) => item.id)).toEqual([user.sessionId]);
-  expect(all.body.items.find((item: { id: string }) => item.id === app)).toMatchObject({ kind: 'oauth', client_id: 'lh_oc_app', client_name: 'App' });
+  expect(all.body.items.filter((item: { current: boolean }) => item.current).map((item: { id: string }) => item.id)).toEqual([
+    user.sessionId,
+  ]);
+  expect(all.body.items.find((item: { id: string }) => item.id === app)).toMatchObject({
+    kind: 'oauth',
+    client_id: 'lh_oc_app',
+    client_name: 'App',
+  });
   expect(idsIn(await list(user.token, '?kind=oauth'))).toEqual([app]);
   expect(idsIn(await list(user.token, '?include_revoked=true'))).toHaveLength(5);
   expect((await list(user.token, '?state=live')).status).toBe(422);
@@ -77,7 +86,10 @@ test('a session is read by its owner alone; the current one by name', async () =
   const read = (token: string, id: string) => client.call('GET', `/sessions/${id}`, { token });
 
   expect(await read(users.member.token, device.sessionId)).toMatchObject({ status: 200, body: { id: device.sessionId, current: false } });
-  expect((await client.call('GET', '/sessions/current', { token: device.token })).body).toMatchObject({ id: device.sessionId, current: true });
+  expect((await client.call('GET', '/sessions/current', { token: device.token })).body).toMatchObject({
+    id: device.sessionId,
+    current: true,
+  });
   const foreign = await read(organizationOwner.token, device.sessionId);
   const unknown = await read(organizationOwner.token, newId());
   expect([foreign.status, unknown.status]).toEqual([404, 404]);
@@ -102,7 +114,10 @@ test('a revoked device is out on the next request of every process, with its ref
   expect((await client.call('DELETE', path, { token: user.token })).status).toBe(204);
   expect((await client.call('GET', path, { token: user.token })).body.revoked_at).toEqual(expect.any(String));
   expect(
-    await client.rows("select action, resource_type, resource_id from audit_entries where organization_id = ? and operation_id = 'revokeSession'", [organizationId]),
+    await client.rows(
+      "select action, resource_type, resource_id from audit_entries where organization_id = ? and operation_id = 'revokeSession'",
+      [organizationId],
+    ),
   ).toEqual([1, 2].map(() => ({ action: 'logout', resource_type: 'session', resource_id: device.sessionId })));
 });
 
@@ -186,16 +201,20 @@ function describeRevokeAll(): void {
     expect(answer).toMatchObject({ status: 200, body: { revoked_count: 2 } });
     for (const token of [users.member.token, device.token]) expect(await me(token)).toMatchObject(revoked);
     expect(
-      await client.rows("select resource_type, resource_id, changes from audit_entries where organization_id = ? and operation_id = 'revokeUserSessions'", [
-        organizationId,
-      ]),
+      await client.rows(
+        "select resource_type, resource_id, changes from audit_entries where organization_id = ? and operation_id = 'revokeUserSessions'",
+        [organizationId],
+      ),
     ).toEqual([{ resource_type: 'user', resource_id: users.member.id, changes: { revoked_count: { from: null, to: 2 } } }]);
   });
 
   test('of a user who outranks the caller it is 403, below the floor too, and nobody is signed out', async () => {
     const { users, tokens } = tenant;
 
-    expect(await revokeAll(tokens.admin, users.owner.id)).toMatchObject({ status: 403, body: { code: 'role_insufficient', context: { reason: 'rank' } } });
+    expect(await revokeAll(tokens.admin, users.owner.id)).toMatchObject({
+      status: 403,
+      body: { code: 'role_insufficient', context: { reason: 'rank' } },
+    });
     expect(await revokeAll(tokens.viewer, users.viewer.id)).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
     expect((await me(tokens.owner)).status).toBe(200);
   });
@@ -236,10 +255,12 @@ test("sessions are for sessions: keys and other users' names are 403", async () 
       status: 403,
       body: { code: 'scope_insufficient', context: { reason: 'user_session_required' } },
     });
-    expect(await client.call('GET', path, { token: organizationOwner.token, headers: { 'x-acting-user': users.member.id } })).toMatchObject({
-      status: 403,
-      body: { code: 'resource_forbidden', context: { reason: 'delegation_not_allowed' } },
-    });
+    expect(await client.call('GET', path, { token: organizationOwner.token, headers: { 'x-acting-user': users.member.id } })).toMatchObject(
+      {
+        status: 403,
+        body: { code: 'resource_forbidden', context: { reason: 'delegation_not_allowed' } },
+      },
+    );
   }
 });
 
@@ -254,4 +275,19 @@ test('reads cost two statements with authentication, a revocation one commit', a
   expect(reads).toHaveLength(2);
   expect(writes.filter((sql) => sql.startsWith('commit')).length).toBeLessThanOrEqual(1);
   expect(writes.length).toBeLessThanOrEqual(6);
+});
+
+test('a sign-in at the same time as a deactivation never lives on after the return', async () => {
+  const { users, organizationOwner } = await client.tenant();
+  const user = users.member;
+  const turn = (path: string) => client.call('POST', `/users/${user.id}/${path}`, { token: organizationOwner.token });
+
+  for (let round = 0; round < 4; round++) {
+    const [login, off] = await Promise.all([second.logIn(user.email, testPassword), turn('deactivate')]);
+    const on = await turn('reactivate');
+
+    expect([off.status, on.status]).toEqual([200, 200]);
+    if (login.status === 200) expect(await me(login.body.access_token)).toMatchObject(revoked);
+    expect(await client.rows('select 1 from sessions where user_id = ? and revoked_at is null', [user.id])).toEqual([]);
+  }
 });

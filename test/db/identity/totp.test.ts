@@ -43,5 +43,7 @@ test('secrets are 160 random bits, and the address stands escaped in the URI', (
 
   expect(secret).toMatch(/^[A-Z2-7]{32}$/);
   expect(newTotpSecret()).not.toBe(secret);
-  expect(otpauthUri(secret, 'a&b?c@example.test')).toBe(`otpauth://totp/Longhaul:a%26b%3Fc%40example.test?secret=${secret}&issuer=Longhaul`);
+  expect(otpauthUri(secret, 'a&b?c@example.test')).toBe(
+    `otpauth://totp/Longhaul:a%26b%3Fc%40example.test?secret=${secret}&issuer=Longhaul`,
+  );
 });
