@@ -27,6 +27,7 @@ const requestHeaders = [
   'X-Acting-User',
   'X-View-Organization',
   'X-View-Workspace',
+  'MCP-Protocol-Version',
 ].join(', ');
 
 /** Headers that every reply carries, from whatever stage it comes. */

@@ -94,15 +94,15 @@ async function readsOf(stack: Stack, path: string): Promise<Sample> {
 
 /** Works while 50 sign-ins with a wrong password are always under way. */
 async function during<R>(stack: Stack, work: () => Promise<R>): Promise<R> {
-  let isOver = false;
+  const over = new AbortController();
   const storm = Array.from({ length: badSignInsAtOnce }, async () => {
-    while (!isOver) await stack.request('POST', '/auth/login', { body: { email: stack.tenant.users.member.email, password: 'wrong' } });
+    while (!over.signal.aborted) await stack.request('POST', '/auth/login', { body: { email: stack.tenant.users.member.email, password: 'wrong' } });
   });
 
   try {
     return await work();
   } finally {
-    isOver = true;
+    over.abort();
     await Promise.all(storm);
   }
 }

@@ -80,19 +80,17 @@ test.each(each(live.filter((operation) => ['POST', 'PUT', 'PATCH'].includes(oper
 
 test('a method that does not live on a path is 405, and Allow is true', async () => {
   const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-  for (const [path, operations] of Map.groupBy(live, (operation) => operation.path)) {
-    const [operation] = operations;
-    const alive = operations.map(({ method }) => method);
-    const url = pathWith(
-      operation ?? missing(path),
-      Object.fromEntries(pathParametersOf(operation ?? missing(path)).map(({ name }) => [name, crypto.randomUUID()])),
-    );
-    for (const method of methods.filter((candidate) => !alive.includes(candidate))) {
+  for (const operation of new Map(live.map((candidate) => [candidate.path, candidate])).values()) {
+    const ids = pathParametersOf(operation).map(({ name }) => [name, crypto.randomUUID()]);
+    const url = pathWith(operation, Object.fromEntries(ids));
+    // Another template may fit as well: an id could be called `current`.
+    const alive = new Set(live.filter((candidate) => fits(candidate, url)).map(({ method }) => method));
+    for (const method of methods.filter((candidate) => !alive.has(candidate))) {
       const reply = await stage.api.app.inject({ method, url, headers: stage.world.actor('owner A').headers });
       const allowed = String(reply.headers['allow']).split(', ');
 
-      expect([method, path, reply.statusCode]).toEqual([method, path, 405]);
-      expect(allowed.filter((name) => !['HEAD', 'OPTIONS'].includes(name)).toSorted()).toEqual(alive.toSorted());
+      expect([method, url, reply.statusCode]).toEqual([method, url, 405]);
+      expect(allowed.filter((name) => !['HEAD', 'OPTIONS'].includes(name)).toSorted()).toEqual([...alive].toSorted());
     }
   }
 });
@@ -135,6 +133,6 @@ function isClosed(operation: RegisteredOperation): boolean {
   return operation.form !== true && operation.operationId !== 'registerOauthClient';
 }
 
-function missing(path: string): never {
-  throw new Error(`nothing lives on ${path}`);
+function fits({ path }: RegisteredOperation, url: string): boolean {
+  return new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(url);
 }

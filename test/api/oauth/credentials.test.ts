@@ -254,8 +254,7 @@ test('a client and a user grant open streams of their runs; what ends them ends 
     revision: { model: 'builtin/extractive', instructions: 'Answer.' },
     activate: true,
   });
-  const run = await world.json(own, '/runs', { agent: { slug: 'echo' }, input: { text: 'hi' } });
-  console.log(JSON.stringify(run.body).slice(0,600));
+  const run = await world.json(own, '/runs', { agent_slug: 'echo', input: { text: 'hi' } });
   const streamToken = async (token: string) => (await world.json(token, `/runs/${run.body.id}/stream-token`, {})).body.token;
   const [first, second, third] = [await streamToken(own), await streamToken(own), await streamToken(access)];
   const session = (await world.get('/auth/me', bearer(access))).body.session;
