@@ -1,4 +1,3 @@
-import { withoutView } from '../../db/identity/caller.ts';
 import { revokeSessionsOf } from '../../db/identity/endings.ts';
 import { confirmFactor, deleteFactor, factorActive, lockFactor, noFactor, readFactor, storeFactor } from '../../db/identity/factors.ts';
 import { notify } from '../../db/identity/notices.ts';
@@ -60,7 +59,6 @@ export const mfaOperations = {
       success: [201],
       secretReply: true,
       view: TotpEnrolmentView,
-      identify: asOneself,
     },
     async (ctx) => {
       const account = ownAccount(ctx.caller);
@@ -85,7 +83,7 @@ export const mfaOperations = {
       secretReply: true,
       body: TotpConfirmBody,
       view: RecoveryCodesView,
-      identify: asOneselfCounted,
+      identify: countConfirmation,
     },
     async (ctx, { body }) => confirm(ctx, body.code),
   ),
@@ -98,7 +96,6 @@ export const mfaOperations = {
       description: 'Takes factor and recovery codes away and ends every other session. Not while the organization demands a factor.',
       audit: 'update',
       stepUp: true,
-      identify: asOneself,
     },
     async (ctx) => {
       const account = ownAccount(ctx.caller);
@@ -128,7 +125,6 @@ export const mfaOperations = {
       success: [200],
       secretReply: true,
       view: RecoveryCodesView,
-      identify: asOneself,
     },
     async (ctx) => {
       const account = ownAccount(ctx.caller);
@@ -142,14 +138,9 @@ export const mfaOperations = {
   ),
 };
 
-/** An operator's own account lies outside whatever they look at. */
-async function asOneself({ caller }: Pick<IdentifyRequest, 'caller'>) {
-  return { caller: withoutView(caller) };
-}
-
-async function asOneselfCounted({ caller, limits }: IdentifyRequest) {
+/** Guesses count against the user. */
+async function countConfirmation({ caller, limits }: IdentifyRequest): Promise<void> {
   await limits.consume([{ policy: 'mfa', key: ownAccount(caller).userId }]);
-  return asOneself({ caller });
 }
 
 async function confirm(ctx: Ctx, code: string) {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
-import { callerOfPerson, withoutView } from '../../db/identity/caller.ts';
+import { callerOfPerson } from '../../db/identity/caller.ts';
 import { countTry } from '../../db/identity/challenges.ts';
 import { readOwnCredential, type OwnCredential } from '../../db/identity/credentials.ts';
 import { readFactor } from '../../db/identity/factors.ts';
@@ -46,8 +46,7 @@ export async function attemptMfa(request: IdentifyRequest): Promise<MfaAttempt> 
 }
 
 async function attemptStepUp(request: IdentifyRequest, { method, code }: { method: Method; code: string }): Promise<MfaAttempt> {
-  const { deps, correlationId, limits } = request;
-  const caller = withoutView(request.caller);
+  const { deps, caller, correlationId, limits } = request;
   const { userId } = ownAccount(caller);
   const credential = await readOwnCredential(deps.db, caller, correlationId);
 

@@ -96,7 +96,8 @@ async function readsOf(stack: Stack, path: string): Promise<Sample> {
 async function during<R>(stack: Stack, work: () => Promise<R>): Promise<R> {
   const over = new AbortController();
   const storm = Array.from({ length: badSignInsAtOnce }, async () => {
-    while (!over.signal.aborted) await stack.request('POST', '/auth/login', { body: { email: stack.tenant.users.member.email, password: 'wrong' } });
+    while (!over.signal.aborted)
+      await stack.request('POST', '/auth/login', { body: { email: stack.tenant.users.member.email, password: 'wrong' } });
   });
 
   try {

@@ -112,12 +112,6 @@ export function narrowTo(caller: Caller, view: { organizationId: string; workspa
   });
 }
 
-/** An operator as themselves, whatever X-View-* names: for what they do to their own account. */
-export function withoutView(caller: Caller): Caller {
-  if (caller.view === null) return caller;
-  return freezeCaller({ ...caller, scope: 'platform', organizationId: null, workspaceId: null, workspaces: 'all', view: null });
-}
-
 /** 403 for a caller who is below admin and so acts as nobody else. */
 export function refuseDelegation(caller: Caller): void {
   if (rankOf(caller.role) < rankOf('admin')) throw fail('role_insufficient', { detail: 'X-Acting-User needs the role admin' });

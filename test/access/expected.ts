@@ -65,6 +65,8 @@ const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>
   // 02 §5.1: the one operation without floor that looks at a bearer.
   verifyMfa: ({ kind }) =>
     kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null,
+  // 03 §5.2: what belongs to the platform is written by operators without X-View-* alone.
+  createOrganization: ({ kind, sight }) => (kind === 'operator' && sight !== 'everything' ? refusal(403, 'resource_forbidden') : null),
   // 03 §5.6: of others only from admin up.
   updateUser: ({ role }) => (role === 'viewer' || role === 'member' ? refusal(403, 'role_insufficient') : null),
 };

@@ -2,57 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { EntityMetadata } from '@mikro-orm/core';
 import pg from 'pg';
 import { newId } from '../../db/ids.ts';
-import { appGrants } from '../../db/roles.ts';
+import { tableKinds } from '../access/table-kinds.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { insertRow, type RowValues, sampleRow } from './rows.ts';
 
-// Stated once more, from the design and not from the code: what a table's rows are.
-const kinds: Record<string, 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform'> = {
-  organizations: 'tenant',
-  organization_settings: 'tenant',
-  workspaces: 'tenant',
-  workspace_grants: 'tenant',
-  users: 'person',
-  data_keys: 'open',
-  user_credentials: 'person',
-  totp_factors: 'person',
-  recovery_codes: 'person',
-  auth_challenges: 'person',
-  oauth_clients: 'open',
-  oauth_transactions: 'open',
-  oauth_codes: 'person',
-  invitations: 'tenant',
-  secrets: 'child',
-  impersonations: 'tenant',
-  purges: 'tenant',
-  audit_seals: 'append',
-  sessions: 'person',
-  refresh_tokens: 'person',
-  service_keys: 'tenant',
-  login_failures: 'open',
-  signing_keys: 'platform',
-  stream_tokens: 'tenant',
-  audit_entries: 'append',
-  outbox: 'open',
-  idempotency_keys: 'open',
-  system_marks: 'platform',
-  agents: 'scoped',
-  agent_revisions: 'child',
-  agent_refs: 'child',
-  tools: 'scoped',
-  tool_versions: 'child',
-  conversations: 'tenant',
-  runs: 'tenant',
-  messages: 'tenant',
-  run_steps: 'tenant',
-  tool_calls: 'tenant',
-  tool_outputs: 'tenant',
-  run_streams: 'tenant',
-  run_stream_scopes: 'tenant',
-  run_frame_chunks: 'tenant',
-  usage_entries: 'append',
-  model_prices: 'platform',
-};
+const kinds = tableKinds;
 const tables = Object.keys(kinds);
 const tenantTables = tables.filter((table) => kinds[table] !== 'platform');
 
@@ -89,46 +43,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await Promise.all([admin.end(), app.end()]);
   await database.drop();
-});
-
-test('every table is of a known kind, and has forced security with policies for app and sweeper', async () => {
-  const { rows } = await admin.query<{ name: string; forced: boolean; policies: string[] }>(
-    `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as forced,
-       (select array_agg(p.polname::text order by p.polname) from pg_policy p where p.polrelid = c.oid) as policies
-     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and c.relname <> 'schema_migrations' order by 1`,
-  );
-
-  expect(rows.map((row) => row.name)).toEqual(tables.toSorted());
-  for (const row of rows) {
-    expect(row.forced).toBe(true);
-    expect(row.policies).toEqual(expect.arrayContaining(['app_delete', 'app_insert', 'app_select', 'app_update', 'sweeper_all']));
-  }
-});
-
-test('no role may pass the policies, and the app owns nothing', async () => {
-  const { rows } = await admin.query<{ name: string; unsafe: boolean; owns: string }>(
-    `select rolname as name, rolsuper or rolbypassrls or rolcreaterole or rolcreatedb as unsafe,
-       (select count(*) from pg_class c where c.relowner = r.oid) as owns
-     from pg_roles r where rolname like 'longhaul%' order by 1`,
-  );
-
-  expect(rows.map((row) => row.name)).toEqual(['longhaul_app', 'longhaul_gate', 'longhaul_owner', 'longhaul_sweeper']);
-  expect(rows.filter((row) => row.unsafe)).toEqual([]);
-  expect(rows.filter((row) => row.owns !== '0').map((row) => row.name)).toEqual(['longhaul_owner']);
-});
-
-test('the app may do on each table what roles.ts grants, and no more', async () => {
-  const commands = ['select', 'insert', 'update', 'delete', 'truncate', 'references', 'trigger'];
-  const { rows } = await admin.query<{ name: string; granted: string[] }>(
-    `select t as name, array(select c from unnest($2::text[]) c where has_table_privilege('longhaul_app', t, c)) as granted from unnest($1::text[]) t`,
-    [tables, commands],
-  );
-
-  for (const { name, granted } of rows) {
-    // A right on some columns is none on the table.
-    const expected = (appGrants[name] ?? 'select, insert, update, delete').replace(/, (insert|update) \(.*\)/s, '').split(', ');
-    expect({ name, granted }).toEqual({ name, granted: expected });
-  }
 });
 
 describe.each(tenantTables)('%s', (table) => {

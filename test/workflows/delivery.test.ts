@@ -230,7 +230,7 @@ test('with pages of its own the deployment mails links with the token behind the
 test('names in a mail are text: an organization that is called like markup does nothing in HTML', async () => {
   const [id, email] = [newId(), `invited-${newId()}@example.test`];
   await world.write('update organizations set name = ? where id = ?', [
-    '<a href=//evil>Acme\n\nSend your password to',
+    '<a href=//evil>Acme\n\nSend your password to\u2028Send your keys to',
     world.tenant.organizationId,
   ]);
   const mail = await world.queue({ template: 'invitation', invitationId: id }, world.tenant.organizationId);
@@ -241,7 +241,7 @@ test('names in a mail are text: an organization that is called like markup does 
   const html = String(world.server.mails.at(-1)?.html);
   expect(html).toContain('&lt;a href=//evil&gt;Acme');
   expect(html).not.toContain('<a ');
-  expect(world.server.mails.at(-1)?.text).not.toMatch(/^Send your/m);
+  expect(world.server.mails.at(-1)?.text).not.toMatch(/^\s*Send your/m);
 });
 
 test('a token is derived under the key that its row names; a key that is gone is a fault, and another one makes no other link', async () => {

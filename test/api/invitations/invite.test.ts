@@ -142,6 +142,22 @@ test('an invitation that is over holds its address no longer, also in a workspac
   ).toBe(410);
 });
 
+test('nor does one that is over and would not be the caller’s to change: to the whole organization, or to a higher rank', async () => {
+  const { tokens, organizationOwner, workspaceId } = await people.tenant();
+  const [wide, above] = [newAddress(), newAddress()];
+  const before = [
+    await invite(organizationOwner.token, { email: wide }),
+    await invite(organizationOwner.token, { email: above, workspace_id: workspaceId, role: 'owner' }),
+  ].map(({ body }) => body.id);
+  await people.rows(`update invitations set expires_at = now() - interval '1 second' where id = any(?::uuid[]) returning 1`, [before]);
+
+  const made = [await invite(tokens.admin, { email: wide }), await invite(tokens.admin, { email: above })];
+
+  expect(made.map(({ status }) => status)).toEqual([201, 201]);
+  for (const id of before)
+    expect((await people.call(organizationOwner.token, 'GET', `/invitations/${id}`)).body.status).toBe('revoked');
+});
+
 test('of two invitations of one address at once one is pending', async () => {
   const { tokens } = await people.tenant();
   const email = newAddress();

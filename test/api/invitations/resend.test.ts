@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sweep } from '../../../db/scope.ts';
+import { row } from '../../../db/sql.ts';
 import { goodPassword, newAddress, openPeople, type People } from '../users/people.ts';
 
 let people: People;
@@ -109,6 +111,24 @@ test('a resend and an acceptance at once leave either a user or a living new tok
     ]).toContainEqual([accepted.status, sent.status]);
     if (sent.status === 202) expect((await accept(made.email, await people.tokenOf(made.id))).status).toBe(200);
   }
+});
+
+test('a resend locks the organization before the invitation, as inviting again does, so that neither waits for the other for ever', async () => {
+  const { tokens, organizationId } = await people.tenant();
+  const { id } = await invite(tokens.admin);
+  const waiting = 'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))';
+
+  const sent = await sweep(people.api.db, async (em) => {
+    await row(em, 'select id from organizations where id = ? for no key update', [organizationId]);
+    const answer = resend(second, tokens.admin, id);
+    while (!(await row(em, waiting))) await new Promise((resolve) => setImmediate(resolve));
+
+    const free = await row(em, 'select id from invitations where id = ? for no key update skip locked', [id]);
+    return { free, answer };
+  });
+
+  expect(sent.free).toEqual({ id });
+  expect((await sent.answer).status).toBe(202);
 });
 
 test('an expired invitation counts again when it is resent', async () => {

@@ -57,7 +57,26 @@ test('ending a person takes a fixed number of statements, whatever they hold', a
   const [withNothing, withKeys] = [await counts('viewer'), await counts('admin')];
 
   expect(withKeys).toEqual(withNothing);
-  expect(Math.max(...withKeys)).toBeLessThanOrEqual(18);
+  expect(Math.max(...withKeys)).toBeLessThanOrEqual(6);
+});
+
+test('an owner is ended, and a user moved, within 6 statements', async () => {
+  const tenant = await people.tenant({ workspaces: 2 });
+  const [, other = ''] = tenant.workspaceIds;
+  const { token } = tenant.organizationOwner;
+  const { id } = await people.user(tenant, { role: 'owner', scope: 'organization' });
+  const moved = { role: 'viewer', scope: 'workspace', workspace_id: other };
+
+  const writes = [
+    () => people.call(token, 'PUT', `/users/${tenant.users.member.id}/role`, { body: moved }),
+    () => people.call(token, 'POST', `/users/${id}/deactivate`),
+    () => people.call(token, 'DELETE', `/users/${id}`),
+  ];
+
+  for (const write of writes) {
+    const { status, own } = await statementsOf(write);
+    expect({ isDone: status < 300, isWithin: own.length <= 6, own }).toMatchObject({ isDone: true, isWithin: true });
+  }
 });
 
 test('writes of users and invitations take at most 6 statements', async () => {
