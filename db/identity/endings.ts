@@ -55,28 +55,29 @@ export async function revokeSessionsOf(unit: Unit, { userId, exceptSessionId = n
 
 /**
  * Ends whatever a user could still sign in or go on with: sessions, half-done sign-ins, links of mails, a change of address under way. Keys end
- * where they lie (`endOwnThings` of `db/tenancy/user-changes.ts`). The user is inactive already, so that no sign-in slips in behind.
+ * where they lie (`endOwnThings` of `db/tenancy/user-changes.ts`). The user is locked, as every sign-in locks them, so one statement sees all.
  */
 export async function endCredentialsOf(unit: Unit, { userId, reason }: Pick<Ending, 'userId' | 'reason'>): Promise<void> {
-  await revokeSessionsOf(unit, { userId, reason, challenges: ['login', 'password_reset', 'email_confirm'] });
-  unit.outgoing.revoked.push(`user:${userId}`);
+  const ended = await rows<{ id: string }>(
+    unit.em,
+    `with answered as (delete from auth_challenges where user_id = ?::uuid and used_at is null),
+       wanted as (update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null),
+       granted as (delete from oauth_codes where user_id = ?::uuid and used_at is null)
+     update sessions s set revoked_at = now(), revoke_reason = ? where s.user_id = ?::uuid and ${liveSession} returning s.id`,
+    [userId, userId, userId, reason, userId],
+  );
+
+  unit.outgoing.revoked.push(`user:${userId}`, ...ended.map(({ id }) => `session:${id}`));
 }
 
-/** Erases what a user signs in with: the rows themselves go. Two statements; the user is locked and inactive already. */
+/** Erases what a user signs in with: the rows themselves go, in one statement. The user is locked. */
 export async function eraseCredentialsOf(unit: Unit, { userId }: Pick<Ending, 'userId'>): Promise<void> {
-  await change(
-    unit.em,
-    `with challenges as (delete from auth_challenges where user_id = ?::uuid),
-       codes as (delete from recovery_codes where user_id = ?::uuid),
-       factors as (delete from totp_factors where user_id = ?::uuid),
-       credentials as (delete from user_credentials where user_id = ?::uuid)
-     delete from oauth_codes where user_id = ?::uuid`,
-    [userId, userId, userId, userId, userId],
-  );
+  const others = ['auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials', 'oauth_codes', 'refresh_tokens'];
   const erased = await rows<{ id: string }>(
     unit.em,
-    `with tokens as (delete from refresh_tokens where user_id = ?::uuid) delete from sessions where user_id = ?::uuid returning id`,
-    [userId, userId],
+    `with ${others.map((table) => `${table}_gone as (delete from ${table} where user_id = ?::uuid)`).join(', ')}
+     delete from sessions where user_id = ?::uuid returning id`,
+    [...others.map(() => userId), userId],
   );
 
   unit.outgoing.revoked.push(`user:${userId}`, ...erased.map(({ id }) => `session:${id}`));

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { hash, parseOptions, verify } from '@node-rs/argon2';
 import { fail } from '../../workflows/contracts/failure.ts';
 
@@ -8,7 +9,8 @@ const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism:
 // Of a random password nobody knows: verified when there is no stored hash, so that an unknown account costs what a known one does.
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$XY7lFGUnjPR4gAbUbkxTfg$7rXalbTo23Hr3ixDBLyahyWJ12MPKA8rmWlxqtlZ9fc';
 
-const runningMax = 4;
+/** At most 4, and one core stays free for everybody else's requests. */
+const runningMax = Math.max(1, Math.min(4, availableParallelism() - 1));
 const waitingMax = 64;
 
 /** Hashes and verifies passwords, a bounded number at a time: each run holds 19 MiB and a core. */
@@ -18,8 +20,8 @@ export interface Passwords {
   hash(password: string): Promise<string>;
 }
 
-export function createPasswords(): Passwords {
-  const queue = createQueue();
+export function createPasswords({ atOnce = runningMax }: { atOnce?: number } = {}): Passwords {
+  const queue = createQueue(atOnce);
 
   return {
     async verify(storedHash, password) {
@@ -48,13 +50,13 @@ export function isOutdatedHash(storedHash: string): boolean {
   );
 }
 
-function createQueue() {
+function createQueue(atOnce: number) {
   const waiting: (() => void)[] = [];
   let running = 0;
 
   return {
     async run<Result>(work: () => Promise<Result>): Promise<Result> {
-      if (running >= runningMax) {
+      if (running >= atOnce) {
         if (waiting.length >= waitingMax) {
           throw fail('rate_limited', {
             retryAfterS: 1,
