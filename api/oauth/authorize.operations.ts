@@ -64,7 +64,7 @@ async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: Au
   const { consentUrl } = ctx.deps.env.oauth;
 
   // The request goes along, so that the page can ask here what it is about.
-  if (consentUrl !== null) return seeOther(withAnswer(consentUrl, { transaction_id: opened.transactionId, ...query }));
+  if (consentUrl !== null) return seeOther(withAnswer(consentUrl, { ...query, transaction_id: opened.transactionId }));
   const view = toTransactionView(client, request, opened);
   const page = consentPage(view);
   return reply(view, { headers: page.headers, text: { contentType: 'text/html; charset=utf-8', body: page.html } });
@@ -95,8 +95,15 @@ async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) 
   const answer: Record<string, string> =
     body.decision === 'deny'
       ? { error: 'access_denied', error_description: 'The user has denied the request.' }
-      : { code: await issueCode(ctx, { ...request, ...who, clientId, scope: scopes.join(' ') }) };
+      : { code: await codeOf(ctx, { ...request, ...who, clientId, scope: scopes.join(' ') }) };
   return { redirect_to: withAnswer(request.redirectUri, { ...answer, state: request.state, iss: ctx.deps.env.publicUrl }) };
+}
+
+async function codeOf(ctx: Ctx, grant: Omit<Parameters<typeof issueCode>[1], 'sessionId'>): Promise<string> {
+  const code = await issueCode(ctx, { ...grant, sessionId: ctx.caller.sessionId });
+
+  if (code === null) throw fail('session_revoked');
+  return code;
 }
 
 function chosen(asked: readonly string[], wanted: readonly string[] | undefined): readonly string[] {

@@ -18,20 +18,30 @@ const clientIdMax = 1_024;
 
 /**
  * The client of a token, revocation or introspection request, by its secret in header or form, or by its bare id when it is public (RFC 6749
- * §2.3). Its limit counts before the secret is looked at. Throws 401 `invalid_client` for an unknown client, a wrong or missing secret and a
- * garbled header, 400 `invalid_request` for none or two at once.
+ * §2.3). Throws 401 `invalid_client` for an unknown client, a wrong or missing secret and a garbled header, 400 `invalid_request` for none or
+ * two at once.
  */
 export async function authenticateClient(asked: IdentifyRequest, fields: ClientFields): Promise<FoundClient> {
-  const claim = readClaim(asked.rawHeaders, fields);
   const { deps, limits, limitAddress } = asked;
-  const client =
-    claim.clientId.length <= clientIdMax && !claim.clientId.includes('\u0000') ? await findClient(deps.db, claim.clientId) : null;
+  const client = await provenClient(deps, readClaim(asked.rawHeaders, fields));
 
-  await limits.consume([{ policy: 'oauth_token', key: client ? client.id : `address:${limitAddress}` }]);
-  if (!client || client.isDeleted || client.isHomeGone || (claim.secret === null) !== (client.authMethod === 'none')) throw clientRefused();
-  if (claim.secret !== null && !isClientSecret(claim.secret, client.secretHash, deps.keys.peppers)) throw clientRefused();
+  await limits.consume([{ policy: 'oauth_token', key: limitKeyOf(client, limitAddress) }]);
+  if (!client) throw clientRefused();
   deps.identity.marks.note('oauth_client', client.id, client.lastUsedAt);
   return client;
+}
+
+async function provenClient({ db, keys }: IdentifyRequest['deps'], { clientId, secret }: Claim): Promise<FoundClient | null> {
+  const client = clientId.length <= clientIdMax && !clientId.includes('\u0000') ? await findClient(db, clientId) : null;
+
+  if (!client || client.isDeleted || client.isHomeGone || (secret === null) !== (client.authMethod === 'none')) return null;
+  return secret === null || isClientSecret(secret, client.secretHash, keys.peppers) ? client : null;
+}
+
+// Ids are public: who only names a client, and can't prove to be it, must not use up what others of its name need.
+function limitKeyOf(client: FoundClient | null, address: string): string {
+  if (!client) return `address:${address}`;
+  return client.authMethod === 'none' ? `${client.id}:${address}` : client.id;
 }
 
 function readClaim(rawHeaders: readonly string[], fields: ClientFields): Claim {

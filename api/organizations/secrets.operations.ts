@@ -58,6 +58,7 @@ export const secretOperations = {
       access: 'admin',
       audit: 'delete',
       notDelegable: true,
+      openWhenFrozen: true,
       params: SecretParams,
       query: SecretPlace,
     },
@@ -65,7 +66,6 @@ export const secretOperations = {
       const place = await placeOfSecret(ctx, query);
       const id = await findSecretId(ctx, place, params.name);
       if (id === null) throw fail('not_found');
-      // The place's being frozen is asked with the audit entry, in one statement for both.
       const secret = await seeForChange(ctx, Secret, id, { versionProperty: null, openWhenFrozen: true });
       const usedBy = await toolsInNeedOf(ctx, secret);
       if (usedBy.length > 0)

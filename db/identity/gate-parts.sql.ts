@@ -23,10 +23,12 @@ export function personOf(userId: string): string {
     where person.id = ${userId})`;
 }
 
-/** A session `s` with its state by the database's clock. */
+/** A session `s` with its state by the database's clock. A grant dies with its client, also one that was opened while the client was being deleted. */
 export const sessionJson = `jsonb_build_object(
   'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'clientId', s.client_id, 'oauthScope', s.oauth_scope, 'resource', s.resource, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
-  'isRevoked', s.revoked_at is not null, 'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
+  'isRevoked', s.revoked_at is not null or (s.client_id is not null and not exists (
+    select from oauth_clients holder where holder.client_id = s.client_id and holder.deleted_at is null)),
+  'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
 
 /** A service key `k` with its state by the database's clock. */
 export const keyJson = `jsonb_build_object(

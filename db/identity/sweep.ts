@@ -40,13 +40,18 @@ export async function sweepIdentity(em: SqlEntityManager, what: IdentitySweep, l
   ]);
 }
 
-/** Clients that registered themselves and were not used for 30 days, with whatever sessions they still have: both end together. */
+/**
+ * Clients that nobody here has made and that were not used for 30 days, with whatever sessions they still have: both end together. One that came
+ * with a document is read from there again when it comes back, unless an operator has deleted it, which stays.
+ */
 async function sweepClients(em: SqlEntityManager, limit: number): Promise<number> {
   const swept = await row<{ count: number }>(
     em,
     `with unused as (
        select id from oauth_clients
-       where kind = 'registered' and coalesce(last_used_at, created_at) < now() - interval '30 days' limit ? for update skip locked),
+       where (kind = 'registered' or (kind = 'document' and deleted_at is null))
+         and greatest(coalesce(last_used_at, created_at), document_expires_at) < now() - interval '30 days'
+       limit ? for update skip locked),
      gone as (delete from oauth_clients c using unused u where c.id = u.id returning c.client_id),
      ended as (
        update sessions s set revoked_at = now(), revoke_reason = 'client_deleted'

@@ -61,21 +61,32 @@ export async function closeTransaction(
   );
 }
 
-/** Makes a code, tied to user, client, redirect, challenge, scope and resource; good for one exchange. */
+/**
+ * Makes a code, tied to user, client, redirect, challenge, scope and resource; good for one exchange. Null when the session that decides has
+ * ended meanwhile: the locks make what ends sessions come before, or find the code.
+ */
 export async function issueCode(
   unit: Unit,
-  grant: Omit<AuthorizationRequest, 'state'> & { clientId: string; userId: string; organizationId: string | null },
-): Promise<string> {
+  grant: Omit<AuthorizationRequest, 'state'> & {
+    clientId: string;
+    userId: string;
+    organizationId: string | null;
+    sessionId: string | null;
+  },
+): Promise<string | null> {
   const code = newOpaqueToken('code');
-
-  await change(
+  const issued = await change(
     unit.em,
-    `insert into oauth_codes (code_hash, client_id, user_id, organization_id, redirect_uri, code_challenge, scope, resource, created_at, expires_at)
-     values (?, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, now(), now() + make_interval(secs => ?))`,
+    `with standing as (
+       select s.user_id from user_credentials c join sessions s on s.user_id = c.user_id
+       where s.id = ?::uuid and s.user_id = ?::uuid and s.revoked_at is null for share of c, s)
+     insert into oauth_codes (code_hash, client_id, user_id, organization_id, redirect_uri, code_challenge, scope, resource, created_at, expires_at)
+     select ?::bytea, ?, user_id, ?::uuid, ?, ?, ?, ?, now(), now() + make_interval(secs => ?) from standing`,
     [
+      grant.sessionId,
+      grant.userId,
       tokenHash(code),
       grant.clientId,
-      grant.userId,
       grant.organizationId,
       grant.redirectUri,
       grant.codeChallenge,
@@ -84,5 +95,6 @@ export async function issueCode(
       codeLifeS,
     ],
   );
-  return code;
+
+  return issued > 0 ? code : null;
 }

@@ -75,7 +75,8 @@ export async function startRun(unit: Unit, start: StartRun): Promise<StartedRun>
 }
 
 function refuseUnready(target: StartTarget, start: StartRun): void {
-  if (target.isFrozen) throw fail('resource_frozen', { detail: 'The workspace is archived or its organization is not active.' });
+  if (target.frozenReason !== null)
+    throw fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived or its organization is not active.' });
   if (!target.isAgentActive) throw agentInactive();
   if (target.liveRuns >= limitLiveRuns) {
     throw fail('rate_limited', { reason: 'live_runs', detail: 'The workspace has too many live runs.', retryAfterS: 10 });

@@ -16,7 +16,8 @@ export interface StartTarget {
   readonly revisionId: string;
   readonly limits: RevisionLimits;
   readonly variables: readonly RevisionVariable[];
-  readonly isFrozen: boolean;
+  /** Why the workspace takes no runs; null while it does. */
+  readonly frozenReason: string | null;
   readonly isAgentActive: boolean;
   readonly liveRuns: number;
 }
@@ -25,7 +26,7 @@ interface TargetRow {
   readonly chosen_id: string | null;
   readonly workspace_id: string | null;
   readonly organization_id: string | null;
-  readonly is_frozen: boolean;
+  readonly frozen_reason: string | null;
   readonly agent_id: string | null;
   readonly agent_slug: string | null;
   readonly is_agent_active: boolean | null;
@@ -49,7 +50,8 @@ const targetSql = `
     ) as id
     from asker s
   )
-  select c.id as chosen_id, w.id as workspace_id, w.organization_id, coalesce(not w.is_active or o.status <> 'active', false) as is_frozen,
+  select c.id as chosen_id, w.id as workspace_id, w.organization_id,
+         case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
          (select count(*)::int from (
@@ -107,7 +109,7 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
     revisionId: found.revision_id,
     limits: found.limits,
     variables: found.variables,
-    isFrozen: found.is_frozen,
+    frozenReason: found.frozen_reason,
     isAgentActive: found.is_agent_active === true,
     liveRuns: found.live_runs,
   };

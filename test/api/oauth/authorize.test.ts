@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { sweep } from '../../../db/scope.ts';
+import { change } from '../../../db/sql.ts';
 import { bearer } from '../../support/tenant.ts';
 import { age, approve, authorizePath, callback, exchange, issuer, openOauth, type OauthWorld, type TestClient } from './client.ts';
 
@@ -197,6 +200,23 @@ test('only the live session of a user decides: no key, no OAuth token, no acting
     body: { code: 'mfa_required', context: { reason: 'enrolment_required' } },
   });
   expect((await decide(tokens.viewer)).status).toBe(200);
+});
+
+test('a decision that meets the end of its session gives no code', async () => {
+  const { tokens, users } = await world.tenant();
+  const started = await world.get(authorizePath(client));
+  const body = { transaction_id: started.body.transaction_id, decision: 'approve' };
+
+  const deciding = await sweep(world.api.db, async (em) => {
+    await change(em, 'update sessions set revoked_at = now() where id = ?', [users.member.sessionId]);
+    // In hand before it is waited for: the session is seen as live, and gone once this has been committed.
+    const asked = world.json(users.member.token, '/oauth/authorize', body);
+    await delay(300);
+    return { asked };
+  });
+
+  expect(await deciding.asked).toMatchObject({ status: 401, body: { code: 'session_revoked' } });
+  expect((await world.json(tokens.admin, '/oauth/authorize', body)).status).toBe(200);
 });
 
 test('a client that was deleted meanwhile gets no code', async () => {

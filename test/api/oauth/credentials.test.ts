@@ -214,6 +214,21 @@ test("a rotated secret, a deleted client and a purged organization end a client'
   expect((await me(held[2])).status).toBe(401);
 });
 
+test.each(['update oauth_clients set deleted_at = now() where client_id = ?', 'delete from oauth_clients where client_id = ?'])(
+  'a grant dies with its client, even one that nobody has ended: %s',
+  async (sql) => {
+    const { tokens, users } = await world.tenant();
+    const client = await world.client(tokens.operator);
+    const { access } = await grantTo(world, client, users.member);
+    const before = await world.get('/auth/me', bearer(access));
+
+    await age(world, sql, [client.clientId]);
+
+    expect(before.status).toBe(200);
+    expect(await world.get('/auth/me', bearer(access))).toMatchObject({ status: 401, body: { code: 'session_revoked' } });
+  },
+);
+
 test('one query looks a token up, and none one that is garbled', async () => {
   const { tokens, users } = await world.tenant();
   const client = await world.client(tokens.operator);

@@ -280,6 +280,21 @@ test('a confidential client proves itself by its secret, in header or form, a pu
   }
 });
 
+test('who merely names a client uses up nothing of its limit', async () => {
+  const strict = await openOauth({ env: { RATE_LIMITS: 'anonymous=100000/60,oauth_token=3/60' } });
+  const { tokens } = await strict.tenant();
+  const client = await strict.client(tokens.operator, { token_endpoint_auth_method: 'client_secret_basic' });
+  const ask = (secret: string | null) => strict.form('/oauth/introspect', { token: 'x' }, basic({ ...client, secret }));
+  const wrong: number[] = [];
+
+  for (let at = 0; at < 4; at += 1) wrong.push((await ask(`lh_cs_${'A'.repeat(43)}`)).status);
+  const right = await ask(client.secret);
+  await strict.close();
+
+  expect(wrong).toEqual([401, 401, 401, 429]);
+  expect(right.status).toBe(200);
+});
+
 test('two client authentications at once are 400, garbled ones 401', async () => {
   const { tokens } = await world.tenant();
   const client = await world.client(tokens.operator, { token_endpoint_auth_method: 'client_secret_basic' });

@@ -52,6 +52,12 @@ test.each([
       where id = (select target_user_id from impersonations where id = $1)`,
     'not_found',
   ],
+  [
+    'has a target who becomes an operator',
+    `update users set role = 'operator', scope = 'platform', organization_id = null, workspace_id = null
+      where id = (select target_user_id from impersonations where id = $1)`,
+    'session_revoked',
+  ],
 ])('a stream whose impersonation %s ends within 5 s without any notice', async (_how, sql, code) => {
   const own = await world.tenant({ workspaces: 2 });
   const agent = await makeAgent(world, own.tokens.admin);

@@ -103,7 +103,7 @@ test('refresh tokens go 7 days after their end, sessions 90 days after theirs, w
   expect(await labels('select oauth_scope as label from refresh_tokens order by 1')).toEqual(['fresh', 'six']);
 });
 
-test('clients that registered themselves and were not used for 30 days go with their sessions, others stay', async () => {
+test('clients that registered themselves or came with a document go with their sessions after 30 days without use, others stay', async () => {
   const client = (label: string, kind: string, created: string, used: string | null) =>
     write(
       `insert into oauth_clients (id, client_id, kind, client_name, token_endpoint_auth_method, created_at, last_used_at)
@@ -115,6 +115,12 @@ test('clients that registered themselves and were not used for 30 days go with t
   await client('ours', 'preregistered', '99 days', null);
   await client('unused', 'registered', '31 days', null);
   await client('forgotten', 'registered', '99 days', '31 days');
+  await client('https://app.test/asked-once', 'document', '31 days', null);
+  await client('https://app.test/in-use', 'document', '99 days', '29 days');
+  await client('https://app.test/asked-again', 'document', '99 days', null);
+  await write("update oauth_clients set document_expires_at = now() - interval '29 days' where client_id like '%/asked-again'");
+  await client('https://app.test/shut-out', 'document', '99 days', null);
+  await write("update oauth_clients set deleted_at = now() where client_id like '%/shut-out'");
   const { id: userId, organizationId } = tenant.users.admin;
   for (const label of ['used', 'forgotten'])
     await write(
@@ -125,7 +131,14 @@ test('clients that registered themselves and were not used for 30 days go with t
 
   await sweepAll();
 
-  expect(await labels('select client_id as label from oauth_clients order by 1')).toEqual(['new', 'ours', 'used']);
+  expect(await labels('select client_id as label from oauth_clients order by 1')).toEqual([
+    'https://app.test/asked-again',
+    'https://app.test/in-use',
+    'https://app.test/shut-out',
+    'new',
+    'ours',
+    'used',
+  ]);
   expect(await labels('select client_id as label from sessions where client_id is not null and revoked_at is null')).toEqual(['used']);
 });
 
