@@ -54,11 +54,7 @@ try {
 }
 
 async function main(args: readonly string[], env: CliEnv): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options,
-  });
+  const { values, positionals } = parsed(args);
   const [command] = positionals;
   if (values.help || command === undefined) return log(usage);
 
@@ -122,5 +118,14 @@ async function withServices(
     await work(services, await prepareDeployment(services, env));
   } finally {
     await services.stop();
+  }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], allowPositionals: true, options });
+  } catch (error) {
+    // Of Node's own: it names the option that is unknown or lacks its value.
+    throw new SetupError(`${error instanceof Error ? error.message : String(error)}\n\n${usage}`);
   }
 }

@@ -41,10 +41,8 @@ async function startOne({ db, dispatch }: ActivityDeps, organizationId: string):
 }
 
 async function purgeOne({ db, log }: ActivityDeps, workspace: DueWorkspace): Promise<void> {
-  const tables = await sweep(db, async (em) => {
-    await rehouse(em, workspace);
-    return tablesToClear(em);
-  });
+  const tables = await sweep(db, async (em) => ((await rehouse(em, workspace)) ? tablesToClear(em) : null));
+  if (tables === null) return;
   for (const table of tables) await clear(db, workspace, table);
   await sweep(db, (em) => removeWorkspace(em, workspace));
   log.info({ organization_id: workspace.organizationId, workspace_id: workspace.id }, 'workspace purged');

@@ -52,6 +52,8 @@ export const invitationOperations = {
         "Mails a link by which the reader becomes a user of at most the caller's own rank. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
       access: 'admin',
       audit: 'create',
+      // An account made in another's name would outlive the delegation.
+      notDelegable: true,
       idempotent: true,
       location: (view: { readonly id: string }) => `/invitations/${view.id}`,
       body: InvitationCreate,

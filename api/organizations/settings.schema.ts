@@ -92,7 +92,8 @@ export function toSettings(body: Static<typeof OrganizationSettingsUpdate>): Par
 // As addresses are folded, so that the two can be compared.
 function storedDomain(domain: string, at: number): string {
   const folded = domain.trim().normalize('NFC').toLowerCase();
-  if (!formats.email(`a@${folded}`)) throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of an address');
+  if (!formats.email(`a@${folded}`) || folded.includes('*'))
+    throw invalid(`/allowed_email_domains/${at}`, 'format', 'must be the domain of an address');
   return folded;
 }
 

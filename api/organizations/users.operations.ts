@@ -43,6 +43,8 @@ export const userOperations = {
         "Makes a user of at most the caller's own rank. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
       access: 'admin',
       audit: 'create',
+      // An account made in another's name would outlive the delegation.
+      notDelegable: true,
       idempotent: true,
       location: (view: { readonly id: string }) => `/users/${view.id}`,
       identify: prepareUser,

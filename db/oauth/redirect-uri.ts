@@ -58,6 +58,8 @@ function isLoopback(url: URL): boolean {
 function isPlainHost(text: string, url: URL): boolean {
   const [, authority = ''] = webForm.exec(text) ?? [];
   const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(authority) ?? [];
+  // A pattern can never match: redirects are compared character by character.
+  if (host.includes('*')) return false;
   return host.toLowerCase() === url.hostname && authority !== '' && (port === undefined || Number(port) > 0);
 }
 

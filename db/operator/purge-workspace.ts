@@ -1,8 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { writeAudit } from '../audit/audit.ts';
+import { writeAudit, type AuditSubject } from '../audit/audit.ts';
 import { newId } from '../ids.ts';
 import { emptyOutgoing, organizationTenant, systemActor } from '../scope.ts';
 import { change, row, rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
 import { deleteSome, tablesOfWorkspace, type Deleted } from './purge-tables.ts';
 
 /** An archived workspace whose time is over. */
@@ -29,11 +30,15 @@ export function tablesToClear(em: SqlEntityManager): string[] {
 
 /**
  * Finds the people of a workspace another home before it goes: the workspace of their highest grant, with that rank. Who has none is erased: address, name
- * and credentials go, the id stays for what it has made. Repeatable.
+ * and credentials go, the id stays for what it has made. Each has an entry in the log. Repeatable; false when the workspace is not due any more.
  */
-export async function rehouse(em: SqlEntityManager, { id }: DueWorkspace): Promise<void> {
+export async function rehouse(em: SqlEntityManager, workspace: DueWorkspace): Promise<boolean> {
+  const { id } = workspace;
+  // Written, not only locked: a restore that waits for it looks at the clock again.
+  const due = 'update workspaces set version = version + 1 where id = ? and not is_active and purge_after <= now()';
+  if ((await change(em, due, [id])) === 0) return false;
   await change(em, 'update impersonations set workspace_id = null where workspace_id = ?', [id]);
-  await change(
+  const moved = await rows<{ id: string; workspace_id: string }>(
     em,
     `with homes as (
        select distinct on (g.user_id) g.user_id, g.workspace_id, g.role
@@ -48,11 +53,16 @@ export async function rehouse(em: SqlEntityManager, { id }: DueWorkspace): Promi
        returning u.id, u.workspace_id
      ), seats as (
        update sessions s set workspace_id = m.workspace_id from moved m where s.user_id = m.id
+     ), seated as (
+       delete from workspace_grants g using moved m where g.user_id = m.id and g.workspace_id = m.workspace_id
      )
-     delete from workspace_grants g using moved m where g.user_id = m.id and g.workspace_id = m.workspace_id`,
+     select id, workspace_id from moved`,
     [id],
   );
-  await eraseHomeless(em, id);
+  for (const user of moved)
+    await note(em, workspace, { action: 'update', userId: user.id, changes: { workspace_id: { from: id, to: user.workspace_id } } });
+  for (const userId of await eraseHomeless(em, id)) await note(em, workspace, { action: 'delete', userId, changes: {} });
+  return true;
 }
 
 /** Deletes up to 5,000 rows of one table. */
@@ -73,20 +83,33 @@ export async function removeWorkspace(em: SqlEntityManager, { id, organizationId
     [id],
   );
   if (!removed) return;
-  const unit = {
-    em,
-    tenant: organizationTenant(organizationId),
-    actor: systemActor,
-    correlationId: newId(),
-    outgoing: emptyOutgoing(),
-  };
-  const note = { resourceType: 'workspace', resourceId: id, label: removed.slug, organizationId, changes: {} };
-  await writeAudit(unit, { action: 'purge', operationId: null, note, ip: null, userAgent: null });
+  const subject = { resourceType: 'workspace', resourceId: id, label: removed.slug, organizationId, changes: {} };
+  await writeAudit(unitOf(em, organizationId), { action: 'purge', operationId: null, note: subject, ip: null, userAgent: null });
 }
 
-async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise<void> {
-  const homeless = await rows<{ id: string }>(em, 'select id from users where workspace_id = ?', [workspaceId]);
-  if (homeless.length === 0) return;
+interface PersonNote {
+  readonly action: 'update' | 'delete';
+  readonly userId: string;
+  readonly changes: NonNullable<AuditSubject['changes']>;
+}
+
+async function note(em: SqlEntityManager, { organizationId }: DueWorkspace, { action, userId, changes }: PersonNote): Promise<void> {
+  const subject = { resourceType: 'user', resourceId: userId, organizationId, changes };
+  await writeAudit(unitOf(em, organizationId), { action, operationId: null, note: subject, ip: null, userAgent: null });
+}
+
+function unitOf(em: SqlEntityManager, organizationId: string): Unit {
+  return { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+}
+
+/** Gives those who were not deleted before. */
+async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise<string[]> {
+  const homeless = await rows<{ id: string; is_erased: boolean }>(
+    em,
+    'select id, deleted_at is not null as is_erased from users where workspace_id = ?',
+    [workspaceId],
+  );
+  if (homeless.length === 0) return [];
   const ids = homeless.map((user) => user.id);
 
   for (const table of [
@@ -101,12 +124,20 @@ async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise
   ])
     await change(em, `delete from ${table} where user_id = any (?::uuid[])`, [ids]);
   await change(em, 'update service_keys set revoked_at = coalesce(revoked_at, now()) where created_by_user_id = any (?::uuid[])', [ids]);
+  // Invitations hold the address too, also those to another workspace.
+  await change(
+    em,
+    `delete from invitations i using users u where u.id = any (?::uuid[]) and i.organization_id = u.organization_id
+        and (i.accepted_user_id = u.id or i.email = u.email)`,
+    [ids],
+  );
   // Without a home a row can only be the organization's; deleted, it has no right anywhere.
   await change(
     em,
-    `update users set email = '', full_name = null, role = 'viewer', scope = 'organization', workspace_id = null, is_active = false,
+    `update users set email = '', full_name = null, locale = null, role = 'viewer', scope = 'organization', workspace_id = null, is_active = false,
             deactivated_at = coalesce(deactivated_at, now()), deleted_at = coalesce(deleted_at, now()), updated_at = now(), version = version + 1
       where id = any (?::uuid[])`,
     [ids],
   );
+  return homeless.filter((user) => !user.is_erased).map((user) => user.id);
 }

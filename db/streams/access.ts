@@ -43,7 +43,7 @@ const accessSql = `
     when r.id is null then 'not_found'
     when q.session_id is not null and (s.id is null or s.revoked_at is not null) then 'session_revoked'
     when q.session_id is not null and least(s.idle_expires_at, s.expires_at) <= now() then 'token_expired'
-    when q.kind = 'impersonation' and (i.id is null or i.ended_at is not null or not io.is_active or io.deleted_at is not null or io.role <> 'operator') then 'session_revoked'
+    when q.kind = 'impersonation' and (i.id is null or i.ended_at is not null or not io.is_active or io.deleted_at is not null or io.role <> 'operator' or h.role = 'operator') then 'session_revoked'
     when q.kind = 'impersonation' and i.expires_at <= now() then 'token_expired'
     when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now() or k.rotated_at > q.opened_at) then 'credential_invalid'
     when q.kind = 'oauth_client' and (c.id is null or c.deleted_at is not null or c.secret_rotated_at > q.opened_at) then 'credential_invalid'

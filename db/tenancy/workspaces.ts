@@ -95,7 +95,7 @@ export async function lockWorkspace(
   const found = await row<LockedWorkspace>(
     ctx.em,
     // Not `for update`: that would hold up every row that is being made in the workspace.
-    `select ${workspaceColumns}, coalesce(w.purge_after <= now(), false) as is_past_purge, o.status
+    `select ${workspaceColumns}, coalesce(w.purge_after <= clock_timestamp(), false) as is_past_purge, o.status
        from workspaces w join organizations o on o.id = w.organization_id where w.id = ? and ${visible.sql} for no key update of w`,
     [id, ...visible.params],
   );

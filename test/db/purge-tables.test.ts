@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { deleteSome, firstLeft, tablesOfOrganization, tablesOfWorkspace, type Deleted } from '../../db/operator/purge-tables.ts';
+import { rehouse } from '../../db/operator/purge-workspace.ts';
 import { sweep } from '../../db/scope.ts';
 import { tenantKeys } from '../../db/tenancy/tenant-keys.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -65,4 +66,15 @@ test('at most 5,000 rows go in a transaction, found by their runs; a lost positi
   expect(await clear('messages')).toEqual([5000, 5000, 2000, 0, 0]);
   for (const table of order.slice(order.indexOf('messages') + 1)) await clear(table);
   expect(await sweep(database.db, (em) => firstLeft(em, order, place))).toBeNull();
+});
+
+test('a workspace that was restored after it had been found due keeps its people', async () => {
+  const own = await makeTenant(database.db, randomKeyRing());
+  const workspace = { id: own.workspaceId, organizationId: own.organizationId };
+  const people = async () => (await admin.query('select id, email from users where workspace_id = $1 order by id', [own.workspaceId])).rows;
+  const before = await people();
+
+  expect(await sweep(database.db, (em) => rehouse(em, workspace))).toBe(false);
+  expect(before).not.toEqual([]);
+  expect(await people()).toEqual(before);
 });

@@ -42,6 +42,11 @@ test('an archived workspace past its time is removed, also when its worker is ki
     [tenant.organizationId],
   );
   await admin.query(
+    `insert into invitations (id, organization_id, workspace_id, scope, email, role, token_hash, expires_at)
+     values (gen_random_uuid(), $1, $2, 'workspace', $3, 'viewer', '\\x00', now())`,
+    [tenant.organizationId, second, tenant.users.viewer.email],
+  );
+  await admin.query(
     "update workspaces set is_active = false, archived_at = now() - interval '91 days', purge_after = now() where id = $1",
     [first],
   );
@@ -86,6 +91,16 @@ test('an archived workspace past its time is removed, also when its worker is ki
     first,
   ]);
   expect(entries.rows).toEqual([{ actor_kind: 'system', organization_id: tenant.organizationId }]);
+  const noted = await admin.query<{ action: string; resource_id: string; changes: object }>(
+    "select action, resource_id, changes from audit_entries where actor_kind = 'system' and resource_type = 'user' and organization_id = $1 and resource_id = any ($2)",
+    [tenant.organizationId, [tenant.users.admin.id, tenant.users.viewer.id]],
+  );
+  expect(noted.rows.toSorted((left, right) => (left.action < right.action ? -1 : 1))).toEqual([
+    { action: 'delete', resource_id: tenant.users.viewer.id, changes: {} },
+    { action: 'update', resource_id: tenant.users.admin.id, changes: { workspace_id: { from: first, to: second } } },
+  ]);
+  const invited = await admin.query('select id from invitations where email = $1', [tenant.users.viewer.email]);
+  expect(invited.rows).toEqual([]);
   const alive = await stack.request('GET', '/auth/me', { credential: tenant.users.admin.token });
   expect(alive).toMatchObject({ status: 200, body: { workspace_id: second, role: 'member' } });
   expect((await stack.request('GET', '/auth/me', { credential: tenant.users.viewer.token })).status).toBe(401);

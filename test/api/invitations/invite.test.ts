@@ -154,8 +154,7 @@ test('nor does one that is over and would not be the caller’s to change: to th
   const made = [await invite(tokens.admin, { email: wide }), await invite(tokens.admin, { email: above })];
 
   expect(made.map(({ status }) => status)).toEqual([201, 201]);
-  for (const id of before)
-    expect((await people.call(organizationOwner.token, 'GET', `/invitations/${id}`)).body.status).toBe('revoked');
+  for (const id of before) expect((await people.call(organizationOwner.token, 'GET', `/invitations/${id}`)).body.status).toBe('revoked');
 });
 
 test('of two invitations of one address at once one is pending', async () => {

@@ -47,6 +47,10 @@ test('whatever register accepts, authorize accepts; what it refuses, no client h
   expect(accepted).toBeGreaterThan(30);
 });
 
+test('a host with a wildcard is refused, since it could never match', () => {
+  expect(faultOfRedirectUri('https://*.app.example/callback')).not.toBeNull();
+});
+
 test('a redirect that differs in one character is no registered one', () => {
   fc.assert(
     fc.property(

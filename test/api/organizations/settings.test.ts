@@ -120,7 +120,7 @@ test('what is no domain, too many or unknown is 422', async () => {
   const { organizationId, organizationOwner } = await world.tenant();
   const ask = (body: object) => patch(organizationOwner.token, organizationId, body);
 
-  for (const domain of ['a@b.example', '.example', 'a..b', 'x'.repeat(254), '']) {
+  for (const domain of ['a@b.example', '.example', 'a..b', '*', '*.example', 'x'.repeat(254), '']) {
     expect(await ask({ allowed_email_domains: ['fine.example', domain] })).toMatchObject({
       status: 422,
       body: { errors: [{ pointer: '/allowed_email_domains/1' }] },
