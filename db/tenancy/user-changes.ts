@@ -76,12 +76,12 @@ export function setFullName(unit: Unit, locked: StoredUser, fullName: string | n
 export async function setStanding(unit: Unit, locked: StoredUser, { role, scope, workspaceId }: Standing): Promise<StoredUser> {
   const changed = await update(unit, locked, { sql: 'role = ?, scope = ?, workspace_id = ?::uuid', params: [role, scope, workspaceId] });
   if (workspaceId !== locked.workspace_id) {
-    await change(unit.em, 'delete from workspace_grants where user_id = ? and (?::uuid is null or workspace_id = ?::uuid)', [
-      locked.id,
-      workspaceId,
-      workspaceId,
-    ]);
-    await change(unit.em, 'update sessions set workspace_id = ?::uuid where user_id = ? and revoked_at is null', [workspaceId, locked.id]);
+    await change(
+      unit.em,
+      `with ended as (delete from workspace_grants where user_id = ? and (?::uuid is null or workspace_id = ?::uuid))
+       update sessions set workspace_id = ?::uuid where user_id = ? and revoked_at is null`,
+      [locked.id, workspaceId, workspaceId, workspaceId, locked.id],
+    );
   }
   // The next request reads the row; open streams are looked at again now.
   unit.outgoing.revoked.push(`user:${locked.id}`);

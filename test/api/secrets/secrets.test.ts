@@ -264,7 +264,7 @@ test('while a tool needs it and would find no other, deleteSecret is 409 and nam
   expect((await del(organizationAdmin.token)).status).toBe(204);
 });
 
-test('in a frozen tenant nothing is put or deleted; an impersonated or acting one neither', async () => {
+test('in a frozen tenant nothing is put, while deletion stays open; nobody who acts as another puts', async () => {
   const { tokens, users, organizationId } = await world.tenant();
   await put(tokens.admin, 'k', { value: 'a' });
 
@@ -273,13 +273,14 @@ test('in a frozen tenant nothing is put or deleted; an impersonated or acting on
 
   expect(acting.body).toMatchObject({ status: 403, code: 'resource_forbidden' });
   expect((await put(tokens.admin, 'k', { value: 'b' })).body).toMatchObject({ status: 423, code: 'resource_frozen' });
-  expect((await world.call(tokens.admin, 'DELETE', '/secrets/k')).status).toBe(423);
+  expect((await world.call(tokens.admin, 'DELETE', '/secrets/k')).status).toBe(204);
   expect((await world.call(tokens.member, 'GET', '/secrets')).status).toBe(200);
   await set("update organizations set status = 'active' where id = ?", [organizationId]);
+  await put(tokens.admin, 'k', { value: 'b' });
   await set('update workspaces set is_active = false where organization_id = ?', [organizationId]);
   expect((await put(tokens.admin, 'k', { value: 'b' })).status).toBe(423);
-  expect((await world.call(tokens.admin, 'DELETE', '/secrets/k')).status).toBe(423);
-  expect((await ask('select from secrets where organization_id = ?', [organizationId])).length).toBe(1);
+  expect((await world.call(tokens.admin, 'DELETE', '/secrets/k')).status).toBe(204);
+  expect((await ask('select from secrets where organization_id = ?', [organizationId])).length).toBe(0);
 });
 
 test('each change has one audit entry, without a value', async () => {
