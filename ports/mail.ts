@@ -129,5 +129,5 @@ function messageIdOf(id: string, from: string): string {
 
 /** A name out of a row must not become a header of its own. */
 function oneLine(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ').trim();
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }

@@ -23,9 +23,9 @@ export function toHtml({ subject, parts }: Letter): string {
   return `<!doctype html><html lang="en"><head>${head}</head><body>\n${body.join('\n')}\n</body></html>`;
 }
 
-/** A name with line breaks in it adds no lines of its own to a mail. */
+/** A name with line breaks in it, Unicode's own among them, adds no lines of its own to a mail. */
 function paragraph(text: string): string {
-  return text.replaceAll(/\p{Cc}+/gu, ' ');
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
 function indent(text: string): string {

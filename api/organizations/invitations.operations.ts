@@ -116,7 +116,7 @@ export const invitationOperations = {
       view: InvitationView,
     },
     async (ctx, { params }) => {
-      const invitation = await lockInvitation(ctx, params.invitation_id);
+      const invitation = await lockInvitation(ctx, params.invitation_id, { mayCountAgain: true });
       const renewed = await resend(ctx, invitation);
 
       ctx.audit(noteOf(renewed, { token: { changed: true }, ...changesOf(invitation, renewed, ['status', 'expires_at']) }));
@@ -183,10 +183,9 @@ async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<Invitatio
   if (invitation.wait_s > 0)
     throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
 
-  const { invitationDays } = await lockJoining(ctx, invitation.organization_id);
   // One that is over counts again from now on.
   if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
-  return renewInvitation(ctx, ctx.deps.keys, { locked: invitation, invitationDays });
+  return renewInvitation(ctx, ctx.deps.keys, invitation);
 }
 
 function refuseWithoutMailer({ deps }: Ctx): void {

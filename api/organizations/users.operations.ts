@@ -4,8 +4,8 @@ import { standingFor } from '../../db/tenancy/standing.ts';
 import {
   endOwnThings,
   eraseUser,
-  keepOwnerBeside,
   lockUser,
+  refuseLastOwner,
   refuseOwnAccount,
   setActive,
   setFullName,
@@ -127,7 +127,7 @@ export const userOperations = {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
       const wanted = await standingFor(ctx, user, body);
       const changes = changesOf(user, { ...user, role: wanted.role, scope: wanted.scope, workspace_id: wanted.workspaceId }, standing);
-      if ('role' in changes || 'scope' in changes) await keepOwnerBeside(ctx, user);
+      if ('role' in changes || 'scope' in changes) refuseLastOwner(user);
       const changed = hasAny(changes) ? await setStanding(ctx, user, wanted) : user;
 
       ctx.audit(noteOf(changed, changes));
@@ -150,7 +150,7 @@ export const userOperations = {
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
       refuseOwnAccount(ctx.caller, user);
-      await keepOwnerBeside(ctx, user);
+      refuseLastOwner(user);
       const changed = user.is_active ? await setInactive(ctx, user) : user;
       await endOwnThings(ctx, user.id, { erases: false });
       await endCredentialsOf(ctx, { userId: user.id, reason: 'deactivation' });
@@ -196,7 +196,7 @@ export const userOperations = {
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenFrozen: true });
       refuseOwnAccount(ctx.caller, user);
-      await keepOwnerBeside(ctx, user);
+      refuseLastOwner(user);
       await endOwnThings(ctx, user.id, { erases: true });
       await eraseCredentialsOf(ctx, { userId: user.id });
       await eraseUser(ctx, user);

@@ -41,6 +41,8 @@ export interface LockedInvitation extends InvitationRow {
   readonly resend_count: number;
   /** Seconds until it may be sent again; 0: now. */
   readonly wait_s: number;
+  /** Days that the organization gives a new token. */
+  readonly invitation_days: number;
 }
 
 /** A new invitation, whose rules have been kept. */
@@ -114,6 +116,12 @@ export function listInvitationRows(
   });
 }
 
+interface LockOptions {
+  readonly openWhenFrozen?: boolean;
+  /** It will count as pending anew: the organization is locked first, in the order of whoever invites. */
+  readonly mayCountAgain?: boolean;
+}
+
 /**
  * Loads and locks an invitation for a change. In this order: 404, 403 below the floor there and for an invitation to a rank above the
  * caller's own, 423 in a frozen place (unless `openWhenFrozen`).
@@ -121,15 +129,21 @@ export function listInvitationRows(
 export async function lockInvitation(
   ctx: Changing,
   id: string,
-  { openWhenFrozen = false }: { readonly openWhenFrozen?: boolean } = {},
+  { openWhenFrozen = false, mayCountAgain = false }: LockOptions = {},
 ): Promise<LockedInvitation> {
+  if (mayCountAgain) {
+    await row(ctx.em, 'select id from organizations where id = (select organization_id from invitations where id = ?) for no key update', [
+      id,
+    ]);
+  }
   const visible = invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller));
   const found = await row<LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }>(
     ctx.em,
-    `select ${columns}, i.resend_count, o.status as organization_status, w.is_active as is_home_active,
+    `select ${columns}, i.resend_count, s.invitation_days, o.status as organization_status, w.is_active as is_home_active,
        case when i.resend_count = 0 then 0 else greatest(0, ceil(extract(epoch from
          i.queued_at + interval '${resendWaitSeconds} seconds' - clock_timestamp())))::int end as wait_s
-     from invitations i join organizations o on o.id = i.organization_id left join workspaces w on w.id = i.workspace_id
+     from invitations i join organizations o on o.id = i.organization_id
+       join organization_settings s on s.organization_id = i.organization_id left join workspaces w on w.id = i.workspace_id
      where i.id = ? and ${visible.sql} for no key update of i`,
     [id, ...visible.params],
   );
@@ -165,18 +179,14 @@ export async function writeInvitation(
 }
 
 /** Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. */
-export async function renewInvitation(
-  unit: Unit,
-  keys: Pick<KeyRing, 'mailKeys'>,
-  { locked, invitationDays }: { readonly locked: LockedInvitation; readonly invitationDays: number },
-): Promise<InvitationRow> {
+export async function renewInvitation(unit: Unit, keys: Pick<KeyRing, 'mailKeys'>, locked: LockedInvitation): Promise<InvitationRow> {
   const { tokenHash } = await addMail(unit, keys, {
     mail: { template: 'invitation', invitationId: locked.id },
     home: { organizationId: locked.organization_id, workspaceId: locked.workspace_id },
   });
   return changed(unit, locked.id, {
     sql: `token_hash = ?, expires_at = now() + make_interval(days => ?), queued_at = clock_timestamp(), resend_count = i.resend_count + 1`,
-    params: [tokenHash, invitationDays],
+    params: [tokenHash, locked.invitation_days],
   });
 }
 

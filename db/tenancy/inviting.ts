@@ -32,7 +32,8 @@ export async function prepareInvitation(ctx: Changing, addressee: Addressee): Pr
   const { pending, is_member: isMember, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
 
   if (isMember) throw taken();
-  if (earlier && !mayChange(ctx, earlier)) throw taken();
+  // One that is over holds its address no longer, whoever may change it.
+  if (earlier && !earlier.is_over && !mayChange(ctx, earlier)) throw taken();
   refuseMorePending(earlier && !earlier.is_over ? pending - 1 : pending);
   if (earlier) await setRevoked(ctx, earlier.id);
   return inviterId;

@@ -1,8 +1,6 @@
 import { rankOf, type Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
-import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
 
 /** A user on whom somebody acts: rank, and where they are at home (null: the whole organization, or the platform). */
 interface Ranked {
@@ -30,23 +28,5 @@ export function refuseHigherRank(caller: Caller, role: Role, workspaceId: string
 export function refuseOutranked(caller: Caller, target: Ranked): void {
   if (rankOf(target.role) > rankOf(rankAt(caller, target.workspaceId))) {
     throw fail('role_insufficient', { reason: 'rank', detail: 'this user outranks you' });
-  }
-}
-
-/**
- * R3: an organization keeps at least one active organization-scoped owner. Locks the organization's row, so that of two who leave at once
- * the second is refused; lock users after it, as the hand-over of ownership does. 409 `last_owner` when `without` is the only one.
- */
-export async function keepAnOwner(unit: Unit, organizationId: string, { without }: { readonly without: string }): Promise<void> {
-  await row(unit.em, 'select id from organizations where id = ? for no key update', [organizationId]);
-  // A statement of its own: its snapshot is later than the wait for the lock.
-  const owners = await row<{ is_one: boolean; has_others: boolean }>(
-    unit.em,
-    `select coalesce(bool_or(id = ?::uuid), false) as is_one, coalesce(bool_or(id <> ?::uuid), false) as has_others
-       from users where organization_id = ? and scope = 'organization' and role = 'owner' and is_active and deleted_at is null`,
-    [without, without, organizationId],
-  );
-  if (owners?.is_one && !owners.has_others) {
-    throw fail('state_conflict', { reason: 'last_owner', detail: 'an organization keeps at least one active owner' });
   }
 }

@@ -5,7 +5,7 @@ import { isUnbounded, refuseRank, workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Predicate } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { keepAnOwner, refuseOutranked } from './rank-rules.ts';
+import { refuseOutranked } from './rank-rules.ts';
 import { storedUserColumns, usersSeenBy, type StoredUser, type UserRow } from './users.ts';
 
 /** Where a user stands: rank, scope and home go together. */
@@ -26,24 +26,35 @@ interface LockOptions {
   readonly openWhenFrozen?: boolean;
 }
 
-interface LockedRow extends StoredUser {
+/** A user under their row's lock. */
+export interface LockedUser extends StoredUser {
+  /** The only active owner of a whole organization; certain only where the organization was locked first. */
+  readonly is_last_owner: boolean;
+}
+
+interface LockedRow extends LockedUser {
   readonly organization_status: string | null;
   readonly is_home_active: boolean | null;
 }
+
+const isLastOwner = `case when u.role = 'owner' and u.scope = 'organization' and u.is_active then not exists (
+    select from users other where other.organization_id = u.organization_id and other.id <> u.id and other.scope = 'organization'
+      and other.role = 'owner' and other.is_active and other.deleted_at is null) else false end`;
 
 /**
  * Loads and locks a user who is about to change. In this order: 404 when the caller doesn't see the user, 403 when it may not change them
  * (R2 among the reasons), 412 by If-Match, 423 when their organization or home is frozen.
  */
-export async function lockUser(ctx: Changing, id: string, options: LockOptions): Promise<StoredUser> {
+export async function lockUser(ctx: Changing, id: string, options: LockOptions): Promise<LockedUser> {
   const { caller } = ctx;
   if (options.mayLoseOwner) {
+    // A statement of its own: the next one's snapshot is later than the wait, so that of two who leave at once the second is refused.
     await row(ctx.em, 'select id from organizations where id = (select organization_id from users where id = ?) for no key update', [id]);
   }
   const visible = usersSeenBy(caller);
   const found = await row<LockedRow>(
     ctx.em,
-    `select ${storedUserColumns}, o.status as organization_status, w.is_active as is_home_active
+    `select ${storedUserColumns}, ${isLastOwner} as is_last_owner, o.status as organization_status, w.is_active as is_home_active
        from users u left join organizations o on o.id = u.organization_id left join workspaces w on w.id = u.workspace_id
       where u.id = ? and ${visible.sql} for no key update of u`,
     [id, ...visible.params],
@@ -62,10 +73,9 @@ export function refuseOwnAccount(caller: Caller, user: UserRow): void {
   if (caller.userId === user.id) throw fail('state_conflict', { reason: 'own_account', detail: "this can't be done to one's own account" });
 }
 
-/** R3 for whatever takes the place of an owner of the whole organization. 409 `last_owner`. */
-export async function keepOwnerBeside(unit: Unit, user: UserRow): Promise<void> {
-  if (user.organization_id === null || user.role !== 'owner' || user.scope !== 'organization' || !user.is_active) return;
-  await keepAnOwner(unit, user.organization_id, { without: user.id });
+/** R3: an organization keeps at least one active organization-scoped owner. For users locked with `mayLoseOwner`. 409 `last_owner`. */
+export function refuseLastOwner(user: LockedUser): void {
+  if (user.is_last_owner) throw fail('state_conflict', { reason: 'last_owner', detail: 'an organization keeps at least one active owner' });
 }
 
 export function setFullName(unit: Unit, locked: StoredUser, fullName: string | null): Promise<StoredUser> {
