@@ -1,7 +1,12 @@
+import { until } from '../support/temporal.ts';
 import type { Rows } from './world/rows.ts';
 
-/** One checksum for each table: of all its rows, or of those of one organization. Marks of use are written beside requests and left out. */
+/**
+ * One checksum for each table: of all its rows, or of those of one organization. Marks of use are written beside requests and left out; that
+ * an outbox row has been sent is noted after the reply and waited for.
+ */
 export async function checksums(rows: Rows, organizationId: string | null = null): Promise<Readonly<Record<string, string>>> {
+  await until(async () => (await rows.query('select from outbox where sent_at is null')).length === 0);
   const tables = await rows.query<{ name: string }>(
     `select c.table_name as name from information_schema.columns c where c.table_schema = 'public' and c.column_name = 'organization_id'
      union select 'organizations' order by 1`,
