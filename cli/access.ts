@@ -1,7 +1,6 @@
 import { pino } from 'pino';
-import { parseKeyRing } from '../db/identity/key-ring.ts';
-import { connectDatabases } from '../db/orm.ts';
 import { loadModelRegistry } from '../ports/models.ts';
+import { withDatabases } from './attach.ts';
 import { bootstrap, type BootstrapAccess, type Bootstrapped } from './bootstrap.ts';
 import type { Deployment } from './deployment.ts';
 import type { State } from './state.ts';
@@ -13,24 +12,16 @@ const quiet = pino({ level: 'warn' });
 export async function ensureAccess(state: State, deployment: Deployment): Promise<Bootstrapped & { modelId: string }> {
   const { variables, publicUrl } = deployment;
   const models = loadModelRegistry(variables, quiet);
-  const db = await connectDatabases({
-    appUrl: variables['DATABASE_APP_URL'] ?? '',
-    sweeperUrl: variables['DATABASE_SWEEPER_URL'] ?? '',
-    poolMax: 2,
-    sweeperPoolMax: 2,
-    applicationName: 'longhaul-bootstrap',
-    log: quiet,
-  });
-  try {
-    const made = await bootstrap(
-      { db, keys: parseKeyRing(variables) },
-      { publicUrl, defaultModelId: models.defaultModelId, known: readAccess(state.read(accessFile)) },
-    );
+
+  return withDatabases(variables, async (attached) => {
+    const made = await bootstrap(attached, {
+      publicUrl,
+      defaultModelId: models.defaultModelId,
+      known: readAccess(state.read(accessFile)),
+    });
     state.write(accessFile, made.access);
     return { ...made, modelId: models.defaultModelId };
-  } finally {
-    await db.close();
-  }
+  });
 }
 
 /** The content of `access.json`; null when there is none yet or it is not ours. */

@@ -40,7 +40,8 @@ export async function withDeployment<R>(
   }
 }
 
-async function withDatabases<R>(variables: CliEnv, work: (attached: Attached) => Promise<R>): Promise<R> {
+/** Does work on the database of a deployment whose variables are known. */
+export async function withDatabases<R>(variables: CliEnv, work: (attached: Attached) => Promise<R>): Promise<R> {
   const db = await connectDatabases({
     appUrl: variables['DATABASE_APP_URL'] ?? '',
     sweeperUrl: variables['DATABASE_SWEEPER_URL'] ?? '',

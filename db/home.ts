@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from './frozen.ts';
 import type { Role, Scope } from '../workflows/contracts/access.ts';
 import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
@@ -65,13 +66,8 @@ export async function workspaceOfNewRow(ctx: Creating, workspaceId?: string | nu
   const found = wanted ? await namedWorkspace(ctx, wanted) : await onlyWorkspace(ctx);
 
   refuseRank(caller, found.id, ctx.floor);
-  if (!options.openWhenFrozen) refuseFrozenHome(found);
+  if (!options.openWhenFrozen) refuseFrozenPlace(found.status, found.is_active);
   return { organizationId: found.organization_id, workspaceId: found.id };
-}
-
-function refuseFrozenHome(found: FoundWorkspace): void {
-  if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
-  if (!found.is_active) throw fail('resource_frozen', { reason: 'workspace_archived' });
 }
 
 async function namedWorkspace(ctx: Creating, id: string): Promise<FoundWorkspace> {
@@ -111,7 +107,7 @@ async function organizationOfNewRow(ctx: Creating, options: HomeOptions): Promis
 
   const [found] = await rows<{ status: string }>(ctx.em, 'select status from organizations where id = ?', [id]);
   if (!found) throw fail('not_found');
-  if (found.status !== 'active' && !options.openWhenFrozen) throw fail('resource_frozen', { reason: `organization_${found.status}` });
+  if (!options.openWhenFrozen) refuseFrozenPlace(found.status);
   return id;
 }
 

@@ -26,6 +26,15 @@ export interface PageQuery {
   readonly page: PageRequest;
 }
 
+/**
+ * A condition: the next parameter stands somewhere in one of the columns, without regard to case. By strpos and not by like: % and _ are
+ * letters.
+ */
+export function holdsText(...columns: readonly string[]): string {
+  const text = columns.length === 1 ? columns[0] : `concat_ws(E'\\n', ${columns.join(', ')})`;
+  return `strpos(lower(${text}), lower(?)) > 0`;
+}
+
 const positionPrefix = '_position_';
 
 /**

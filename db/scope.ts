@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from './frozen.ts';
 import { type EntityClass, type FilterQuery, LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Role } from '../workflows/contracts/access.ts';
@@ -130,8 +131,8 @@ export async function refuseFrozen(em: SqlEntityManager, home: TenantRow): Promi
     'select o.status, w.is_active from organizations o left join workspaces w on w.id = ?::uuid where o.id = ?',
     [home.workspaceId ?? null, home.organizationId],
   );
-  if (state && state.status !== 'active') throw fail('resource_frozen', { reason: `organization_${state.status}` });
-  if (home.workspaceId && state?.is_active === false) throw fail('resource_frozen', { reason: 'workspace_archived' });
+  // Without a workspace there is none to join: null.
+  if (state) refuseFrozenPlace(state.status, state.is_active);
 }
 
 /** Deletes exactly one row. A policy would let a foreign delete pass in silence, with nothing changed. */

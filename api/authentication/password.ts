@@ -3,7 +3,7 @@ import type { Caller } from '../../db/caller.ts';
 import { callerOfPerson } from '../../db/identity/caller.ts';
 import { readOwnCredential } from '../../db/identity/credentials.ts';
 import { readMailToken, type ShownToken } from '../../db/identity/mail-tokens.ts';
-import { checkNewPassword } from '../http/new-password.ts';
+import { checkNewPassword, hashNewPassword } from '../http/new-password.ts';
 import { accountHash } from '../../db/identity/opaque-tokens.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
@@ -58,6 +58,6 @@ export async function attemptReset({ deps, body }: IdentifyRequest): Promise<Pas
   const token = await readMailToken(deps.db, shown, 'password_reset');
   const { person, email, fullName } = token;
 
-  await checkNewPassword(deps.passwordStrength, wanted, { email, fullName, hasFactor: person.hasFactor, pointer: '/new_password' });
-  return { caller: callerOfPerson(person, null), token, passwordHash: await deps.identity.passwords.hash(wanted) };
+  const subject = { email, fullName, hasFactor: person.hasFactor, pointer: '/new_password' };
+  return { caller: callerOfPerson(person, null), token, passwordHash: await hashNewPassword(deps, wanted, subject) };
 }

@@ -23,6 +23,15 @@ export function actorOf(caller: Caller): Actor {
   };
 }
 
+/** The note of a changed row without a label: none of its own, or a person's, which is looked up when the log is read. */
+export function noteOfRow(
+  resourceType: string,
+  row: { readonly id: string; readonly organization_id: string | null; readonly workspace_id: string | null },
+  changes: AuditNote['changes'],
+): AuditNote {
+  return { resourceType, resourceId: row.id, organizationId: row.organization_id, workspaceId: row.workspace_id, changes };
+}
+
 /** The note of a mutation whose handler wrote none: the view's own id and place, else the last id of the path. */
 export function defaultNote(operation: RegisteredOperation, view: unknown, params: Readonly<Record<string, unknown>>): AuditNote {
   const textAt = (name: string) => {

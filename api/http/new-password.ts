@@ -1,4 +1,5 @@
 import type { PasswordStrength } from '../../ports/password-strength.ts';
+import type { Deps } from './deps.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
 /** Whose password it will be, and where it stands in the request. */
@@ -15,6 +16,16 @@ const shortest = { alone: 15, withFactor: 8 } as const;
 const lowestScore = 3;
 /** Longer texts are guessed no sooner, and would take long to look at. */
 const ratedCharacters = 100;
+
+/** The hash of a new password that holds the rules; throws what `checkNewPassword` does. Takes tens of milliseconds: outside any transaction. */
+export async function hashNewPassword(
+  { passwordStrength, identity }: Pick<Deps, 'passwordStrength' | 'identity'>,
+  password: string,
+  subject: PasswordSubject,
+): Promise<string> {
+  await checkNewPassword(passwordStrength, password, subject);
+  return identity.passwords.hash(password);
+}
 
 /** Refuses a password that is short or, with address and name known, easily guessed. Throws 422 `password_too_short`, `password_guessable`. */
 export async function checkNewPassword(

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
-import { checkNewPassword } from '../http/new-password.ts';
+import { hashNewPassword } from '../http/new-password.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { isAddressTaken } from '../../db/operator/organizations.ts';
 import { writeInvitation } from '../../db/tenancy/invitations.ts';
@@ -27,14 +27,8 @@ export async function prepareOwner({ deps, body }: IdentifyRequest): Promise<Pre
       throw invalid('/owner/password', 'required', 'this deployment sends no mails, so the owner needs a password');
     return { passwordHash: null };
   }
-  const pointer = '/owner/password';
-  await checkNewPassword(deps.passwordStrength, password, {
-    email: normalizeEmail(email),
-    fullName: fullName ?? null,
-    hasFactor: false,
-    pointer,
-  });
-  return { passwordHash: await deps.identity.passwords.hash(password) };
+  const subject = { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer: '/owner/password' };
+  return { passwordHash: await hashNewPassword(deps, password, subject) };
 }
 
 /** Makes the owner of a new organization at once, or invites it. 409 for an address in use. */

@@ -1,13 +1,13 @@
+import { noteOfRow } from '../http/audit.ts';
 import {
   endImpersonation,
   insertImpersonation,
   listImpersonationRows,
   lockImpersonation,
   lockTarget,
-  type ImpersonationRow,
 } from '../../db/operator/impersonations.ts';
 import { mapPage } from '../../db/page.ts';
-import { list, post, remove, type AuditNote } from '../http/operation.ts';
+import { list, post, remove } from '../http/operation.ts';
 import {
   ImpersonationFilters,
   ImpersonationParams,
@@ -40,7 +40,13 @@ export const impersonationOperations = {
       const target = await lockTarget(ctx, body.user_id);
       const { impersonation, token } = await insertImpersonation(ctx, target, { reason: body.reason, minutes });
 
-      ctx.audit(noteOf(impersonation, { target_user_id: { to: target.id }, reason: { to: body.reason }, minutes: { to: minutes } }));
+      ctx.audit(
+        noteOfRow('impersonation', impersonation, {
+          target_user_id: { to: target.id },
+          reason: { to: body.reason },
+          minutes: { to: minutes },
+        }),
+      );
       return {
         impersonation: toImpersonationView(impersonation),
         access_token: token,
@@ -73,20 +79,10 @@ export const impersonationOperations = {
     },
     async (ctx, { params }) => {
       const before = await lockImpersonation(ctx, params.impersonation_id);
-      if (before.ended_at !== null) return ctx.audit(noteOf(before, {}));
+      if (before.ended_at !== null) return ctx.audit(noteOfRow('impersonation', before, {}));
 
       const after = await endImpersonation(ctx, before.id);
-      ctx.audit(noteOf(after, { ended_at: { from: null, to: after.ended_at } }));
+      ctx.audit(noteOfRow('impersonation', after, { ended_at: { from: null, to: after.ended_at } }));
     },
   ),
 };
-
-function noteOf(impersonation: ImpersonationRow, changes: AuditNote['changes']): AuditNote {
-  return {
-    resourceType: 'impersonation',
-    resourceId: impersonation.id,
-    organizationId: impersonation.organization_id,
-    workspaceId: impersonation.workspace_id,
-    changes,
-  };
-}

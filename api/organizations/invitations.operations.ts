@@ -1,3 +1,4 @@
+import { noteOfRow } from '../http/audit.ts';
 import type { Static } from 'typebox';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { mapPage } from '../../db/page.ts';
@@ -18,7 +19,7 @@ import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
 import { refuseHigherRank } from '../../db/tenancy/rank-rules.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { LoginView } from '../http/login-view.ts';
-import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { get, list, post, remove, type Ctx } from '../http/operation.ts';
 import { accept, attemptAcceptance, type AttemptedAcceptance } from './accept-invitation.ts';
 import { changesOf } from './changes.ts';
 import {
@@ -63,7 +64,7 @@ export const invitationOperations = {
     async (ctx, { body }) => {
       const invitation = await invite(ctx, body);
       ctx.audit(
-        noteOf(invitation, {
+        noteOfRow('invitation', invitation, {
           email: { changed: true },
           role: { from: null, to: invitation.role },
           scope: { from: null, to: invitation.scope },
@@ -100,7 +101,7 @@ export const invitationOperations = {
       if (invitation.status === 'accepted') throw notPending();
       const revoked = invitation.status === 'revoked' ? invitation : await setRevoked(ctx, invitation.id);
 
-      ctx.audit(noteOf(revoked, changesOf(invitation, revoked, ['status'])));
+      ctx.audit(noteOfRow('invitation', revoked, changesOf(invitation, revoked, ['status'])));
     },
   ),
 
@@ -119,7 +120,9 @@ export const invitationOperations = {
       const invitation = await lockInvitation(ctx, params.invitation_id, { mayCountAgain: true });
       const renewed = await resend(ctx, invitation);
 
-      ctx.audit(noteOf(renewed, { token: { changed: true }, ...changesOf(invitation, renewed, ['status', 'expires_at']) }));
+      ctx.audit(
+        noteOfRow('invitation', renewed, { token: { changed: true }, ...changesOf(invitation, renewed, ['status', 'expires_at']) }),
+      );
       return toInvitationView(renewed);
     },
   ),
@@ -194,14 +197,4 @@ function refuseWithoutMailer({ deps }: Ctx): void {
 
 function notPending() {
   return fail('state_conflict', { reason: 'not_pending', detail: 'this invitation was accepted or revoked' });
-}
-
-function noteOf(invitation: InvitationRow, changes: AuditNote['changes']): AuditNote {
-  return {
-    resourceType: 'invitation',
-    resourceId: invitation.id,
-    organizationId: invitation.organization_id,
-    workspaceId: invitation.workspace_id,
-    changes,
-  };
 }

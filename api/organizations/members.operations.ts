@@ -1,8 +1,9 @@
+import { refuseFrozenPlace } from '../../db/frozen.ts';
 import { mapPage } from '../../db/page.ts';
 import { lockGrantee, putGrant, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
 import { listMemberRows } from '../../db/tenancy/members.ts';
 import { refuseHigherRank, refuseOutranked } from '../../db/tenancy/rank-rules.ts';
-import { lockWorkspace, readWorkspace, refuseFrozenWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
+import { lockWorkspace, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
 import { list, put, remove, type AuditNote } from '../http/operation.ts';
 import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';
 import { WorkspaceParams } from './workspace.schema.ts';
@@ -48,7 +49,7 @@ export const memberOperations = {
       // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
       refuseHigherRank(ctx.caller, body.role, workspace.id);
       refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
-      refuseFrozenWorkspace(workspace);
+      refuseFrozenPlace(workspace.status, workspace.is_active);
       refuseUngranted(workspace, user);
 
       const member = await putGrant(ctx, { workspace, user, role: body.role }, ctx.caller.userId);

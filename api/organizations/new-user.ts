@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
-import { checkNewPassword } from '../http/new-password.ts';
+import { hashNewPassword } from '../http/new-password.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { organizationOf } from '../../db/reach.ts';
@@ -33,13 +33,8 @@ export async function prepareUser({ deps, caller, body, limits }: IdentifyReques
   if (organizationId !== null) await limits.consume([{ policy: 'user_create', key: organizationId }]);
   if (password === undefined) return { passwordHash: null };
 
-  await checkNewPassword(deps.passwordStrength, password, {
-    email: normalizeEmail(email),
-    fullName: fullName ?? null,
-    hasFactor: false,
-    pointer: '/password',
-  });
-  return { passwordHash: await deps.identity.passwords.hash(password) };
+  const subject = { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer: '/password' };
+  return { passwordHash: await hashNewPassword(deps, password, subject) };
 }
 
 /** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */

@@ -1,3 +1,4 @@
+import { noteOfRow } from '../http/audit.ts';
 import { endCredentialsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
 import { mapPage } from '../../db/page.ts';
 import { standingFor } from '../../db/tenancy/standing.ts';
@@ -12,8 +13,8 @@ import {
   setInactive,
   setStanding,
 } from '../../db/tenancy/user-changes.ts';
-import { listUserRows, seeUser, type UserRow } from '../../db/tenancy/users.ts';
-import { get, list, patch, post, put, remove, reply, type AuditNote } from '../http/operation.ts';
+import { listUserRows, seeUser } from '../../db/tenancy/users.ts';
+import { get, list, patch, post, put, remove, reply } from '../http/operation.ts';
 import { toUserView, UserView } from '../http/user-view.ts';
 import { changesOf, hasAny } from './changes.ts';
 import { createUser, prepareUser, type PreparedUser } from './new-user.ts';
@@ -57,7 +58,7 @@ export const userOperations = {
       const user = await createUser(ctx, body, identified as PreparedUser);
       const { role, scope, workspace_id } = user;
       ctx.audit(
-        noteOf(user, {
+        noteOfRow('user', user, {
           email: { changed: true },
           ...(user.full_name === null ? {} : { full_name: { changed: true } }),
           role: { from: null, to: role },
@@ -104,7 +105,7 @@ export const userOperations = {
       const isChanged = body.full_name !== undefined && body.full_name !== user.full_name;
       const changed = isChanged ? await setFullName(ctx, user, body.full_name ?? null) : user;
 
-      ctx.audit(noteOf(changed, isChanged ? { full_name: { changed: true } } : {}));
+      ctx.audit(noteOfRow('user', changed, isChanged ? { full_name: { changed: true } } : {}));
       return reply(toUserView(changed), { version: changed.version });
     },
   ),
@@ -130,7 +131,7 @@ export const userOperations = {
       if ('role' in changes || 'scope' in changes) refuseLastOwner(user);
       const changed = hasAny(changes) ? await setStanding(ctx, user, wanted) : user;
 
-      ctx.audit(noteOf(changed, changes));
+      ctx.audit(noteOfRow('user', changed, changes));
       return toUserView(changed);
     },
   ),
@@ -155,7 +156,7 @@ export const userOperations = {
       await endOwnThings(ctx, user.id, { erases: false });
       await endCredentialsOf(ctx, { userId: user.id, reason: 'deactivation' });
 
-      ctx.audit(noteOf(changed, changesOf(user, changed, ['is_active'])));
+      ctx.audit(noteOfRow('user', changed, changesOf(user, changed, ['is_active'])));
       return toUserView(changed);
     },
   ),
@@ -176,7 +177,7 @@ export const userOperations = {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin' });
       const changed = user.is_active ? user : await setActive(ctx, user);
 
-      ctx.audit(noteOf(changed, changesOf(user, changed, ['is_active'])));
+      ctx.audit(noteOfRow('user', changed, changesOf(user, changed, ['is_active'])));
       return toUserView(changed);
     },
   ),
@@ -201,18 +202,9 @@ export const userOperations = {
       await eraseCredentialsOf(ctx, { userId: user.id });
       await eraseUser(ctx, user);
 
-      ctx.audit(noteOf(user, { email: { changed: true }, ...(user.full_name === null ? {} : { full_name: { changed: true } }) }));
+      ctx.audit(
+        noteOfRow('user', user, { email: { changed: true }, ...(user.full_name === null ? {} : { full_name: { changed: true } }) }),
+      );
     },
   ),
 };
-
-// Without a label: a user's is looked up when the log is read, and gone with the user.
-function noteOf(user: UserRow, changes: AuditNote['changes']): AuditNote {
-  return {
-    resourceType: 'user',
-    resourceId: user.id,
-    organizationId: user.organization_id,
-    workspaceId: user.workspace_id,
-    changes,
-  };
-}

@@ -1,3 +1,4 @@
+import { noteOfRow } from '../http/audit.ts';
 import type { Caller } from '../../db/caller.ts';
 import { revokeSessionsOf } from '../../db/identity/endings.ts';
 import { listSessions, readSession } from '../../db/identity/session-list.ts';
@@ -113,13 +114,7 @@ export const sessions = area('Sessions', {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, openWhenFrozen: true });
       const ids = await revokeSessionsOf(ctx, { userId: user.id, reason: 'revoked' });
 
-      ctx.audit({
-        resourceType: 'user',
-        resourceId: user.id,
-        organizationId: user.organization_id,
-        workspaceId: user.workspace_id,
-        changes: { revoked_count: { from: null, to: ids.length } },
-      });
+      ctx.audit(noteOfRow('user', user, { revoked_count: { from: null, to: ids.length } }));
       return toSessionRevocationView(ids);
     },
   ),

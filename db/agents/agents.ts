@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -71,8 +71,7 @@ export function listAgentRows(ctx: Scoped, filters: AgentFilters, page: PageRequ
   const where = ['a.deleted_at is null', visible.sql];
   const params: unknown[] = [...visible.params];
   if (filters.q !== undefined) {
-    // strpos and not like: % and _ are letters.
-    where.push("strpos(lower(concat_ws(E'\\n', a.slug, a.name, a.description)), lower(?)) > 0");
+    where.push(holdsText('a.slug', 'a.name', 'a.description'));
     params.push(filters.q);
   }
   if (filters.scope !== undefined) {

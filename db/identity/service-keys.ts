@@ -1,5 +1,5 @@
 import type { Page, PageRequest } from '../page.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import type { Caller } from '../caller.ts';
 import { visibleTo } from '../scope.ts';
 import type { Unit } from '../unit.ts';
@@ -49,8 +49,7 @@ export async function listServiceKeys(
     params.push(value);
   };
 
-  // strpos and not like: % and _ are letters.
-  if (filters.q !== undefined) filter('strpos(lower(k.name), lower(?)) > 0', filters.q);
+  if (filters.q !== undefined) filter(holdsText('k.name'), filters.q);
   if (filters.role !== undefined) filter('k.role = ?', filters.role);
   if (filters.workspaceId !== undefined) filter('k.workspace_id = ?::uuid', filters.workspaceId);
   if (!filters.includesRevoked) where.push('k.revoked_at is null');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Page, PageRequest } from '../page.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import { newId } from '../ids.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { change, row } from '../sql.ts';
@@ -124,9 +124,8 @@ export async function listClients(
   const where = [visible.sql, 'c.deleted_at is null'];
   const params: unknown[] = [...visible.params];
 
-  // strpos and not like: % and _ are letters.
   if (filters.q !== undefined) {
-    where.push('(strpos(lower(c.client_name), lower(?)) > 0 or strpos(lower(c.client_id), lower(?)) > 0)');
+    where.push(`(${holdsText('c.client_name')} or ${holdsText('c.client_id')})`);
     params.push(filters.q, filters.q);
   }
   if (filters.kind !== undefined) {

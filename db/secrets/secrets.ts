@@ -4,7 +4,7 @@ import type { Home } from '../home.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { newId } from '../ids.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
 import { visibleTo, type Changing, type Predicate } from '../scope.ts';
 import { seal } from '../tenancy/envelope.ts';
@@ -45,8 +45,7 @@ export function listSecretRows(ctx: Changing, filters: SecretFilters, page: Page
     where.push(sql);
     params.push(value);
   };
-  // strpos and not like: % and _ are letters.
-  if (filters.q !== undefined) narrow('strpos(lower(s.name), lower(?)) > 0', filters.q);
+  if (filters.q !== undefined) narrow(holdsText('s.name'), filters.q);
   if (filters.scope !== undefined) narrow('s.scope = ?', filters.scope);
   if (filters.workspace_id !== undefined) narrow('s.workspace_id = ?::uuid', filters.workspace_id);
 

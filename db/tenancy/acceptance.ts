@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import { rankOf, type Role, type Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/caller.ts';
@@ -7,7 +8,6 @@ import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { rankAt } from './rank-rules.ts';
-import { refuseFrozenPlace } from './user-changes.ts';
 
 /** An invitation with all that decides about its acceptance. */
 export interface InvitationAnswer {

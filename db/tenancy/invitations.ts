@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
@@ -11,7 +12,6 @@ import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { Invitation } from './invitation.entity.ts';
 import { refuseHigherRank } from './rank-rules.ts';
-import { refuseFrozenPlace } from './user-changes.ts';
 
 /** As views show it: `expired` is computed, by the database's clock. */
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const;

@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
@@ -22,7 +23,7 @@ export async function lockJoining(unit: Unit, organizationId: string): Promise<J
     [organizationId],
   );
   if (!found) throw fail('not_found');
-  if (found.status !== 'active') throw fail('resource_frozen', { reason: `organization_${found.status}` });
+  refuseFrozenPlace(found.status);
   return { emailDomains: found.domains, invitationDays: found.days };
 }
 

@@ -1,4 +1,4 @@
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
@@ -60,8 +60,7 @@ export function listMemberRows(
   };
   // Of everybody else the organization is known before; an operator's statement would else begin with the users of all.
   if (isUnbounded(ctx.caller)) narrow('u.organization_id = (select o.organization_id from workspaces o where o.id = ?::uuid)', workspaceId);
-  // strpos and not like: % and _ are letters.
-  narrow(`strpos(lower(concat_ws(E'\\n', u.email, u.full_name)), lower(?)) > 0`, filters.q);
+  narrow(holdsText('u.email', 'u.full_name'), filters.q);
   narrow(`${role} = ?`, filters.role);
   narrow(`${source} = ?`, filters.source);
   narrow('u.is_active = ?', filters.is_active);

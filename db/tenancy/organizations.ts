@@ -1,6 +1,7 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Predicate, type Scoped } from '../scope.ts';
@@ -59,8 +60,7 @@ export function listOrganizationRows(ctx: Scoped, filters: { readonly q?: string
 /** Substring of name or slug without regard to case, as a condition. */
 export function nameFilter(alias: string, q: string | undefined): Predicate {
   if (q === undefined) return { sql: 'true', params: [] };
-  // strpos and not like: % and _ are letters.
-  return { sql: `strpos(lower(concat_ws(E'\\n', ${alias}.name, ${alias}.slug)), lower(?)) > 0`, params: [q] };
+  return { sql: holdsText(`${alias}.name`, `${alias}.slug`), params: [q] };
 }
 
 /** 403 for a caller of single workspaces: what belongs to the whole organization is changed by callers of all of it. */
@@ -85,13 +85,8 @@ export async function lockOrganization(ctx: Changing, id: string, options: LockO
   refuseWorkspaceScoped(ctx.caller);
   options.refuse?.();
   checkIfMatch(ctx, found.version);
-  if (!options.openWhenFrozen) refuseFrozenStatus(found.status);
+  if (!options.openWhenFrozen) refuseFrozenPlace(found.status);
   return found;
-}
-
-/** 423 unless the organization is active. */
-export function refuseFrozenStatus(status: OrganizationRow['status']): void {
-  if (status !== 'active') throw fail('resource_frozen', { reason: `organization_${status}` });
 }
 
 /** Writes name, slug and time zone of a locked organization. The version is a condition of the update. 409 when the slug is taken. */

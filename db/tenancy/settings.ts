@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Scoped } from '../scope.ts';
@@ -5,7 +6,7 @@ import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { OrganizationRow } from './organization-row.ts';
 import type { EgressAllowance, GitInstallation } from './organization-settings.entity.ts';
-import { organizationsOf, refuseFrozenStatus, refuseWorkspaceScoped } from './organizations.ts';
+import { organizationsOf, refuseWorkspaceScoped } from './organizations.ts';
 
 /** What an organization decides about itself; the last two are an operator's to decide. */
 export interface Settings {
@@ -83,7 +84,7 @@ export async function lockSettings(ctx: Changing, organizationId: string, refuse
   refuseWorkspaceScoped(ctx.caller);
   refuse();
   checkIfMatch(ctx, found.version);
-  refuseFrozenStatus(found.status);
+  refuseFrozenPlace(found.status);
   return found;
 }
 

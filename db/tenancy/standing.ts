@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
@@ -5,7 +6,7 @@ import { isUnbounded, workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 import { rows } from '../sql.ts';
 import { refuseHigherRank } from './rank-rules.ts';
-import { refuseFrozenPlace, type Standing } from './user-changes.ts';
+import type { Standing } from './user-changes.ts';
 import type { UserRow } from './users.ts';
 
 /** What a change of role asks for; a scope that is left out keeps scope and home. */

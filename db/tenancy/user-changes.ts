@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
@@ -122,13 +123,6 @@ export async function eraseUser(unit: Unit, locked: StoredUser): Promise<void> {
 export async function endOwnThings(unit: Unit, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
   const ended = await row<{ key_ids: string[] }>(unit.em, 'select gate_leave(?::uuid, ?::boolean) as key_ids', [userId, erases]);
   for (const keyId of ended?.key_ids ?? []) unit.outgoing.revoked.push(`service_key:${keyId}`);
-}
-
-/** 423 inside a suspended or deleting organization or an archived workspace; nulls where there is neither. */
-export function refuseFrozenPlace(organizationStatus: string | null, isWorkspaceActive: boolean | null): void {
-  if (organizationStatus !== null && organizationStatus !== 'active')
-    throw fail('resource_frozen', { reason: `organization_${organizationStatus}` });
-  if (isWorkspaceActive === false) throw fail('resource_frozen', { reason: 'workspace_archived' });
 }
 
 function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {

@@ -1,7 +1,7 @@
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller, TenantSettings } from '../caller.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Predicate, Scoped } from '../scope.ts';
@@ -138,8 +138,7 @@ export function listUserRows(
     params.push(value);
   };
 
-  // strpos and not like: % and _ are letters.
-  if (filters.q !== undefined) narrow("strpos(lower(concat_ws(E'\\n', u.email, u.full_name)), lower(?)) > 0", filters.q);
+  if (filters.q !== undefined) narrow(holdsText('u.email', 'u.full_name'), filters.q);
   if (filters.role !== undefined) narrow('u.role = ?', filters.role);
   if (filters.scope !== undefined) narrow('u.scope = ?', filters.scope);
   if (filters.workspace_id !== undefined) narrow('u.workspace_id = ?::uuid', filters.workspace_id);

@@ -1,3 +1,4 @@
+import { refuseFrozenPlace } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import { fetchPage } from '../page-query.ts';
@@ -7,7 +8,7 @@ import { checkIfMatch, type Changing, type Predicate, type Scoped } from '../sco
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { OrganizationRow } from './organization-row.ts';
-import { nameFilter, refuseFrozenStatus } from './organizations.ts';
+import { nameFilter } from './organizations.ts';
 
 /** A workspace as views show one. */
 export interface WorkspaceRow {
@@ -103,14 +104,8 @@ export async function lockWorkspace(
 
   refuseRank(ctx.caller, id, ctx.floor);
   checkIfMatch(ctx, found.version);
-  if (!openWhenFrozen) refuseFrozenWorkspace(found);
+  if (!openWhenFrozen) refuseFrozenPlace(found.status, found.is_active);
   return found;
-}
-
-/** 423 when a workspace is archived or its organization frozen. */
-export function refuseFrozenWorkspace({ status, is_active }: Pick<LockedWorkspace, 'status' | 'is_active'>): void {
-  refuseFrozenStatus(status);
-  if (!is_active) throw fail('resource_frozen', { reason: 'workspace_archived' });
 }
 
 /** Writes the fields of a locked workspace; the version is a condition of the update. 409 when the slug is taken. */

@@ -2,7 +2,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
-import { fetchPage } from '../page-query.ts';
+import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -81,8 +81,7 @@ export function listToolRows(ctx: Scoped, filters: ToolFilters, page: PageReques
   const where = ['t.deleted_at is null', visible.sql];
   const params: unknown[] = [...visible.params];
   if (filters.q !== undefined) {
-    // strpos and not like: % and _ are letters.
-    where.push("strpos(lower(concat_ws(E'\\n', t.slug, t.display_name, t.description)), lower(?)) > 0");
+    where.push(holdsText('t.slug', 't.display_name', 't.description'));
     params.push(filters.q);
   }
   for (const name of ['kind', 'effect', 'critical', 'toolkit_id'] as const) {
