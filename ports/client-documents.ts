@@ -11,13 +11,21 @@ export interface ClientDocument {
   readonly lifeSeconds: number;
 }
 
+/** What becomes of a document. */
+export interface DocumentStore {
+  /** Whether the document has been kept, and may still be believed, since it was looked for. */
+  isKept(): Promise<boolean>;
+  /** Judges and stores a document. */
+  keep(found: ClientDocument): Promise<void>;
+}
+
 /** Fetches the metadata documents by which OAuth clients name themselves (draft-ietf-oauth-client-id-metadata-document). */
 export interface ClientDocuments {
   /**
-   * Reads the document behind a client_id and hands it to `keep`, which judges and stores it. Of any number at once one asks. What fails, also
-   * in `keep`, is refused for 60 s without asking again. Throws DocumentRefused, or what `keep` throws beside it.
+   * Reads the document behind a client_id and hands it to the store, unless it is kept there by now. Of any number at once one asks. What
+   * fails, also in `keep`, is refused for 60 s without asking again. Throws DocumentRefused, or what the store throws beside it.
    */
-  read(clientId: string, keep: (found: ClientDocument) => Promise<void>): Promise<void>;
+  read(clientId: string, store: DocumentStore): Promise<void>;
 }
 
 const limitBytes = 5_120;
@@ -43,9 +51,9 @@ export function createClientDocuments({ egress, now }: { egress: Egress; now: ()
     if (failures.size >= failuresMax && oldest !== undefined) failures.delete(oldest);
     failures.set(clientId, now().getTime() + failureMs);
   };
-  const readOnce: ClientDocuments['read'] = async (clientId, keep) => {
+  const readOnce: ClientDocuments['read'] = async (clientId, store) => {
     try {
-      await keep(await fetchDocument(egress, clientId));
+      if (!(await store.isKept())) await store.keep(await fetchDocument(egress, clientId));
     } catch (error) {
       if (error instanceof DocumentRefused) noteFailure(clientId);
       throw error;
@@ -55,10 +63,10 @@ export function createClientDocuments({ egress, now }: { egress: Egress; now: ()
   };
 
   return {
-    async read(clientId, keep) {
+    async read(clientId, store) {
       if ((failures.get(clientId) ?? 0) > now().getTime()) throw new DocumentRefused('could not be used a moment ago');
       failures.delete(clientId);
-      const running = underWay.get(clientId) ?? readOnce(clientId, keep);
+      const running = underWay.get(clientId) ?? readOnce(clientId, store);
       if (!underWay.has(clientId)) underWay.set(clientId, running);
       return running;
     },

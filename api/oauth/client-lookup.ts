@@ -39,7 +39,9 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
     );
   };
   try {
-    await deps.clientDocuments.read(clientId, keep);
+    // Another may have stored it since this request looked for it.
+    const isKept = async () => (await findClient(deps.db, clientId))?.isDocumentFresh === true;
+    await deps.clientDocuments.read(clientId, { isKept, keep });
   } catch (error) {
     if (!(error instanceof DocumentRefused)) throw error;
     noteRefusal(deps, error);

@@ -40,8 +40,10 @@ export async function faultsOf(db: Databases, keys: Pick<KeyRing, 'auditKeys'>, 
 /** The faults of all chains. */
 export async function allFaults(db: Databases, keys: Pick<KeyRing, 'auditKeys'>): Promise<AuditFault[]> {
   const chains = await sweep(db, auditChains);
-  const verified = await Promise.all(chains.map((chain) => verifyChain(db, keys, chain)));
-  return verified.flatMap(({ faults }) => faults);
+  const found: AuditFault[] = [];
+  // One after the other, as the CLI does: a long chain holds its connection, and the pool of sweepers is small.
+  for (const chain of chains) found.push(...(await verifyChain(db, keys, chain)).faults);
+  return found;
 }
 
 export interface StoredEntry {
