@@ -1,6 +1,6 @@
 import { Agent } from '../db/agents/agent.entity.ts';
 import { AgentRevision } from '../db/agents/agent-revision.entity.ts';
-import { completeBinding, completeDocument, type RevisionDocument } from '../db/agents/revision-document.ts';
+import { completeBinding, completeDocument, noBindings, type RevisionDocument } from '../db/agents/revision-document.ts';
 import { insertRevision, setActiveRevision } from '../db/agents/revisions.ts';
 import { writeAudit } from '../db/audit/audit.ts';
 import { newId } from '../db/ids.ts';
@@ -87,7 +87,7 @@ async function firstDocument(unit: Unit, { home, defaultModelId }: { home: Home;
   const toolId = existing?.id ?? (await insertWebFetch(unit, home));
   const binding = completeBinding({}, { id: toolId, slug: toolSlug, scope: 'workspace' });
 
-  return completeDocument({ model: defaultModelId, instructions }, [binding]);
+  return completeDocument({ model: defaultModelId, instructions }, { ...noBindings, tools: [binding] });
 }
 
 async function insertWebFetch(unit: Unit, home: Home): Promise<string> {

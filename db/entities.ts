@@ -1,6 +1,10 @@
-import { Agent } from './agents/agent.entity.ts';
 import { AgentRef } from './agents/agent-ref.entity.ts';
 import { AgentRevision } from './agents/agent-revision.entity.ts';
+import { Agent } from './agents/agent.entity.ts';
+import { PersonaVersion } from './agents/persona-version.entity.ts';
+import { Persona } from './agents/persona.entity.ts';
+import { AttachmentLink } from './attachments/attachment-link.entity.ts';
+import { Attachment } from './attachments/attachment.entity.ts';
 import { AuditEntry } from './audit/audit-entry.entity.ts';
 import { AuditSeal } from './audit/audit-seal.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
@@ -17,6 +21,8 @@ import { SigningKey } from './identity/signing-key.entity.ts';
 import { StreamToken } from './identity/stream-token.entity.ts';
 import { TotpFactor } from './identity/totp-factor.entity.ts';
 import { UserCredential } from './identity/user-credential.entity.ts';
+import { McpAuthorization } from './mcp/mcp-authorization.entity.ts';
+import { McpConnection } from './mcp/mcp-connection.entity.ts';
 import { OauthClient } from './oauth/oauth-client.entity.ts';
 import { OauthCode } from './oauth/oauth-code.entity.ts';
 import { OauthTransaction } from './oauth/oauth-transaction.entity.ts';
@@ -25,23 +31,32 @@ import { Purge } from './operator/purge.entity.ts';
 import { OutboxEntry } from './outbox.entity.ts';
 import { Conversation } from './runs/conversation.entity.ts';
 import { Message } from './runs/message.entity.ts';
-import { Run } from './runs/run.entity.ts';
 import { RunStep } from './runs/run-step.entity.ts';
+import { Run } from './runs/run.entity.ts';
 import { ToolCall } from './runs/tool-call.entity.ts';
 import { Secret } from './secrets/secret.entity.ts';
+import { SkillUse } from './skills/skill-use.entity.ts';
+import { SkillVersion } from './skills/skill-version.entity.ts';
+import { Skill } from './skills/skill.entity.ts';
 import { RunFrameChunk } from './streams/run-frame-chunk.entity.ts';
-import { RunStream } from './streams/run-stream.entity.ts';
 import { RunStreamScope } from './streams/run-stream-scope.entity.ts';
+import { RunStream } from './streams/run-stream.entity.ts';
 import { DataKey } from './tenancy/data-key.entity.ts';
 import { Invitation } from './tenancy/invitation.entity.ts';
-import { Organization } from './tenancy/organization.entity.ts';
 import { OrganizationSettings } from './tenancy/organization-settings.entity.ts';
+import { Organization } from './tenancy/organization.entity.ts';
 import { User } from './tenancy/user.entity.ts';
-import { Workspace } from './tenancy/workspace.entity.ts';
 import { WorkspaceGrant } from './tenancy/workspace-grant.entity.ts';
-import { Tool } from './tools/tool.entity.ts';
+import { Workspace } from './tenancy/workspace.entity.ts';
+import { ToolkitRevision } from './toolkits/toolkit-revision.entity.ts';
+import { Toolkit } from './toolkits/toolkit.entity.ts';
+import { ToolLease } from './tools/tool-lease.entity.ts';
 import { ToolOutput } from './tools/tool-output.entity.ts';
+import { ToolTest } from './tools/tool-test.entity.ts';
 import { ToolVersion } from './tools/tool-version.entity.ts';
+import { Tool } from './tools/tool.entity.ts';
+import { ScheduleOccurrence } from './triggers/schedule-occurrence.entity.ts';
+import { Schedule } from './triggers/schedule.entity.ts';
 
 /** Every table of the application, parents first. */
 export const entities = [
@@ -74,15 +89,30 @@ export const entities = [
   Agent,
   AgentRevision,
   AgentRef,
+  Persona,
+  PersonaVersion,
+  Toolkit,
+  ToolkitRevision,
+  McpConnection,
+  McpAuthorization,
   Tool,
   ToolVersion,
+  ToolTest,
   Secret,
+  Skill,
+  SkillVersion,
   Conversation,
   Run,
   Message,
   RunStep,
   ToolCall,
   ToolOutput,
+  ToolLease,
+  SkillUse,
+  Attachment,
+  AttachmentLink,
+  Schedule,
+  ScheduleOccurrence,
   StreamToken,
   RunStream,
   RunStreamScope,

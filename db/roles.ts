@@ -15,6 +15,8 @@ export const appGrants: Readonly<Record<string, string | undefined>> = {
   audit_seals: 'select',
   agent_revisions: 'select, insert',
   tool_versions: 'select, insert',
+  persona_versions: 'select, insert, delete',
+  skill_versions: 'select, insert',
   data_keys: 'select, insert',
   run_streams: 'select, insert, delete, update (cancel_requested, updated_at)',
   run_stream_scopes: 'select, delete',

@@ -57,7 +57,7 @@ function outcomeOf(answer: EgressResponse, success: readonly number[] | null, po
     success === null || success.length === 0 ? answer.status >= 200 && answer.status < 300 : success.includes(answer.status);
   const outcome = bodyOutcome(answer);
   if (!isSuccess) {
-    const excerpt = outcome.status !== 'succeeded' ? '' : outcome.type === 'text' ? outcome.text : JSON.stringify(outcome.value);
+    const excerpt = outcome.status !== 'succeeded' ? '' : outcome.type === 'json' ? JSON.stringify(outcome.value) : outcome.text;
     const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
     return failed('upstream_status', `the server answered ${answer.status}: ${excerpt.slice(0, 600)}`, retryable, String(answer.status));
   }

@@ -1,8 +1,10 @@
+import type { Unit } from '../../db/unit.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts';
 
 /** A tool as the run pinned it: what an execution needs to know of it. */
 export interface ExecutableTool {
+  readonly toolId: string;
   readonly kind: ToolKind;
   readonly slug: string;
   readonly config: Readonly<Record<string, unknown>>;
@@ -13,7 +15,13 @@ export interface ToolExecution {
   readonly tool: ExecutableTool;
   readonly toolCallId: string;
   readonly args: Readonly<Record<string, unknown>>;
-  readonly run: { readonly id: string; readonly workspaceId: string };
+  /** Null when an author tries the tool outside a run. */
+  readonly run: { readonly id: string } | null;
+  readonly place: { readonly organizationId: string; readonly workspaceId: string };
+  /** Value of a secret that the tool names; null when there is none. What it gave is masked in output, error and echo. */
+  readonly secret: (name: string) => Promise<string | null>;
+  /** A short transaction in the tenant of the place. */
+  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
   /** Roots for templates beside `args`: agent, workspace, subject, now, vars, run. */
   readonly variables: Readonly<Record<string, unknown>>;
   readonly policy: EgressPolicy;
@@ -31,10 +39,19 @@ export interface ToolError {
   readonly reason: string | null;
 }
 
+/** A file that a tool gave. */
+export interface ToolFile {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly bytes: Buffer;
+}
+
 /** What came back, before it is cut for the model. A tool's failure is a result for the model, never the run's. */
 export type ToolOutcome =
   | { readonly status: 'succeeded'; readonly type: 'text'; readonly text: string; readonly cached?: boolean }
   | { readonly status: 'succeeded'; readonly type: 'json'; readonly value: unknown; readonly cached?: boolean }
+  /** Bytes that are neither text nor JSON: stored as attachments; `text` goes to the model beside them. */
+  | { readonly status: 'succeeded'; readonly type: 'files'; readonly files: readonly ToolFile[]; readonly text: string }
   /** `mayHaveHappened`: the request left, and what came of it is not known. */
   | { readonly status: 'failed' | 'timed_out'; readonly error: ToolError; readonly mayHaveHappened?: boolean };
 

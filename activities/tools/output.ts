@@ -15,7 +15,7 @@ export interface CappedOutput {
 const limitRestBytes = 2 * 1024 * 1024;
 
 /** Cuts a succeeded outcome at `maxChars`. JSON that is over it becomes the text of its beginning. */
-export function capOutput(outcome: Extract<ToolOutcome, { status: 'succeeded' }>, maxChars: number): CappedOutput {
+export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' }>, maxChars: number): CappedOutput {
   const output = outcome.type === 'text' ? cleanText(outcome.text) : (cleanJson(outcome.value) ?? null);
   const text = outcome.type === 'text' ? String(output) : JSON.stringify(output);
   if (text.length <= maxChars) return { output, type: outcome.type, totalChars: text.length, truncated: false, rest: null };

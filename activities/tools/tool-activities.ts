@@ -100,7 +100,10 @@ function execute(
     tool,
     toolCallId: call.id,
     args: call.args,
-    run: { id: call.run_id, workspaceId: call.workspace_id },
+    run: { id: call.run_id },
+    place: { organizationId: call.organization_id, workspaceId: call.workspace_id },
+    secret: async () => null,
+    transact: (work) => inTenant(deps, call.run_id, work),
     variables: {
       run: { id: call.run_id },
       agent: manifest?.agent ?? {},
@@ -164,6 +167,7 @@ function endOf(call: CallState, outcome: ToolOutcome): CallEnd {
     }
     return failedEnd(outcome.status, outcome.status, outcome.error);
   }
+  if (outcome.type === 'files') return failedEnd('failed', 'failed', toolError('tool_unavailable', 'files are not kept yet', false));
   const capped = capOutput(outcome, call.response_max_chars);
   return {
     state: 'succeeded',

@@ -73,7 +73,7 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
     return failed('egress_refused', 'the tool does not allow this domain', false, 'domain');
   }
   const format = config.format === 'raw' || config.format === 'text' ? config.format : 'markdown';
-  const cacheKey = `${execution.run.workspaceId} ${JSON.stringify(config)} ${asked.href}`; // a stricter tool never gets what a laxer one has kept
+  const cacheKey = `${execution.place.workspaceId} ${JSON.stringify(config)} ${asked.href}`; // a stricter tool never gets what a laxer one has kept
   const cached = pages.cache.get(cacheKey);
   const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
   if (cached && cached.until > Date.now()) return pageOutcome(cached.page, start, true);

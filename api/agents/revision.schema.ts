@@ -1,7 +1,14 @@
 import Type from 'typebox';
 import {
+  approvalRules,
+  approverFloors,
   documentSchemaVersion,
+  historyModes,
+  knowledgeAccesses,
+  knowledgeModes,
+  overflowRules,
   reasoningEfforts,
+  skillModes,
   toolApprovals,
   type RevisionDocument as StoredDocument,
   type RevisionDraft,
@@ -14,7 +21,7 @@ import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Times
 const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) =>
   Type.Optional({ ...schema, default: value });
 
-const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
+export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
 
 const RevisionVariable = closed(
   {
@@ -30,7 +37,7 @@ const RevisionVariable = closed(
   { $id: 'RevisionVariable', description: 'A value that the instructions read; a run gives it as a field of its JSON input' },
 );
 
-const ModelSettings = closed(
+export const ModelSettings = closed(
   {
     temperature: defaulted(nullable(Type.Number({ minimum: 0, maximum: 2 })), null),
     top_p: defaulted(nullable(Type.Number({ minimum: 0, maximum: 1 })), null),
@@ -67,6 +74,97 @@ const ToolBinding = closed(
   { $id: 'ToolBinding', description: 'A tool that the agent may call; preset arguments are fixed by the author and hidden from the model' },
 );
 
+/** Fields of a reference: id or slug is demanded. */
+const refTo = (resource: Parameters<typeof idOf>[0], what: string) => ({
+  id: Type.Optional(idOf(resource, `The ${what}; id or slug is demanded`)),
+  slug: Type.Optional(
+    text(200, { minLength: 1, description: `The nearest ${what} of this slug: workspace, then organization, then platform` }),
+  ),
+  scope: Type.Optional(nullable(oneOf(scopes, { description: 'Narrows the look-up by slug to one scope' }))),
+});
+const RemoteNames = (description: string) => defaulted(listOf(text(200, { minLength: 1 }), { maxItems: 200, description }), []);
+const RevisionChoice = defaulted(
+  text(36, {
+    pattern: '^(?:active|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$',
+    description: '`active`, or the id of a revision',
+  }),
+  'active',
+);
+
+const ToolkitBinding = closed(
+  {
+    ...refTo('Toolkit', 'toolkit'),
+    revision: RevisionChoice,
+    include: RemoteNames('Tools to take, by their names in the toolkit; empty takes all'),
+    exclude: RemoteNames('Tools to leave out'),
+    approval: defaulted(oneOf(toolApprovals), 'default'),
+  },
+  { $id: 'ToolkitBinding', description: 'The tools of a toolkit that the agent may call' },
+);
+
+const SkillBinding = closed(
+  {
+    ...refTo('Skill', 'skill'),
+    version: defaulted(nullable(integer({ minimum: 1, description: 'Null: the promoted one when a run begins' })), null),
+    mode: defaulted(oneOf(skillModes, { description: 'always puts the text into the prompt' }), 'on_demand'),
+  },
+  { $id: 'SkillBinding', description: 'A skill that the agent can load' },
+);
+
+const SubAgentBinding = closed(
+  {
+    ...refTo('Agent', 'agent'),
+    revision: RevisionChoice,
+    persona_slug: defaulted(nullable(text(200, { minLength: 1 })), null),
+    description: defaulted(nullable(text(1_024, { description: 'Tells the model when to ask it' })), null),
+    history: defaulted(oneOf(historyModes), 'none'),
+    max_calls: defaulted(nullable(integer({ minimum: 1, maximum: 1_000 })), null),
+    max_cost: defaulted(
+      nullable(text(40, { pattern: '^[0-9]{1,12}(?:\\.[0-9]{1,12})?$', description: 'Decimal, in the billing currency' })),
+      null,
+    ),
+  },
+  { $id: 'SubAgentBinding', description: 'An agent that this one may delegate to' },
+);
+
+export const KnowledgeBinding = closed(
+  {
+    ...refTo('KnowledgeBase', 'knowledge base'),
+    access: defaulted(oneOf(knowledgeAccesses), 'read'),
+    mode: defaulted(oneOf(knowledgeModes), 'tool'),
+    top_k: defaulted(integer({ minimum: 1, maximum: 20 }), 5),
+  },
+  { $id: 'KnowledgeBinding', description: 'A knowledge base that the agent uses' },
+);
+
+const ApprovalRules = closed(
+  {
+    read: defaulted(oneOf(approvalRules), 'auto'),
+    write: defaulted(oneOf(approvalRules), 'auto'),
+    approver_floor: defaulted(oneOf(approverFloors), 'member'),
+  },
+  { $id: 'ApprovalRules', description: 'Whether calls wait for a person where their binding leaves it to the agent' },
+);
+
+const ContextRules = closed(
+  {
+    max_input_tokens: defaulted(nullable(integer({ minimum: 1_000, maximum: 10_000_000 })), null),
+    keep_last_turns: defaulted(integer({ minimum: 0, maximum: 200 }), 20),
+    on_overflow: defaulted(oneOf(overflowRules), 'summarize'),
+  },
+  { $id: 'ContextRules', description: 'How much of the conversation the model sees' },
+);
+
+const ResponseFormat = closed(
+  {
+    type: defaulted(oneOf(['text', 'json']), 'text'),
+    name: defaulted(nullable(text(64, { minLength: 1, pattern: '^[A-Za-z0-9_-]+$' })), null),
+    schema: defaulted(nullable(FreeObject), null),
+    strict: defaulted(Type.Boolean(), false),
+  },
+  { $id: 'ResponseFormat', description: 'What the run answers with: text, or JSON that fits a schema' },
+);
+
 const RevisionLimits = closed(
   {
     max_steps: defaulted(integer({ minimum: 1, maximum: 500 }), 50),
@@ -85,7 +183,15 @@ export const RevisionDocument = closed(
     instructions: defaulted(text(65_536, { description: 'Liquid template of the system prompt' }), ''),
     variables: defaulted(listOf(RevisionVariable, { maxItems: 50 }), []),
     model_settings: defaulted(ModelSettings, {}),
+    response_format: defaulted(ResponseFormat, {}),
     tools: defaulted(listOf(ToolBinding, { maxItems: 128 }), []),
+    toolkits: defaulted(listOf(ToolkitBinding, { maxItems: 16 }), []),
+    skills: defaulted(listOf(SkillBinding, { maxItems: 64 }), []),
+    sub_agents: defaulted(listOf(SubAgentBinding, { maxItems: 32 }), []),
+    knowledge: defaulted(listOf(KnowledgeBinding, { maxItems: 32 }), []),
+    approvals: defaulted(ApprovalRules, {}),
+    context: defaulted(ContextRules, {}),
+    input_schema: defaulted(nullable(FreeObject), null),
     limits: defaulted(RevisionLimits, {}),
     metadata: defaulted(FreeObject, {}),
   },

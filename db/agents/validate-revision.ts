@@ -6,6 +6,7 @@ import {
   completeBinding,
   completeDocument,
   limitDocumentBytes,
+  noBindings,
   type RevisionDocument,
   type RevisionDraft,
   type ToolBinding,
@@ -85,7 +86,8 @@ export async function validateRevision(
     }
     bindings.push(completeBinding(binding, target));
   }
-  const document = completeDocument(draft, bindings);
+  // Toolkits, skills, agents and bases are resolved by the owner of this file next.
+  const document = completeDocument(draft, { ...noBindings, tools: bindings });
   problems.push(
     ...modelProblems(document, checks),
     ...(await templateProblems(document, checks)),

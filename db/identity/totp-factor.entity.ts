@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { bigintColumn, createdAtColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 const schema = defineEntity({
@@ -14,6 +14,8 @@ const schema = defineEntity({
     createdAt: createdAtColumn(),
     expiresAt: timeColumn().strictNullable(),
     confirmedAt: timeColumn().strictNullable(),
+    /** Time step of the code that was accepted last: it and earlier ones are spent (RFC 6238 §5.2). */
+    lastStep: bigintColumn().strictNullable(),
   },
 });
 

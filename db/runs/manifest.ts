@@ -13,6 +13,23 @@ export interface PinnedTool {
   readonly description: string | null;
 }
 
+/** A skill as a run may load it: the version pinned. */
+export interface PinnedSkill {
+  readonly skill_id: string;
+  readonly version: number;
+  readonly slug: string;
+  readonly description: string;
+  readonly mode: 'on_demand' | 'always';
+}
+
+/** A persona as a run wears it. */
+export interface PinnedPersona {
+  readonly id: string;
+  readonly version: number;
+  readonly slug: string;
+  readonly name: string;
+}
+
 /** What beginRun pins: later edits of agent, tools or workspace never change a run in flight. */
 export interface Manifest {
   readonly agent: { readonly id: string; readonly slug: string; readonly name: string; readonly description: string | null };
@@ -21,6 +38,9 @@ export interface Manifest {
   /** Registry ids: the model, then its fallbacks. */
   readonly models: readonly string[];
   readonly tools: readonly PinnedTool[];
+  /** Absent in runs begun before there were skills and personas. */
+  readonly skills?: readonly PinnedSkill[];
+  readonly persona?: PinnedPersona | null;
   readonly max_tool_calls: number;
   /** Values of the revision's variables: the input's, else the default. */
   readonly vars: Readonly<Record<string, unknown>>;

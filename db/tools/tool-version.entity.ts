@@ -15,6 +15,8 @@ const schema = defineEntity({
     organizationId: uuidColumn().strictNullable(),
     workspaceId: uuidColumn().strictNullable(),
     version: p.integer(),
+    /** The toolkit's revision that made it. */
+    toolkitRevisionId: uuidColumn().strictNullable(),
     descriptor: p.json<Record<string, unknown>>(),
     createdAt: createdAtColumn(),
   },

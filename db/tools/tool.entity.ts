@@ -51,11 +51,15 @@ const schema = defineEntity({
     effect: p.enum(toolEffects),
     critical: p.boolean().default(false),
     clientOwned: p.boolean().default(false),
+    /** A remote write that was approved as safe to repeat. */
+    isIdempotent: p.boolean().default(false),
     responseMaxChars: p.integer().default(20_000),
     timeoutS: p.integer().fieldName('timeout_s').default(60),
     isActive: p.boolean().default(true),
     toolkitId: uuidColumn().strictNullable(),
     remoteName: p.text().strictNullable(),
+    /** Hash of the descriptor that was approved (toolkits only). */
+    remoteHash: p.text().strictNullable(),
     quarantinedAt: timeColumn().strictNullable(),
     rowVersion: versionColumn(),
     createdAt: createdAtColumn(),

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { completeDocument } from '../../../db/agents/revision-document.ts';
+import { completeDocument, noBindings } from '../../../db/agents/revision-document.ts';
 import { newId } from '../../../db/ids.ts';
 import { canary, type Place } from './places.ts';
 
@@ -101,7 +101,10 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   agent_revisions: {
     number: same(1),
     document: (place) =>
-      completeDocument({ model: 'builtin/extractive', instructions: canary(place, 'agent_revisions', 'document'), metadata: {} }, []),
+      completeDocument(
+        { model: 'builtin/extractive', instructions: canary(place, 'agent_revisions', 'document'), metadata: {} },
+        noBindings,
+      ),
     created_by: same({ kind: 'system', id: null }),
   },
   agent_refs: { kind: same('tool'), persona_id: none, target_id: () => newId() },

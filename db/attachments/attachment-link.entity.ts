@@ -1,0 +1,32 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { index, uniqueIndex } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+export const attachmentOwnerKinds = ['run', 'source', 'knowledge_run', 'evaluation'] as const;
+
+const schema = defineEntity({
+  name: 'AttachmentLink',
+  tableName: 'attachment_links',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('attachment_links', 'tenant'),
+  indexes: [
+    index('attachment_links', 'owner', '(owner_kind, owner_id)'),
+    uniqueIndex('attachment_links', 'link', '(attachment_id, owner_kind, owner_id)'),
+  ],
+  properties: {
+    id: idColumn(),
+    attachmentId: uuidColumn(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    ownerKind: p.enum(attachmentOwnerKinds),
+    ownerId: uuidColumn(),
+    conversationId: uuidColumn().strictNullable(),
+    until: timeColumn().strictNullable(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** What an attachment belongs to, by which it is visible. */
+export class AttachmentLink extends schema.class {}
+schema.setClass(AttachmentLink);

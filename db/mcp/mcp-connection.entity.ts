@@ -1,0 +1,42 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { createdAtColumn, idColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import { uniqueIndex } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+export const mcpPrincipalKinds = ['shared', 'user'] as const;
+export const mcpConnectionStates = ['healthy', 'needs_auth', 'error'] as const;
+
+const schema = defineEntity({
+  name: 'McpConnection',
+  tableName: 'mcp_connections',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('mcp_connections', 'child'),
+  indexes: [uniqueIndex('mcp_connections', 'principal', '(toolkit_id, principal_kind, principal_id) nulls not distinct')],
+  uniques: [{ name: 'mcp_connections_tenant_key', properties: ['id', 'organizationId'] }],
+  properties: {
+    id: idColumn(),
+    toolkitId: uuidColumn(),
+    organizationId: uuidColumn().strictNullable(),
+    workspaceId: uuidColumn().strictNullable(),
+    principalKind: p.enum(mcpPrincipalKinds),
+    principalId: uuidColumn().strictNullable(),
+    issuer: p.text().strictNullable(),
+    /** Client and tokens, sealed together. */
+    grantEnc: p.blob().$type<Buffer>().strictNullable(),
+    scopes: textArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
+    expiresAt: timeColumn().strictNullable(),
+    state: p.enum(mcpConnectionStates),
+    lastError: p.text().strictNullable(),
+    authorizationUrl: p.text().strictNullable(),
+    refreshUntil: timeColumn().strictNullable(),
+    rowVersion: versionColumn(),
+    createdAt: createdAtColumn(),
+    updatedAt: updatedAtColumn(),
+  },
+});
+
+/** What a toolkit holds to reach its MCP server, shared or of one user. */
+export class McpConnection extends schema.class {}
+schema.setClass(McpConnection);

@@ -1,0 +1,29 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { ActorRef } from '../actor-ref.ts';
+import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { index } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'ToolTest',
+  tableName: 'tool_tests',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('tool_tests', 'child'),
+  indexes: [index('tool_tests', 'expires', '(expires_at)')],
+  properties: {
+    id: idColumn(),
+    toolId: uuidColumn(),
+    organizationId: uuidColumn().strictNullable(),
+    workspaceId: uuidColumn().strictNullable(),
+    arguments: p.json<Record<string, unknown>>(),
+    dryRun: p.boolean().default(false),
+    createdBy: p.json<ActorRef>(),
+    result: p.json<Record<string, unknown>>().strictNullable(),
+    expiresAt: timeColumn(),
+    createdAt: createdAtColumn(),
+  },
+});
+
+/** One trial of a tool with given arguments; its result is kept for 24 hours. */
+export class ToolTest extends schema.class {}
+schema.setClass(ToolTest);
