@@ -8,6 +8,9 @@ import type { Egress } from '../ports/egress.ts';
 import type { TenantSchemas } from '../ports/json-schema.ts';
 import type { Mailer } from '../ports/mail.ts';
 import type { ModelRegistry } from '../ports/models.ts';
+import type { Sandbox } from '../ports/sandbox.ts';
+import type { AttachmentSettings } from '../ports/storage-settings.ts';
+import type { Storage } from '../ports/storage.ts';
 import type { Templates } from '../ports/templates.ts';
 import type { Providers } from './model/providers.ts';
 import type { WebPages } from './tools/web-fetch.ts';
@@ -24,6 +27,8 @@ export interface ActivityDeps {
   readonly schemas: TenantSchemas;
   readonly templates: Templates;
   readonly pages: WebPages;
+  readonly sandbox: Sandbox | null;
+  readonly storage: Storage;
   /** The way out for mails and where their readers are sent; null: the deployment has no mailer. */
   readonly mail: { readonly mailer: Mailer; readonly publicUrl: string; readonly linkUrl: string | null } | null;
   readonly log: Logger;
@@ -32,6 +37,8 @@ export interface ActivityDeps {
     readonly allowHttp: boolean;
     /** `BILLING_CURRENCY`. */
     readonly billingCurrency: string;
+    /** Bounds of stored files and who looks at them. */
+    readonly attachments: AttachmentSettings;
   };
   /** Publishes frames and sends outbox rows after a commit; never throws. */
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;

@@ -1,10 +1,14 @@
 import { createReconciler } from '../temporal/reconciler.ts';
 import type { Temporal } from '../temporal/client.ts';
+import type { AttachmentActivities } from '../workflows/contracts/attachments.ts';
 import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
 import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
+import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
+import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import { newId } from '../db/ids.ts';
+import { createAttachmentActivities } from './attachments/attachment-activities.ts';
 import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
@@ -17,8 +21,18 @@ import { createStopActivities } from './operator/stop-activities.ts';
 import { createRunActivities } from './runs/run-activities.ts';
 import { asTenant } from './support/tenant.ts';
 import { createToolActivities } from './tools/tool-activities.ts';
+import { createToolTestActivities } from './tools/tool-test.ts';
+import { createTriggerUpkeep } from './triggers/trigger-upkeep.ts';
+import { createTriggerActivities } from './triggers/trigger-activities.ts';
 
-export type Activities = AgentRunActivities & DeliveryActivities & MaintenanceActivities & StopActivities & PurgeActivities;
+export type Activities = AgentRunActivities &
+  DeliveryActivities &
+  MaintenanceActivities &
+  StopActivities &
+  PurgeActivities &
+  ToolTestActivities &
+  AttachmentActivities &
+  TriggerActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -39,12 +53,16 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...runs,
     ...createModelActivities(deps),
     ...createToolActivities(deps),
+    ...createToolTestActivities(deps),
     ...createDeliveryActivities(deps),
     ...createIdentityActivities(deps),
     ...createAuditActivities(deps),
     ...createStopActivities(deps),
     ...createPurgeActivities(deps),
     ...createDueActivities(deps),
+    ...createTriggerActivities(deps, temporal),
+    ...createAttachmentActivities(deps),
+    ...createTriggerUpkeep(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };
 }

@@ -13,7 +13,7 @@ import { createHealth } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { mount } from './http/mount.ts';
 import type { Area } from './http/operation.ts';
-import { checkRegistry } from './http/registry.ts';
+import { checkRegistry, liveOperations } from './http/registry.ts';
 import { refuseAmbiguousHead } from './http/request-head.ts';
 import { correlationId, openState } from './http/request-state.ts';
 import { answerUnrouted, pathTable } from './http/routing.ts';
@@ -57,6 +57,7 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
   return {
     ...deps,
     deprecations,
+    operations: liveOperations(areas),
     documents: buildDocuments(areas, deps.env.publicUrl),
     metrics: createMetrics({ openStreams: () => deps.hub.counts().streams }),
     health: createHealth(deps),
@@ -83,6 +84,8 @@ function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
   // Bodies arrive as bytes; each operation parses its own after the checks that come before.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // The one form with a file is streamed to its place.
+  app.addContentTypeParser('multipart/form-data', (_request, _payload, done) => done(null));
   app.addHttpMethod('DELETE', { hasBody: false, overrideExisting: true });
   return app;
 }

@@ -1,14 +1,17 @@
 import { agents } from './agents/agents.operations.ts';
+import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
 import type { Area } from './http/operation.ts';
+import { mcp } from './mcp/mcp.operations.ts';
 import { oauth } from './oauth/oauth.ts';
 import { operator } from './operator/operator.ts';
 import { organizations } from './organizations/organizations.ts';
 import { runs } from './runs/runs.operations.ts';
 import { sessions } from './sessions/sessions.operations.ts';
+import { skills } from './skills/skills.operations.ts';
 import { specified } from './specified/specified.operations.ts';
 import { system } from './system/system.operations.ts';
 import { tools } from './tools/tools.operations.ts';
 
 /** Every operation of the contract that exists, by area, in the contract's order. */
-export const areas: readonly Area[] = [runs, sessions, agents, tools, authentication, organizations, oauth, system, operator, specified];
+export const areas: readonly Area[] = [runs, sessions, agents, skills, tools, authentication, organizations, attachments, mcp, oauth, system, operator, specified];

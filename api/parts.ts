@@ -9,7 +9,10 @@ import { createClientDocuments } from '../ports/client-documents.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
+import { createOpenApiReader } from '../ports/openapi-reader.ts';
 import { createPasswordStrength } from '../ports/password-strength.ts';
+import { hasStrictIsolation } from '../ports/sandbox.ts';
+import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
@@ -71,16 +74,19 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();
   const templates = createTemplates();
+  const openApi = createOpenApiReader();
   const passwordStrength = createPasswordStrength();
   const schemas = createTenantSchemas();
+  const storage = await createStorage(env.storage);
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
 
   const close = async () => {
     await hub.close();
     await identity.close();
-    await Promise.all([templates.close(), passwordStrength.close(), schemas.close(), limits.close(), temporal.close(), egress.close()]);
+    await Promise.all([templates.close(), openApi.close(), passwordStrength.close(), schemas.close(), limits.close(), temporal.close(), egress.close()]);
     redis.disconnect();
+    storage.close();
     if (!options.db) await db.close();
   };
   await orClose(close, () => identity.start());
@@ -97,11 +103,14 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       models,
       clientDocuments: createClientDocuments({ egress, now }),
       templates,
+      openApi,
       passwordStrength,
       log,
       now,
       isDraining,
       schemas,
+      storage,
+      codeExec: { isOn: env.hasCodeExec, hasStrict: async () => env.hasCodeExec && (await hasStrictIsolation()) },
       temporal: createTemporalGateway(temporal),
       dispatch: createDispatch({ temporal, publisher, db, log }),
     },

@@ -37,6 +37,7 @@ async function serve(log: Logger, env: ApiEnv): Promise<void> {
 
   const address = await app.listen({ host: env.host, port: env.port });
   log.info({ address, public_url: env.publicUrl }, 'api listening');
+  log.info({ code_exec: parts.deps.codeExec.isOn, strict: await parts.deps.codeExec.hasStrict() }, 'isolation of code probed');
 }
 
 /** Readiness turns 503 at once, the listener closes when probes had time to see it, open requests end; a second signal ends at once. */

@@ -32,12 +32,22 @@ const handedOn = [
   'OAUTH_CLIENT_DOCUMENTS',
   'OAUTH_CONSENT_URL',
   'EGRESS_ALLOW_HTTP',
+  'CODE_EXEC',
   'RATE_LIMITS',
   'DATABASE_POOL_MAX',
   'BILLING_CURRENCY',
   'SMTP_URL',
   'MAIL_FROM',
   'MAIL_LINK_URL',
+  'STORAGE_S3_BUCKET',
+  'STORAGE_S3_ENDPOINT',
+  'STORAGE_S3_REGION',
+  'STORAGE_S3_PREFIX',
+  'STORAGE_S3_ACCESS_KEY_ID',
+  'STORAGE_S3_SECRET_ACCESS_KEY',
+  'ATTACHMENT_MAX_BYTES',
+  'ATTACHMENT_SCAN_URL',
+  'ATTACHMENT_SCAN_TOKEN',
   'UNPRICED_MODEL',
   'TEMPORAL_TLS',
   'TEMPORAL_API_KEY',
@@ -79,6 +89,7 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
   for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
   const mailDir = variables['SMTP_URL'] ? null : resolve(env['MAIL_DIR'] || state.path('mails'));
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
+  if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
   state.write(deploymentFile, variables);
   return { publicUrl, port, healthPorts, variables, mailDir };
 }

@@ -18,6 +18,7 @@ const ServiceVariables = Type.Object({
 /** What `up` makes itself where nobody has set it; only its form matters here. */
 const standIns = {
   PUBLIC_URL: 'http://127.0.0.1',
+  STORAGE_DIR: '/attachments',
   DATABASE_APP_URL: 'postgres://127.0.0.1/longhaul',
   DATABASE_SWEEPER_URL: 'postgres://127.0.0.1/longhaul',
   REDIS_URL: 'redis://127.0.0.1',

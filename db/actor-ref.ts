@@ -1,5 +1,26 @@
+import type { Actor } from './caller.ts';
+
 /** Who made a row, as views name it. */
 export interface ActorRef {
   readonly kind: 'user' | 'service_key' | 'agent' | 'system';
   readonly id: string | null;
+}
+
+/** Who acts, as the rows that it makes name it. */
+export function creatorOf(actor: Actor): ActorRef {
+  switch (actor.kind) {
+    case 'user':
+    case 'operator':
+      return { kind: 'user', id: actor.actingUserId ?? actor.id };
+    case 'service_key':
+      return { kind: 'service_key', id: actor.id };
+    case 'agent_run':
+      return { kind: 'agent', id: actor.id };
+    case 'oauth_client':
+    case 'ingress':
+    case 'system':
+      return { kind: 'system', id: null };
+    default:
+      return actor.kind satisfies never;
+  }
 }

@@ -12,6 +12,12 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   tools_slug_workspace_key: 'slug',
   tools_slug_organization_key: 'slug',
   tools_slug_platform_key: 'slug',
+  toolkits_slug_workspace_key: 'slug',
+  toolkits_slug_organization_key: 'slug',
+  toolkits_slug_platform_key: 'slug',
+  skills_slug_workspace_key: 'slug',
+  skills_slug_organization_key: 'slug',
+  skills_slug_platform_key: 'slug',
   model_prices_effective_key: 'effective_from',
 };
 

@@ -16,3 +16,15 @@ export interface Page<Row> {
 export function mapPage<Row, View>(page: Page<Row>, toView: (row: Row) => View): Page<View> {
   return { items: page.items.map(toView), next: page.next, total: page.total };
 }
+
+/** Ends a page before its rows grow past a size; at least one row stays, and the next page goes on behind the last that did. */
+export function endEarly<Row>(
+  page: Page<Row>,
+  { limit, sizeOf, positionOf }: { limit: number; sizeOf: (row: Row) => number; positionOf: (row: Row) => readonly string[] },
+): Page<Row> {
+  let size = 0;
+  const end = page.items.findIndex((item, at) => (size += sizeOf(item)) > limit && at > 0);
+  const last = end < 1 ? undefined : page.items[end - 1];
+  if (last === undefined) return page;
+  return { ...page, items: page.items.slice(0, end), next: page.total === null ? positionOf(last) : null };
+}

@@ -1,5 +1,6 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
+import type { Readable } from 'node:stream';
 import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
 
@@ -87,10 +88,21 @@ export interface EgressResponse {
   readonly isTruncated: boolean;
 }
 
+/** An answer whose body is read as it comes: event streams. Whoever opened it reads it to its end or destroys it. */
+export interface EgressStream {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Where the redirects ended. */
+  readonly url: string;
+  readonly body: Readable;
+}
+
 /** The one client for everything that tenants can aim. */
 export interface Egress {
   /** Throws EgressRefused, EgressUnreachable, or the signal's reason. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
+  /** Like `fetch`, but gives the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
+  open(request: Omit<EgressRequest, 'limitBytes'>): Promise<EgressStream>;
   close(): Promise<void>;
 }
 
@@ -106,36 +118,47 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
 
   return {
     async fetch(asked) {
-      let url = checkUrlForm(asked.url, asked.policy);
-      let { method, headers, body } = asked;
-      if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
-      for (let left = asked.redirects; ; left -= 1) {
-        const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
-        const answer = await send(url, {
-          method,
-          headers,
-          body,
-          dispatcher,
-          signal: asked.signal,
-          headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs,
-        });
-        const location = redirectOf(answer);
-        if (location === null || left <= 0) return { ...(await readBody(answer, asked.limitBytes)), url: url.href };
-
-        answer.body.on('error', () => undefined).destroy();
-        const next = checkUrlForm(new URL(location, url).href, asked.policy);
-        if (answer.statusCode === 303 || (answer.statusCode <= 302 && method === 'POST')) {
-          method = 'GET';
-          body = undefined;
-        }
-        if (next.origin !== url.origin) headers = ownHeadersDropped(headers);
-        url = next;
-      }
+      const { answer, url } = await follow(asked);
+      return { ...(await readBody(answer, asked.limitBytes)), url };
+    },
+    async open(asked) {
+      const { answer, url } = await follow(asked);
+      const body = answer.body.on('error', () => undefined); // a reader sees it too; without one it must not end the process
+      return { status: answer.statusCode, headers: flatHeaders(answer.headers), url, body };
     },
     async close() {
       await Promise.all([guarded.destroy(), excepted.destroy()]);
     },
   };
+
+  /** Sends the request and follows the redirects it allows, each through the guard. */
+  async function follow(asked: Omit<EgressRequest, 'limitBytes'>): Promise<{ answer: Dispatcher.ResponseData; url: string }> {
+    let url = checkUrlForm(asked.url, asked.policy);
+    let { method, headers, body } = asked;
+    if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
+    for (let left = asked.redirects; ; left -= 1) {
+      const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
+      const answer = await send(url, {
+        method,
+        headers,
+        body,
+        dispatcher,
+        signal: asked.signal,
+        headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs,
+      });
+      const location = redirectOf(answer);
+      if (location === null || left <= 0) return { answer, url: url.href };
+
+      answer.body.on('error', () => undefined).destroy();
+      const next = checkUrlForm(new URL(location, url).href, asked.policy);
+      if (answer.statusCode === 303 || (answer.statusCode <= 302 && method === 'POST')) {
+        method = 'GET';
+        body = undefined;
+      }
+      if (next.origin !== url.origin) headers = ownHeadersDropped(headers);
+      url = next;
+    }
+  }
 }
 
 /** Checks scheme, port and form before anything is resolved. Throws EgressRefused. */
@@ -242,7 +265,8 @@ async function readBody(answer: Dispatcher.ResponseData, limitBytes: number): Pr
   };
 }
 
-function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
+/** An error of undici as the guard tells it: without addresses. */
+export function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;

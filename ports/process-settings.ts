@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import { storageSettings, storageVariables, type AttachmentSettings, type StorageSettings } from './storage-settings.ts';
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
@@ -14,11 +15,13 @@ export const commonVariables = {
   TEMPORAL_TLS: Type.Boolean({ default: false }),
   TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
+  CODE_EXEC: Type.Enum(['on', 'off'], { default: 'on' }),
   BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
   SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048 })),
   MAIL_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   MAIL_FROM: Type.String({ default: 'Longhaul <longhaul@localhost>', pattern: '^[^\\r\\n]*@[^\\s@]+$', minLength: 3, maxLength: 320 }),
   MAIL_LINK_URL: Type.Optional(Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 1_024 })),
+  ...storageVariables,
 };
 
 const CommonVariables = Type.Object(commonVariables);
@@ -33,9 +36,14 @@ export interface CommonSettings {
   readonly temporal: { readonly address: string; readonly namespace: string; readonly isTls: boolean; readonly apiKey: string | null };
   /** Whether tools may call plain http hosts beside those of an organization's allow-list. */
   readonly allowHttp: boolean;
+  /** Whether tools of kind code_exec can be made and run (`CODE_EXEC`). */
+  readonly hasCodeExec: boolean;
   readonly billingCurrency: string;
   /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
   readonly mail: MailSettings | null;
+  /** Where the bytes of attachments lie. */
+  readonly storage: StorageSettings;
+  readonly attachments: AttachmentSettings;
 }
 
 /** `SMTP_URL` goes before `MAIL_DIR`, where each mail becomes a readable file. */
@@ -61,8 +69,10 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
       apiKey: values.TEMPORAL_API_KEY ?? null,
     },
     allowHttp: values.EGRESS_ALLOW_HTTP,
+    hasCodeExec: values.CODE_EXEC === 'on',
     billingCurrency: values.BILLING_CURRENCY,
     mail: mailSettings(values),
+    ...storageSettings(values),
   };
 }
 

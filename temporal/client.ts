@@ -1,5 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Client, isGrpcServiceError, ServiceError, type Connection, type WorkflowClientInterceptor } from '@temporalio/client';
+import {
+  Client,
+  isGrpcServiceError,
+  ServiceError,
+  type Connection,
+  type ScheduleClientInterceptor,
+  type WorkflowClientInterceptor,
+} from '@temporalio/client';
 import type { Payload } from '@temporalio/common';
 import type { KeyList } from '../db/identity/key-ring.ts';
 import { tenantHeader } from '../workflows/contracts/queues.ts';
@@ -11,7 +18,7 @@ export interface Temporal {
   readonly client: Client;
   readonly namespace: string;
   readonly headerKeys: KeyList;
-  /** Starts made inside `work` carry the signed header. */
+  /** Starts, and schedules, made inside `work` carry the signed header. */
   withHeader<R>(header: Payload, work: () => Promise<R>): Promise<R>;
   close(): Promise<void>;
 }
@@ -39,7 +46,14 @@ export function connectTemporal(options: TemporalOptions): Temporal {
       return next(payload ? { ...input, headers: { ...input.headers, [tenantHeader]: payload } } : input);
     },
   };
-  const client = new Client({ connection, namespace, identity, interceptors: { workflow: [addHeader] } });
+  const addToSchedule: ScheduleClientInterceptor = {
+    create: (input, next) => {
+      const payload = header.getStore();
+
+      return next(payload ? { ...input, headers: { ...input.headers, [tenantHeader]: payload } } : input);
+    },
+  };
+  const client = new Client({ connection, namespace, identity, interceptors: { workflow: [addHeader], schedule: [addToSchedule] } });
 
   return {
     connection,

@@ -16,9 +16,11 @@ const schedules: readonly Maintenance[] = [
   { name: 'http-sweep', workflowType: 'httpSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'frames', workflowType: 'tendArchives', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'audit-seal', workflowType: 'auditSeal', taskQueue: taskQueues.bulk, everyS: 60 },
+  { name: 'attachments', workflowType: 'attachmentSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'retention', workflowType: 'retention', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'identity-sweep', workflowType: 'identitySweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'ws-purge', workflowType: 'wsPurge', taskQueue: taskQueues.bulk, everyS: 86_400 },
+  { name: 'triggers', workflowType: 'tendTriggers', taskQueue: taskQueues.bulk, everyS: 600 },
   { name: 'signing-keys', workflowType: 'signingKeys', taskQueue: taskQueues.bulk, everyS: 86_400 },
 ];
 

@@ -11,6 +11,8 @@ import { createEgress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
 import { loadModelRegistry } from '../ports/models.ts';
+import { createSandbox } from '../ports/sandbox.ts';
+import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
 import type { Temporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
@@ -59,6 +61,12 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
   const pages = createWebPages();
 
   closers.add('pages', () => pages.close());
+  const sandbox = env.hasCodeExec ? createSandbox() : null;
+
+  closers.add('sandbox', () => sandbox?.close());
+  const storage = await createStorage(env.storage);
+
+  closers.add('storage', () => storage.close());
   return {
     db,
     keys: env.keys,
@@ -70,9 +78,11 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     schemas,
     templates,
     pages,
+    sandbox,
+    storage,
     mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },
     log,
-    env: { allowHttp: env.allowHttp, billingCurrency: env.billingCurrency },
+    env: { allowHttp: env.allowHttp, billingCurrency: env.billingCurrency, attachments: env.attachments },
     dispatch: createDispatch({ temporal, publisher, db, log }),
   };
 }

@@ -6,6 +6,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createActivities, systemActivities } from '../activities/index.ts';
 import { guardActivities } from '../activities/support/interceptor.ts';
 import { environmentOrExit } from '../ports/environment.ts';
+import { hasStrictIsolation } from '../ports/sandbox.ts';
 import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
 import { verifyTenantHeader } from '../temporal/header.ts';
@@ -65,6 +66,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
 
   closers.add('watch', () => watch.stop());
   installRuntime(log, watch);
+  if (env.hasCodeExec) void hasStrictIsolation().then((strict) => log.info({ strict }, 'isolation of code probed'));
   if (env.health) closers.add('health', await serveHealth({ ...env.health, isReady: () => watch.isReady() && !signal.aborted, metrics }));
   const relay = startRelay({ temporal, db: deps.db, log });
 

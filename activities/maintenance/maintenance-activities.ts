@@ -4,6 +4,7 @@ import { sweepIdempotencyKeys } from '../../db/http/idempotency.ts';
 import type { Databases } from '../../db/orm.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/scope.ts';
+import { sweepToolTests } from '../../db/tools/tool-tests.ts';
 import { tendFrames } from '../../db/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
@@ -21,8 +22,10 @@ type Upkeep = Pick<MaintenanceActivities, 'reconcileRuns' | 'sweepIdempotency' |
 export function createMaintenanceActivities({ db, log, reconciler }: MaintenanceDeps): Upkeep {
   return {
     reconcileRuns: () => reconciler.pass(cancellationSignal()),
-    sweepIdempotency: () =>
-      sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) }),
+    sweepIdempotency: async () => {
+      const keys = await sweepAll(log, { what: 'idempotency', deleteSome: (limit) => sweep(db, (em) => sweepIdempotencyKeys(em, limit)) });
+      return keys + (await sweepAll(log, { what: 'tool tests', deleteSome: (limit) => sweep(db, (em) => sweepToolTests(em, limit)) }));
+    },
     sweepOutbox: () => sweepAll(log, { what: 'outbox', deleteSome: (limit) => sweep(db, (em) => sweepOutbox(em, limit)) }),
     tendFrames: () => tendAll(db, log),
   };

@@ -1,3 +1,4 @@
+import { instructionsTemplate, templateVariables, withSkills } from '../../db/agents/instructions.ts';
 import type { HistoryAnswer, HistoryMessage } from '../../db/runs/history.ts';
 import { withoutPreset, type RunTool } from '../../db/runs/manifest-tools.ts';
 import type { OpenedStep } from '../../db/runs/model-steps.ts';
@@ -5,8 +6,12 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import { TemplateError, type Templates } from '../../ports/templates.ts';
 import { giveUp } from '../support/failures.ts';
-import type { PromptMessage, PromptToolResult, ProviderState } from './prompt.ts';
+import { fitHistory, type ContextRoom } from './context.ts';
+import { formatNote, jsonAnswerOf, resultToolOf } from './json-answer.ts';
+import type { PromptMessage, PromptTool, PromptToolResult, ProviderState } from './prompt.ts';
 import type { ModelStepRequest } from './step.ts';
+import { contextTooLongCode } from './tries.ts';
+import { countPrompt } from './usage.ts';
 
 /** The request of a model step, from what was pinned and stored: equal rows give an equal prompt. */
 export async function buildRequest(
@@ -15,20 +20,23 @@ export async function buildRequest(
   model: ResolvedModel,
   signal: AbortSignal,
 ): Promise<ModelStepRequest> {
-  const { document, run } = opened;
-  const settings = document.model_settings;
+  const { document, run, persona } = opened;
+  const settings = { ...document.model_settings, ...persona?.model_settings };
   const caps = [run.limits.max_output_tokens, settings.max_output_tokens, model.maxOutputTokens].filter((cap) => cap !== null);
   const isCapped = run.limits.max_output_tokens !== null || settings.max_output_tokens !== null;
+  const json = jsonAnswerOf(model, document.response_format);
+  const instructions = [withSkills(await renderInstructions(templates, opened), opened.skills), formatNote(json)];
+  const resultTool = resultToolOf(json);
+  const asked = {
+    instructions: instructions.filter((part) => part !== '').join('\n\n'),
+    tools: [...opened.tools.map(toPromptTool), ...(resultTool ? [resultTool] : [])],
+  };
+  const history = fitHistory(opened.history, roomOf(opened, { model, taken: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }));
   return {
+    ...asked,
     model,
-    instructions: await renderInstructions(templates, opened),
-    messages: opened.history.flatMap((message) => toPromptMessage(message, readerOf(opened.tools))),
-    tools: opened.tools.map((tool) => ({
-      slug: tool.slug,
-      description: tool.description,
-      inputSchema: withoutPreset(tool),
-      effect: tool.effect,
-    })),
+    json,
+    messages: history.flatMap((message) => toPromptMessage(message, readerOf(opened.tools))),
     settings: {
       temperature: settings.temperature,
       topP: settings.top_p,
@@ -43,19 +51,46 @@ export async function buildRequest(
   };
 }
 
-async function renderInstructions(templates: Templates, { document, run }: OpenedStep): Promise<string> {
-  if (!document.instructions.includes('{')) return document.instructions;
+function toPromptTool(tool: RunTool): PromptTool {
+  return { slug: tool.slug, description: tool.description, inputSchema: withoutPreset(tool), effect: tool.effect };
+}
+
+interface TakenRoom {
+  readonly model: ResolvedModel;
+  /** Tokens of instructions and tools. */
+  readonly taken: number;
+  /** Most tokens of the answer; Infinity when nothing caps it. */
+  readonly answer: number;
+}
+
+/** An answer that nobody caps is left this much of the window. */
+const answerTokens = 8_192;
+
+/** What model and revision leave for the conversation, estimated. */
+function roomOf({ document, retries }: OpenedStep, { model, taken, answer }: TakenRoom): ContextRoom {
+  const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
+  const most = Math.min(window, document.context.max_input_tokens ?? window);
+  return {
+    rules: document.context,
+    limitTokens: Math.max(0, most - taken),
+    wasTooLong: retries.some((retry) => retry.error_code === contextTooLongCode),
+  };
+}
+
+async function renderInstructions(templates: Templates, { document, run, persona }: OpenedStep): Promise<string> {
+  const template = instructionsTemplate(document, persona);
+  if (!template.includes('{')) return template;
   const { manifest } = run;
   try {
-    const rendered = await templates.render(document.instructions, {
+    const variables = templateVariables({
       agent: manifest.agent,
-      persona: {},
+      persona,
       subject: { kind: run.subject_kind, id: run.subject_id },
       workspace: manifest.workspace,
       now: manifest.begun_at,
       vars: manifest.vars,
     });
-    return rendered.text;
+    return (await templates.render(template, variables)).text;
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     throw giveUp(
@@ -73,12 +108,12 @@ function toPromptMessage(message: HistoryMessage, reader: string | null): Prompt
   switch (message.role) {
     case 'user':
     case 'system':
-      return [{ role: 'user', content: [...message.content].flatMap(readable) }];
+      return [{ role: 'user', content: [...message.content] }];
     case 'assistant':
       return [
         {
           role: 'assistant',
-          content: [...message.content].flatMap(readable),
+          content: [...message.content],
           toolCalls: message.calls.map((call) => ({ id: call.provider_call_id, slug: call.slug, args: call.args })),
           providerState: message.provider_state as ProviderState | null, // stored by the step that gave it; opaque to everybody else
         },
@@ -88,10 +123,6 @@ function toPromptMessage(message: HistoryMessage, reader: string | null): Prompt
     default:
       return message.role satisfies never;
   }
-}
-
-function readable(block: HistoryMessage['content'][number]) {
-  return block.type === 'attachment' ? [] : [block];
 }
 
 function toToolResult(message: HistoryMessage, answers: HistoryAnswer, reader: string | null): PromptToolResult {

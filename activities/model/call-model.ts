@@ -1,12 +1,15 @@
 import { pricesInForce } from '../../db/billing/usage.ts';
 import { newId } from '../../db/ids.ts';
+import type { Unit } from '../../db/unit.ts';
 import { openModelStep, readCallsMade, retryNoteOf, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
+import type { ContentBlock } from '../../db/runs/run-types.ts';
 import type { StoredCall } from '../../db/runs/planned-calls.ts';
 import { identityOf } from '../../db/runs/run-state.ts';
 import { storeModelStep, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
 import type { AgentRunActivities, CallModelResult, PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
+import { withFiles } from '../attachments/model-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
@@ -16,6 +19,7 @@ import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry } from './failed-try.ts';
+import { judgeAnswer, repairRequest, resultToolSlug, type JsonAnswer } from './json-answer.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
 import { streamModelStep } from './step.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
@@ -50,9 +54,17 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
   const messageId = newId();
   let collected: CollectedStep | null = null;
   try {
-    const request = await buildRequest(deps.templates, opened, modelTry.model, abort.signal);
-    collected = await collectStep(streamModelStep(deps, request), { writer, messageId, step, tools: opened.tools });
-    const result = await toStepResult(deps, modelTry, messageId, collected);
+    const named = await buildRequest(deps.templates, opened, modelTry.model, abort.signal);
+    const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, runId, work);
+    const request = await withFiles({ storage: deps.storage, pages: deps.pages, transact }, runId, named);
+    collected = await collectStep(streamModelStep(deps, request), {
+      writer,
+      messageId,
+      step,
+      tools: opened.tools,
+      resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
+    });
+    const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
     await whileAway(async () => {
       await writer.flush();
       await store(deps, result, (unit, frames) => writer.appendInside(unit, frames));
@@ -113,27 +125,60 @@ async function store(
   if (stored === 'fenced') throw fenced();
 }
 
-async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, messageId: string, collected: CollectedStep): Promise<ModelStepResult> {
+interface Answered {
+  readonly messageId: string;
+  readonly collected: CollectedStep;
+  readonly json: JsonAnswer | null;
+}
+
+async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, { messageId, collected, json }: Answered): Promise<ModelStepResult> {
   const { opened, step, model } = modelTry;
   const calls = await checkCalls(collected, deps.schemas, { maxToolCalls: opened.run.manifest.max_tool_calls, made: modelTry.callsMade });
   const { stopReason } = collected.finish;
+  const isFinal = calls.length === 0 && (stopReason === 'stop' || stopReason === 'tool_calls');
+  const final = await finalAnswer(deps, modelTry, { collected, json: isFinal ? json : null });
   return {
     runId: opened.run.id,
     step,
     attempt: opened.attempt,
     messageId,
     model: model.id,
-    stopReason: calls.length > 0 ? 'tool_calls' : stopReason === 'tool_calls' ? 'stop' : stopReason,
-    content: collected.content,
+    stopReason: final.followUp !== null ? 'error' : calls.length > 0 ? 'tool_calls' : stopReason === 'tool_calls' ? 'stop' : stopReason,
+    content: final.content,
     providerState: collected.finish.providerState,
     calls,
+    followUp: final.followUp,
     firstTokenAt: collected.firstTokenAt,
     usage: usageOf(deps, modelTry, collected.finish.usage, collected.finish.providerRequestId),
   };
 }
 
+/**
+ * The content of a final answer. One that has to be JSON and isn't, or does not fit its schema, is asked for again once; the second such
+ * answer of a run ends it (`output_invalid`).
+ */
+async function finalAnswer(
+  deps: ActivityDeps,
+  { opened }: ModelTry,
+  { collected, json }: Pick<Answered, 'collected' | 'json'>,
+): Promise<Pick<ModelStepResult, 'content' | 'followUp'>> {
+  const { content, result } = collected;
+  if (json === null) return { content, followUp: null };
+  const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  const judged = await judgeAnswer(deps.schemas, json, { args: result?.args ?? null, text });
+  if (judged.kind === 'fits') {
+    const others = content.filter((block) => block.type !== 'text');
+    return { content: [...others, { type: 'json', value: judged.value }], followUp: null };
+  }
+  const wasAsked = opened.history.some((message) => message.is_own && message.role === 'user' && message.origin === 'system');
+  if (wasAsked) throw giveUp(fail('upstream_failed', { reason: 'output_invalid', detail: judged.told.slice(0, 500) }));
+  const given: ContentBlock[] = result?.args ? [{ type: 'json', value: result.args }] : [];
+  return { content: [...content, ...given], followUp: { messageId: newId(), text: repairRequest(judged.told) } };
+}
+
+/** `error`: the answer was not accepted and the model is asked again. */
 function planOf(stopReason: ModelStepResult['stopReason'], calls: readonly PlannedCall[]): CallModelResult {
-  if (stopReason === 'tool_calls') return { outcome: 'calls', calls };
+  if (stopReason === 'tool_calls' || stopReason === 'error') return { outcome: 'calls', calls };
   if (stopReason === 'max_output' || stopReason === 'refused') return { outcome: stopReason };
   return { outcome: 'final' };
 }

@@ -14,6 +14,8 @@ import type { ModelEvent, ModelFinish } from './step.ts';
 export interface CollectedStep {
   readonly content: ContentBlock[];
   readonly calls: readonly CollectedCall[];
+  /** What the result tool was called with, when its call came alone; null else. */
+  readonly result: { readonly args: Record<string, unknown> | null } | null;
   readonly finish: ModelFinish;
   readonly firstTokenAt: Date | null;
 }
@@ -30,6 +32,8 @@ export interface StepSink {
   readonly messageId: string;
   readonly step: number;
   readonly tools: readonly RunTool[];
+  /** Slug of the tool that gives the final result; its calls are no frames. Null: there is none. */
+  readonly resultTool: string | null;
 }
 
 const limitArgsBytes = 200 * 1024;
@@ -38,13 +42,19 @@ const limitArgsBytes = 200 * 1024;
 export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepSink): Promise<CollectedStep> {
   const blocks = new Map<number, ContentBlock>();
   const calls = new Map<number, CollectedCall>();
+  const results = new Map<number, Record<string, unknown> | null>();
   let firstTokenAt: Date | null = null;
 
   for await (const event of events) {
-    if (event.type === 'finish') return { content: contentOf(blocks), calls: [...calls.values()], finish: event, firstTokenAt };
+    if (event.type === 'finish') {
+      const result = results.size > 0 && calls.size === 0 ? { args: [...results.values()].at(-1) ?? null } : null;
+      return { content: contentOf(blocks), calls: [...calls.values()], result, finish: event, firstTokenAt };
+    }
     firstTokenAt ??= new Date();
-    if (event.type === 'tool_started' || event.type === 'tool_args' || event.type === 'tool_call') takeCall(event, calls, sink);
-    else takeBlock(event, blocks, sink);
+    if (isCallEvent(event)) {
+      if (results.has(event.pos) || isResultCall(event, sink)) takeResult(event, results);
+      else takeCall(event, calls, sink);
+    } else takeBlock(event, blocks, sink);
     await sink.writer.room();
   }
   throw new Error('the model step ended without its finish');
@@ -110,6 +120,18 @@ async function refusalOf(
 
 function fault(code: string, message: string, reason: string | null): StepFault {
   return { code, message, retryable: false, reason };
+}
+
+function isCallEvent(event: ModelEvent): event is CallEvent {
+  return event.type === 'tool_started' || event.type === 'tool_args' || event.type === 'tool_call';
+}
+
+function isResultCall(event: CallEvent, { resultTool }: StepSink): boolean {
+  return resultTool !== null && event.type !== 'tool_args' && event.slug === resultTool;
+}
+
+function takeResult(event: CallEvent, results: Map<number, Record<string, unknown> | null>): void {
+  if (event.type !== 'tool_args') results.set(event.pos, event.type === 'tool_call' ? event.args : null);
 }
 
 type CallEvent = Extract<ModelEvent, { type: 'tool_started' | 'tool_args' | 'tool_call' }>;

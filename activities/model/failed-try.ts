@@ -14,7 +14,7 @@ import { whileAway } from '../support/while-away.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
-import { pauseMs, triesPerModel, triesWithError } from './tries.ts';
+import { contextTooLongCode, pauseMs, triesPerModel, triesWithError } from './tries.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
@@ -61,12 +61,14 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const errors = triesWithError(opened.retries) + 1;
   const isLastOfModel = errors % triesPerModel === 0;
   const isLast = errors >= triesPerModel * opened.run.manifest.models.length;
+  const isShortened = isTooLongAnew(error, modelTry);
   const delayMs = isLastOfModel ? 0 : pauseMs((errors - 1) % triesPerModel, error.retryAfterMs);
   const fault = faultOf(codeOf(error.class), error.message, reasonOf(error.class));
-  await record(deps, modelTry, { cause: retryCauseOf(error.class), fault, delayMs }, error.usage);
+  const told = isShortened ? { ...fault, code: contextTooLongCode } : fault;
+  await record(deps, modelTry, { cause: retryCauseOf(error.class), fault: told, delayMs }, error.usage);
 
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
-  if (!error.retryable || isLast) return giveUp(failure, error.class === 'ContentRefused' ? 'refused' : undefined);
+  if ((!error.retryable && !isShortened) || isLast) return giveUp(failure, error.class === 'ContentRefused' ? 'refused' : undefined);
   return ApplicationFailure.create({
     message: failure.detail,
     type: failure.code,
@@ -74,6 +76,12 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
     nextRetryDelay: Math.max(1, delayMs),
     details: [{ reason: reasonOf(error.class) }],
   });
+}
+
+/** A prompt that the provider refuses as too long is sent once more with a shorter conversation, unless the revision forbids it. */
+function isTooLongAnew(error: ModelError, { opened }: ModelTry): boolean {
+  if (error.class !== 'ContextTooLong' || opened.document.context.on_overflow === 'fail') return false;
+  return !opened.retries.some((retry) => retry.error_code === contextTooLongCode);
 }
 
 /** Faults of our own. A failure that is final stays so; anything else leaves its trace in the row and is tried again. */

@@ -1,6 +1,7 @@
+import type { AttachmentPart } from '../../db/streams/frame-parts.schema.ts';
 import type { ModelAdapter, ReasoningLevel } from '../../ports/models.ts';
 import { pairCalls, type PairedMessage } from './pairing.ts';
-import type { ProviderAssistantPart, ProviderMessage, ProviderOptions, ProviderPrompt, ProviderToolOutput } from './providers.ts';
+import type { ProviderAssistantPart, ProviderFilePart, ProviderMessage, ProviderOptions, ProviderPrompt, ProviderToolOutput } from './providers.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
@@ -8,7 +9,30 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 export type PromptBlock =
   | { readonly type: 'text' | 'refusal' | 'reasoning_summary'; readonly text: string }
   | { readonly type: 'json'; readonly value: unknown }
-  | { readonly type: 'citation' };
+  | { readonly type: 'citation' }
+  /** A file by its name; `withFiles` puts one of the next two in its place. */
+  | ({ readonly type: 'attachment' } & AttachmentPart)
+  | { readonly type: 'file'; readonly name: string; readonly mediaType: string; readonly data: FileBytes }
+  | {
+      readonly type: 'file_text';
+      readonly name: string;
+      readonly mediaType: string;
+      readonly attachmentId: string;
+      readonly text: string;
+    };
+
+/** Bytes in a prompt, which no text made of it shows. */
+export class FileBytes {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  toJSON(): string {
+    return `[${this.bytes.length} bytes]`;
+  }
+}
 
 export interface PromptCall {
   /** The provider's id of the call, as it was kept. */
@@ -121,7 +145,9 @@ function withCacheMarks(prompt: ProviderPrompt): ProviderPrompt {
 function toProviderMessages(message: PairedMessage, stateOf: string | null): ProviderMessage[] {
   if (message.role === 'user') {
     const text = textOf(message.content).join('\n\n');
-    return text === '' ? [] : [{ role: 'user', content: [{ type: 'text', text }] }];
+    const files = message.content.flatMap((block) => (block.type === 'file' ? [toFilePart(block)] : []));
+    if (text === '' && files.length === 0) return [];
+    return [{ role: 'user', content: [...(text === '' ? [] : [{ type: 'text' as const, text }]), ...files] }];
   }
 
   const content = assistantParts(message, stateOf);
@@ -173,8 +199,18 @@ function textOf(content: readonly PromptBlock[]): string[] {
   return content.flatMap((block) => {
     if (block.type === 'text' || block.type === 'refusal') return [block.text];
     if (block.type === 'json') return [JSON.stringify(block.value)];
+    if (block.type === 'file_text') return [fileText(block)];
     return [];
   });
+}
+
+function toFilePart({ name, mediaType, data }: Extract<PromptBlock, { type: 'file' }>): ProviderFilePart {
+  return { type: 'file', filename: name, mediaType, data: { type: 'data', data: data.bytes } };
+}
+
+/** Between marks that say what it is: a model must be able to tell a file from what its user says. */
+function fileText({ name, mediaType, attachmentId, text }: Extract<PromptBlock, { type: 'file_text' }>): string {
+  return `<attachment id="${attachmentId}" name=${JSON.stringify(name)} type="${mediaType}">\n${text}\n</attachment>`;
 }
 
 /** A failure is told in one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */

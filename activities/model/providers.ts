@@ -21,6 +21,7 @@ import type {
 } from '@ai-sdk/provider';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { ResolvedModel } from '../../ports/models.ts';
+import { resultToolSlug } from './json-answer.ts';
 import { toProviderPrompt } from './prompt.ts';
 import type { ProviderFault } from './signals.ts';
 import type { ModelStepRequest } from './step.ts';
@@ -30,6 +31,7 @@ export type ProviderPart = LanguageModelV4StreamPart;
 export type ProviderMessage = LanguageModelV4Message;
 export type ProviderPrompt = LanguageModelV4Message[];
 export type ProviderAssistantPart = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'][number];
+export type ProviderFilePart = Extract<Extract<LanguageModelV4Message, { role: 'user' }>['content'][number], { type: 'file' }>;
 export type ProviderToolOutput = LanguageModelV4ToolResultOutput;
 export type ProviderOptions = SharedV4ProviderOptions;
 
@@ -84,7 +86,7 @@ function connect(model: ResolvedModel, fetchBeside: typeof fetch): LanguageModel
     case 'anthropic':
       return createAnthropic(settings).languageModel(model.name);
     case 'openai_compatible':
-      return createOpenAICompatible({ ...settings, name: compatibleName, includeUsage: true }).chatModel(model.name);
+      return createOpenAICompatible({ ...settings, name: compatibleName, includeUsage: true, supportsStructuredOutputs: model.capabilities.json === 'native' }).chatModel(model.name);
     case 'builtin':
       throw new Error(`${model.id} is answered in process`);
     default:
@@ -111,10 +113,18 @@ function callOptions(request: ModelStepRequest, signal: AbortSignal): LanguageMo
     stopSequences: settings.stop.length > 0 ? [...settings.stop] : undefined,
     reasoning: model.capabilities.reasoning ? settings.reasoning : undefined,
     tools: mayCall ? request.tools.map((tool) => functionTool(model, tool)) : undefined,
+    ...answerOptions(request),
     providerOptions: providerOptions(request, mayCall),
     includeRawChunks: model.adapter !== 'anthropic', // the only place where a refusal differs from an answer
     abortSignal: signal,
   };
+}
+
+/** By itself, or by a tool that the model has to call in the end. */
+function answerOptions({ json = null, tools }: ModelStepRequest): Pick<LanguageModelV4CallOptions, 'responseFormat' | 'toolChoice'> {
+  if (json === null || json.mode === 'prompt') return {};
+  if (json.mode === 'tool') return { toolChoice: tools.length === 1 ? { type: 'tool', toolName: resultToolSlug } : { type: 'required' } };
+  return { responseFormat: { type: 'json', name: json.name, ...(json.schema === null ? {} : { schema: { ...json.schema } }) } };
 }
 
 function functionTool(model: ResolvedModel, tool: ModelStepRequest['tools'][number]): LanguageModelV4FunctionTool {
@@ -132,13 +142,21 @@ function providerOptions(request: ModelStepRequest, mayCall: boolean): SharedV4P
   const { model, settings } = request;
   const allowed = Object.entries(settings.providerOptions).filter(([key]) => model.providerOptionKeys.includes(key));
   const single = mayCall && !model.capabilities.parallelTools;
+  // A tenant's schema is taken as strict only where its author says so.
+  const isLoose = request.json?.mode === 'native' && request.json.schema !== null && !request.json.strict;
 
   if (model.adapter === 'openai')
-    return { openai: { ...(single ? { parallelToolCalls: false } : {}), ...camelKeys(allowed), store: false } };
+    return { openai: {
+        ...(single ? { parallelToolCalls: false } : {}),
+        ...(isLoose ? { strictJsonSchema: false } : {}),
+        ...camelKeys(allowed),
+        store: false,
+      } };
   if (model.adapter === 'anthropic') return { anthropic: { ...(single ? { disableParallelToolUse: true } : {}), ...camelKeys(allowed) } };
   return {
     [compatibleName]: {
       ...(single ? { parallel_tool_calls: false } : {}),
+      ...(isLoose ? { strictJsonSchema: false } : {}),
       ...Object.fromEntries(allowed),
     } as SharedV4ProviderOptions[string],
   }; // JSON by the revision's schema

@@ -1,5 +1,6 @@
 import type { ResolvedModel } from '../../ports/models.ts';
 import { ModelAborted, ModelError } from './errors.ts';
+import type { JsonAnswer } from './json-answer.ts';
 import { streamExtractive } from './extractive/extractive.ts';
 import { decideFinish, type StopReason } from './finish.ts';
 import type { ModelSettings, PromptMessage, PromptTool, ProviderState } from './prompt.ts';
@@ -17,6 +18,8 @@ export interface ModelStepRequest {
   readonly settings: ModelSettings;
   /** Null leaves it to the provider. */
   readonly maxOutputTokens: number | null;
+  /** Null for an answer in words. In mode `tool` the result tool is among the tools. */
+  readonly json?: JsonAnswer | null;
   readonly signal: AbortSignal;
 }
 

@@ -3,6 +3,9 @@ import type { StepRetry } from '../../db/runs/run-types.ts';
 /** Tries with an error that one model gets before the next fallback is asked. */
 export const triesPerModel = 4;
 
+/** What a lost try says when the provider refused the prompt as too long: the next one is sent a shorter conversation, once. */
+export const contextTooLongCode = 'context_too_long';
+
 /** Tries that ended with an error of the model; lost workers and shutdowns are counted elsewhere or not at all. */
 export function triesWithError(retries: readonly StepRetry[]): number {
   return retries.filter((retry) => retry.cause !== 'worker_lost' && retry.cause !== 'shutdown').length;

@@ -4,6 +4,7 @@ import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge 
 import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/scope.ts';
+import { storagePlace } from '../../ports/storage-key.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
@@ -38,6 +39,13 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
         cancellationSignal().throwIfAborted();
         if (Date.now() > end) return false;
         after = batch.after;
+      }
+    },
+    async deleteObjects() {
+      const { organizationId } = tenantOfActivity();
+      for await (const { key } of deps.storage.list(storagePlace(organizationId))) {
+        cancellationSignal().throwIfAborted();
+        await deps.storage.remove(key);
       }
     },
     dropKeys: () => step(dropKeys),

@@ -1,6 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { readStop, runsToStop, stopRun } from '../../db/operator/stopped-runs.ts';
+import { readStop, runsToStop, stopReasons, stopRun } from '../../db/operator/stopped-runs.ts';
 import { organizationTenant, systemActor, transact, workspaceTenant, type UnitOptions } from '../../db/scope.ts';
+import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
 import type { Unit } from '../../db/unit.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StopActivities } from '../../workflows/contracts/operator.ts';
@@ -15,7 +16,11 @@ export function createStopActivities(deps: ActivityDeps): StopActivities {
     async cancelRuns() {
       const { organizationId, workspaceId } = tenantOfActivity();
       const stop = await inPlace(deps, (unit) => readStop(unit, { organizationId, workspaceId }));
-      if (stop === null) return { isStopped: false, cancelled: 0 };
+      if (stop === null) {
+        await inPlace(deps, (unit) => resumeSchedulesOfPlace(unit, stopReasons));
+        return { isStopped: false, cancelled: 0 };
+      }
+      await inPlace(deps, (unit) => pauseSchedulesOfPlace(unit, stop));
       const cancelled = await stopRuns(deps);
       if (cancelled > 0) deps.log.info({ organization_id: organizationId, workspace_id: workspaceId, cancelled, stop }, 'runs stopped');
       return { isStopped: true, cancelled };

@@ -2,8 +2,7 @@ import { beginRun } from '../../db/runs/begin-run.ts';
 import { finishRun } from '../../db/runs/finish-run.ts';
 import { remainingMs, type RunState } from '../../db/runs/run-state.ts';
 import type { AgentRunActivities } from '../../workflows/contracts/agent-run.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
-import type { RevisionDocument } from '../../db/agents/revision-document.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { giveUp } from '../support/failures.ts';
 import { inTenant } from './in-tenant.ts';
@@ -34,19 +33,13 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
 
 /** In a frozen place nothing begins: a queued run ends there, a running one is told to. */
 async function begin(deps: ActivityDeps, runId: string): Promise<RunState | null> {
-  const run = await inTenant(deps, runId, (unit) => beginRun(unit, runId, (document) => pinModels(deps, document)));
+  const run = await inTenant(deps, runId, (unit) => beginRun(unit, runId, { model: deps.models.resolve })).catch(giveUpWithoutModel);
   if (run === null || run.status === 'cancelling' || !run.is_frozen) return run;
   await stopFrozen(deps, runId);
   return begin(deps, runId);
 }
 
-/** Registry ids of the revision's model and its fallbacks; a fallback that the deployment does not have is left out. */
-function pinModels({ models }: ActivityDeps, document: RevisionDocument): string[] {
-  const first = models.resolve(document.model);
-  if (!first)
-    throw giveUp(
-      fail('upstream_failed', { reason: 'model_unavailable', detail: `The deployment has no model ${document.model ?? 'by default'}.` }),
-    );
-  const others = document.fallback_models.flatMap((id) => models.resolve(id)?.id ?? []);
-  return [...new Set([first.id, ...others])];
+/** A model that the deployment does not have is not there a moment later either. */
+function giveUpWithoutModel(error: unknown): never {
+  throw error instanceof Failure && error.context['reason'] === 'model_unavailable' ? giveUp(error) : error;
 }

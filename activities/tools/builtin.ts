@@ -1,13 +1,28 @@
+import { readAttachment } from '../attachments/read-attachment.ts';
+import type { ExecutorParts } from './executor-parts.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { loadSkill, writeSkill } from './skills.ts';
 
 const readLimitChars = 20_000;
 
-/** The builtin tools that run in the process: `current_time` and `result_read`. */
-export async function executeBuiltin(execution: ToolExecution): Promise<ToolOutcome> {
-  const name = execution.tool.config['name'];
-  if (name === 'current_time') return currentTime(execution.args['timezone']);
-  if (name === 'result_read') return readResult(execution);
-  return failed('tool_unavailable', 'this deployment has no builtin tool of that name', false);
+/** One builtin by its name. It gets the process's parts, for what it reads or stores. */
+export type BuiltinHandler = (execution: ToolExecution, parts: ExecutorParts) => ToolOutcome | Promise<ToolOutcome>;
+
+/** Builtins by name, as `config.name` says it. */
+const builtins: Readonly<Record<string, BuiltinHandler>> = {
+  current_time: ({ args }) => currentTime(args['timezone']),
+  result_read: readResult,
+  attachment_read: readAttachment,
+  skill_load: loadSkill,
+  skill_write: writeSkill,
+};
+
+/** Runs the builtin that the tool names, inside the process. */
+export async function executeBuiltin(parts: ExecutorParts, execution: ToolExecution): Promise<ToolOutcome> {
+  const { name } = execution.tool.config;
+  const handler = typeof name === 'string' && Object.hasOwn(builtins, name) ? builtins[name] : undefined;
+  if (!handler) return failed('tool_unavailable', 'this deployment has no builtin tool of that name', false);
+  return handler(execution, parts);
 }
 
 function currentTime(timezone: unknown): ToolOutcome {

@@ -1,22 +1,32 @@
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import { TemplateError } from '../../ports/templates.ts';
+import { createAccessTokens, type AccessTokens } from './access-tokens.ts';
 import { executeBuiltin } from './builtin.ts';
+import { executeCode } from './code-exec.ts';
+import type { ExecutorParts } from './executor-parts.ts';
 import { executeHttp } from './http.ts';
-import { failed, toolError, type ToolError, type ToolExecution, type ToolOutcome } from './outcome.ts';
-import { executeWebFetch, type ExecutorParts } from './web-fetch.ts';
+import { failed, toolError, type GuardedExecution, type ToolError, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { createSecretMask } from './secret-mask.ts';
+import { executeSchedule } from './schedule.ts';
+import { executeWebFetch } from './web-fetch.ts';
 
 export interface ToolExecutor {
   execute(execution: ToolExecution): Promise<ToolOutcome>;
 }
 
-/** The executor of one process. It throws only when the execution's own signal is aborted; all else is an outcome. */
+/**
+ * The executor of one process. It throws only when the execution's own signal is aborted; all else is an outcome, in which every secret
+ * that the call was given stands by its name.
+ */
 export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
+  const own = { ...parts, tokens: createAccessTokens(parts.egress) };
   return {
     async execute(execution) {
+      const { secret, conceal, mask, maskOutcome } = createSecretMask(execution.secret);
       const deadline = AbortSignal.timeout(execution.timeoutMs);
       const signal = AbortSignal.any([execution.signal, deadline]);
       try {
-        return await dispatch(parts, { ...execution, signal });
+        return maskOutcome(await dispatch(own, { ...execution, signal, secret, conceal, mask }));
       } catch (error) {
         if (execution.signal.aborted) throw execution.signal.reason;
         if (deadline.aborted)
@@ -25,32 +35,38 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
             error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true),
             mayHaveHappened: true,
           };
-        return { status: 'failed', error: errorOf(error), mayHaveHappened: error instanceof EgressUnreachable && error.mayHaveArrived };
+        const mayHaveHappened = error instanceof EgressUnreachable && error.mayHaveArrived;
+        return maskOutcome({ status: 'failed', error: errorOf(error), mayHaveHappened });
       }
     },
   };
 }
 
-function dispatch(parts: ExecutorParts, execution: ToolExecution): Promise<ToolOutcome> {
+type OwnParts = ExecutorParts & { readonly tokens: AccessTokens };
+
+function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOutcome> {
   switch (execution.tool.kind) {
     case 'http':
       return executeHttp(parts, execution);
     case 'web_fetch':
       return executeWebFetch(parts, execution);
     case 'builtin':
-      return executeBuiltin(execution);
-    case 'remote_protocol':
+      return executeBuiltin(parts, execution);
+    case 'schedule':
+      return executeSchedule(execution);
     case 'code_exec':
+      return executeCode(parts, execution);
+    case 'remote_protocol':
     case 'web_search':
     case 'delegate':
-    case 'schedule':
       return Promise.resolve(failed('tool_unavailable', 'this deployment does not run tools of this kind', false));
     default:
       return execution.tool.kind satisfies never;
   }
 }
 
-function errorOf(error: unknown): ToolError {
+/** What an error means to the model; nothing of it is told that the guard or the engine has not worded. */
+export function errorOf(error: unknown): ToolError {
   if (error instanceof EgressRefused) return toolError('egress_refused', error.message, false);
   if (error instanceof EgressUnreachable) return toolError('upstream_unreachable', error.message, true);
   if (error instanceof TemplateError)

@@ -4,7 +4,8 @@ import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts
 
 /** A tool as the run pinned it: what an execution needs to know of it. */
 export interface ExecutableTool {
-  readonly toolId: string;
+  /** Null: the platform's own, without a row. */
+  readonly toolId: string | null;
   readonly kind: ToolKind;
   readonly slug: string;
   readonly config: Readonly<Record<string, unknown>>;
@@ -30,6 +31,14 @@ export interface ToolExecution {
   /** Aborted when the run is cancelled or the worker stops; then `executeTool` throws its reason. */
   readonly signal: AbortSignal;
   readonly readOutput: (callId: string, offset: number, limit: number) => Promise<{ text: string; totalChars: number } | null>;
+}
+
+/** A call as the executor hands it on: what its secrets gave can be concealed and masked. */
+export interface GuardedExecution extends ToolExecution {
+  /** Masks also what was made of a secret: a token, an encoded pair. */
+  readonly conceal: (secretName: string, value: string) => void;
+  /** For what is cut before it leaves the executor; whole outcomes are masked anyway. */
+  readonly mask: (text: string) => string;
 }
 
 export interface ToolError {

@@ -22,8 +22,9 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
   return { output: cutText(text, maxChars), type: 'text', totalChars: text.length, truncated: true, rest: cutBytes(text, limitRestBytes) };
 }
 
-/** The body of an answer as JSON or text; anything else is a failed result. */
+/** The body of an answer as JSON, text or a file; other bytes that were cut are a failed result. */
 export function bodyOutcome(answer: {
+  readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly isTruncated: boolean;
@@ -31,12 +32,9 @@ export function bodyOutcome(answer: {
   const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   if (answer.body.length === 0) return { status: 'succeeded', type: 'text', text: '' };
   if (!isTextual(mediaType) || !isUtf8Prefix(answer.body, answer.isTruncated)) {
-    return failed(
-      'upstream_status',
-      `the body is neither text nor JSON (${mediaType || 'no media type'})`,
-      false,
-      'unsupported_media_type',
-    );
+    if (answer.isTruncated) return failed('upstream_status', 'the file is over 10 MiB', false, 'too_large');
+    const file = { name: nameOf(answer), mediaType: mediaType || 'application/octet-stream', bytes: answer.body };
+    return { status: 'succeeded', type: 'files', files: [file], text: '' };
   }
   const text = answer.body.toString('utf8');
   if (!answer.isTruncated && (mediaType === 'application/json' || mediaType.endsWith('+json'))) {
@@ -56,6 +54,12 @@ export function cutText(text: string, maxChars: number): string {
   const last = text.charCodeAt(maxChars - 1);
   const isSplit = last >= 0xd800 && last <= 0xdbff;
   return text.slice(0, isSplit ? maxChars - 1 : maxChars);
+}
+
+/** What the server calls the file, else the end of its address. Only a proposal: whoever stores it cleans it. */
+function nameOf({ headers, url }: { readonly headers: Readonly<Record<string, string>>; readonly url: string }): string {
+  const given = /filename="?([^";]+)"?/i.exec(headers['content-disposition'] ?? '')?.[1]?.trim();
+  return given || new URL(url).pathname.split('/').at(-1) || 'file';
 }
 
 function cutBytes(text: string, limitBytes: number): string {

@@ -14,10 +14,13 @@ import {
   type CallEnd,
   type CallState,
 } from '../../db/runs/tool-calls.ts';
+import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import type { Unit } from '../../db/unit.ts';
 import type { AgentRunActivities, RunToolInput, SettleToolInput } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
+import { filesEnd, keptFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { cleanText } from '../model/plain-text.ts';
 import { inTenant } from '../runs/in-tenant.ts';
@@ -26,8 +29,10 @@ import { openAbort } from '../support/abort.ts';
 import { runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
-import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
+import { holdLease, type HeldLease } from './lease.ts';
+import { failed, toolError, type ToolError, type ToolOutcome } from './outcome.ts';
 import { capOutput } from './output.ts';
+import { refusalOf } from './refusal.ts';
 
 const mostTries = 3;
 
@@ -47,43 +52,78 @@ interface ClaimedCall {
   readonly policy: EgressPolicy;
 }
 
-async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToolInput): Promise<void> {
-  const claimed = await claim(deps, input);
-  if (claimed === null) return;
-  if (claimed === 'frozen') {
-    if (!(await stopFrozen(deps, input.runId))) return runTool(deps, executor, input);
-    throw runCancelled();
-  }
-
-  const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId });
-  const outcome = await execute(deps, executor, claimed, abort.signal)
-    .catch(async (error: unknown) => {
-      if (abort.cause() === 'cancelled') throw runCancelled();
-      if (abort.cause() === 'shutdown') await inTenant(deps, input.runId, (unit) => recordHandover(unit, claimed.call, claimed.attempt));
-      throw error;
-    })
-    .finally(() => abort.close());
-  const end = endOf(claimed.call, outcome);
-  await whileAway(() => record(deps, claimed, end));
+/** A call of an exclusive tool that has to hold it first. */
+interface WaitingCall {
+  readonly waiting: CallState;
 }
 
-/** Null when there is nothing to execute: the call has ended, or its run has. `frozen`: its place takes no more work. Throws when it must not be executed again. */
-function claim(deps: ActivityDeps, { runId, toolCallId }: RunToolInput): Promise<ClaimedCall | 'frozen' | null> {
-  return inTenant(deps, runId, async (unit) => {
-    const call = await lockCall(unit, runId, toolCallId);
-    if (!call || !isOpen(call)) return null;
-    if (call.run_status === 'cancelling') throw runCancelled();
-    if (call.is_frozen) return 'frozen';
-    // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
-    if (call.state === 'executing' && !isRepeatable(call))
-      throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
-    if (lostTries(call) >= mostTries) throw workerLost();
+async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToolInput): Promise<void> {
+  const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId });
+  let lease: HeldLease | null = null;
+  try {
+    let claimed = await claim(deps, input, false);
+    if (claimed !== null && 'waiting' in claimed) {
+      lease = await holdTool(deps, claimed.waiting, abort.signal);
+      if (lease === null) return await recordBusy(deps, claimed.waiting);
+      claimed = await claim(deps, input, true);
+    }
+    if (claimed === null || 'waiting' in claimed) return;
 
-    const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
-    const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
-    const attempt = await claimCall(unit, call);
-    return { call, attempt, tool: tools.find((tool) => tool.toolId === call.tool_id) ?? null, policy };
-  });
+    const { call, attempt } = claimed;
+    const signal = lease === null ? abort.signal : AbortSignal.any([abort.signal, lease.signal]);
+    const outcome = await execute(deps, executor, claimed, signal).catch(async (error: unknown) => {
+      if (abort.cause() === 'cancelled') throw runCancelled();
+      if (abort.cause() === 'shutdown') await inTenant(deps, input.runId, (unit) => recordHandover(unit, call, attempt));
+      throw error;
+    });
+    const settle = await settlementOf(deps, call, outcome, signal);
+    await whileAway(() => record(deps, claimed, settle));
+  } finally {
+    abort.close();
+    await lease?.release();
+  }
+}
+
+/** Waits for an exclusive tool as long as a call of it may take. */
+function holdTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Promise<HeldLease | null> {
+  const key = {
+    organizationId: call.organization_id,
+    workspaceId: call.workspace_id,
+    toolId: call.tool_id ?? call.id,
+    holder: call.id,
+  };
+  return holdLease({ transact: (work) => inTenant(deps, call.run_id, work), key, waitMs: call.timeout_s * 1_000, signal });
+}
+
+/**
+ * Claims the call, or stops a run whose place takes no more work. Null when there is nothing to execute: the call has ended, or its run has.
+ * `waiting`: its tool is exclusive and not held yet. Throws when the call must not be executed again.
+ */
+async function claim(deps: ActivityDeps, input: RunToolInput, isHeld: boolean): Promise<ClaimedCall | WaitingCall | null> {
+  const claimed = await inTenant(deps, input.runId, (unit) => claimIn(deps, unit, { input, isHeld }));
+  if (claimed !== 'frozen') return claimed;
+  if (!(await stopFrozen(deps, input.runId))) return claim(deps, input, isHeld);
+  throw runCancelled();
+}
+
+async function claimIn(
+  deps: ActivityDeps,
+  unit: Unit,
+  { input, isHeld }: { readonly input: RunToolInput; readonly isHeld: boolean },
+): Promise<ClaimedCall | WaitingCall | 'frozen' | null> {
+  const call = await lockCall(unit, input.runId, input.toolCallId);
+  if (!call || !isOpen(call)) return null;
+  if (call.run_status === 'cancelling') throw runCancelled();
+  if (call.is_frozen) return 'frozen';
+  // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
+  if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
+  if (lostTries(call) >= mostTries) throw workerLost();
+  if (call.concurrency === 'exclusive' && !isHeld && refusalOf(call) === null) return { waiting: call };
+
+  const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
+  const attempt = await claimCall(unit, call);
+  return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
 }
 
 function execute(
@@ -92,18 +132,19 @@ function execute(
   { call, tool, policy }: ClaimedCall,
   signal: AbortSignal,
 ): Promise<ToolOutcome> {
-  if (tool === null || !call.is_tool_active) {
-    return Promise.resolve({ status: 'failed', error: toolError('tool_unavailable', 'the tool is not active any more', false) });
-  }
+  const refusal = refusalOf(call);
+  if (refusal !== null) return Promise.resolve({ status: 'failed', error: refusal });
+  if (tool === null) return Promise.resolve(failed('tool_unavailable', 'the run has no such tool', false));
   const { manifest } = call;
+  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, call.run_id, work);
   return executor.execute({
     tool,
     toolCallId: call.id,
     args: call.args,
     run: { id: call.run_id },
     place: { organizationId: call.organization_id, workspaceId: call.workspace_id },
-    secret: async () => null,
-    transact: (work) => inTenant(deps, call.run_id, work),
+    secret: (name) => transact((unit) => secretOf(deps, unit, { call, name })),
+    transact,
     variables: {
       run: { id: call.run_id },
       agent: manifest?.agent ?? {},
@@ -115,15 +156,39 @@ function execute(
     policy,
     timeoutMs: call.timeout_s * 1_000,
     signal,
-    readOutput: (callId, offset, limit) => inTenant(deps, call.run_id, (unit) => readWholeOutput(unit, call.run_id, callId, offset, limit)),
+    readOutput: (callId, offset, limit) => transact((unit) => readWholeOutput(unit, call.run_id, callId, offset, limit)),
   });
 }
 
-async function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, end: CallEnd): Promise<void> {
+/** Never from a scope wider than the tool's own. The platform's own tools name none. */
+function secretOf(
+  deps: ActivityDeps,
+  unit: Unit,
+  { call, name }: { readonly call: CallState; readonly name: string },
+): Promise<string | null> {
+  if (call.live === null || call.tool_id === null) return Promise.resolve(null);
+  const row = { scope: call.live.scope, toolId: call.tool_id, organizationId: call.organization_id, workspaceId: call.workspace_id };
+  return resolveSecret(unit, deps.keys, { name, row });
+}
+
+/** The tool was another call's all the time: a result for the model, which may try again. */
+async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<void> {
+  const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
+  await whileAway(() =>
+    inTenant(deps, runId, async (unit) => {
+      const call = await lockCall(unit, runId, id);
+      if (!call || !isOpen(call)) return;
+      const frame = await endCall(unit, call, null, failedEnd('failed', 'failed', error));
+      if (frame !== null) await appendResult(unit, call, call.attempt + 1, frame);
+    }),
+  );
+}
+
+async function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, settle: Settlement): Promise<void> {
   await inTenant(deps, call.run_id, async (unit) => {
     const locked = await lockCall(unit, call.run_id, call.id);
     if (!locked || !isOpen(locked)) return; // a result for an ended call is dropped
-    const frame = await endCall(unit, locked, attempt, end);
+    const frame = await endCall(unit, locked, attempt, await settle(unit));
     if (frame !== null) await appendResult(unit, locked, attempt, frame);
   });
 }
@@ -156,7 +221,21 @@ function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
   return failedEnd('failed', 'failed', toolError('tool_unavailable', 'the call was interrupted three times', true, 'worker_lost'));
 }
 
-function endOf(call: CallState, outcome: ToolOutcome): CallEnd {
+/** Writes what comes with a result, in its transaction, and gives the end. */
+type Settlement = (unit: Unit) => Promise<CallEnd>;
+
+/** Files are stored before the transaction that records them. */
+async function settlementOf(deps: ActivityDeps, call: CallState, outcome: ToolOutcome, signal: AbortSignal): Promise<Settlement> {
+  if (outcome.status !== 'succeeded' || outcome.type !== 'files') {
+    const end = endOf(call, outcome);
+    return async () => end;
+  }
+  const { maxBytes: limitBytes } = deps.env.attachments;
+  const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, limitBytes, signal });
+  return async (unit) => filesEnd(await recordFiles(unit, keptFor(call), kept.stored), kept.text, call.response_max_chars);
+}
+
+function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallEnd {
   if (outcome.status !== 'succeeded') {
     if (outcome.mayHaveHappened && !isRepeatable(call)) {
       return failedEnd(
@@ -167,7 +246,6 @@ function endOf(call: CallState, outcome: ToolOutcome): CallEnd {
     }
     return failedEnd(outcome.status, outcome.status, outcome.error);
   }
-  if (outcome.type === 'files') return failedEnd('failed', 'failed', toolError('tool_unavailable', 'files are not kept yet', false));
   const capped = capOutput(outcome, call.response_max_chars);
   return {
     state: 'succeeded',

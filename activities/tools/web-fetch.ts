@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { Value } from 'typebox/value';
 import { createBoundedThread, type BoundedThread } from '../../ports/bounded-thread.ts';
 import { checkUrlForm, type Egress, type EgressPolicy, type EgressResponse } from '../../ports/egress.ts';
-import type { Templates } from '../../ports/templates.ts';
+import type { ExecutorParts } from './executor-parts.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 
 /** Config of a tool of kind `web_fetch` as the API stored it. */
@@ -38,13 +38,6 @@ export interface WebPages {
   readonly thread: BoundedThread<WebTextJob, WebText>;
   readonly cache: Map<string, CachedPage>;
   close(): Promise<void>;
-}
-
-/** What executors of outgoing tools share in one process. */
-export interface ExecutorParts {
-  readonly egress: Egress;
-  readonly templates: Templates;
-  readonly pages: WebPages;
 }
 
 // The package is CommonJS and its types declare a default export: at run time the import is the function itself.

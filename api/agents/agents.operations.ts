@@ -1,18 +1,24 @@
 import { Agent } from '../../db/agents/agent.entity.ts';
-import { listAgentRows, readAgent } from '../../db/agents/agents.ts';
+import { listAgentRows, readAgent, requireAgent } from '../../db/agents/agents.ts';
+import { deleteAgent } from '../../db/agents/delete-agent.ts';
 import type { RevisionDraft } from '../../db/agents/revision-document.ts';
 import { insertRevision, setActiveRevision } from '../../db/agents/revisions.ts';
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
+import { listSubAgents } from '../../db/agents/sub-agents.ts';
 import { newId } from '../../db/ids.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';
-import { area, get, list, patch, post, reply, type Ctx } from '../http/operation.ts';
+import { area, get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
 import { applyUpdate } from './agent-update.ts';
 import { AgentCreate, AgentFilters, AgentParams, AgentUpdate, AgentView, toAgentDetailView, toAgentView } from './agent.schema.ts';
+import { effectiveOperations } from './effective.operations.ts';
 import { checkImageUrl } from './image-url.ts';
+import { personaOperations } from './personas.operations.ts';
+import { portabilityOperations } from './portability.operations.ts';
+import { AgentDeletion, AgentSummary, SubAgentFilters, toAgentSummary } from './portability.schema.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 import { revisionOperations } from './revisions.operations.ts';
@@ -133,7 +139,55 @@ export const agents = area('Agents', {
     },
   ),
 
+  deleteAgent: remove(
+    '/agents/{agent_id}',
+    {
+      summary: 'Delete an agent',
+      description:
+        'It starts no run any more and its schedules pause. Refused while runs have not ended, unless force cancels them. Its slug may be taken again.',
+      access: 'admin',
+      audit: 'delete',
+      params: AgentParams,
+      query: AgentDeletion,
+    },
+    async (ctx, { params, query }) => {
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
+      await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() });
+      ctx.audit({
+        resourceType: 'agent',
+        resourceId: agent.id,
+        label: agent.slug,
+        organizationId: agent.organizationId,
+        workspaceId: agent.workspaceId,
+      });
+    },
+  ),
+
+  listAvailableSubAgents: list(
+    '/agents/{agent_id}/available-sub-agents',
+    {
+      summary: 'List agents that an agent may ask',
+      description:
+        'Active agents with an active revision that the agent can refer to, by name, at most 200; not itself and none that leads back to it. q looks in slug, name and description.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'none',
+      order: 'name',
+      params: AgentParams,
+      query: SubAgentFilters,
+      view: AgentSummary,
+    },
+    async (ctx, { params, query }) => {
+      await requireAgent(ctx, params.agent_id);
+      const found = await listSubAgents(ctx, params.agent_id, query.q);
+      return { items: found.map(toAgentSummary), next: null, total: null };
+    },
+  ),
+
+  ...portabilityOperations,
   ...revisionOperations,
+  ...effectiveOperations,
+  ...personaOperations,
 });
 
 /** Revision 1 of an agent just made; inactive unless asked for. */

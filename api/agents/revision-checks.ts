@@ -12,9 +12,11 @@ export function revisionChecks(parts: {
   return {
     model(name, needs) {
       const model = parts.models.resolve(name);
-      return model ? { lacks: missingCapabilities(model, needs), optionKeys: model.providerOptionKeys } : null;
+      if (!model) return null;
+      return { lacks: missingCapabilities(model, needs), optionKeys: model.providerOptionKeys, canJson: model.adapter !== 'builtin' };
     },
     template: (text) => parts.templates.check(text),
     schema: (schema, value) => parts.schemas.validate(schema, value),
+    shape: (schema) => parts.schemas.check(schema),
   };
 }

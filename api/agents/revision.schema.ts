@@ -16,12 +16,27 @@ import {
 import type { AgentRevisionRow } from '../../db/agents/revisions.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
 const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) =>
   Type.Optional({ ...schema, default: value });
 
 export const ModelName = text(120, { minLength: 1, description: 'Id or alias of a model of the registry' });
+
+/** Fields that replace the revision's; what is left out keeps it. */
+export const ModelSettingsOverride = closed(
+  {
+    temperature: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 2 }))),
+    top_p: Type.Optional(nullable(Type.Number({ minimum: 0, maximum: 1 }))),
+    max_output_tokens: Type.Optional(nullable(integer({ minimum: 1, maximum: 200_000 }))),
+    stop: Type.Optional(listOf(text(100, { minLength: 1 }), { maxItems: 4 })),
+    seed: Type.Optional(nullable(integer({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }))),
+    reasoning: Type.Optional(oneOf(reasoningEfforts)),
+    cache: Type.Optional(oneOf(['auto', 'off'])),
+    provider_options: Type.Optional(FreeObject),
+  },
+  { $id: 'ModelSettingsOverride', description: 'How the model is called under a persona' },
+);
 
 const RevisionVariable = closed(
   {
@@ -165,7 +180,7 @@ const ResponseFormat = closed(
   { $id: 'ResponseFormat', description: 'What the run answers with: text, or JSON that fits a schema' },
 );
 
-const RevisionLimits = closed(
+export const RevisionLimits = closed(
   {
     max_steps: defaulted(integer({ minimum: 1, maximum: 500 }), 50),
     max_duration_s: defaulted(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' }), 3_600),
@@ -198,11 +213,6 @@ export const RevisionDocument = closed(
   { $id: 'RevisionDocument', description: 'What an agent is: model, instructions, tools and limits. Immutable once stored' },
 );
 
-const RevisionActor = closed(
-  { kind: oneOf(['user', 'service_key', 'agent', 'system']), id: nullable(idOf('Other')) },
-  { $id: 'Actor', description: 'Who did it' },
-);
-
 export const AgentRevisionView = closed(
   {
     id: idOf('AgentRevision'),
@@ -212,7 +222,7 @@ export const AgentRevisionView = closed(
     document: Type.Optional(RevisionDocument),
     document_hash: text(64, { description: 'SHA-256 of the canonical JSON of the document' }),
     note: nullable(text(500)),
-    created_by: RevisionActor,
+    created_by: ActorRef,
     created_at: Timestamp,
   },
   { $id: 'AgentRevisionView', description: 'One immutable version of an agent; lists leave the document out' },

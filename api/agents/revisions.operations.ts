@@ -1,4 +1,5 @@
 import { Agent } from '../../db/agents/agent.entity.ts';
+import { lockActivations } from '../../db/agents/agent-graph.ts';
 import { readAgent, requireAgent } from '../../db/agents/agents.ts';
 import { insertRevision, listRevisionRows, readRevision, setActiveRevision } from '../../db/agents/revisions.ts';
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
@@ -97,6 +98,7 @@ export const revisionOperations = {
     },
     async (ctx, { params }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
+      await lockActivations(ctx, agent.organizationId);
       const revision = await readRevision(ctx, agent.id, params.revision_id);
       const { problems } = await validateRevision(ctx, { home: agent, draft: revision.document }, revisionChecks(ctx.deps));
       refuseNotActivatable(problems);

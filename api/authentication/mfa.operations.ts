@@ -2,7 +2,7 @@ import { revokeSessionsOf } from '../../db/identity/endings.ts';
 import { confirmFactor, deleteFactor, factorActive, lockFactor, noFactor, readFactor, storeFactor } from '../../db/identity/factors.ts';
 import { notify } from '../../db/identity/notices.ts';
 import { replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
-import { fitsTotp, newTotpSecret, otpauthUri } from '../../db/identity/totp.ts';
+import { newTotpSecret, otpauthUri, stepOfTotp } from '../../db/identity/totp.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { TokenView } from '../http/login-view.ts';
@@ -151,9 +151,10 @@ async function confirm(ctx: Ctx, code: string) {
   if (!factor) throw noFactor();
   if (factor.isConfirmed) throw factorActive();
   if (factor.isOver) throw fail('gone', { detail: 'this secret is too old: enrol again' });
-  if (!fitsTotp(factor.secret, code, ctx.deps.now())) throw fail('mfa_code_invalid');
+  const step = stepOfTotp(factor.secret, code, ctx.deps.now());
+  if (step === null) throw fail('mfa_code_invalid');
 
-  await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed });
+  await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed, step });
   const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
   await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_added' });
   ctx.audit(accountNote(account, { mfa_enabled: { from: false, to: true } }));

@@ -2,14 +2,14 @@ import type { Static } from 'typebox';
 import type { Caller } from '../../db/caller.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
 import { callerOfPerson } from '../../db/identity/caller.ts';
-import { countTry } from '../../db/identity/challenges.ts';
+import { countTry, type CountedTry } from '../../db/identity/challenges.ts';
 import { readOwnCredential, type OwnCredential } from '../../db/identity/credentials.ts';
-import { readFactor } from '../../db/identity/factors.ts';
+import { openFactor, readFactor, spendStep, type StoredFactor } from '../../db/identity/factors.ts';
 import { findChallenge, type ChallengeAnswer } from '../../db/identity/gates.ts';
 import { notify } from '../../db/identity/notices.ts';
 import { useRecoveryCode } from '../../db/identity/recovery-codes.ts';
 import { defaultLifetime, openVerifiedSession } from '../../db/identity/sessions.ts';
-import { fitsTotp } from '../../db/identity/totp.ts';
+import { stepOfTotp } from '../../db/identity/totp.ts';
 import { markVerified } from '../../db/identity/verification.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { toTokenView, type TokenView } from '../http/login-view.ts';
@@ -18,6 +18,7 @@ import type { MfaVerifyBody } from './mfa.schema.ts';
 import { grantOf, keepFailure, ownAccount, type OwnAccount } from './own-account.ts';
 
 type Method = 'totp' | 'recovery_code' | 'password';
+type Account = Omit<OwnAccount, 'sessionId'>;
 
 /** A code that was shown, before it is looked at; a password that was. */
 export type MfaAttempt =
@@ -71,17 +72,20 @@ export async function completeLogin(
   { challengeId, found }: Extract<MfaAttempt, { kind: 'challenge' }>,
 ): Promise<Static<typeof TokenView>> {
   const { person, email } = found;
-  const device = await countedTry(ctx, { challengeId, userId: person.id });
+  const counted = await countedTry(ctx, { challengeId, userId: person.id });
   const account = { userId: person.id, organizationId: person.organizationId, workspaceId: person.workspaceId };
 
-  if (!(await isRight(ctx, account, { method, code }))) {
+  const sealed = method === 'recovery_code' ? null : counted.sealedFactor;
+  const factor = sealed && { sealed, secret: await openFactor(ctx, ctx.deps.keys, { ...account, sealed }) };
+
+  if (!(await isRight(ctx, account, { method, code, factor }))) {
     await keepFailure(ctx, { email, person, reason: 'wrong_code' });
     throw fail('mfa_code_invalid');
   }
   const opened = await openVerifiedSession(ctx, {
     person,
     challengeId,
-    device: { label: device.deviceLabel, userAgent: ctx.userAgent ?? '', networkAddress: truncateAddress(ctx.address) },
+    device: { label: counted.deviceLabel, userAgent: ctx.userAgent ?? '', networkAddress: truncateAddress(ctx.address) },
     mfaLevel: method === 'recovery_code' ? 'recovery_code' : 'totp',
     lifetime: {
       idleDays: found.idleDays ?? defaultLifetime.idleDays,
@@ -108,7 +112,7 @@ export async function stepUp(
   const account = ownAccount(ctx.caller);
   const { userId, sessionId, organizationId, workspaceId } = account;
 
-  if (!(isPasswordRight ?? (await isRight(ctx, account, { method, code })))) {
+  if (!(isPasswordRight ?? (await isRightNow(ctx, account, { method, code })))) {
     await keepFailure(ctx, {
       email,
       person: { id: userId, organizationId },
@@ -127,7 +131,7 @@ export async function stepUp(
   return toTokenView(await grantOf(ctx, userId, { sessionId, refreshToken: null, refreshExpiresAt: null }));
 }
 
-async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<{ readonly deviceLabel: string | null }> {
+async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<CountedTry> {
   let counted: Awaited<ReturnType<typeof countTry>> = null;
 
   await ctx.keep(async (unit) => {
@@ -140,16 +144,24 @@ function deadChallenge(): never {
   throw fail('mfa_code_invalid');
 }
 
+/** Reads the factor of whoever steps up first. */
+async function isRightNow(ctx: Ctx, account: Account, shown: { method: Method; code: string }): Promise<boolean> {
+  const factor = shown.method === 'recovery_code' ? null : await readFactor(ctx, ctx.deps.keys, account);
+  return isRight(ctx, account, { ...shown, factor: factor?.isConfirmed ? factor : null });
+}
+
+/** Uses a code up: a recovery code, or the time step of the factor's. */
 async function isRight(
   ctx: Ctx,
-  account: Omit<OwnAccount, 'sessionId'>,
-  { method, code }: { method: Method; code: string },
+  account: Account,
+  { method, code, factor }: { method: Method; code: string; factor: Pick<StoredFactor, 'secret' | 'sealed'> | null },
 ): Promise<boolean> {
+  const { userId } = account;
   if (method !== 'recovery_code') {
-    const factor = await readFactor(ctx, ctx.deps.keys, account);
-    return factor !== null && factor.isConfirmed && fitsTotp(factor.secret, code, ctx.deps.now());
+    const step = factor && stepOfTotp(factor.secret, code, ctx.deps.now());
+    return factor !== null && step !== null && spendStep(ctx, { userId, sealed: factor.sealed, step });
   }
-  const used = await useRecoveryCode(ctx, ctx.deps.keys, { userId: account.userId, code });
+  const used = await useRecoveryCode(ctx, ctx.deps.keys, { userId, code });
   if (used?.left === 0) await notify(ctx, ctx.deps.keys, { template: 'recovery_codes_used_up', ...account });
   return used !== null;
 }

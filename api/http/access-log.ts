@@ -19,12 +19,16 @@ export function recordRequests(app: FastifyInstance, deps: AppDeps): void {
     done();
   });
   app.addHook('onError', (_request, _reply, error: Error, done) => {
-    if (isPolicyViolation(error instanceof Failure ? error.cause : error)) metrics.rlsViolations.inc();
-    if (error instanceof Failure && error.code === 'rate_limited') {
-      for (const policy of violatedPolicies(error)) metrics.rateLimited.inc({ policy });
-    }
+    countFailure(metrics, error);
     done();
   });
+}
+
+/** Counts what a failing reply tells about the deployment itself. */
+export function countFailure(metrics: AppDeps['metrics'], error: unknown): void {
+  if (isPolicyViolation(error instanceof Failure ? error.cause : error)) metrics.rlsViolations.inc();
+  if (!(error instanceof Failure) || error.code !== 'rate_limited') return;
+  for (const policy of violatedPolicies(error)) metrics.rateLimited.inc({ policy });
 }
 
 function callerFacts(request: FastifyRequest): Record<string, string | null> {

@@ -20,7 +20,7 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     state.operation = operation;
     Object.assign(state.headers, standing, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
     refuseEmptyParams(request);
-    judgeBody(operation, request);
+    judgeBody(operation, request, deps.env);
 
     const isIdentified = needsCaller(deps, operation, request);
     const caller = isIdentified ? await identifyCaller(deps, operation, request) : nobody;

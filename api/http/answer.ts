@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import type { Outgoing } from '../../db/unit.ts';
 import { toFailure } from './error-envelope.ts';
 import { isNotModified } from './etag.ts';
 import { execute, type Executed } from './execute.ts';
@@ -6,8 +7,22 @@ import type { Execution } from './make-context.ts';
 import { settleFinal, settleRefusal, type Reservation } from './idempotency.ts';
 import { render, unwrap, type Rendered } from './render.ts';
 
+/** What an operation answered, and what its transaction put into the outbox; null once that has left. */
+export interface Carried {
+  readonly rendered: Rendered;
+  readonly outgoing: Outgoing | null;
+}
+
 /** Executes an operation, answers, and only then lets leave what the transaction put into the outbox. */
 export async function perform(execution: Execution, reply: FastifyReply, reservation: Reservation | null): Promise<FastifyReply> {
+  const { rendered, outgoing } = await carryOut(execution, reservation);
+  send(execution, reply, rendered);
+  if (outgoing) void execution.deps.dispatch(outgoing);
+  return reply;
+}
+
+/** Executes an operation up to its answer; what it still waits for comes after the outbox. */
+export async function carryOut(execution: Execution, reservation: Reservation | null): Promise<Carried> {
   let done: Executed;
   try {
     done = await execute(execution, reservation);
@@ -16,13 +31,9 @@ export async function perform(execution: Execution, reply: FastifyReply, reserva
     throw error;
   }
 
-  if (!done.afterCommit) {
-    send(execution, reply, done.reply);
-    void execution.deps.dispatch(done.outgoing);
-    return reply;
-  }
+  if (!done.afterCommit) return { rendered: done.reply, outgoing: done.outgoing };
   await execution.deps.dispatch(done.outgoing);
-  return send(execution, reply, await finish(execution, done.afterCommit, reservation));
+  return { rendered: await finish(execution, done.afterCommit, reservation), outgoing: null };
 }
 
 /** The reply that comes after the commit; whatever happens to it, a repeat finds that the work was done. */

@@ -1,22 +1,27 @@
 import type { FastifyRequest } from 'fastify';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import type { ApiEnv } from '../env.ts';
 import type { RegisteredOperation } from './operation.ts';
+import { formRoomBytes } from './form-room.ts';
 import { findForbiddenText } from './text-scan.ts';
 
 const defaultLimitBytes = 1_048_576;
 const anonymousLimitBytes = 65_536;
 const jsonName = 'application/json';
 const formName = 'application/x-www-form-urlencoded';
+const multipartName = 'multipart/form-data';
 const jsonDepth = 64;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
 const formType = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
+const multipartType = /^multipart\/form-data[ \t]*;/i;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Most bytes that a body of this operation may have. */
-export function bodyLimitOf(operation: RegisteredOperation): number {
-  if (operation.bodyLimitBytes !== undefined) return operation.bodyLimitBytes;
+export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number {
+  const { bodyLimitBytes } = operation;
+  if (bodyLimitBytes !== undefined) return typeof bodyLimitBytes === 'number' ? bodyLimitBytes : bodyLimitBytes(env);
   return operation.access === 'none' || operation.area === 'Oauth' ? anonymousLimitBytes : defaultLimitBytes;
 }
 
@@ -25,19 +30,28 @@ export function takesBody(operation: RegisteredOperation): boolean {
 }
 
 /** 413 and 415 from the headers alone, before the credential is looked at. */
-export function judgeBody(operation: RegisteredOperation, request: FastifyRequest): void {
+export function judgeBody(operation: RegisteredOperation, request: FastifyRequest, env: ApiEnv): void {
   if (!takesBody(operation)) return;
+  const limitBytes = bodyLimitOf(operation, env) + (operation.multipart ? formRoomBytes : 0);
   const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
-  if (length > bodyLimitOf(operation)) throw fail('payload_too_large', { context: { limit_bytes: bodyLimitOf(operation) } });
+  if (length > limitBytes) throw fail('payload_too_large', { context: { limit_bytes: bodyLimitOf(operation, env) } });
   if (length === 0 && headers['transfer-encoding'] === undefined) return;
 
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw unsupported('Encoded request bodies are not accepted.', operation.form ? formName : jsonName);
-  const type = headers['content-type'] ?? '';
-  if (operation.form && !formType.test(type)) throw unsupported(`The body must be ${formName} in UTF-8.`, formName);
-  if (!operation.form && !jsonType.test(type)) throw unsupported(`The body must be ${jsonName} in UTF-8.`);
+    throw unsupported('Encoded request bodies are not accepted.', acceptedBy(operation));
+  if (typeOf(operation).test(headers['content-type'] ?? '')) return;
+  throw unsupported(`The body must be ${acceptedBy(operation)} in UTF-8.`, acceptedBy(operation));
+}
+
+/** Media type of an operation's body. */
+export function acceptedBy(operation: RegisteredOperation): string {
+  return operation.form ? formName : operation.multipart ? multipartName : jsonName;
+}
+
+function typeOf(operation: RegisteredOperation): RegExp {
+  return operation.form ? formType : operation.multipart ? multipartType : jsonType;
 }
 
 /** The value of a JSON body; undefined when there is none. Throws `malformed_request`, or `validation_failed` for depth and text. */

@@ -6,6 +6,7 @@ import type { Unit } from '../../db/unit.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { Violation } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
+import type { FormReader } from './multipart.ts';
 import type { RequestLimits } from './rate-limit.ts';
 
 /** What one mutation changed, for its audit entry; `mount` adds who, when and the action. */
@@ -24,6 +25,10 @@ export interface Ctx extends Unit {
   readonly deps: AppDeps;
   readonly log: Logger;
   readonly operationId: string;
+  /** Through its own route, or as a tool of the MCP endpoint. */
+  readonly source: 'api' | 'mcp';
+  /** Aborted when nobody waits for the answer any more: it ends a wait, never the work. Null where that is not watched. */
+  readonly signal: AbortSignal | null;
   /** The floor of the operation, for rank rules in a granted workspace. */
   readonly floor: Role | null;
   readonly page: PageRequest;
@@ -84,6 +89,8 @@ export interface IdentifyRequest {
   readonly headers: IncomingHttpHeaders;
   /** Names and values as they came, repeated ones too. */
   readonly rawHeaders: readonly string[];
+  /** Reads the form of a `multipart` operation, once; there is none for others. */
+  readonly readForm: FormReader;
   /** Full address of the client, for rows. */
   readonly address: string;
   /** The address as a limit key: IPv6 by /64. */

@@ -5,6 +5,7 @@ import { actorOf, defaultNote } from './audit.ts';
 import type { Deps } from './deps.ts';
 import { toFailure } from './error-envelope.ts';
 import { userAgentOf } from './make-context.ts';
+import type { RegisteredOperation } from './operation.ts';
 import { stateOf } from './request-state.ts';
 
 const plainId = /^[\w.:-]{1,200}$/;
@@ -16,13 +17,20 @@ export function isDenied(request: FastifyRequest, error: unknown): boolean {
   return isInside && toFailure(error).status === 403;
 }
 
+/** What was tried: the request's own operation, or the one that it called as a tool. */
+export interface Tried {
+  readonly operation: RegisteredOperation;
+  readonly params: unknown;
+}
+
 /** Writes what an operator tried as somebody else and was refused, in a transaction of its own: that of the request is rolled back. */
-export async function recordDenied(deps: Deps, request: FastifyRequest): Promise<void> {
-  const { caller, operation, address } = stateOf(request);
+export async function recordDenied(deps: Deps, request: FastifyRequest, tried: Tried | null = null): Promise<void> {
+  const { caller, address } = stateOf(request);
+  const operation = tried?.operation ?? stateOf(request).operation;
   if (!caller || !operation) return;
 
   // Shapes are judged after the refusal: what the path holds may be no id.
-  const params = Object.entries(request.params ?? {}).filter(([, value]) => plainId.test(String(value)));
+  const params = Object.entries((tried ? tried.params : request.params) ?? {}).filter(([, value]) => plainId.test(String(value)));
   const note = { ...defaultNote(operation, null, Object.fromEntries(params)), workspaceId: caller.workspaceId };
   await transact(deps.db, { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id }, (unit) =>
     writeAudit(unit, {

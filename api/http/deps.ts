@@ -6,8 +6,10 @@ import type { Databases } from '../../db/orm.ts';
 import type { Outgoing } from '../../db/unit.ts';
 import type { ClientDocuments } from '../../ports/client-documents.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
+import type { OpenApiReader } from '../../ports/openapi-reader.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
 import type { PasswordStrength } from '../../ports/password-strength.ts';
+import type { Storage } from '../../ports/storage.ts';
 import type { Templates } from '../../ports/templates.ts';
 import type { TemporalGateway } from '../../ports/temporal-gateway.ts';
 import type { ApiEnv } from '../env.ts';
@@ -16,6 +18,7 @@ import type { Deprecation } from './deprecations.ts';
 import type { Documents } from './documents.ts';
 import type { Health } from './health.ts';
 import type { Metrics } from './metrics.ts';
+import type { RegisteredOperation } from './operation.ts';
 import type { Limits } from './rate-limit.ts';
 
 /** Everything a request may use, built once by `api/server.ts` (or a test) and handed to `buildApp`. */
@@ -30,9 +33,13 @@ export interface Deps {
   readonly models: ModelRegistry;
   readonly schemas: TenantSchemas;
   readonly templates: Templates;
+  readonly openApi: OpenApiReader;
   readonly passwordStrength: PasswordStrength;
   readonly temporal: TemporalGateway;
   readonly clientDocuments: ClientDocuments;
+  readonly storage: Storage;
+  /** What code this deployment runs, as this machine's probe tells; asked once a process. */
+  readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   readonly log: Logger;
   readonly now: () => Date;
   /** Publishes frames and notices and sends outbox rows after a commit. Never throws: what fails is re-sent by relay and reconciler. */
@@ -43,6 +50,8 @@ export interface Deps {
 
 /** What `buildApp` adds for the handlers: parts that are made from the list of operations itself. */
 export interface AppDeps extends Deps {
+  /** The operations that are mounted, in the contract's order. */
+  readonly operations: readonly RegisteredOperation[];
   readonly documents: Documents;
   readonly deprecations: readonly Deprecation[];
   readonly metrics: Metrics;

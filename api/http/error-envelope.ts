@@ -49,7 +49,7 @@ export function toFailure(error: unknown): Failure {
 export function sendFailure(publicUrl: string, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const failure = toFailure(error);
   const retryAfterS = retryAfterOf(failure);
-  logFailure(request, failure);
+  logFailure(request.log, failure);
 
   reply.code(failure.status).headers(failure.headers);
   if (retryAfterS !== null) reply.header('retry-after', String(retryAfterS));
@@ -94,8 +94,9 @@ function isFastifyError(error: unknown): error is FastifyError {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code.startsWith('FST_');
 }
 
-function logFailure(request: FastifyRequest, failure: Failure): void {
+/** A line about a failure of ours; refusals have the line of their request. */
+export function logFailure(log: FastifyRequest['log'], failure: Failure): void {
   const facts = { code: failure.code, status: failure.status };
-  if (failure.code === 'internal_error') request.log.error({ ...facts, err: failure.cause ?? failure }, 'request failed on a bug');
-  else if (failure.status >= 500) request.log.warn({ ...facts, err: failure.cause ?? failure }, 'request failed');
+  if (failure.code === 'internal_error') log.error({ ...facts, err: failure.cause ?? failure }, 'request failed on a bug');
+  else if (failure.status >= 500) log.warn({ ...facts, err: failure.cause ?? failure }, 'request failed');
 }

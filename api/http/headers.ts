@@ -15,6 +15,7 @@ const exposed = [
   'Link',
   'WWW-Authenticate',
   'X-Impersonation-Id',
+  'Mcp-Session-Id',
 ].join(', ');
 const requestHeaders = [
   'Authorization',
@@ -28,6 +29,9 @@ const requestHeaders = [
   'X-View-Organization',
   'X-View-Workspace',
   'MCP-Protocol-Version',
+  'Mcp-Session-Id',
+  'Mcp-Method',
+  'Mcp-Name',
 ].join(', ');
 
 /** Headers that every reply carries, from whatever stage it comes. */

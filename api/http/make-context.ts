@@ -16,6 +16,10 @@ export interface Execution {
   readonly deps: AppDeps;
   readonly operation: RegisteredOperation;
   readonly request: FastifyRequest;
+  /** By which way it came: its own route, or a tool call of the MCP endpoint. */
+  readonly source: 'api' | 'mcp';
+  /** Aborted when nobody waits for the answer any more; null where that is not watched. */
+  readonly signal: AbortSignal | null;
   readonly caller: Caller;
   readonly options: UnitOptions;
   readonly input: ParsedInput;
@@ -29,7 +33,7 @@ export type Renew = () => Promise<Outgoing>;
 
 /** What a handler works with, over one transaction. */
 export function makeContext(execution: Execution, unit: Unit, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
-  const { deps, operation, request, caller, input, page } = execution;
+  const { deps, operation, request, caller, input, page, source, signal } = execution;
   return {
     // Read late: outside a transaction there is none to read.
     get em() {
@@ -45,6 +49,8 @@ export function makeContext(execution: Execution, unit: Unit, renew: Renew, audi
       return deps.log.child({ correlation_id: request.id, operation: operation.operationId });
     },
     operationId: operation.operationId,
+    source,
+    signal,
     floor: floorOf(operation),
     page,
     ifMatch: input.ifMatch,

@@ -1,4 +1,5 @@
 import Type, { type TSchema } from 'typebox';
+import { acceptedBy } from './body.ts';
 import { describeName } from './openapi-descriptions.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { headerReferences } from './openapi-parts.ts';
@@ -103,7 +104,7 @@ function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollecto
   const { body } = operation;
   if (!body) return {};
   const isNeeded = Array.isArray(Reflect.get(body, 'required')) && Reflect.get(body, 'required').length > 0;
-  const type = operation.form ? 'application/x-www-form-urlencoded' : 'application/json';
+  const type = acceptedBy(operation);
   const content = { [type]: { schema: collector.refer(body), example: operation.example?.body ?? exampleOf(body) } };
   return { requestBody: { description: 'What is asked for', required: isNeeded, content } };
 }

@@ -41,7 +41,7 @@ export interface CommonSpec {
   readonly unlimited?: true;
   /** `none`: no transaction and no tenant query at all (documents, catalogues). */
   readonly transaction?: 'none';
-  readonly bodyLimitBytes?: number;
+  readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);
   /** Whether a suspended organization or archived workspace still admits it. */
   readonly openWhenFrozen?: true;
   readonly resourceType?: string;
@@ -53,6 +53,8 @@ export interface CommonSpec {
   readonly openQuery?: true;
   /** The body is a form instead of JSON; its schema holds texts only. */
   readonly form?: true;
+  /** The body is `multipart/form-data` with one part `file`, which `identify` streams to its place with `readForm`; it gives the handler's body. */
+  readonly multipart?: true;
   /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
   readonly faults?: 'oauth' | 'own';
   /** Counted by the client's address, beside what its access is counted by. */
@@ -68,6 +70,7 @@ export interface CommonSpec {
   /**
    * Works after validation and before idempotency and transaction: looks a caller up by a `gate_*` function, verifies a password, counts limits
    * that need a body value. An object with a `caller` replaces nobody; the whole value becomes `input.identified`.
+   * For a `multipart` operation its `body` is the handler's, which an Idempotency-Key is compared by.
    */
   readonly identify?: (request: IdentifyRequest) => Promise<unknown>;
   readonly example?: { readonly body?: unknown; readonly view?: unknown };
@@ -134,6 +137,8 @@ export type RawSpec<P extends TObject, Q extends TObject> = CommonSpec & {
   readonly produces: string;
   readonly headReply?: 'allowed' | 'refused';
 };
+
+export type RawPostSpec<P extends TObject, Q extends TObject> = RawSpec<P, Q> & { readonly audit: AuditAction; readonly body: TSchema };
 
 /** What the verb helpers take between them. */
 export type AnySpec = CommonSpec &

@@ -13,6 +13,7 @@ import type {
   Method,
   PostSpec,
   RawHandler,
+  RawPostSpec,
   RawSpec,
   WriteSpec,
 } from './operation-spec.ts';
@@ -108,6 +109,11 @@ export function remove<P extends TObject, Q extends TObject>(
 /** A GET whose handler writes the reply itself: streams and documents. It gets no transaction. */
 export function raw<P extends TObject, Q extends TObject>(path: string, spec: RawSpec<P, Q>, handler: RawHandler<P, Q>): Operation {
   return operation('raw', 'GET', path, spec, handler);
+}
+
+/** A POST whose handler reads the body itself and writes the reply; `body` is for the document only. It gets no transaction. */
+export function rawPost<P extends TObject, Q extends TObject>(path: string, spec: RawPostSpec<P, Q>, handler: RawHandler<P, Q>): Operation {
+  return operation('raw', 'POST', path, spec, handler);
 }
 
 function operation(kind: Operation['kind'], method: Method, path: string, spec: AnySpec, handler: Operation['handler']): Operation {

@@ -35,7 +35,9 @@ export function inputParser(operation: RegisteredOperation): InputParser {
   const checkParams = operation.params ? validatorFor(operation.params, 'path') : null;
   const checkHeaders = operation.headers ? validatorFor(operation.headers, 'header') : null;
   const body: TSchema = operation.body ?? closed({});
-  const checkBody = takesBody(operation) ? validatorFor(body, operation.form ? 'form' : 'body') : null;
+  // A form is read while it is stored, by `identify`; a raw handler reads its own.
+  const isParsed = takesBody(operation) && !operation.multipart && operation.kind !== 'raw';
+  const checkBody = isParsed ? validatorFor(body, operation.form ? 'form' : 'body') : null;
   const readBody = (request: FastifyRequest, validator: Validator) =>
     operation.form ? parseFields(request, body, validator) : parseBody(request, validator);
 
@@ -107,7 +109,8 @@ function missedBy(known: readonly Violation[], found: readonly Violation[]): Vio
   return found.filter((violation) => !names.has(violation.name));
 }
 
-function rangeViolations({ from, to }: Readonly<Record<string, unknown>>): Violation[] {
+/** Where `from` lies behind `to`. */
+export function rangeViolations({ from, to }: Readonly<Record<string, unknown>>): Violation[] {
   if (typeof from !== 'string' || typeof to !== 'string' || Date.parse(from) <= Date.parse(to)) return [];
   return Number.isNaN(Date.parse(from)) || Number.isNaN(Date.parse(to))
     ? []

@@ -105,3 +105,9 @@ export const Decimal = Type.String({ maxLength: 40, format: 'decimal' });
 
 /** An open object of at most 64 KiB serialized, depth 32, 1,000 keys an object; the bounds are checked by our validator. */
 export const FreeObject = Type.Unsafe<Record<string, unknown>>({ 'type': 'object', 'additionalProperties': true, 'x-free-object': true });
+
+/** Who made a row. */
+export const ActorRef = closed(
+  { kind: oneOf(['user', 'service_key', 'agent', 'system']), id: nullable(idOf('Other')) },
+  { $id: 'Actor', description: 'Who did it' },
+);

@@ -1,4 +1,5 @@
 import type Type from 'typebox';
+import { attachmentsForRun, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
 import { refuseRank } from '../../db/reach.ts';
 import type { StartRun } from '../../db/runs/start-run.ts';
 import { seesUser } from '../../db/tenancy/users.ts';
@@ -25,13 +26,15 @@ export function toStartRun(ctx: Ctx, body: Body): StartRun {
     defaultWorkspaceId: caller.view?.workspaceId ?? caller.workspaceId,
     agent: agentOf(body),
     revisionId: body.revision_id ?? null,
+    personaSlug: body.persona_slug ?? null,
     input: {
       ...(body.input.text === undefined ? {} : { text: body.input.text }),
       ...(body.input.json === undefined ? {} : { json: body.input.json }),
     },
+    attachments: (workspaceId) => findAttachments(ctx, body, workspaceId),
     sessionKey: body.session_key ?? null,
     subject,
-    source: 'api',
+    source: ctx.source,
     createdBy: {
       kind: caller.kind === 'user' || caller.kind === 'service_key' ? caller.kind : 'system',
       id: caller.principalId,
@@ -57,9 +60,16 @@ function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
   return subject.kind === 'user' ? { kind: 'user', id: subject.id.toLowerCase() } : subject;
 }
 
+function findAttachments(ctx: Ctx, { input }: Body, workspaceId: string): Promise<AttachmentRef[]> {
+  const ids = input.attachments?.map((file) => file.attachment_id) ?? [];
+  return ids.length === 0 ? Promise.resolve([]) : attachmentsForRun(ctx, ids, workspaceId);
+}
+
 function refuseShape(body: Body): void {
   if ((body.agent_id === undefined) === (body.agent_slug === undefined)) throw exactlyOne();
   if (body.input.text === undefined && body.input.json === undefined) throw invalid('/input', 'required', 'text or json is demanded');
+  const files = body.input.attachments?.map((file) => file.attachment_id) ?? [];
+  if (new Set(files).size < files.length) throw invalid('/input/attachments', 'uniqueItems', 'a file is named twice');
   checkKeys('/metadata', body.metadata, 50);
   checkBytes('/metadata', body.metadata, 8_192);
 }

@@ -9,8 +9,16 @@ const InputText = text(262_144, { minLength: 1 });
 const SessionKey = text(400, { minLength: 1, description: 'Runs of one key share a conversation' });
 const admissions = ['started', 'queued', 'delayed', 'steered'] as const;
 
+const AttachmentInput = closed({ attachment_id: idOf('Attachment') }, { $id: 'AttachmentInput', description: 'A file that was uploaded before' });
+
 const RunInput = closed(
-  { text: Type.Optional(InputText), json: Type.Optional(FreeObject) },
+  {
+    text: Type.Optional(InputText),
+    json: Type.Optional(FreeObject),
+    attachments: Type.Optional(
+      listOf(AttachmentInput, { maxItems: 20, description: 'Files for the agent; they stay and are seen as long as the run is' }),
+    ),
+  },
   { $id: 'RunInput', description: 'What the agent is asked; text or json is demanded' },
 );
 
@@ -34,6 +42,9 @@ export const RunCreate = closed(
     agent_id: Type.Optional(idOf('Agent', 'The agent; exactly one of agent_id and agent_slug')),
     agent_slug: Type.Optional(Slug),
     revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Any revision of the agent; default the active one'))),
+    persona_slug: Type.Optional(
+      nullable(text(200, { minLength: 1, description: 'A persona of the agent; default the conversation’s, else the agent’s own' })),
+    ),
     input: RunInput,
     session_key: Type.Optional(nullable(SessionKey)),
     subject: Type.Optional(nullable(SubjectInput)),

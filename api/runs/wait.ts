@@ -17,14 +17,14 @@ export function isSettled(run: Pick<RunRow, 'status'>): boolean {
  * connection. Throws 401 when the credential ended meanwhile, 403 or 404 when the right to the run did: what came after is not shown.
  */
 export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number): Promise<RunRow> {
-  const { caller, deps, tenant, actor, correlationId } = ctx;
+  const { caller, deps, tenant, actor, correlationId, signal } = ctx;
   const end = performance.now() + timeoutMs;
   const holder = holderOf(caller, seen.id);
   let run = seen;
   while (!isSettled(run)) {
     const leftMs = Math.round(end - performance.now());
     if (leftMs <= 0) break;
-    const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs });
+    const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs, ...(signal ? { signal } : {}) });
     const [lost] = (await lostAccess(deps.db, [holder])).values();
     if (lost) throw fail(lost);
     const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller }, run.id));

@@ -16,6 +16,8 @@ const Limits = closed({
 
 const Features = closed({
   attachments: Type.Boolean(),
+  code_exec: Type.Boolean({ description: 'Tools of kind code_exec run JavaScript in a sandbox' }),
+  code_exec_strict: Type.Boolean({ description: 'And any language, isolated by the kernel' }),
   code_review: Type.Boolean(),
   evaluations: Type.Boolean(),
   knowledge: Type.Boolean(),
@@ -46,8 +48,16 @@ export const CapabilitiesView = closed(
   { $id: 'CapabilitiesView', description: 'What is switched on, and the limits that clients must know' },
 );
 
+/** What the environment alone does not tell. */
+interface CapabilitiesState {
+  /** By the organization of the caller. */
+  readonly isMfaRequired: boolean;
+  /** By the probe of this machine. */
+  readonly hasStrictIsolation: boolean;
+}
+
 /** What this contract can do today; a switch says nothing about why it is off. */
-export function toCapabilitiesView(env: ApiEnv, isMfaRequired: boolean): Static<typeof CapabilitiesView> {
+export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Static<typeof CapabilitiesView> {
   return {
     contract_version: '0.1.0',
     oauth: {
@@ -55,11 +65,13 @@ export function toCapabilitiesView(env: ApiEnv, isMfaRequired: boolean): Static<
       client_metadata_documents: env.oauth.clientDocuments,
       scopes: [...oauthScopes.keys()],
     },
-    mfa: { methods: [], required: isMfaRequired },
+    mfa: { methods: [], required: state.isMfaRequired },
     embeddings: { default_model: 'none', models: [] },
     channels: [],
     features: {
       attachments: false,
+      code_exec: env.hasCodeExec,
+      code_exec_strict: state.hasStrictIsolation,
       code_review: false,
       evaluations: false,
       knowledge: false,

@@ -28,7 +28,10 @@ export const versionOperations = {
     },
     async (ctx) => {
       const { organizationId } = ctx.tenant;
-      return toCapabilitiesView(ctx.deps.env, organizationId !== null && (await isMfaRequired(ctx.em, organizationId)));
+      return toCapabilitiesView(ctx.deps.env, {
+        isMfaRequired: organizationId !== null && (await isMfaRequired(ctx.em, organizationId)),
+        hasStrictIsolation: await ctx.deps.codeExec.hasStrict(),
+      });
     },
   ),
 };

@@ -1,5 +1,23 @@
-import type Type from 'typebox';
 import {
+  codeExecInputSchema,
+  completeCodeExecConfig,
+  completeDelegateConfig,
+  completeScheduleConfig,
+  completeWebSearchConfig,
+  delegateInputSchema,
+  scheduleInputSchema,
+  webSearchInputSchema,
+  type AgentRefDraft,
+  type CodeExecConfigDraft,
+  type CodeExecToolConfig,
+  type DelegateConfigDraft,
+  type ScheduleConfigDraft,
+  type StoredAgentRef,
+  type WebSearchConfigDraft,
+  type WebSearchToolConfig,
+} from '../../db/tools/kind-config.ts';
+import {
+  builtinEffects,
   builtinInputSchemas,
   completeHttpConfig,
   completeWebFetchConfig,
@@ -7,90 +25,137 @@ import {
   emptyInputSchema,
   webFetchInputSchema,
   type BuiltinToolConfig,
+  type CreatableToolKind,
   type HttpConfigDraft,
-  type HttpToolConfig,
-  type WebFetchToolConfig,
 } from '../../db/tools/tool-config.ts';
-import type { NewTool } from '../../db/tools/tools.ts';
-import { escapePointer } from '../http/text-scan.ts';
-import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
-import type { Templates } from '../../ports/templates.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
-import type { ToolCreate } from './tool.schema.ts';
+import { checkHttp, checkOrigin, type HttpChecks } from './http-rules.ts';
 
-const liquid = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const unsafeInUrl = /[\s\u0000-\u0020\u007f-\u009f]/;
-const sendable = /^[\t\x20-\x7e\xa0-\xff]*$/;
+/** What decides the shape of a tool; `config` has the form of its kind already. */
+export interface ToolDraft {
+  readonly kind: CreatableToolKind;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly inputSchema: Record<string, unknown> | undefined;
+  readonly clientOwned: boolean;
+}
 
-type Body = Type.Static<typeof ToolCreate>;
-
-/** What a kind makes of a body: the schema that the model sees, the stored config and the effect it has unless told otherwise. */
+/** What a kind makes of a draft: the schema that the model sees, the stored config and the effect it has unless told otherwise. */
 export interface ToolShape {
   readonly inputSchema: Record<string, unknown>;
   readonly config: Record<string, unknown>;
   readonly effect: 'read' | 'write';
 }
 
-export interface ToolChecks {
+export interface ToolChecks extends HttpChecks {
   readonly schemas: TenantSchemas;
-  readonly templates: Templates;
-  readonly policy: EgressPolicy;
+  /** Whether this deployment runs code, and whether it can isolate strictly; it never does with less. */
+  readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
+  /** The agent that a config names, seen from the tool's home. Throws 422 `reference`. */
+  readonly findAgent: (pointer: string, named: NamedAgent) => Promise<StoredAgentRef>;
 }
 
-/** The shape of a new tool. Throws 422 for a schema, template or URL that can't be used. */
-export async function shapeOf(body: Body, checks: ToolChecks): Promise<ToolShape> {
-  switch (body.kind) {
+export interface NamedAgent {
+  readonly agent: AgentRefDraft;
+  readonly revision?: string | undefined;
+  readonly personaSlug?: string | null | undefined;
+}
+
+/** The shape of a tool. Throws 422 for a schema, template, URL or reference that can't be used. */
+export async function shapeOf(draft: ToolDraft, checks: ToolChecks): Promise<ToolShape> {
+  if (!draft.clientOwned) return shapeOfKind(draft, checks);
+  if (draft.kind === 'delegate' || draft.kind === 'schedule')
+    throw invalid('/client_owned', 'enum', 'A tool of this kind is always executed here.');
+
+  const inputSchema = draft.inputSchema === undefined ? undefined : await checkedSchema(draft.inputSchema, checks);
+  if (Object.keys(draft.config).length === 0)
+    return { inputSchema: inputSchema ?? { ...emptyInputSchema }, config: {}, effect: draft.kind === 'http' ? 'write' : 'read' };
+  const shape = await shapeOfKind({ ...draft, inputSchema: undefined }, checks);
+  return inputSchema === undefined ? shape : { ...shape, inputSchema };
+}
+
+async function shapeOfKind(draft: ToolDraft, checks: ToolChecks): Promise<ToolShape> {
+  switch (draft.kind) {
     case 'http': {
-      // The body's schema has checked the config against its kind.
-      const config = completeHttpConfig(body.config as unknown as HttpConfigDraft);
+      // The schema of the request has checked the config against its kind, here and below.
+      const config = completeHttpConfig(draft.config as unknown as HttpConfigDraft);
       await checkHttp(config, checks);
       return {
-        inputSchema: await checkedSchema(body.input_schema ?? { ...emptyInputSchema }, checks),
+        inputSchema: await checkedSchema(draft.inputSchema ?? { ...emptyInputSchema }, checks),
         config: { ...config },
         effect: effectOfMethod(config.method),
       };
     }
-    case 'web_fetch': {
-      refuseOwnSchema(body);
-      const config: WebFetchToolConfig = completeWebFetchConfig(body.config ?? {});
-      return { inputSchema: { ...webFetchInputSchema }, config: { ...config }, effect: 'read' };
+    case 'code_exec':
+      return codeShape(draft, checks);
+    case 'web_fetch':
+      return fixed(draft, webFetchInputSchema, { config: { ...completeWebFetchConfig(draft.config) }, effect: 'read' });
+    case 'web_search': {
+      const config = completeWebSearchConfig(draft.config as unknown as WebSearchConfigDraft);
+      checkSearch(config, checks);
+      return fixed(draft, webSearchInputSchema, { config: { ...config }, effect: 'read' });
     }
     case 'builtin': {
-      refuseOwnSchema(body);
-      const { name } = body.config as unknown as BuiltinToolConfig;
-      return { inputSchema: { ...builtinInputSchemas[name] }, config: { name, options: {} }, effect: 'read' };
+      const { name } = draft.config as unknown as BuiltinToolConfig;
+      return fixed(draft, builtinInputSchemas[name], { config: { name, options: {} }, effect: builtinEffects[name] });
+    }
+    case 'delegate': {
+      const given = draft.config as unknown as DelegateConfigDraft;
+      const agent = await checks.findAgent('/config', { agent: given.agent, revision: given.revision, personaSlug: given.persona_slug });
+      return fixed(draft, delegateInputSchema, { config: { ...completeDelegateConfig(given, agent) }, effect: 'write' });
+    }
+    case 'schedule': {
+      const given: ScheduleConfigDraft = draft.config;
+      const named = given.agent ?? 'self';
+      const agent = named === 'self' ? named : await checks.findAgent('/config', { agent: named });
+      return fixed(draft, scheduleInputSchema, { config: { ...completeScheduleConfig(given, agent) }, effect: 'write' });
     }
     default:
-      return body.kind satisfies never;
+      return draft.kind satisfies never;
   }
 }
 
-/** The columns of a new tool, where it lives aside. */
-export function toNewTool(body: Body, shape: ToolShape): Omit<NewTool, 'scope' | 'organizationId' | 'workspaceId'> {
-  const effect = body.effect ?? shape.effect;
-  return {
-    slug: body.slug,
-    kind: body.kind,
-    displayName: body.display_name ?? null,
-    description: body.description,
-    inputSchema: shape.inputSchema,
-    config: shape.config,
-    effect,
-    concurrency: body.concurrency ?? effect,
-    responseMaxChars: body.response_max_chars ?? 20_000,
-    timeoutS: body.timeout_s ?? 60,
-    isActive: body.is_active ?? true,
-  };
+/** A fixed program takes what its author says; without one the model sends the program itself. */
+async function codeShape(draft: ToolDraft, checks: ToolChecks): Promise<ToolShape> {
+  const config = completeCodeExecConfig(draft.config as unknown as CodeExecConfigDraft);
+  await checkIsolation(config, checks);
+  if (config.source === null) return fixed(draft, codeExecInputSchema, { config: { ...config }, effect: 'read' });
+  const inputSchema = await checkedSchema(draft.inputSchema ?? { ...emptyInputSchema }, checks);
+  return { inputSchema, config: { ...config }, effect: 'read' };
 }
 
-function refuseOwnSchema(body: Body): void {
-  if (body.input_schema !== undefined)
+async function checkIsolation(config: CodeExecToolConfig, { codeExec }: ToolChecks): Promise<void> {
+  if (!codeExec.isOn) throw invalid('/kind', 'code_exec_off', 'This deployment runs no code.');
+  if (config.language !== 'javascript' && config.isolation !== 'strict')
+    throw invalid('/config/isolation', 'enum', 'Only JavaScript runs without strict isolation.');
+  if (config.isolation === 'strict' && !(await codeExec.hasStrict()))
+    throw invalid('/config/isolation', 'isolation_unavailable', 'This deployment can not isolate strictly.');
+}
+
+function checkSearch(config: WebSearchToolConfig, checks: ToolChecks): void {
+  if (config.provider === 'brave') {
+    if (config.base_url !== null) throw invalid('/config/base_url', 'unknown_field', 'This provider has an address of its own.');
+    if (config.secret === null) throw invalid('/config/secret', 'required', 'This provider needs a key.');
+    return;
+  }
+  if (config.base_url === null) throw invalid('/config/base_url', 'required', 'is required');
+  checkOrigin('/config/base_url', config.base_url, checks.policy);
+  if (!URL.canParse(config.base_url) || config.base_url.includes('{'))
+    throw invalid('/config/base_url', 'format', 'The address must be a literal URL.');
+}
+
+/** A kind that says itself what the model may send. */
+function fixed(
+  draft: ToolDraft,
+  schema: Readonly<Record<string, unknown>>,
+  made: { readonly config: Record<string, unknown>; readonly effect: 'read' | 'write' },
+): ToolShape {
+  if (draft.inputSchema !== undefined)
     throw invalid('/input_schema', 'unknown_field', 'The kind of the tool fixes what the model may send.');
+  return { inputSchema: { ...schema }, ...made };
 }
 
-async function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks): Promise<Record<string, unknown>> {
+async function checkedSchema(schema: Record<string, unknown>, checks: Pick<ToolChecks, 'schemas'>): Promise<Record<string, unknown>> {
   const problems = await checks.schemas.check(schema);
   if (problems.length === 0) return schema;
   throw fail('validation_failed', {
@@ -103,78 +168,4 @@ async function checkedSchema(schema: Record<string, unknown>, checks: ToolChecks
       message: problem.message,
     })),
   });
-}
-
-async function checkHttp(config: HttpToolConfig, checks: ToolChecks): Promise<void> {
-  checkOrigin(config.url, checks.policy);
-  if (unsafeInUrl.test(config.url.replaceAll(liquid, '')))
-    throw invalid('/config/url', 'pattern', 'A URL holds no spaces and no control characters.');
-  refuseReservedHeaders(config);
-  refuseUnsendableHeaders(config);
-  if (config.method === 'GET' || config.method === 'HEAD') {
-    if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
-  }
-  if (config.body.mode === 'raw' && typeof config.body.template !== 'string')
-    throw invalid('/config/body/template', 'type', 'A raw body is one template.');
-  if (config.body.mode === 'form' && config.body.template !== null && !isFlat(config.body.template)) {
-    throw invalid('/config/body/template', 'type', 'A form is an object of templates.');
-  }
-  const templates: [string, string][] = [['/config/url', config.url]];
-  for (const part of ['query', 'headers'] as const) {
-    for (const [name, template] of Object.entries(config[part])) templates.push([`/config/${part}/${escapePointer(name)}`, template]);
-  }
-  for (const leaf of textsOf(config.body.template, '/config/body/template')) templates.push(leaf);
-  for (const [pointer, template] of templates) await checkTemplate(pointer, template, checks.templates);
-}
-
-/** Headers that choose another target or break the framing of the request are not a tool's to set. */
-function refuseReservedHeaders(config: HttpToolConfig): void {
-  for (const name of Object.keys(config.headers)) {
-    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a tool.');
-  }
-  if (config.idempotency_header !== null && isReservedHeader(config.idempotency_header)) {
-    throw invalid('/config/idempotency_header', 'egress', 'This header can not be set by a tool.');
-  }
-}
-
-/** A value without a template goes out as it is (RFC 9110 §5.5); what a template gives is looked at when it is sent. */
-function refuseUnsendableHeaders(config: HttpToolConfig): void {
-  for (const [name, value] of Object.entries(config.headers)) {
-    if (value.replaceAll(liquid, '') === value && !sendable.test(value))
-      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header holds visible characters of Latin-1, spaces and tabs.');
-  }
-}
-
-/** The origin is literal and one that the egress guard lets out; what follows may be a template. */
-function checkOrigin(url: string, policy: EgressPolicy): void {
-  const origin = /^https?:\/\/[^/?#{}%\s]+(?=[/?#]|$)/i.exec(url)?.[0];
-  if (origin === undefined) throw invalid('/config/url', 'egress', 'The URL must begin with a literal http or https origin.');
-  try {
-    checkUrlForm(`${origin}/`, policy);
-  } catch (error) {
-    if (error instanceof EgressRefused) throw invalid('/config/url', 'egress', `The URL is refused: ${error.message}`);
-    throw error;
-  }
-}
-
-async function checkTemplate(pointer: string, template: string, templates: Templates): Promise<void> {
-  if (!template.includes('{')) return;
-  try {
-    await templates.check(template);
-  } catch {
-    // The parser's message quotes the template.
-    throw invalid(pointer, 'template', 'The template can not be read.');
-  }
-}
-
-function textsOf(node: unknown, pointer: string): [string, string][] {
-  if (typeof node === 'string') return [[pointer, node]];
-  if (node === null || typeof node !== 'object') return [];
-  return Object.entries(node).flatMap(([key, value]) => textsOf(value, `${pointer}/${escapePointer(key)}`));
-}
-
-function isFlat(node: unknown): boolean {
-  return (
-    typeof node === 'object' && node !== null && !Array.isArray(node) && Object.values(node).every((value) => typeof value === 'string')
-  );
 }

@@ -1,10 +1,12 @@
 import Type from 'typebox';
 import type { ToolRow } from '../../db/tools/tools.ts';
-import { builtinNames, creatableToolKinds, httpMethods } from '../../db/tools/tool-config.ts';
+import { creatableToolKinds } from '../../db/tools/tool-config.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { SecretName } from './http-config.schema.ts';
+import { configlessKinds, configSchemas } from './kind-config.schema.ts';
 
 export const ToolParams = closed({ tool_id: idOf('Tool') });
 
@@ -12,100 +14,88 @@ const effects = ['read', 'write'] as const;
 const ToolSlug = text(64, { minLength: 1, pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'The name that the model sees' });
 const DisplayName = text(200, { minLength: 1 });
 const ToolDescription = text(4_096, { minLength: 1, description: 'Tells the model what the tool does and when to call it' });
-const HeaderName = text(100, { minLength: 1, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" });
-const DomainName = text(253, { minLength: 1, pattern: '^[A-Za-z0-9.-]+$', description: 'The domain and everything below it' });
-
-/** Names mapped to Liquid templates; at most 50. */
-const Templates = (names: string) =>
-  Type.Unsafe<Record<string, string>>({
-    type: 'object',
-    maxProperties: 50,
-    propertyNames: { type: 'string', maxLength: 100, pattern: names },
-    additionalProperties: { type: 'string', maxLength: 4_096 },
-  });
-
-const HttpToolConfig = closed(
-  {
-    method: oneOf(httpMethods),
-    url: text(2_048, { minLength: 1, description: 'Literal origin; the path is a Liquid template whose values are percent-encoded' }),
-    query: Type.Optional(Templates('^[^&=#]+$')),
-    headers: Type.Optional(Templates("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")),
-    body: Type.Optional(
-      closed({
-        mode: Type.Optional(oneOf(['none', 'json', 'form', 'raw'], { default: 'none' })),
-        template: Type.Optional(
-          Type.Unsafe<unknown>({
-            description:
-              'JSON whose texts are Liquid templates, an object of templates for form, one template for raw; null sends the arguments',
-          }),
-        ),
-      }),
-    ),
-    auth: Type.Optional(closed({ type: oneOf(['none']) })),
-    response: Type.Optional(
-      closed({
-        pointer: Type.Optional(
-          nullable(text(400, { pattern: '^(?:/(?:[^~]|~[01])*)?$', description: 'JSON pointer to the result within a JSON reply' })),
-        ),
-        success: Type.Optional(
-          listOf(integer({ minimum: 100, maximum: 599 }), {
-            maxItems: 20,
-            description: 'Statuses that count as success; none means any 2xx',
-          }),
-        ),
-      }),
-    ),
-    idempotency_header: Type.Optional(nullable(HeaderName)),
-    redirects: Type.Optional(integer({ minimum: 0, maximum: 3, default: 0 })),
-  },
-  { $id: 'HttpToolConfig', description: 'One HTTP request; templates read args' },
-);
-
-const WebFetchToolConfig = closed(
-  {
-    allow_domains: Type.Optional(listOf(DomainName, { description: 'Empty allows all' })),
-    deny_domains: Type.Optional(listOf(DomainName)),
-    max_bytes: Type.Optional(integer({ minimum: 1_024, maximum: 10 * 1024 * 1024, default: 2 * 1024 * 1024 })),
-    format: Type.Optional(oneOf(['markdown', 'text', 'raw'], { default: 'markdown' })),
-    robots: Type.Optional(Type.Boolean({ default: true })),
-    cache_s: Type.Optional(integer({ minimum: 0, maximum: 86_400, default: 300 })),
-  },
-  { $id: 'WebFetchToolConfig', description: 'Which pages may be read, and how' },
-);
-
-const BuiltinToolConfig = closed(
-  { name: oneOf(builtinNames), options: Type.Optional(closed({})) },
-  { $id: 'BuiltinToolConfig', description: 'A tool that runs inside the platform' },
-);
-
-const configSchemas = { http: HttpToolConfig, web_fetch: WebFetchToolConfig, builtin: BuiltinToolConfig };
+const concurrencies = ['read', 'write', 'exclusive'] as const;
+const settable = {
+  input_schema: Type.Optional(FreeObject),
+  config: Type.Optional(FreeObject),
+  secrets_required: Type.Optional(
+    listOf(SecretName, {
+      maxItems: 20,
+      uniqueItems: true,
+      description: 'Names of secrets that the tool uses; those of its config are added',
+    }),
+  ),
+  effect: Type.Optional(oneOf(effects)),
+  concurrency: Type.Optional(oneOf(concurrencies, { description: 'exclusive: one call at a time in a workspace' })),
+  critical: Type.Optional(Type.Boolean({ description: 'Each call waits for an admin' })),
+  client_owned: Type.Optional(Type.Boolean({ description: 'Never executed here: the client answers the call' })),
+  response_max_chars: Type.Optional(integer({ minimum: 100, maximum: 200_000 })),
+  timeout_s: Type.Optional(
+    integer({
+      minimum: 1,
+      maximum: 86_400,
+      description: 'At most 600, of delegate and client-owned tools 86,400; 60 and 3,600 when left out',
+    }),
+  ),
+  is_active: Type.Optional(Type.Boolean()),
+};
 
 const ToolCreateFields = closed({
   slug: ToolSlug,
   kind: oneOf(creatableToolKinds),
   display_name: Type.Optional(nullable(DisplayName)),
   description: ToolDescription,
-  input_schema: Type.Optional(FreeObject),
-  config: Type.Optional(FreeObject),
-  effect: Type.Optional(oneOf(effects)),
-  concurrency: Type.Optional(oneOf(effects)),
-  response_max_chars: Type.Optional(integer({ minimum: 100, maximum: 200_000, default: 20_000 })),
-  timeout_s: Type.Optional(integer({ minimum: 1, maximum: 600, default: 60 })),
-  is_active: Type.Optional(Type.Boolean({ default: true })),
+  ...settable,
   scope: Type.Optional(nullable(oneOf(scopes))),
   workspace_id: Type.Optional(nullable(idOf('Workspace'))),
 });
 
-/** The config has the form of its kind; http and builtin demand one. */
+/** A client-owned tool needs no config; any other has one in the form of its kind. */
+const withoutConfig = {
+  type: 'object',
+  properties: { client_owned: { const: true }, config: { type: 'object', maxProperties: 0 } },
+  required: ['client_owned'],
+};
+
 export const ToolCreate = Type.Unsafe<Type.Static<typeof ToolCreateFields>>({
   ...ToolCreateFields,
   $id: 'ToolCreate',
   allOf: creatableToolKinds.map((kind) => ({
-    if: { type: 'object', properties: { kind: { const: kind } }, required: ['kind'] },
+    if: { type: 'object', properties: { kind: { const: kind } }, required: ['kind'], not: withoutConfig },
     // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
-    then: { type: 'object', properties: { config: configSchemas[kind] }, ...(kind === 'web_fetch' ? {} : { required: ['config'] }) },
+    then: {
+      type: 'object',
+      properties: { config: configSchemas[kind] },
+      ...(configlessKinds.includes(kind) ? {} : { required: ['config'] }),
+    },
   })),
 });
+
+/** All but slug, kind and scope; the form of config is that of the tool's kind. */
+export const ToolUpdate = closed(
+  { display_name: Type.Optional(nullable(DisplayName)), description: Type.Optional(ToolDescription), ...settable },
+  { $id: 'ToolUpdate' },
+);
+
+export const ToolDelete = closed({
+  force: Type.Optional(Type.Boolean({ description: 'Also while active revisions use it; their next runs go without it', default: false })),
+});
+
+export const ToolSecretParams = closed({ tool_id: idOf('Tool'), name: SecretName });
+
+export const ToolSecretsPut = closed(
+  {
+    values: Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      minProperties: 1,
+      maxProperties: 20,
+      propertyNames: { type: 'string', maxLength: 100, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$' },
+      additionalProperties: { type: 'string', minLength: 1, maxLength: 16_384 },
+      description: 'Values by the names of secrets_required; never given back',
+    }),
+  },
+  { $id: 'ToolSecretsPut' },
+);
 
 export const ToolView = closed(
   {

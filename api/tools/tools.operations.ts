@@ -1,10 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow } from '../../db/scope.ts';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { insertTool, listToolRows, readTool } from '../../db/tools/tools.ts';
-import { area, get, list, post, reply } from '../http/operation.ts';
-import { shapeOf, toNewTool } from './tool-rules.ts';
-import { ToolCreate, ToolFilters, ToolParams, ToolView, toToolView } from './tool.schema.ts';
+import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
+import { creatableToolKinds } from '../../db/tools/tool-config.ts';
+import { agentsUsing, deleteToolRow } from '../../db/tools/tool-use.ts';
+import { Tool } from '../../db/tools/tool.entity.ts';
+import { insertTool, listToolRows, readTool, updateToolRow } from '../../db/tools/tools.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { checkConfigForm, toolChecks } from './tool-checks.ts';
+import { auditedFields, refuseManaged, toChanges, toNewTool } from './tool-fields.ts';
+import { shapeOf, type ToolShape } from './tool-rules.ts';
+import { toolSecretOperations } from './tool-secrets.operations.ts';
+import { toolTestOperations } from './tool-test.operations.ts';
+import { toolkitOperations } from './toolkits.operations.ts';
+import { ToolCreate, ToolDelete, ToolFilters, ToolParams, ToolUpdate, ToolView, toToolView } from './tool.schema.ts';
 
 export const tools = area('Tools', {
   listTools: list(
@@ -26,7 +36,7 @@ export const tools = area('Tools', {
     {
       summary: 'Create a tool',
       description:
-        'Creates a tool that revisions can bind by id or slug. Its kind decides the form of config and, but for http, what the model may send.',
+        'Creates a tool that revisions can bind by id or slug. Its kind decides the form of config and, but for http, code with a fixed source and client-owned tools, what the model may send.',
       access: 'admin',
       audit: 'create',
       idempotent: true,
@@ -50,8 +60,8 @@ export const tools = area('Tools', {
     },
     async (ctx, { body }) => {
       const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, home.organizationId) };
-      const shape = await shapeOf(body, { schemas: ctx.deps.schemas, templates: ctx.deps.templates, policy });
+      const draft = { kind: body.kind, config: body.config ?? {}, inputSchema: body.input_schema, clientOwned: body.client_owned ?? false };
+      const shape = await shapeOf(draft, await toolChecks(ctx, home));
       const id = await insertTool(ctx, { ...home, ...toNewTool(body, shape) });
       return toToolView(await readTool(ctx, id));
     },
@@ -73,4 +83,83 @@ export const tools = area('Tools', {
       return reply(toToolView(row), { version: row.row_version });
     },
   ),
+
+  updateTool: patch(
+    '/tools/{tool_id}',
+    {
+      summary: 'Change a tool',
+      description:
+        'Changes what is sent and keeps the rest; config is replaced whole. Runs in flight keep the tool as they began with it, but one that becomes inactive or critical is refused at its next call.',
+      access: 'admin',
+      audit: 'update',
+      etag: true,
+      params: ToolParams,
+      body: ToolUpdate,
+      view: ToolView,
+    },
+    async (ctx, { params, body }) => {
+      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: 'rowVersion' });
+      refuseManaged(tool, Object.keys(body));
+      const shape = await shapeOfUpdate(ctx, tool, body);
+      const before = auditedFields(tool);
+      await updateToolRow(ctx, tool, toChanges(tool, body, shape));
+      const { id, slug, organizationId, workspaceId } = tool;
+      ctx.audit({ resourceType: 'tool', resourceId: id, label: slug, organizationId, workspaceId, changes: changesBetween(before, tool) });
+      const row = await readTool(ctx, id);
+      return reply(toToolView(row), { version: row.row_version });
+    },
+  ),
+
+  deleteTool: remove(
+    '/tools/{tool_id}',
+    {
+      summary: 'Delete a tool',
+      description:
+        'Deletes a tool with its own secret values. While active revisions use it the answer is 409 with the ids of at most 20 agents, unless force is true: then their runs go on without it.',
+      access: 'admin',
+      audit: 'delete',
+      params: ToolParams,
+      query: ToolDelete,
+    },
+    async (ctx, { params, query }) => {
+      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null });
+      if (tool.toolkitId !== null)
+        throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The tool goes with its toolkit.' });
+      const usedBy = query.force === true ? [] : await agentsUsing(ctx, tool.id);
+      if (usedBy.length > 0)
+        throw fail('state_conflict', { reason: 'in_use', detail: 'Active revisions use this tool.', context: { used_by: usedBy } });
+
+      const { id, slug, organizationId, workspaceId } = tool;
+      ctx.audit({ resourceType: 'tool', resourceId: id, label: slug, organizationId, workspaceId });
+      await deleteToolRow(ctx, tool);
+    },
+  ),
+
+  ...toolTestOperations,
+  ...toolSecretOperations,
+
+  ...toolkitOperations,
 });
+
+/** The shape that an update gives the tool; null when the body says nothing of it. */
+async function shapeOfUpdate(ctx: Ctx, tool: Tool, body: Static<typeof ToolUpdate>): Promise<ToolShape | null> {
+  const kind = creatableToolKinds.find((one) => one === tool.kind);
+  const isAsked = body.config !== undefined || body.input_schema !== undefined || body.client_owned !== undefined;
+  if (!isAsked || kind === undefined) return null;
+
+  const clientOwned = body.client_owned ?? tool.clientOwned;
+  const config = body.config ?? tool.config;
+  const isBare = clientOwned && Object.keys(config).length === 0;
+  if (!isBare) checkConfigForm(kind, config);
+  const mayHaveSchema = clientOwned || kind === 'http' || (kind === 'code_exec' && typeof config['source'] === 'string');
+  const inputSchema = body.input_schema ?? (mayHaveSchema ? tool.inputSchema : undefined);
+  return shapeOf({ kind, config, inputSchema, clientOwned }, await toolChecks(ctx, tool));
+}
+
+function changesBetween(before: ReturnType<typeof auditedFields>, tool: Tool): NonNullable<AuditNote['changes']> {
+  const after = Object.entries(auditedFields(tool));
+  const old = new Map<string, unknown>(Object.entries(before));
+  return Object.fromEntries(
+    after.filter(([name, to]) => !isDeepStrictEqual(old.get(name), to)).map(([name, to]) => [name, { from: old.get(name), to }]),
+  );
+}

@@ -6,6 +6,7 @@ import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Agent, type avatarPresets } from './agent.entity.ts';
 import type { AgentRevisionRow } from './revisions.ts';
+import { upgradeDocument } from './upgrade-document.ts';
 
 /** An agent as it is read; the last two only on detail. */
 export interface AgentRow {
@@ -52,7 +53,8 @@ export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow>
     [agentId, ...visible.params],
   );
   if (!found) throw fail('not_found');
-  return found;
+  const { active_revision: active } = found;
+  return { ...found, active_revision: active?.document ? { ...active, document: upgradeDocument(active.document) } : active };
 }
 
 /** Throws 404 unless the caller sees the agent: the parent of a list. */

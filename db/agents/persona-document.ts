@@ -1,10 +1,13 @@
 import type { avatarPresets } from './agent.entity.ts';
-import type { KnowledgeBinding, ModelSettings } from './revision-document.ts';
+import type { BindingDraft, KnowledgeBinding, ModelSettings } from './revision-document.ts';
 
 export const instructionsModes = ['append', 'prepend', 'replace'] as const;
 export type InstructionsMode = (typeof instructionsModes)[number];
 
-/** A persona as it is stored: complete, with defaults, references resolved. Wire names, because it is shown as it stands. */
+/**
+ * A persona as it is stored: complete, with defaults, references resolved. Wire names, because it is shown as it stands. Whether it is the
+ * default, and active, stands in its row: neither makes another version.
+ */
 export interface PersonaDocument {
   readonly slug: string;
   readonly name: string;
@@ -25,6 +28,28 @@ export interface PersonaDocument {
   readonly avatar_preset: (typeof avatarPresets)[number] | null;
   readonly image_url: string | null;
   readonly attributes: Readonly<Record<string, unknown>>;
-  readonly is_default: boolean;
-  readonly is_active: boolean;
+}
+
+/** A persona as an author sends it: references are not resolved yet. */
+export type PersonaDraft = Pick<PersonaDocument, 'slug' | 'name'> &
+  Partial<Omit<PersonaDocument, 'slug' | 'name' | 'knowledge'>> & { readonly knowledge?: readonly BindingDraft<KnowledgeBinding>[] };
+
+/** The complete document of a draft. */
+export function completePersona(draft: PersonaDraft, knowledge: readonly KnowledgeBinding[]): PersonaDocument {
+  return {
+    slug: draft.slug,
+    name: draft.name,
+    description: draft.description ?? null,
+    greeting: draft.greeting ?? null,
+    locale: draft.locale ?? null,
+    instructions: draft.instructions ?? '',
+    instructions_mode: draft.instructions_mode ?? 'append',
+    model: draft.model ?? null,
+    model_settings: draft.model_settings ?? null,
+    tools_allow: draft.tools_allow ?? null,
+    knowledge,
+    avatar_preset: draft.avatar_preset ?? null,
+    image_url: draft.image_url ?? null,
+    attributes: draft.attributes ?? {},
+  };
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Actor } from '../caller.ts';
+import { creatorOf, type ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
@@ -9,12 +9,9 @@ import { visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { Agent } from './agent.entity.ts';
-import type { RevisionDocument } from './revision-document.ts';
-
-export interface RevisionActor {
-  readonly kind: 'user' | 'service_key' | 'agent' | 'system';
-  readonly id: string | null;
-}
+import type { agentRefKinds } from './agent-ref.entity.ts';
+import type { ResolvedRef, RevisionDocument } from './revision-document.ts';
+import { upgradeDocument } from './upgrade-document.ts';
 
 /** A revision as it is read; lists leave the document out. */
 export interface AgentRevisionRow {
@@ -25,7 +22,7 @@ export interface AgentRevisionRow {
   readonly document?: RevisionDocument;
   readonly document_hash: string;
   readonly note: string | null;
-  readonly created_by: RevisionActor;
+  readonly created_by: ActorRef;
   readonly created_at: Date | string;
 }
 
@@ -82,21 +79,45 @@ export async function insertRevision(unit: Unit, revision: NewRevision): Promise
       detail: 'The agent has a newer revision than the one this was made from.',
     });
 
-  await insertRefs(unit, agent, { revisionId: id, toolIds: document.tools.map((tool) => tool.id) });
+  await insertRefs(unit, agent, { revisionId: id, targets: targetsOf(document) });
   return { id, number: inserted.number };
+}
+
+interface RefTarget {
+  readonly kind: (typeof agentRefKinds)[number];
+  readonly id: string;
+}
+
+function targetsOf({ tools, toolkits, skills, sub_agents: agents, knowledge }: RevisionDocument): RefTarget[] {
+  const of = (kind: RefTarget['kind'], refs: readonly ResolvedRef[]) => refs.map(({ id }) => ({ kind, id }));
+  return [
+    ...of('tool', tools),
+    ...of('toolkit', toolkits),
+    ...of('skill', skills),
+    ...of('sub_agent', agents),
+    ...of('knowledge', knowledge),
+  ];
 }
 
 async function insertRefs(
   unit: Unit,
   agent: AgentHome,
-  refs: { readonly revisionId: string; readonly toolIds: readonly string[] },
+  refs: { readonly revisionId: string; readonly targets: readonly RefTarget[] },
 ): Promise<void> {
-  if (refs.toolIds.length === 0) return;
+  const { targets } = refs;
+  if (targets.length === 0) return;
   await rows(
     unit.em,
     `insert into agent_refs (id, organization_id, workspace_id, revision_id, persona_id, kind, target_id, created_at)
-     select r.id, ?::uuid, ?::uuid, ?::uuid, null, 'tool', r.target_id, now() from unnest(?::uuid[], ?::uuid[]) as r (id, target_id)`,
-    [agent.organizationId, agent.workspaceId, refs.revisionId, refs.toolIds.map(() => newId()), refs.toolIds],
+     select r.id, ?::uuid, ?::uuid, ?::uuid, null, r.kind, r.target_id, now() from unnest(?::uuid[], ?::text[], ?::uuid[]) as r (id, kind, target_id)`,
+    [
+      agent.organizationId,
+      agent.workspaceId,
+      refs.revisionId,
+      targets.map(() => newId()),
+      targets.map(({ kind }) => kind),
+      targets.map(({ id }) => id),
+    ],
   );
 }
 
@@ -127,7 +148,49 @@ export async function readRevision(
     [revisionId, agentId, ...visible.params],
   );
   if (!found) throw fail('not_found');
-  return found;
+  return { ...found, document: upgradeDocument(found.document) };
+}
+
+/** A revision to be compared. */
+export interface ComparedRevision {
+  readonly id: string;
+  readonly number: number;
+  readonly document: RevisionDocument;
+}
+
+/**
+ * Two revisions of an agent that the caller sees, in one statement. `baseId` null takes the active one, and 409 `agent_inactive` when there is
+ * none. Throws 404 for agent and target, 422 for a base that is not the agent's.
+ */
+export async function readRevisionPair(
+  ctx: Scoped,
+  asked: { readonly agentId: string; readonly targetId: string; readonly baseId: string | null },
+): Promise<{ base: ComparedRevision; target: ComparedRevision }> {
+  const visible = visibleTo(ctx, Agent, 'a');
+  const found = await row<{ base: ComparedRevision | null; target: ComparedRevision }>(
+    ctx.em,
+    `select jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) as target,
+            (select jsonb_build_object('id', b.id, 'number', b.number, 'document', b.document) from agent_revisions b
+              where b.agent_id = a.id and b.id = coalesce(?::uuid, a.active_revision_id)) as base
+       from agent_revisions v join agents a on a.id = v.agent_id
+      where v.id = ? and v.agent_id = ? and a.deleted_at is null and ${visible.sql}`,
+    [asked.baseId, asked.targetId, asked.agentId, ...visible.params],
+  );
+  if (!found) throw fail('not_found');
+  const { base, target } = found;
+  if (base === null && asked.baseId === null)
+    throw fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent has no active revision to compare with.' });
+  if (base === null) {
+    const message = 'The agent has no such revision.';
+    throw fail('validation_failed', {
+      detail: message,
+      errors: [{ in: 'query', pointer: null, name: 'against', rule: 'reference', message }],
+    });
+  }
+  return {
+    base: { ...base, document: upgradeDocument(base.document) },
+    target: { ...target, document: upgradeDocument(target.document) },
+  };
 }
 
 /** Revisions of an agent that the caller has been shown, newest first, without documents. */
@@ -140,22 +203,4 @@ export function listRevisionRows(unit: Pick<Unit, 'em'>, agentId: string, page: 
     order: [{ column: 'v.id', type: 'uuid', descending: true }],
     page,
   });
-}
-
-function creatorOf(actor: Actor): RevisionActor {
-  switch (actor.kind) {
-    case 'user':
-    case 'operator':
-      return { kind: 'user', id: actor.actingUserId ?? actor.id };
-    case 'service_key':
-      return { kind: 'service_key', id: actor.id };
-    case 'agent_run':
-      return { kind: 'agent', id: actor.id };
-    case 'oauth_client':
-    case 'ingress':
-    case 'system':
-      return { kind: 'system', id: null };
-    default:
-      return actor.kind satisfies never;
-  }
 }

@@ -39,18 +39,26 @@ export async function openChallenge(
   return opened && { id, expiresAt: opened.expires_at, hasRecoveryCodes: opened.has_codes };
 }
 
+/** What the try that was counted is about. */
+export interface CountedTry {
+  readonly deviceLabel: string | null;
+  /** The confirmed factor of the user, sealed; null without one. */
+  readonly sealedFactor: Buffer | null;
+}
+
 /** Counts a try before its code is looked at, so that no number of them at once gets past the limit. Null when the challenge is dead. */
 export async function countTry(
   unit: Unit,
   { challengeId, userId }: { readonly challengeId: string; readonly userId: string },
-): Promise<{ readonly deviceLabel: string | null } | null> {
-  const counted = await row<{ device_label: string | null }>(
+): Promise<CountedTry | null> {
+  const counted = await row<{ device_label: string | null; sealed_factor: Buffer | null }>(
     unit.em,
     `update auth_challenges set attempts = attempts + 1
       where id = ?::uuid and user_id = ?::uuid and purpose = 'login' and used_at is null and expires_at > now() and attempts < ${mostTries}
-     returning payload ->> 'device_label' as device_label`,
+     returning payload ->> 'device_label' as device_label,
+       (select f.secret_enc from totp_factors f where f.user_id = auth_challenges.user_id and f.confirmed_at is not null) as sealed_factor`,
     [challengeId, userId],
   );
 
-  return counted && { deviceLabel: counted.device_label };
+  return counted && { deviceLabel: counted.device_label, sealedFactor: counted.sealed_factor };
 }

@@ -34,7 +34,7 @@ export async function storeFactor(
     unit.em,
     `insert into totp_factors (user_id, organization_id, secret_enc, created_at, expires_at)
      values (?::uuid, ?::uuid, ?, now(), now() + make_interval(mins => ${confirmMinutes}))
-     on conflict (user_id) do update set secret_enc = excluded.secret_enc, created_at = now(), expires_at = excluded.expires_at
+     on conflict (user_id) do update set secret_enc = excluded.secret_enc, created_at = now(), expires_at = excluded.expires_at, last_step = null
        where totp_factors.confirmed_at is null
      returning expires_at`,
     [place.userId, place.organizationId, sealed],
@@ -54,28 +54,50 @@ export async function readFactor(unit: Unit, keys: Keks, place: FactorPlace): Pr
   );
   if (!found) return null;
 
-  const secret = await open(unit.em, keys, bindingOf(place), found.secret_enc);
-  return { secret: secret.toString(), sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
+  const secret = await openFactor(unit, keys, { ...place, sealed: found.secret_enc });
+  return { secret, sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
+}
+
+/** The secret of a factor as it was read. */
+export async function openFactor(unit: Unit, keys: Keks, { sealed, ...place }: FactorPlace & { readonly sealed: Buffer }): Promise<string> {
+  return (await open(unit.em, keys, bindingOf(place), sealed)).toString();
 }
 
 /**
- * Confirms the factor whose code was right, and notes on the session that its user has just verified themselves. 409 when the factor was replaced or
- * confirmed meanwhile, 401 when the session has ended.
+ * Spends the time step of a code that fits (RFC 6238 §5.2): it and earlier ones are never accepted again. False when it was spent before,
+ * also by somebody who shows the same code at the same moment, or when the factor was replaced or removed meanwhile.
+ */
+export async function spendStep(
+  unit: Unit,
+  { userId, sealed, step }: { readonly userId: string; readonly sealed: Buffer; readonly step: number },
+): Promise<boolean> {
+  const spent = await change(
+    unit.em,
+    'update totp_factors set last_step = ? where user_id = ?::uuid and secret_enc = ? and confirmed_at is not null and coalesce(last_step, -1) < ?',
+    [step, userId, sealed, step],
+  );
+  return spent === 1;
+}
+
+/**
+ * Confirms the factor whose code was right, which is spent with it, and notes on the session that its user has just verified themselves.
+ * 409 when the factor was replaced or confirmed meanwhile, 401 when the session has ended.
  */
 export async function confirmFactor(
   unit: Unit,
-  { userId, sessionId, sealed }: { readonly userId: string; readonly sessionId: string; readonly sealed: Buffer },
+  confirmed: { readonly userId: string; readonly sessionId: string; readonly sealed: Buffer; readonly step: number },
 ): Promise<void> {
+  const { userId, sessionId, sealed, step } = confirmed;
   const done = await row<{ is_confirmed: boolean; is_live: boolean }>(
     unit.em,
     `with confirmed as (
-       update totp_factors set confirmed_at = now(), expires_at = null
+       update totp_factors set confirmed_at = now(), expires_at = null, last_step = ?
        where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id),
      verified as (
        update sessions s set verified_at = now(), mfa_level = 'totp' from confirmed
        where s.id = ?::uuid and s.user_id = confirmed.user_id and s.revoked_at is null returning s.id)
      select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live`,
-    [userId, sealed, sessionId],
+    [step, userId, sealed, sessionId],
   );
 
   if (!done?.is_confirmed) throw factorActive();

@@ -14,10 +14,13 @@ export function otpauthUri(secret: string, email: string): string {
   return generateURI({ issuer, label: email, secret, algorithm: 'sha1', digits: 6, period: periodS });
 }
 
-/** Whether a code fits now, or one step before or after. Spaces that people type are not looked at. */
-export function fitsTotp(secret: string, code: string, now: Date): boolean {
+/**
+ * The time step to which a code belongs that fits now, or one step before or after; null for a code that fits none. Spaces that people
+ * type are not looked at. Whether the step is spent already is for `spendStep` to say.
+ */
+export function stepOfTotp(secret: string, code: string, now: Date): number | null {
   const token = code.replaceAll(/\s/g, '');
-  if (!/^\d{6}$/.test(token)) return false;
+  if (!/^\d{6}$/.test(token)) return null;
 
   const verdict = verifySync({
     secret,
@@ -28,5 +31,6 @@ export function fitsTotp(secret: string, code: string, now: Date): boolean {
     epoch: Math.floor(now.getTime() / 1_000),
     epochTolerance: periodS,
   });
-  return verdict.valid;
+  if (!verdict.valid) return null;
+  return Math.floor(now.getTime() / 1_000 / periodS) + verdict.delta;
 }

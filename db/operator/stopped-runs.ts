@@ -4,8 +4,9 @@ import { reachOf } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
+export const stopReasons = ['organization_suspended', 'organization_deleting', 'workspace_archived'] as const;
 /** Why a place takes no more work. */
-export type StopReason = 'organization_suspended' | 'organization_deleting' | 'workspace_archived';
+export type StopReason = (typeof stopReasons)[number];
 
 /** Condition under which the workspace `w` of organization `o` takes no more work. */
 const frozen = "(o.status <> 'active' or not w.is_active)";

@@ -1,11 +1,18 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { readBoundRows } from '../agents/bound-rows.ts';
+import { effectiveConfiguration, hashOfConfiguration, type Deployment } from '../agents/effective.ts';
+import { variablesOf } from '../agents/instructions.ts';
+import type { PersonaDocument } from '../agents/persona-document.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
+import { upgradeDocument } from '../agents/upgrade-document.ts';
+import { unusableInputs } from '../attachments/run-attachments.ts';
+import { recordSkillUse } from '../skills/run-skills.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { Unit } from '../unit.ts';
-import { pinTools, type Manifest } from './manifest.ts';
+import { pinsOf, type Manifest, type PinnedPersona, type PinnedWarning } from './manifest.ts';
 import { messageFrame, startedFrame } from './run-frames.ts';
 import { identityOf, lockRun, type RunState } from './run-state.ts';
 
@@ -13,26 +20,18 @@ const mostWarnings = 20;
 
 /**
  * Takes a queued, active run to running: pins the manifest, writes run.started and the input. A run that is running, waiting or
- * cancelling already, or whose place is frozen, is returned as it is; null means that it has ended or is gone. `pinModels` gives registry ids.
+ * cancelling already, or whose place is frozen, is returned as it is; null means that it has ended or is gone. Throws upstream_failed
+ * `model_unavailable` when the deployment can't call the model.
  */
-export async function beginRun(unit: Unit, runId: string, pinModels: (document: RevisionDocument) => string[]): Promise<RunState | null> {
+export async function beginRun(unit: Unit, runId: string, deployment: Deployment): Promise<RunState | null> {
   const run = await lockRun(unit, runId);
   if (!run || isTerminal(run.status)) return null;
   if (run.status !== 'queued' || run.is_frozen) return run;
   if (run.activated_at === null) throw fail('service_unavailable', { reason: 'not_active', detail: 'The run is still in line.' });
 
-  const source = await readSource(unit, run);
-  const { tools, warnings } = await pinTools(unit, source.document);
-  const manifest: Manifest = {
-    agent: { id: run.agent_id, slug: run.agent_slug, name: source.agent_name, description: source.agent_description },
-    workspace: { id: run.workspace_id, slug: source.workspace_slug, name: source.workspace_name, timezone: source.workspace_timezone },
-    revision: { id: run.agent_revision_id, number: source.revision_number },
-    models: pinModels(source.document),
-    tools,
-    max_tool_calls: source.document.limits.max_tool_calls,
-    vars: variablesOf(source.document, run.input.json),
-    begun_at: new Date().toISOString(),
-  };
+  const left = await unusableInputs(unit, { id: run.id, activatedAt: new Date(run.activated_at) }, run.input.attachments ?? []);
+  const { manifest, warnings: pinned } = await pin(unit, run, deployment);
+  const warnings = [...pinned, ...left.map(leftOutWarning)];
   const [started] = await rows<{ started_at: string }>(
     unit.em,
     `update runs set status = 'running', started_at = clock_timestamp(), manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
@@ -44,9 +43,56 @@ export async function beginRun(unit: Unit, runId: string, pinModels: (document: 
   return running;
 }
 
-function variablesOf(document: RevisionDocument, json: unknown): Record<string, unknown> {
-  const given: Record<string, unknown> = json !== null && typeof json === 'object' && !Array.isArray(json) ? { ...json } : {};
-  return Object.fromEntries(document.variables.map((variable) => [variable.name, given[variable.name] ?? variable.default]));
+/** What the run keeps to its end. */
+async function pin(unit: Unit, run: RunState, deployment: Deployment): Promise<{ manifest: Manifest; warnings: PinnedWarning[] }> {
+  const source = await readSource(unit, run);
+  const document = upgradeDocument(source.document);
+  const bound = await readBoundRows(unit, {
+    agentId: run.agent_id,
+    document,
+    place: { organizationId: run.organization_id, workspaceId: run.workspace_id },
+    subjectUserId: run.subject_kind === 'user' ? run.subject_id : null,
+    withTexts: false,
+  });
+  const effective = effectiveConfiguration(deployment, { document, persona: source.persona?.document ?? null, bound });
+  if (effective.model === null) throw modelUnavailable(source.persona?.document.model ?? document.model);
+  const { warnings, ...pins } = pinsOf(effective);
+  // The texts of these are in the prompt from the first step on.
+  await recordSkillUse(
+    unit,
+    run,
+    effective.skills.filter(({ mode }) => mode === 'always'),
+  );
+  return {
+    manifest: {
+      ...pins,
+      agent: { id: run.agent_id, slug: run.agent_slug, name: source.agent_name, description: source.agent_description },
+      workspace: { id: run.workspace_id, slug: source.workspace_slug, name: source.workspace_name, timezone: source.workspace_timezone },
+      revision: { id: run.agent_revision_id, number: source.revision_number },
+      persona: personaPin(source.persona),
+      vars: variablesOf(document, run.input.json),
+      hash: hashOfConfiguration(effective),
+      begun_at: new Date().toISOString(),
+    },
+    warnings: [...warnings, ...personaWarnings(run, source)],
+  };
+}
+
+function leftOutWarning(name: string): PinnedWarning {
+  return { code: 'state_conflict', message: `the file ${name} of the input is not ready and is left out` };
+}
+
+function modelUnavailable(model: string | null) {
+  return fail('upstream_failed', { reason: 'model_unavailable', detail: `The deployment has no model ${model ?? 'by default'}.` });
+}
+
+function personaPin(persona: SourceRow['persona']): PinnedPersona | null {
+  return persona === null ? null : { id: persona.id, version: persona.version, slug: persona.document.slug, name: persona.document.name };
+}
+
+function personaWarnings(run: RunState, { persona }: SourceRow): PinnedWarning[] {
+  if (run.persona_slug === null || persona !== null) return [];
+  return [{ code: 'state_conflict', message: `the persona ${run.persona_slug} is gone and is left out` }];
 }
 
 interface SourceRow {
@@ -57,16 +103,19 @@ interface SourceRow {
   readonly workspace_slug: string;
   readonly workspace_name: string;
   readonly workspace_timezone: string;
+  readonly persona: { readonly id: string; readonly version: number; readonly document: PersonaDocument } | null;
 }
 
 async function readSource(unit: Unit, run: RunState): Promise<SourceRow> {
   const source = await row<SourceRow>(
     unit.em,
     `select v.document, v.number as revision_number, a.name as agent_name, a.description as agent_description,
-            w.slug as workspace_slug, w.name as workspace_name, w.timezone as workspace_timezone
+            w.slug as workspace_slug, w.name as workspace_name, w.timezone as workspace_timezone,
+            (select jsonb_build_object('id', p.id, 'version', p.version, 'document', p.document) from personas p
+              where p.agent_id = a.id and p.slug = ?::text and p.is_active and p.deleted_at is null) as persona
        from agent_revisions v join agents a on a.id = v.agent_id join workspaces w on w.id = ?
       where v.id = ? and v.agent_id = ?`,
-    [run.workspace_id, run.agent_revision_id, run.agent_id],
+    [run.persona_slug, run.workspace_id, run.agent_revision_id, run.agent_id],
   );
   if (!source) throw fail('not_found', { detail: 'The revision of the run is gone.' });
   return source;

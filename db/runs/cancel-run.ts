@@ -4,6 +4,7 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutbox } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import { appendFrames, lockStreams, requestStreamCancel, stateBatch } from '../streams/append.ts';
+import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
 import type { Unit } from '../unit.ts';
 import { activateNext, lockConversationOfRun, type ConversationRow } from './conversations.ts';
 import { finishedFrame } from './run-frames.ts';
@@ -80,4 +81,5 @@ async function endQueued(unit: Unit, conversation: ConversationRow, run: RunStat
   });
   await appendFrames(unit, [stateBatch(identityOf(run), [end])]);
   if (conversation.active_run_id === run.id) await activateNext(unit, conversation.id);
+  await closeOccurrenceOf(unit, run, 'cancelled');
 }

@@ -20,9 +20,11 @@ export interface ConversationRow {
   readonly queue_length: number;
   readonly next_queue_no: number;
   readonly turn_no: number;
+  /** The persona that its runs wear unless they name another. */
+  readonly persona_slug: string | null;
 }
 
-export const conversationColumns = 'c.id, c.active_run_id, c.queue_length, c.next_queue_no, c.turn_no';
+export const conversationColumns = 'c.id, c.active_run_id, c.queue_length, c.next_queue_no, c.turn_no, c.persona_slug';
 
 /** Locks a conversation to the end of the transaction: always the first lock of a change of a run. Null when it is not visible. */
 export function lockConversation(unit: Unit, conversationId: string): Promise<ConversationRow | null> {

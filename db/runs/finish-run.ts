@@ -1,10 +1,13 @@
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
 import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
 import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import { filesMadeSql } from '../attachments/run-attachments.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, lockStreams, stateBatch } from '../streams/append.ts';
+import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages, readOpenMessage } from '../streams/open-messages.ts';
+import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
 import type { Unit } from '../unit.ts';
 import { activateNext, lockConversationOfRun } from './conversations.ts';
 import { finishedFrame, messageFrame, resultWithoutOutput, type FinishedRun, type RunOutput, type StopReason } from './run-frames.ts';
@@ -37,6 +40,7 @@ export async function finishRun(unit: Unit, input: FinishRunInput): Promise<void
   await writeEnd(unit, run, finished);
   await appendFrames(unit, [stateBatch(identityOf(run), [...frames, finishedFrame(run, finished)])]);
   if (conversation.active_run_id === run.id) await activateNext(unit, conversation.id);
+  await closeOccurrenceOf(unit, run, finished.status);
 }
 
 /** Only a row in cancelling ends cancelled, only `stop` succeeds; every other end keeps what there is and says why. */
@@ -146,15 +150,16 @@ async function insertPartialMessage(unit: Unit, run: RunState, partial: PartialM
 
 /** The last thing the model said, whole or partial. */
 async function readOutput(unit: Unit, runId: string): Promise<RunOutput | null> {
-  const last = await row<{ content: ContentBlock[] }>(
+  const last = await row<{ content: ContentBlock[]; files: AttachmentPart[] }>(
     unit.em,
-    `select content from messages where run_id = ? and role = 'assistant' order by pos desc limit 1`,
+    `select m.content, ${filesMadeSql} as files from messages m join runs r on r.id = m.run_id
+      where m.run_id = ? and m.role = 'assistant' order by m.pos desc limit 1`,
     [runId],
   );
   if (!last) return null;
   const text = last.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
   const json = last.content.find((block) => block.type === 'json');
-  return { text: text === '' ? null : text, json: json?.type === 'json' ? json.value : null, attachments: [], truncated: false };
+  return { text: text === '' ? null : text, json: json?.type === 'json' ? json.value : null, attachments: last.files, truncated: false };
 }
 
 async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<void> {

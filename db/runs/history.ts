@@ -1,6 +1,7 @@
 import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
+import type { messageOrigins } from './message.entity.ts';
 
 export interface HistoryCall {
   readonly tool_call_id: string;
@@ -13,6 +14,10 @@ export interface HistoryCall {
 export interface HistoryMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant' | 'tool' | 'system';
+  readonly origin: (typeof messageOrigins)[number];
+  readonly turn: number;
+  /** Of the run itself, whose turn is not over. */
+  readonly is_own: boolean;
   readonly content: readonly ContentBlock[];
   readonly provider_state: unknown;
   /** The calls an assistant message asks for, in the model's order. */
@@ -28,16 +33,15 @@ export interface HistoryAnswer extends HistoryCall {
   readonly total_chars: number | null;
 }
 
-const historyTurns = 20;
-
-/** What the model has to read, oldest first: the last 20 turns of the conversation and the run's own messages. */
+/** What the model has to read, oldest first: the last turns of the conversation and the run's own messages. */
 export function readHistory(
   unit: Unit,
   run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null },
+  lastTurns: number,
 ): Promise<HistoryMessage[]> {
   return rows<HistoryMessage>(
     unit.em,
-    `select m.id, m.role, m.content, m.provider_state,
+    `select m.id, m.role, m.origin, m.turn, m.run_id = ? and m.state = 'pending' as is_own, m.content, m.provider_state,
             coalesce((select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args) order by c.pos)
                         from tool_calls c where c.message_id = m.id), '[]'::jsonb) as calls,
             (select jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args, 'state', c.state, 'error', c.error,
@@ -47,6 +51,6 @@ export function readHistory(
       where m.conversation_id = ?
         and ((m.state = 'committed' and m.turn < ? and m.turn >= ?) or (m.run_id = ? and m.state = 'pending'))
       order by m.turn, m.pos`,
-    [run.conversation_id, run.turn_no ?? 0, (run.turn_no ?? 0) - historyTurns, run.id],
+    [run.id, run.conversation_id, run.turn_no ?? 0, (run.turn_no ?? 0) - lastTurns, run.id],
   );
 }

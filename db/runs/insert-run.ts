@@ -17,6 +17,8 @@ export interface NewRun {
   readonly isFree: boolean;
   readonly target: StartTarget;
   readonly start: StartRun;
+  /** The persona asked for, else the conversation's, else the agent's default. */
+  readonly personaSlug: string | null;
   readonly limits: RunLimits;
   readonly usage: UsageTotals;
   readonly at: Date;
@@ -28,17 +30,19 @@ export interface SessionKey {
   readonly agentId: string;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
   readonly sessionKey: string;
+  /** Kept for the runs that follow; null leaves what the conversation has. */
+  readonly personaSlug: string | null;
 }
 
 /** Finds or makes the conversation of a session key and locks it to the end of the transaction, in one statement. */
 export async function lockSession(unit: Unit, key: SessionKey): Promise<ConversationRow> {
   const [conversation] = await rows<ConversationRow>(
     unit.em,
-    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
-     on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null do update set turn_no = c.turn_no
+    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
+     on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null do update set persona_slug = coalesce(excluded.persona_slug, c.persona_slug)
      returning ${conversationColumns}`,
-    [newId(), key.organizationId, key.workspaceId, key.agentId, key.subject?.kind ?? null, key.subject?.id ?? null, key.sessionKey],
+    [newId(), key.organizationId, key.workspaceId, key.agentId, key.subject?.kind ?? null, key.subject?.id ?? null, key.sessionKey, key.personaSlug],
   );
   if (!conversation) throw new Error('the conversation upsert returned no row');
   return conversation;
@@ -95,6 +99,7 @@ function conversationValues(run: NewRun) {
     subject_kind: run.start.subject?.kind ?? null,
     subject_id: run.start.subject?.id ?? null,
     session_key: null,
+    persona_slug: run.start.personaSlug,
     active_run_id: run.id,
     queue_length: 0,
     next_queue_no: 1,
@@ -128,6 +133,7 @@ function runValues(run: NewRun) {
     agent_id: run.target.agentId,
     agent_revision_id: run.target.revisionId,
     agent_slug: run.target.agentSlug,
+    persona_slug: run.personaSlug,
     conversation_id: run.conversation.id,
     root_run_id: run.id,
     status: 'queued',
@@ -147,6 +153,7 @@ function startValues(start: StartRun) {
   return {
     session_key: start.sessionKey,
     source: start.source,
+    trigger_id: start.triggerId ?? null,
     subject_kind: start.subject?.kind ?? null,
     subject_id: start.subject?.id ?? null,
     created_by_kind: start.createdBy.kind,
@@ -167,5 +174,6 @@ function contentOf(input: RunInput): ContentBlock[] {
   return [
     ...(input.text === undefined ? [] : [{ type: 'text' as const, text: input.text }]),
     ...(input.json === undefined ? [] : [{ type: 'json' as const, value: input.json }]),
+    ...(input.attachments ?? []).map((file) => ({ type: 'attachment' as const, ...file })),
   ];
 }

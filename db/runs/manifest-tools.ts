@@ -1,12 +1,16 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import { schemaWithoutPreset } from '../agents/effective-tools.ts';
+import { skillLoadTool } from '../agents/skill-load-tool.ts';
 import { rows } from '../sql.ts';
+import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest, PinnedTool } from './manifest.ts';
 
 /** A pinned tool with the descriptor of its version: what the model sees and how it is executed. */
 export interface RunTool {
   readonly pin: PinnedTool;
-  readonly toolId: string;
+  /** Null: the platform's own, without a row. */
+  readonly toolId: string | null;
   readonly slug: string;
   readonly kind: ToolKind;
   readonly description: string;
@@ -16,42 +20,55 @@ export interface RunTool {
   readonly concurrency: 'read' | 'write' | 'exclusive';
   readonly timeoutS: number;
   readonly responseMaxChars: number;
-  /** The server recognizes a repeated call by a header, so a write may be sent again. */
+  /** The server recognizes a repeated call, or it was approved as safe to repeat: a write may be sent again. */
   readonly isIdempotent: boolean;
+  /** Names of secrets that the tool takes. */
+  readonly secretsRequired: readonly string[];
+  readonly critical: boolean;
+  readonly clientOwned: boolean;
 }
 
 interface DescriptorRow {
   readonly tool_id: string;
   readonly version: number;
-  readonly descriptor: {
-    readonly slug: string;
-    readonly kind: ToolKind;
-    readonly description: string;
-    readonly input_schema: Record<string, unknown>;
-    readonly config: Record<string, unknown>;
-    readonly effect: 'read' | 'write';
-    readonly concurrency: 'read' | 'write' | 'exclusive';
-    readonly timeout_s: number;
-    readonly response_max_chars: number;
-  };
+  readonly descriptor: StoredDescriptor;
 }
+
+/** Descriptors of older versions lack what came later. */
+type LaterField = 'secrets_required' | 'critical' | 'client_owned' | 'is_idempotent';
+type StoredDescriptor = Omit<ToolDescriptor, LaterField> & Partial<Pick<ToolDescriptor, LaterField>>;
 
 /** The tools of a run as pinned, in the order of the revision. */
 export async function readRunTools(unit: Unit, manifest: Manifest): Promise<RunTool[]> {
   if (manifest.tools.length === 0) return [];
+  const stored = manifest.tools.filter((tool) => tool.tool_id !== null);
   const found = await rows<DescriptorRow>(
     unit.em,
     `select v.tool_id, v.version, v.descriptor from tool_versions v
        join unnest(?::uuid[], ?::int[]) as pin(tool_id, version) on pin.tool_id = v.tool_id and pin.version = v.version`,
-    [manifest.tools.map((tool) => tool.tool_id), manifest.tools.map((tool) => tool.version)],
+    [stored.map((tool) => tool.tool_id), stored.map((tool) => tool.version)],
   );
   return manifest.tools.flatMap((pin) => {
+    if (pin.tool_id === null) return [toRunTool(pin, ownDescriptor)];
     const version = found.find((row) => row.tool_id === pin.tool_id);
-    return version ? [toRunTool(pin, version)] : [];
+    return version ? [toRunTool(pin, version.descriptor)] : [];
   });
 }
 
-function toRunTool(pin: PinnedTool, { descriptor }: DescriptorRow): RunTool {
+/** Of the one tool without a row. */
+const ownDescriptor: StoredDescriptor = {
+  slug: skillLoadTool.name,
+  kind: skillLoadTool.kind,
+  description: skillLoadTool.description,
+  input_schema: { ...skillLoadTool.input_schema },
+  config: { name: skillLoadTool.name, options: {} },
+  effect: skillLoadTool.effect,
+  concurrency: skillLoadTool.concurrency,
+  timeout_s: skillLoadTool.timeout_s,
+  response_max_chars: skillLoadTool.response_max_chars,
+};
+
+function toRunTool(pin: PinnedTool, descriptor: StoredDescriptor): RunTool {
   return {
     pin,
     toolId: pin.tool_id,
@@ -64,16 +81,14 @@ function toRunTool(pin: PinnedTool, { descriptor }: DescriptorRow): RunTool {
     concurrency: descriptor.concurrency,
     timeoutS: Math.min(descriptor.timeout_s, pin.timeout_s ?? descriptor.timeout_s),
     responseMaxChars: descriptor.response_max_chars,
-    isIdempotent: typeof descriptor.config['idempotency_header'] === 'string' && descriptor.config['idempotency_header'] !== '',
+    isIdempotent: descriptor.is_idempotent ?? (typeof descriptor.config['idempotency_header'] === 'string' && descriptor.config['idempotency_header'] !== ''),
+    secretsRequired: descriptor.secrets_required ?? [],
+    critical: descriptor.critical ?? false,
+    clientOwned: descriptor.client_owned ?? false,
   };
 }
 
 /** The schema that the model sees: what the author has preset is not the model's to fill. */
 export function withoutPreset(tool: RunTool): Record<string, unknown> {
-  const preset = Object.keys(tool.pin.preset);
-  const { properties, required } = tool.inputSchema;
-  if (preset.length === 0 || properties === null || typeof properties !== 'object') return tool.inputSchema;
-  const left = Object.fromEntries(Object.entries(properties).filter(([name]) => !preset.includes(name)));
-  const needed = Array.isArray(required) ? { required: required.filter((name) => !preset.includes(String(name))) } : {};
-  return { ...tool.inputSchema, properties: left, ...needed };
+  return { ...schemaWithoutPreset(tool.inputSchema, Object.keys(tool.pin.preset)) };
 }

@@ -1,11 +1,12 @@
-import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
-import type { RevisionDocument } from '../agents/revision-document.ts';
+import { isOffered, type EffectiveConfiguration } from '../agents/effective.ts';
 
 /** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
 export interface PinnedTool {
-  readonly tool_id: string;
+  /** Null: the platform's own, without a row. */
+  readonly tool_id: string | null;
   readonly version: number;
+  /** The toolkit's revision that made the version. Absent in older manifests. */
+  readonly toolkit_revision_id?: string | null;
   readonly slug: string;
   readonly max_calls: number | null;
   readonly timeout_s: number | null;
@@ -44,6 +45,8 @@ export interface Manifest {
   readonly max_tool_calls: number;
   /** Values of the revision's variables: the input's, else the default. */
   readonly vars: Readonly<Record<string, unknown>>;
+  /** SHA-256 of the canonical JSON of what the run uses. Absent in older manifests. */
+  readonly hash?: string;
   readonly begun_at: string;
 }
 
@@ -52,42 +55,25 @@ export interface PinnedWarning {
   readonly message: string;
 }
 
-interface ToolVersionRow {
-  readonly tool_id: string;
-  readonly slug: string;
-  readonly version: number;
+/** The versions of a configuration that a run keeps to its end, and what it does without. */
+export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools' | 'skills' | 'models' | 'max_tool_calls'> & {
+  readonly warnings: PinnedWarning[];
+} {
+  return {
+    models: effective.models,
+    tools: effective.tools.filter(isOffered).map((tool) => ({
+      tool_id: tool.tool_id,
+      version: tool.version,
+      toolkit_revision_id: tool.toolkit_revision_id,
+      slug: tool.name,
+      max_calls: tool.max_calls,
+      timeout_s: tool.own_timeout_s,
+      preset: tool.preset,
+      description: tool.own_description,
+    })),
+    skills: effective.skills.map(({ skill_id, version, slug, description, mode }) => ({ skill_id, version, slug, description, mode })),
+    max_tool_calls: effective.limits.max_tool_calls,
+    warnings: effective.warnings.map(({ message }) => ({ code: 'state_conflict', message: message.slice(0, 1_000) })),
+  };
 }
 
-/** Resolves the tools that the revision binds to their newest versions; one that is inactive or gone is left out with a warning. */
-export async function pinTools(unit: Unit, document: RevisionDocument): Promise<{ tools: PinnedTool[]; warnings: PinnedWarning[] }> {
-  if (document.tools.length === 0) return { tools: [], warnings: [] };
-  const ids = document.tools.map((binding) => binding.id);
-  const found = await rows<ToolVersionRow>(
-    unit.em,
-    `select t.id as tool_id, t.slug, max(v.version) as version
-       from tools t join tool_versions v on v.tool_id = t.id
-      where t.id = any(?::uuid[]) and t.is_active and t.deleted_at is null and (t.organization_id is null or t.organization_id = ?)
-      group by t.id`,
-    [ids, unit.tenant.organizationId],
-  );
-
-  const tools: PinnedTool[] = [];
-  const warnings: PinnedWarning[] = [];
-  for (const binding of document.tools) {
-    const version = found.find((row) => row.tool_id === binding.id);
-    if (!version) {
-      warnings.push({ code: 'state_conflict', message: `the tool ${binding.slug} is not active and is left out` });
-      continue;
-    }
-    tools.push({
-      tool_id: binding.id,
-      version: version.version,
-      slug: version.slug,
-      max_calls: binding.max_calls,
-      timeout_s: binding.timeout_s,
-      preset: binding.preset,
-      description: binding.description,
-    });
-  }
-  return { tools, warnings };
-}

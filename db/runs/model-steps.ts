@@ -1,6 +1,8 @@
 import type { RetryCause } from '../streams/frame.schema.ts';
 import type { RetryNote } from '../streams/append.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
+import type { PromptSkill } from '../agents/instructions.ts';
+import type { PersonaDocument } from '../agents/persona-document.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
@@ -23,6 +25,10 @@ export interface OpenedStep {
   readonly retries: readonly StepRetry[];
   readonly history: readonly HistoryMessage[];
   readonly tools: readonly RunTool[];
+  /** The pinned persona; null when the run wears none. */
+  readonly persona: PersonaDocument | null;
+  /** Skills as the prompt names or holds them. */
+  readonly skills: readonly PromptSkill[];
 }
 
 /** What claiming a model step finds: nothing to do any more, a place that takes no more work, a result that an earlier try has stored, or the claim. */
@@ -48,9 +54,30 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
     document,
     attempt: claimed.attempt,
     retries: claimed.retries,
-    history: await readHistory(unit, run),
+    history: await readHistory(unit, run, document.context.keep_last_turns),
     tools: await readRunTools(unit, manifest),
+    ...(await readPinnedTexts(unit, manifest)),
   };
+}
+
+/** The texts that a manifest pins by version: the persona, and the skills that are always in the prompt. */
+async function readPinnedTexts(
+  unit: Unit,
+  { persona = null, skills = [] }: Manifest,
+): Promise<{ persona: PersonaDocument | null; skills: PromptSkill[] }> {
+  const always = skills.filter(({ mode }) => mode === 'always');
+  const listed = (textOf: (skillId: string) => string | null) =>
+    skills.map(({ skill_id, slug, description, mode }) => ({ slug, description, text: mode === 'always' ? (textOf(skill_id) ?? '') : null }));
+  if (persona === null && always.length === 0) return { persona: null, skills: listed(() => null) };
+
+  const found = await row<{ persona: PersonaDocument | null; texts: Record<string, string> | null }>(
+    unit.em,
+    `select (select v.document from persona_versions v where v.persona_id = ?::uuid and v.version = ?::int) as persona,
+            (select jsonb_object_agg(s.skill_id, s.instructions) from skill_versions s
+               join unnest(?::uuid[], ?::int[]) as pin (skill_id, version) on pin.skill_id = s.skill_id and pin.version = s.version) as texts`,
+    [persona?.id ?? null, persona?.version ?? null, always.map(({ skill_id }) => skill_id), always.map(({ version }) => version)],
+  );
+  return { persona: found?.persona ?? null, skills: listed((skillId) => found?.texts?.[skillId] ?? null) };
 }
 
 /** Why the try speaks anew, for the announcement before its first frames; null for a first try. */

@@ -123,7 +123,9 @@ export function toolCallData(call: CallIdentity) {
 export interface ToolResult {
   readonly status: ToolResultStatus;
   readonly output: unknown;
-  readonly outputType: 'text' | 'json';
+  readonly outputType: 'text' | 'json' | 'attachment';
+  /** With type attachment: what the output names. */
+  readonly files?: readonly AttachmentPart[];
   readonly truncated: boolean;
   readonly cached: boolean;
   readonly totalChars: number | null;

@@ -1,6 +1,8 @@
 import type { RunStatus } from '../../workflows/contracts/runs.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
+import { upgradeDocument } from '../agents/upgrade-document.ts';
 import { row } from '../sql.ts';
+import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
@@ -31,7 +33,7 @@ export interface RunState {
   readonly turn_no: number | null;
   readonly depth: number;
   readonly steps: number;
-  readonly input: { readonly text?: string; readonly json?: unknown };
+  readonly input: { readonly text?: string; readonly json?: unknown; readonly attachments?: readonly AttachmentPart[] };
   readonly limits: RunLimits;
   readonly manifest: Manifest | null;
   readonly usage_own: UsageTotals;
@@ -59,12 +61,16 @@ export function lockRun(unit: Unit, runId: string): Promise<RunState | null> {
 }
 
 /** The same with the document of the run's revision. */
-export function lockRunWithDocument(unit: Unit, runId: string): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
-  return row(
+export async function lockRunWithDocument(
+  unit: Unit,
+  runId: string,
+): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
+  const found = await row<RunState & { readonly document: RevisionDocument }>(
     unit.em,
     `select ${columns}, v.document from runs r join agent_revisions v on v.id = r.agent_revision_id where r.id = ? and r.deleted_at is null for no key update of r`,
     [runId],
   );
+  return found ? { ...found, document: upgradeDocument(found.document) } : null;
 }
 
 /** Who speaks in the run's frames. */

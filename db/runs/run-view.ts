@@ -1,11 +1,13 @@
 import type { FinishReason, RunSource, RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { iso } from '../sql.ts';
+import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
 
 /** The input of a run as it was sent. */
 export interface RunInput {
   readonly text?: string;
   readonly json?: Record<string, unknown>;
+  readonly attachments?: readonly AttachmentPart[];
 }
 
 export interface RunWarning {
@@ -48,10 +50,12 @@ export interface RunRow {
   readonly queue_position: number | null;
   readonly input_text: string | null;
   readonly input_json: Record<string, unknown> | null;
+  readonly input_attachments: readonly AttachmentPart[];
   readonly input_cut: boolean;
   readonly has_output: boolean;
   readonly output_text: string | null;
   readonly output_json: Record<string, unknown> | null;
+  readonly output_attachments: readonly AttachmentPart[];
   readonly output_cut: boolean;
   readonly error: RunFault | null;
   readonly warnings: RunWarning[];
@@ -73,6 +77,9 @@ export interface RunRow {
   readonly updated_at: Time;
 }
 
+/** Files are few and named shortly: lists have all of them. */
+const fileColumns = `coalesce(r.input -> 'attachments', '[]') as input_attachments, coalesce(r.output -> 'attachments', '[]') as output_attachments`;
+
 const plainColumns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.root_run_id, r.parent_run_id, r.parent_tool_call_id,
   r.retry_of_run_id, r.forked_at_message_id, r.trigger_id, r.evaluation_run_id, r.binding_id, r.agent_slug, r.persona_slug, r.session_key, r.source,
   r.subject_kind, r.subject_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id, r.status, r.waiting_on, r.waiting_until, r.finish_reason,
@@ -82,12 +89,12 @@ const plainColumns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.age
   r.pending_approvals, r.on_busy, r.cancel_policy, r.metadata, r.start_after, r.started_at, r.finished_at, r.cancel_requested_at, r.created_at, r.updated_at`;
 
 /** Select list of one run, over `runFrom`. */
-export const runColumns = `${plainColumns},
+export const runColumns = `${plainColumns}, ${fileColumns},
   r.input ->> 'text' as input_text, r.input -> 'json' as input_json, false as input_cut,
   r.output ->> 'text' as output_text, nullif(r.output -> 'json', 'null') as output_json, false as output_cut`;
 
 /** Select list of runs in a list: texts cut at 500 characters, JSON over it left out. */
-export const runListColumns = `${plainColumns},
+export const runListColumns = `${plainColumns}, ${fileColumns},
   left(r.input ->> 'text', 500) as input_text,
   case when length((r.input -> 'json')::text) <= 500 then r.input -> 'json' end as input_json,
   coalesce(length(r.input ->> 'text') > 500, false) or coalesce(length((r.input -> 'json')::text) > 500, false) as input_cut,
@@ -125,7 +132,7 @@ export function toRunView(row: RunRow) {
     finish_reason: row.finish_reason,
     queue_position: row.queue_position,
     input: toInputView(row),
-    output: row.has_output ? { text: row.output_text, json: row.output_json, attachments: [], truncated: row.output_cut } : null,
+    output: row.has_output ? { text: row.output_text, json: row.output_json, attachments: row.output_attachments.map(toAttachmentView), truncated: row.output_cut } : null,
     error: row.error,
     warnings: row.warnings,
     limits: row.limits,
@@ -150,7 +157,11 @@ function toInputView(row: RunRow) {
   return {
     ...(row.input_text !== null ? { text: row.input_text } : {}),
     ...(row.input_json !== null ? { json: row.input_json } : {}),
-    attachments: [],
+    attachments: row.input_attachments.map(toAttachmentView),
     truncated: row.input_cut,
   };
+}
+
+function toAttachmentView(part: AttachmentPart) {
+  return { attachment_id: part.attachment_id, media_type: part.media_type, name: part.name, bytes: part.bytes };
 }

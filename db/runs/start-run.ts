@@ -1,5 +1,6 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { RunSource } from '../../workflows/contracts/runs.ts';
+import { linkToRun, type AttachmentRef } from '../attachments/run-attachments.ts';
 import { newId } from '../ids.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
@@ -19,11 +20,17 @@ export interface StartRun {
   readonly agent: { readonly id: string } | { readonly slug: string };
   /** Any revision of the agent; null: the active one. */
   readonly revisionId: string | null;
+  /** An active persona of the agent; null: the conversation's, else the agent's default, else none. */
+  readonly personaSlug: string | null;
   readonly input: RunInput;
+  /** Gives the files that the input names, once the workspace is known; throws what forbids them. */
+  readonly attachments?: (workspaceId: string) => Promise<readonly AttachmentRef[]>;
   /** Null: a conversation of its own. */
   readonly sessionKey: string | null;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
   readonly source: RunSource;
+  /** The endpoint, schedule, event trigger or channel that starts it. */
+  readonly triggerId?: string | null;
   readonly createdBy: {
     readonly kind: 'user' | 'service_key' | 'system';
     readonly id: string | null;
@@ -50,28 +57,42 @@ export interface StartedRun {
  */
 export async function startRun(unit: Unit, start: StartRun): Promise<StartedRun> {
   const target = await resolveStart(unit, start);
+  const attachments = (await start.attachments?.(target.workspaceId)) ?? [];
   refuseUnready(target, start);
 
   const session =
-    start.sessionKey === null ? null : await lockSession(unit, { ...target, subject: start.subject, sessionKey: start.sessionKey });
+    start.sessionKey === null
+      ? null
+      : await lockSession(unit, { ...target, subject: start.subject, sessionKey: start.sessionKey, personaSlug: start.personaSlug });
   const isFree = session === null || session.active_run_id === null;
   if (session && session.active_run_id !== null) refuseBusy(session.active_run_id, session.queue_length, start.onBusy);
 
   const run: NewRun = {
     id: newId(),
     messageId: newId(),
-    conversation: session ?? { id: newId(), active_run_id: null, queue_length: 0, next_queue_no: 1, turn_no: 0 },
+    conversation: session ?? { id: newId(), active_run_id: null, queue_length: 0, next_queue_no: 1, turn_no: 0, persona_slug: null },
     isNewConversation: session === null,
     isFree,
     target,
-    start,
+    start: attachments.length === 0 ? start : { ...start, input: { ...start.input, attachments } },
+    personaSlug: start.personaSlug ?? session?.persona_slug ?? target.defaultPersonaSlug,
     limits: limitsOfRun(start.limits, target.limits),
     usage: noUsage(start.currency),
     at: new Date(),
   };
   await insertRun(unit, run);
+  await attach(unit, run, attachments);
   await announce(unit, run);
   return { run: rowOf(run), admission: isFree ? 'started' : 'queued' };
+}
+
+function attach(unit: Unit, { id, target, conversation }: NewRun, attachments: readonly AttachmentRef[]): Promise<void> {
+  const place = { id, organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
+  return linkToRun(
+    unit,
+    place,
+    attachments.map((ref) => ref.attachment_id),
+  );
 }
 
 function refuseUnready(target: StartTarget, start: StartRun): void {
@@ -140,12 +161,12 @@ const untouched = {
   trigger_id: null,
   evaluation_run_id: null,
   binding_id: null,
-  persona_slug: null,
   status: 'queued',
   waiting_on: null,
   waiting_until: null,
   finish_reason: null,
   input_cut: false,
+  output_attachments: [],
   has_output: false,
   output_text: null,
   output_json: null,
@@ -175,6 +196,7 @@ function rowOf(run: NewRun): RunRow {
     agent_revision_id: target.revisionId,
     root_run_id: run.id,
     agent_slug: target.agentSlug,
+    persona_slug: run.personaSlug,
     session_key: start.sessionKey,
     source: start.source,
     subject_kind: start.subject?.kind ?? null,
@@ -185,6 +207,7 @@ function rowOf(run: NewRun): RunRow {
     queue_position: queuePosition(run),
     input_text: start.input.text ?? null,
     input_json: start.input.json ?? null,
+    input_attachments: start.input.attachments ?? [],
     limits: run.limits,
     usage_own: run.usage,
     usage_subtree: run.usage,

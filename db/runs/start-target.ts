@@ -16,6 +16,8 @@ export interface StartTarget {
   readonly revisionId: string;
   readonly limits: RevisionLimits;
   readonly variables: readonly RevisionVariable[];
+  /** The persona of runs that name none. */
+  readonly defaultPersonaSlug: string | null;
   /** Why the workspace takes no runs; null while it does. */
   readonly frozenReason: string | null;
   readonly isAgentActive: boolean;
@@ -33,6 +35,8 @@ interface TargetRow {
   readonly revision_id: string | null;
   readonly limits: RevisionLimits | null;
   readonly variables: RevisionVariable[] | null;
+  readonly has_persona: boolean;
+  readonly default_persona_slug: string | null;
   readonly live_runs: number;
 }
 
@@ -54,6 +58,8 @@ const targetSql = `
          case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
+         exists (select from personas p where p.agent_id = a.id and p.slug = ?::text and p.is_active and p.deleted_at is null) as has_persona,
+         (select p.slug from personas p where p.agent_id = a.id and p.is_default and p.is_active and p.deleted_at is null) as default_persona_slug,
          (select count(*)::int from (
             select from runs l where l.workspace_id = w.id and l.status in ('queued', 'running', 'waiting', 'cancelling') limit ${limitLiveRuns}) live) as live_runs
     from asker s
@@ -83,6 +89,7 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
     start.workspaceId,
     agentId,
     start.defaultWorkspaceId,
+    start.personaSlug,
     agentId,
     agentSlug,
     start.revisionId,
@@ -100,6 +107,8 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
   }
   if (start.revisionId !== null && found.revision_id === null)
     throw invalid('/revision_id', 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
+  if (start.personaSlug !== null && !found.has_persona)
+    throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: start.personaSlug });
   if (found.revision_id === null || found.limits === null || found.variables === null) throw agentInactive();
   return {
     organizationId: found.organization_id,
@@ -109,6 +118,7 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
     revisionId: found.revision_id,
     limits: found.limits,
     variables: found.variables,
+    defaultPersonaSlug: found.default_persona_slug,
     frozenReason: found.frozen_reason,
     isAgentActive: found.is_agent_active === true,
     liveRuns: found.live_runs,

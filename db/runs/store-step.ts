@@ -5,6 +5,7 @@ import { row, rows } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
+import { followUpFrame, insertFollowUp, type FollowUp } from './follow-up.ts';
 import { insertToolMessages, type ToolMessage } from './tool-messages.ts';
 import { messageFrame, resultWithoutOutput, toolCallFrame, toolResultFrame, type CallIdentity, type StopReason } from './run-frames.ts';
 import { lockRun, type RunState } from './run-state.ts';
@@ -34,6 +35,8 @@ export interface ModelStepResult {
   readonly content: ContentBlock[];
   readonly providerState: unknown;
   readonly calls: readonly CheckedCall[];
+  /** What the model is asked next because its answer was not accepted; null: nothing. */
+  readonly followUp: FollowUp | null;
   readonly firstTokenAt: Date | null;
   readonly usage: ModelUsage;
 }
@@ -61,8 +64,10 @@ export async function storeModelStep(
     refused.map((call) => refusalMessage(call, result, pos)),
   );
   await insertRefusedSteps(unit, run, result, refused);
+  if (result.followUp) await insertFollowUp(unit, run, result.followUp, pos + 1);
   const totals = await settle(unit, run, result);
-  await append(framesOf(run, result, totals));
+  const asked = result.followUp ? [followUpFrame(result.followUp)] : [];
+  await append([...framesOf(run, result, totals), ...asked]);
   return 'stored';
 }
 

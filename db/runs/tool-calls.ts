@@ -1,8 +1,9 @@
+import type { Scope } from '../../workflows/contracts/access.ts';
 import { isTerminal, type RunStatus, type ToolCallState, type ToolKind } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames } from '../streams/append.ts';
-import type { ContentBlock } from '../streams/frame-parts.schema.ts';
+import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
@@ -46,17 +47,33 @@ export interface CallState {
   readonly claimed_at: string | null;
   /** Tries that ended without a result, as its step records them. */
   readonly retries: readonly StepRetry[];
-  /** Read live: what stops a tool counts at its next call. */
-  readonly is_tool_active: boolean;
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  /** `read`: the run may not change anything. */
+  readonly max_effect: 'read' | 'write';
+  /** Read live: what stops a tool counts at its next call. Null: it has no row, or none any more. */
+  readonly live: LiveTool | null;
   /** The run's place takes no more work. */
   readonly is_frozen: boolean;
 }
+
+/** The tool's row at the time of the call. */
+export interface LiveTool {
+  readonly scope: Scope;
+  readonly effect: 'read' | 'write';
+  readonly critical: boolean;
+  readonly client_owned: boolean;
+  readonly is_active: boolean;
+  readonly is_quarantined: boolean;
+}
+
+const liveTool = `(select jsonb_build_object('scope', t.scope, 'effect', t.effect, 'critical', t.critical, 'client_owned', t.client_owned, 'is_active', t.is_active,
+    'is_quarantined', t.quarantined_at is not null) from tools t where t.id = c.tool_id and t.deleted_at is null) as live`;
 
 const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conversation_id, r.root_run_id, r.parent_run_id, r.agent_slug, r.turn_no, r.status as run_status,
   r.input as run_input, r.subject_kind, r.subject_id, r.manifest, c.step, c.pos, c.message_id, m.pos as message_pos, c.tool_id, c.slug, c.kind, c.effect, c.is_idempotent,
   c.timeout_s, c.response_max_chars, c.args, c.state, c.attempt, c.claimed_at,
   coalesce((select s.retries from run_steps s where s.run_id = c.run_id and s.step = c.step and s.tool_call_id = c.id), '[]'::jsonb) as retries,
-  exists (select from tools t where t.id = c.tool_id and t.is_active and t.deleted_at is null and t.quarantined_at is null) as is_tool_active,
+  c.concurrency, r.max_effect, ${liveTool},
   ${frozenSql('c.workspace_id')} as is_frozen`;
 
 const openStates = ['recorded', 'gated', 'ready', 'executing'];
@@ -272,5 +289,11 @@ async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: S
 function contentOf(result: ToolResult): ContentBlock[] {
   if (result.error !== null) return [{ type: 'text', text: result.error.message }];
   if (result.outputType === 'json') return [{ type: 'json', value: result.output }];
+  // The first block is what the model reads; the files behind it are for people.
+  if (result.outputType === 'attachment') return [{ type: 'json', value: result.output }, ...(result.files ?? []).map(attachmentBlock)];
   return [{ type: 'text', text: String(result.output ?? '') }];
+}
+
+function attachmentBlock(file: AttachmentPart): ContentBlock {
+  return { type: 'attachment', ...file };
 }

@@ -39,6 +39,8 @@ const schema = defineEntity({
     contentHash: p.text(),
     version: p.integer().default(1),
     promotedVersion: p.integer().strictNullable(),
+    /** Versions that were promoted since the skill last began as pending: what a binding may pin. */
+    promotedVersions: jsonColumn<number[]>(() => []),
     supersededBy: uuidColumn().strictNullable(),
     curationState: p.enum(curationStates).default('pending'),
     origin: p.enum(skillOrigins),

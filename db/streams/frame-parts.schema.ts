@@ -50,14 +50,14 @@ export const UsageTotalsPart = Type.Object({
   estimated: Type.Boolean(),
 });
 
-const AttachmentPart = { attachment_id: Id, media_type: line(200), name: line(400), bytes: Whole };
+const attachmentPart = { attachment_id: Id, media_type: line(200), name: line(400), bytes: Whole };
 
 export const ContentBlockPart = Type.Unsafe<ContentBlock>({
   oneOf: [
     Type.Object({ type: choice(['text', 'reasoning_summary', 'refusal']), text: Type.String() }),
     Type.Object({ type: choice(['json']), value: FreeJson }),
     Type.Object({ type: choice(['citation']), item_id: orNull(Id), title: line(400), quote: line(4_000), url: orNull(line(2_048)) }),
-    Type.Object({ type: choice(['attachment']), ...AttachmentPart }),
+    Type.Object({ type: choice(['attachment']), ...attachmentPart }),
   ],
 });
 
@@ -66,7 +66,15 @@ export type ContentBlock =
   | { type: 'text' | 'reasoning_summary' | 'refusal'; text: string }
   | { type: 'json'; value: unknown }
   | { type: 'citation'; item_id: string | null; title: string; quote: string; url: string | null }
-  | { type: 'attachment'; attachment_id: string; media_type: string; name: string; bytes: number };
+  | ({ type: 'attachment' } & AttachmentPart);
+
+/** A file as messages and outputs name it. */
+export type AttachmentPart = {
+  readonly attachment_id: string;
+  readonly media_type: string;
+  readonly name: string;
+  readonly bytes: number;
+};
 
 export const RunErrorPart = Type.Object({
   code: ErrorCodeName,
@@ -78,6 +86,6 @@ export const RunErrorPart = Type.Object({
 export const RunOutputPart = Type.Object({
   text: orNull(Type.String()),
   json: FreeJson, // null too; a oneOf with null would match it twice
-  attachments: Type.Array(Type.Object(AttachmentPart), { maxItems: 200 }),
+  attachments: Type.Array(Type.Object(attachmentPart), { maxItems: 200 }),
   truncated: Type.Boolean(),
 });

@@ -8,7 +8,14 @@ import { change, row, rows } from '../sql.ts';
 export type Keks = Pick<KeyRing, 'keks'>;
 
 /** Every table that holds envelopes. How the binding of each is made stands in `sealed-columns.ts`, by which all are found again. */
-export const sealedTables = ['secrets', 'totp_factors', 'signing_keys', 'idempotency_keys'] as const;
+export const sealedTables = [
+  'secrets',
+  'totp_factors',
+  'signing_keys',
+  'idempotency_keys',
+  'mcp_connections',
+  'mcp_authorizations',
+] as const;
 export type SealedTable = (typeof sealedTables)[number];
 
 /** Where a sealed value belongs: it opens there and nowhere else. */

@@ -1,5 +1,6 @@
 import { storedReplyBinding } from '../http/idempotency.ts';
 import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rotation.ts';
+import { authorizationBinding, connectionBinding } from '../mcp/grant.ts';
 import { secretBinding, type SecretPlace } from '../secrets/secret-binding.ts';
 import type { Binding, SealedTable } from './envelope.ts';
 
@@ -51,5 +52,19 @@ export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
     keyIdColumn: 'body_key_id',
     columns: ['organization_id'],
     bindingOf: (row) => storedReplyBinding(row.organization_id, row.key),
+  },
+  mcp_connections: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'grant_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => connectionBinding(row.organization_id, row.key),
+  },
+  mcp_authorizations: {
+    key: 'state_hash',
+    keyType: 'text',
+    envelope: 'verifier_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => authorizationBinding(row.organization_id, row.key),
   },
 };

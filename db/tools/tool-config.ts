@@ -1,11 +1,35 @@
-/** Kinds of tools that can be made; each has its own config. */
-export const creatableToolKinds = ['http', 'web_fetch', 'builtin'] as const;
+import { skillLoadInputSchema } from '../agents/skill-load-tool.ts';
+import { skillWriteInputSchema } from '../skills/skill-write-schema.ts';
+import type { CodeExecToolConfig, DelegateToolConfig, ScheduleToolConfig, WebSearchToolConfig } from './kind-config.ts';
 
-export const builtinNames = ['current_time', 'result_read'] as const;
+/** Kinds of tools that an author makes; those of kind remote_protocol come with their toolkit. */
+export const creatableToolKinds = ['http', 'builtin', 'code_exec', 'web_search', 'web_fetch', 'delegate', 'schedule'] as const;
+export type CreatableToolKind = (typeof creatableToolKinds)[number];
+
+export const builtinNames = ['current_time', 'result_read', 'attachment_read', 'skill_load', 'skill_write'] as const;
 export type BuiltinName = (typeof builtinNames)[number];
 
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 export type HttpMethod = (typeof httpMethods)[number];
+
+/** How a request proves who sends it; `secret` is always the name of one. */
+export type HttpAuth =
+  | { readonly type: 'none' }
+  | { readonly type: 'bearer'; readonly secret: string }
+  | { readonly type: 'basic'; readonly user: string; readonly secret: string }
+  | { readonly type: 'api_key'; readonly in: 'header' | 'query'; readonly name: string; readonly secret: string }
+  | {
+      readonly type: 'oauth2_client_credentials';
+      readonly token_url: string;
+      readonly client_id: string;
+      readonly secret: string;
+      readonly scope: string | null;
+    };
+
+/** As an author sends it: the scope may be left out. */
+export type HttpAuthDraft =
+  | Exclude<HttpAuth, { readonly type: 'oauth2_client_credentials' }>
+  | (Omit<Extract<HttpAuth, { readonly type: 'oauth2_client_credentials' }>, 'scope'> & { readonly scope?: string | null });
 
 /** Config of kind http: origin is literal, everything else is a Liquid template over the arguments. */
 export interface HttpToolConfig {
@@ -14,7 +38,7 @@ export interface HttpToolConfig {
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly mode: 'none' | 'json' | 'form' | 'raw'; readonly template: unknown };
-  readonly auth: { readonly type: 'none' };
+  readonly auth: HttpAuth;
   /** Where in a JSON reply the result is, and which statuses count as success (none: any 2xx). */
   readonly response: { readonly pointer: string | null; readonly success: readonly number[] };
   readonly idempotency_header: string | null;
@@ -40,6 +64,7 @@ export type HttpConfigDraft = Pick<HttpToolConfig, 'method' | 'url'> & {
   readonly query?: HttpToolConfig['query'];
   readonly headers?: HttpToolConfig['headers'];
   readonly body?: { readonly mode?: HttpToolConfig['body']['mode']; readonly template?: unknown };
+  readonly auth?: HttpAuthDraft;
   readonly response?: Partial<HttpToolConfig['response']>;
   readonly idempotency_header?: string | null;
   readonly redirects?: number;
@@ -52,11 +77,15 @@ export function completeHttpConfig(draft: HttpConfigDraft): HttpToolConfig {
     query: draft.query ?? {},
     headers: draft.headers ?? {},
     body: { mode: draft.body?.mode ?? 'none', template: draft.body?.template ?? null },
-    auth: { type: 'none' },
+    auth: completeHttpAuth(draft.auth ?? { type: 'none' }),
     response: { pointer: draft.response?.pointer ?? null, success: draft.response?.success ?? [] },
     idempotency_header: draft.idempotency_header ?? null,
     redirects: draft.redirects ?? 0,
   };
+}
+
+export function completeHttpAuth(draft: HttpAuthDraft): HttpAuth {
+  return draft.type === 'oauth2_client_credentials' ? { ...draft, scope: draft.scope ?? null } : draft;
 }
 
 export function completeWebFetchConfig(draft: Partial<WebFetchToolConfig>): WebFetchToolConfig {
@@ -96,10 +125,41 @@ export const builtinInputSchemas = {
     required: ['call_id'],
     additionalProperties: false,
   },
+  attachment_read: {
+    type: 'object',
+    properties: {
+      attachment_id: { type: 'string', maxLength: 64, description: 'A file of this conversation' },
+      offset: { type: 'integer', minimum: 0, description: 'Character of its text to go on from' },
+    },
+    required: ['attachment_id'],
+    additionalProperties: false,
+  },
+  skill_load: skillLoadInputSchema,
+  skill_write: skillWriteInputSchema,
 } as const satisfies Record<BuiltinName, unknown>;
 
 /** Arguments of an http tool whose author gave no schema: none. */
 export const emptyInputSchema = { type: 'object', properties: {}, additionalProperties: false } as const;
+
+/** What a builtin does to the world; no author can say otherwise. */
+export const builtinEffects = { current_time: 'read', result_read: 'read', attachment_read: 'read', skill_load: 'read', skill_write: 'write' } as const satisfies Record<BuiltinName, 'read' | 'write'>;
+
+/** The config of an author's tool, complete, with its kind. */
+export type KindConfig =
+  | { readonly kind: 'http'; readonly config: HttpToolConfig }
+  | { readonly kind: 'builtin'; readonly config: BuiltinToolConfig }
+  | { readonly kind: 'code_exec'; readonly config: CodeExecToolConfig }
+  | { readonly kind: 'web_search'; readonly config: WebSearchToolConfig }
+  | { readonly kind: 'web_fetch'; readonly config: WebFetchToolConfig }
+  | { readonly kind: 'delegate'; readonly config: DelegateToolConfig }
+  | { readonly kind: 'schedule'; readonly config: ScheduleToolConfig };
+
+/** Names of the secrets that a config uses; they belong to what the tool requires. */
+export function secretsOfConfig(config: Readonly<Record<string, unknown>>): string[] {
+  const { auth, secret } = config;
+  const ofAuth: unknown = auth !== null && typeof auth === 'object' ? Reflect.get(auth, 'secret') : undefined;
+  return [ofAuth, secret].filter((name) => typeof name === 'string');
+}
 
 export function effectOfMethod(method: HttpMethod): 'read' | 'write' {
   return method === 'GET' || method === 'HEAD' ? 'read' : 'write';

@@ -3,6 +3,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
+import type { ToolTestResult } from './tool-tests.ts';
 
 const schema = defineEntity({
   name: 'ToolTest',
@@ -18,7 +19,9 @@ const schema = defineEntity({
     arguments: p.json<Record<string, unknown>>(),
     dryRun: p.boolean().default(false),
     createdBy: p.json<ActorRef>(),
-    result: p.json<Record<string, unknown>>().strictNullable(),
+    /** Set in a commit of its own before the effect: a test that is found so and without a result may have happened. */
+    claimedAt: timeColumn().strictNullable(),
+    result: p.json<ToolTestResult>().strictNullable(),
     expiresAt: timeColumn(),
     createdAt: createdAtColumn(),
   },

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
@@ -7,6 +8,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { descriptorOf } from './tool-descriptor.ts';
 import { ToolVersion } from './tool-version.entity.ts';
 import { Tool } from './tool.entity.ts';
 
@@ -43,22 +45,40 @@ export interface ToolFilters {
   readonly toolkit_id?: string;
 }
 
-/** A new tool; the rest of its columns have one value until another area sets them. */
-export interface NewTool {
+/** What can be set of a tool beside its identity. */
+export interface ToolFields {
+  readonly displayName: string | null;
+  readonly description: string;
+  readonly inputSchema: Record<string, unknown>;
+  readonly config: Record<string, unknown>;
+  readonly secretsRequired: string[];
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly critical: boolean;
+  readonly clientOwned: boolean;
+  /** Approved as safe to repeat; a http tool with an idempotency_header is so by itself. */
+  readonly isIdempotent: boolean;
+  readonly responseMaxChars: number;
+  readonly timeoutS: number;
+  readonly isActive: boolean;
+  /** Hash of the descriptor that was approved (toolkits only). */
+  readonly remoteHash: string | null;
+  readonly quarantinedAt: Date | null;
+}
+
+type DefaultedField = 'secretsRequired' | 'critical' | 'clientOwned' | 'isIdempotent' | 'remoteHash' | 'quarantinedAt';
+
+/** A new tool. Left out: no secrets, not critical, not client-owned, of no toolkit. */
+export interface NewTool extends Omit<ToolFields, DefaultedField>, Partial<Pick<ToolFields, DefaultedField>> {
   readonly scope: Scope;
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
   readonly slug: string;
   readonly kind: ToolKind;
-  readonly displayName: string | null;
-  readonly description: string;
-  readonly inputSchema: Record<string, unknown>;
-  readonly config: Record<string, unknown>;
-  readonly effect: 'read' | 'write';
-  readonly concurrency: 'read' | 'write';
-  readonly responseMaxChars: number;
-  readonly timeoutS: number;
-  readonly isActive: boolean;
+  readonly toolkitId?: string | null;
+  readonly remoteName?: string | null;
+  /** The toolkit's revision whose activation makes it. */
+  readonly toolkitRevisionId?: string | null;
 }
 
 const columns = `t.id, t.scope, t.organization_id, t.workspace_id, t.slug, t.kind, t.display_name, t.description, t.input_schema, t.config, t.secrets_required,
@@ -100,60 +120,55 @@ export function listToolRows(ctx: Scoped, filters: ToolFilters, page: PageReques
 }
 
 /** Writes a tool and its first version, which runs pin. Gives its id. */
-export async function insertTool(unit: Unit, made: NewTool): Promise<string> {
+export async function insertTool(unit: Unit, { toolkitRevisionId = null, ...made }: NewTool): Promise<string> {
   const tool = unit.em.create(Tool, {
     id: newId(),
-    ...made,
     secretsRequired: [],
     critical: false,
     clientOwned: false,
+    isIdempotent: false,
     toolkitId: null,
     remoteName: null,
+    remoteHash: null,
     quarantinedAt: null,
+    ...made,
     deletedAt: null,
   });
-  const version = unit.em.create(ToolVersion, {
-    toolId: tool.id,
-    organizationId: made.organizationId,
-    workspaceId: made.workspaceId,
-    version: 1,
-    descriptor: descriptorOf(made),
-  });
-  await unit.em.persist([tool, version]).flush();
+  await unit.em.persist([tool, newVersion(unit, tool, { version: 1, toolkitRevisionId })]).flush();
   return tool.id;
 }
 
-/** What a run needs of a tool, as it stood at one version. */
-export interface ToolDescriptor {
-  readonly slug: string;
-  readonly kind: ToolKind;
-  readonly description: string;
-  readonly input_schema: Record<string, unknown>;
-  readonly config: Record<string, unknown>;
-  readonly secrets_required: readonly string[];
-  readonly effect: 'read' | 'write';
-  readonly concurrency: 'read' | 'write' | 'exclusive';
-  readonly critical: boolean;
-  readonly client_owned: boolean;
-  readonly is_idempotent: boolean;
-  readonly response_max_chars: number;
-  readonly timeout_s: number;
+/**
+ * Changes a tool that the caller has locked (`seeForChange`). What a run would notice becomes a new version, which runs that begin from
+ * now on pin; gives its number, or null when no run would notice.
+ */
+export async function updateToolRow(
+  unit: Unit,
+  tool: Tool,
+  { toolkitRevisionId = null, ...changes }: Partial<ToolFields> & { readonly toolkitRevisionId?: string | null },
+): Promise<number | null> {
+  const before = descriptorOf(tool);
+  Object.assign(tool, changes);
+  const isNoticed = !isDeepStrictEqual(before, descriptorOf(tool)) || toolkitRevisionId !== null;
+  if (!isNoticed) {
+    await unit.em.flush();
+    return null;
+  }
+  const newest = await row<{ version: number }>(unit.em, 'select max(version)::int as version from tool_versions where tool_id = ?', [
+    tool.id,
+  ]);
+  const version = (newest?.version ?? 0) + 1;
+  await unit.em.persist(newVersion(unit, tool, { version, toolkitRevisionId })).flush();
+  return version;
 }
 
-function descriptorOf(tool: NewTool) {
-  return {
-    slug: tool.slug,
-    kind: tool.kind,
-    description: tool.description,
-    input_schema: tool.inputSchema,
-    config: tool.config,
-    secrets_required: [],
-    effect: tool.effect,
-    concurrency: tool.concurrency,
-    critical: false,
-    client_owned: false,
-    is_idempotent: typeof tool.config['idempotency_header'] === 'string',
-    response_max_chars: tool.responseMaxChars,
-    timeout_s: tool.timeoutS,
-  } satisfies ToolDescriptor;
+function newVersion(unit: Unit, tool: Tool, made: { readonly version: number; readonly toolkitRevisionId: string | null }): ToolVersion {
+  return unit.em.create(ToolVersion, {
+    toolId: tool.id,
+    organizationId: tool.organizationId,
+    workspaceId: tool.workspaceId,
+    version: made.version,
+    toolkitRevisionId: made.toolkitRevisionId,
+    descriptor: { ...descriptorOf(tool) },
+  });
 }

@@ -14,6 +14,7 @@ export const occurrenceStatuses = [
   'cancelled',
   'succeeded',
 ] as const;
+export type OccurrenceStatus = (typeof occurrenceStatuses)[number];
 
 const schema = defineEntity({
   name: 'ScheduleOccurrence',
@@ -40,6 +41,8 @@ const schema = defineEntity({
     runId: uuidColumn().strictNullable(),
     backfillId: uuidColumn().strictNullable(),
     reason: p.text().strictNullable(),
+    /** What a buffered one will start with. */
+    rendered: p.json<Record<string, unknown>>().strictNullable(),
     startedAt: timeColumn().strictNullable(),
     finishedAt: timeColumn().strictNullable(),
     createdAt: createdAtColumn(),

@@ -67,6 +67,9 @@ const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>
     kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null,
   // 03 §5.2: what belongs to the platform is written by operators without X-View-* alone.
   createOrganization: ({ kind, sight }) => (kind === 'operator' && sight !== 'everything' ? refusal(403, 'resource_forbidden') : null),
+  // 06 MCP server: without a session there is nothing to listen to and nothing to end.
+  streamMcp: () => refusal(405, 'method_not_allowed'),
+  endMcp: () => refusal(405, 'method_not_allowed'),
   // 03 §5.6: of others only from admin up.
   updateUser: ({ role }) => (role === 'viewer' || role === 'member' ? refusal(403, 'role_insufficient') : null),
 };

@@ -33,6 +33,7 @@ const freeSlug = () => `s-${crypto.randomUUID()}`;
 const freeAddress = () => `e-${crypto.randomUUID()}@canary.test`;
 const document = { model: 'builtin/extractive', instructions: 'Answer.' };
 const openRun = { status: 'queued', finish_reason: null, finished_at: null, output: null };
+const statelessMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
 const newPassword = 'a wholly different horse battery 47';
 
 /** Operations whose documented example would be refused on its meaning, and what they take instead. Others need no line here. */
@@ -100,6 +101,11 @@ export const overrides: Readonly<Record<string, Override>> = {
     const place = actor.sight === 'everything' ? platform : actor.home;
     return { params: { name: String((await stage.world.rows.make('secrets', place))['name']) } };
   },
+
+  callMcp: () => ({
+    body: { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta: statelessMeta } },
+    headers: { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' },
+  }),
 
   startAuthorization: ({ stage }) => ({ query: authorizationOf(stage) }),
   decideAuthorization: async ({ stage }) => {

@@ -9,6 +9,7 @@ const whole = {
   DATABASE_SWEEPER_URL: 'postgres://s@h/d',
   REDIS_URL: 'redis://h',
   TEMPORAL_ADDRESS: 'h:7233',
+  STORAGE_DIR: '/attachments',
 };
 
 test('what is not set has its default, and the result can not be changed', () => {

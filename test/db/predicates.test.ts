@@ -86,7 +86,12 @@ test('a revision binds no platform tool that is off, unless an operator asks', a
     home: { scope: 'workspace', organizationId: a.organizationId, workspaceId: a.workspaceId },
     draft: { tools: [{ id }] },
   } as const;
-  const checks = { model: () => ({ lacks: [], optionKeys: [] }), template: async () => undefined, schema: async () => [] };
+  const checks = {
+    model: () => ({ lacks: [], optionKeys: [], canJson: true }),
+    template: async () => undefined,
+    schema: async () => [],
+    shape: async () => [],
+  };
   const rules = async (tenant: TenantSettings) =>
     (await within(tenant, (unit) => validateRevision(unit, subject as never, checks))).problems.map((problem) => problem.rule);
 
@@ -110,6 +115,7 @@ function startOf(workspaceId: string, id: string): StartRun {
     defaultWorkspaceId: workspaceId,
     agent: { id },
     revisionId: null,
+    personaSlug: null,
     input: { text: 'Hi' },
     sessionKey: null,
     subject: null,

@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino, type Logger } from 'pino';
 import { buildApp, type AppOptions } from '../../api/app.ts';
@@ -94,11 +97,17 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     async close() {
       await app.close();
       await parts.close();
+      if (!options.redisPrefix) await rm(storageDirOf(redisPrefix), { recursive: true, force: true });
       if (!options.database) await database.drop();
       if (!options.isUnchecked && check.faults.length > 0)
         throw new Error(`replies differ from the document:\n${[...new Set(check.faults)].slice(0, 20).join('\n')}`);
     },
   };
+}
+
+/** Where a deployment of tests keeps attachments: the same for all that share a Redis prefix. */
+export function storageDirOf(redisPrefix: string): string {
+  return join(tmpdir(), 'longhaul-tests', redisPrefix.replaceAll(/[^\w-]/g, ''));
 }
 
 function environmentOf(database: TestDatabase, redisPrefix: string, more: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -112,6 +121,7 @@ function environmentOf(database: TestDatabase, redisPrefix: string, more: Readon
     REDIS_PREFIX: redisPrefix,
     TEMPORAL_ADDRESS: services.temporalAddress,
     TEMPORAL_NAMESPACE: process.env['TEMPORAL_NAMESPACE'] ?? 'longhaul',
+    STORAGE_DIR: storageDirOf(redisPrefix),
     METRICS_TOKEN: 'metrics-token-of-the-tests',
     RATE_LIMITS: 'anonymous=100000/60',
     ...more,

@@ -73,6 +73,7 @@ function headerFaults(reply: FastifyReply): string[] {
 function failureFaults({ request, reply, text, validate, codes }: Judged): string[] {
   const body: unknown = parse(text);
   if (!isObject(body)) return ['is no envelope'];
+  if (isProtocolFault(request, body)) return rpcFaults(body);
   codes.add(String(body['code']));
   const isReplay = reply.getHeader('idempotency-replayed') !== undefined;
   const retryAfter = reply.getHeader('retry-after');
@@ -87,6 +88,16 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
       'Retry-After differs',
     reply.statusCode === 401 && reply.getHeader('www-authenticate') === undefined && 'has no WWW-Authenticate',
   ].filter((fault) => typeof fault === 'string');
+}
+
+/** What breaks the Model Context Protocol is told in its own words (design 06, MCP server). */
+function isProtocolFault(request: FastifyRequest, body: Json): boolean {
+  return request.state?.operation?.operationId === 'callMcp' && body['jsonrpc'] === '2.0';
+}
+
+function rpcFaults({ error, ...body }: Json): string[] {
+  const isWhole = isObject(error) && Number.isInteger(error['code']) && typeof error['message'] === 'string';
+  return isWhole && 'id' in body ? [] : ['is no JSON-RPC error'];
 }
 
 /** OAuth clients read plain JSON (design 01 §3). */

@@ -1,11 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
 import type { Temporal } from '../../temporal/client.ts';
+import { storageDirOf } from './api.ts';
 import { testDatabase } from './database.ts';
 import { testNamespace, until } from './temporal.ts';
 import { makeTenant, type TestTenant } from './tenant.ts';
@@ -107,6 +109,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     async stop() {
       await Promise.all([...children.keys()].map((name) => stack.kill(name, 'SIGCONT').then(() => stack.kill(name))));
       await place.close();
+      await rm(storageDirOf(redisPrefix), { recursive: true, force: true });
       await database.drop();
     },
   };
@@ -140,6 +143,7 @@ function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, optio
     TEMPORAL_NAMESPACE: place.namespace,
     PUBLIC_URL: publicUrl,
     HOST: '127.0.0.1',
+    STORAGE_DIR: storageDirOf(redisPrefix),
     METRICS_TOKEN: 'metrics-token-of-the-tests',
     ...keyRingVariables(keys),
     ...(options.modelBaseUrl

@@ -22,6 +22,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'retention',
     'signingKeys',
     'tendArchives',
+    'toolTest',
     'wsPurge',
     'wsStop',
   ]);
@@ -43,6 +44,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });
   expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
   expect(workflowIds.run('x')).toBe('run:x');
+  expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');
   expect(tenantHeader).toBe('longhaul-tenant');
 });

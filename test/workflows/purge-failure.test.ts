@@ -23,6 +23,7 @@ const activities: PurgeActivities & StopActivities = {
     if (table === broken) throw ApplicationFailure.nonRetryable('can not');
     return true;
   },
+  deleteObjects: async () => undefined,
   dropKeys: async () => void told.push('keys'),
   async tombstone() {
     told.push('tombstone');

@@ -29,10 +29,10 @@ export const { callModel } = proxyActivities<Pick<AgentRunActivities, 'callModel
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds', maximumAttempts: mostTries },
 });
 
-/** `runTool` bounded by the call's own timeout; a write that is not idempotent is attempted once, whatever happens. */
+/** `runTool` bounded by the call's own timeout, which an exclusive tool may first be waited for as long; a write that is not idempotent is attempted once, whatever happens. */
 export function toolActivity(call: PlannedCall): AgentRunActivities['runTool'] {
   return proxyActivities<Pick<AgentRunActivities, 'runTool'>>({
-    startToCloseTimeout: (call.timeoutS + 10) * 1000,
+    startToCloseTimeout: (call.timeoutS * (call.concurrency === 'exclusive' ? 2 : 1) + 10) * 1000,
     heartbeatTimeout: '10 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: call.isRepeatable ? mostTries : 1 },

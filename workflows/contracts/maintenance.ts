@@ -1,7 +1,7 @@
 /** Activities of the maintenance workflows, by the names under which histories record them. They act on no single tenant. */
 export interface MaintenanceActivities {
   reconcileRuns(): Promise<ReconcileReport>;
-  /** Deletes replies to idempotent requests past their 24 hours; gives how many. */
+  /** Deletes replies to idempotent requests and results of tool tests past their 24 hours; gives how many. */
   sweepIdempotency(): Promise<number>;
   /** Deletes outbox rows sent more than 24 hours ago; gives how many. */
   sweepOutbox(): Promise<number>;
@@ -19,6 +19,10 @@ export interface MaintenanceActivities {
   startDuePurges(): Promise<number>;
   /** Removes up to 500 archived workspaces past theirs; gives how many. */
   purgeWorkspaces(): Promise<number>;
+  /** Deletes files that nothing holds, and bytes that no row names; gives how many. */
+  sweepAttachments(): Promise<number>;
+  /** Repairs schedules: versions that did not reach Temporal, instants that nobody fired, clock changes that came nearer; gives how many. */
+  tendTriggers(): Promise<number>;
 }
 
 /** What one pass of the reconciler repaired. All zero when nothing was wrong. */
@@ -41,4 +45,6 @@ export const maintenanceActivityNames = [
   'turnSigningKeys',
   'startDuePurges',
   'purgeWorkspaces',
+  'sweepAttachments',
+  'tendTriggers',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

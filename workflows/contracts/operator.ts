@@ -29,6 +29,8 @@ export interface PurgeActivities {
   stopAll(): Promise<number>;
   /** Deletes rows of one table, at most 5,000 a transaction. False: there is more. */
   deleteRows(input: { readonly table: string }): Promise<boolean>;
+  /** Removes every object that the organization ever stored. */
+  deleteObjects(): Promise<void>;
   /** Without them nothing that was sealed for the organization opens any more, wherever a copy lies. */
   dropKeys(): Promise<void>;
   /** Leaves ledger, tombstone and one entry in the platform's chain. False: rows have come meanwhile, delete them first. */

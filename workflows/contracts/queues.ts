@@ -6,10 +6,15 @@ export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 export const workflowIds = {
   run: (runId: string) => `run:${runId}`,
   delivery: (outboxId: string) => `delivery:${outboxId}`,
+  toolTest: (testId: string) => `tooltest:${testId}`,
   maintenance: (name: string) => `maint:${name}`,
   orgStop: (organizationId: string) => `maint:org-stop:${organizationId}`,
   wsStop: (workspaceId: string) => `maint:ws-stop:${workspaceId}`,
+  scan: (attachmentId: string) => `scan:${attachmentId}`,
   orgPurge: (organizationId: string) => `maint:org-purge:${organizationId}`,
+  triggerSync: (scheduleId: string) => `maint:trigger-sync:${scheduleId}`,
+  trigger: (scheduleId: string) => `trigger:${scheduleId}`,
+  fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 
 const runWorkflowId = /^run:([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;

@@ -1,8 +1,8 @@
-import { ActivityFailure, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
+import { ActivityFailure, patched, proxyActivities, setHandler, sleep } from '@temporalio/workflow';
 import type { PurgeActivities } from '../contracts/operator.ts';
 import { stateChangedSignal } from './stop.ts';
 
-const { openPurge, stopAll, deleteRows, dropKeys, tombstone } = proxyActivities<PurgeActivities>({
+const { openPurge, stopAll, deleteRows, deleteObjects, dropKeys, tombstone } = proxyActivities<PurgeActivities>({
   startToCloseTimeout: '5 minutes',
   heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 20 },
@@ -52,6 +52,10 @@ async function purgeRows(tables: readonly string[], at: { step: string }): Promi
   for (const table of tables) {
     at.step = table;
     for (let isEmpty = false; !isEmpty;) isEmpty = await deleteRows({ table });
+  }
+  if (patched('purge-objects')) {
+    at.step = 'objects';
+    await deleteObjects();
   }
   at.step = 'keys';
   await dropKeys();

@@ -47,6 +47,8 @@ export async function* streamExtractive(
 interface Turn {
   readonly number: number;
   readonly words: string;
+  /** Files that came with the question, as far as they are text. */
+  readonly files: readonly Source[];
   readonly calls: PromptAssistant['toolCalls'];
   readonly results: readonly PromptToolResult[];
 }
@@ -59,6 +61,7 @@ function lastTurn(messages: readonly PromptMessage[]): Turn {
   return {
     number: messages.filter((message) => message.role === 'user').length,
     words: question?.role === 'user' ? spoken(question.content) : '',
+    files: question?.role === 'user' ? question.content.flatMap(sourceOfFile) : [],
     calls: since.flatMap((message) => (message.role === 'assistant' ? message.toolCalls : [])),
     results: since.filter((message) => message.role === 'tool'),
   };
@@ -71,6 +74,10 @@ function spoken(content: readonly PromptBlock[]): string {
       return block.type === 'json' ? stringsIn(block.value) : [];
     })
     .join('\n');
+}
+
+function sourceOfFile(block: PromptBlock): Source[] {
+  return block.type === 'file_text' ? [{ title: block.name, url: null, text: block.text }] : [];
 }
 
 function stringsIn(value: unknown): string[] {
@@ -105,9 +112,12 @@ interface Answer {
 }
 
 function composeAnswer(request: ModelStepRequest, turn: Turn): Answer {
-  const read = turn.results
-    .filter((result) => result.status === 'succeeded')
-    .flatMap((result) => sourceOfResult(result, argsOf(turn, result)));
+  const read = [
+    ...turn.files,
+    ...turn.results
+      .filter((result) => result.status === 'succeeded')
+      .flatMap((result) => sourceOfResult(result, argsOf(turn, result))),
+  ];
   const failures = turn.results
     .filter((result) => result.status !== 'succeeded')
     .map((result) => `${result.slug}: ${result.error?.message ?? result.status}`);

@@ -8,6 +8,7 @@ create table tool_tests (
   arguments jsonb not null,
   dry_run boolean not null default false,
   created_by jsonb not null,
+  claimed_at timestamptz(3),
   result jsonb,
   expires_at timestamptz(3) not null,
   created_at timestamptz(3) not null default now(),

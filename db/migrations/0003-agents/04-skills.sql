@@ -15,6 +15,7 @@ create table skills (
   content_hash text not null,
   version int not null default 1,
   promoted_version int,
+  promoted_versions jsonb not null default '[]',
   superseded_by uuid,
   curation_state text not null default 'pending',
   origin text not null,

@@ -70,6 +70,7 @@ create table schedule_occurrences (
   run_id uuid,
   backfill_id uuid,
   reason text,
+  rendered jsonb,
   started_at timestamptz(3),
   finished_at timestamptz(3),
   created_at timestamptz(3) not null default now(),

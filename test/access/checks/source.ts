@@ -56,6 +56,7 @@ export const sourceRules: readonly SourceRule[] = [
       'temporal/reconciler.ts': 'reconciler',
       'activities/delivery/send-mail.ts': 'outbox relay: whose mail it is stands in the row',
       'activities/maintenance/': sweeper,
+      'activities/triggers/trigger-upkeep.ts': 'which schedules are due for upkeep',
       'activities/operator/': 'purge of organizations and workspaces',
       'cli/': 'the operator of the deployment',
       'bench/': 'measures',

@@ -8,7 +8,7 @@ import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
 import { createTemplates } from '../../../ports/templates.ts';
 
 const page = `<html><head><title>Manual</title></head><body><nav>menu</nav><article><h1>Start</h1><p>${'How to start a run. '.repeat(30)}</p></article><script>bad()</script></body></html>`;
-const parts = { egress: createEgress(), templates: createTemplates(), pages: createWebPages() };
+const parts = { egress: createEgress(), templates: createTemplates(), pages: createWebPages(), sandbox: null };
 const executor: ToolExecutor = createToolExecutor(parts);
 
 let server: Server;
@@ -51,12 +51,19 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.writeHead(200, { 'content-type': 'text/html' }).end(page);
 }
 
-function run(tool: ToolExecution['tool'], args: Record<string, unknown>, more: Partial<ToolExecution> = {}): Promise<ToolOutcome> {
+function run(
+  tool: Omit<ToolExecution['tool'], 'toolId'>,
+  args: Record<string, unknown>,
+  more: Partial<ToolExecution> = {},
+): Promise<ToolOutcome> {
   return executor.execute({
-    tool,
+    tool: { toolId: 'tool-1', ...tool },
     toolCallId: 'call-1',
     args,
-    run: { id: 'run-1', workspaceId: 'workspace-1' },
+    run: { id: 'run-1' },
+    place: { organizationId: 'organization-1', workspaceId: 'workspace-1' },
+    secret: () => Promise.resolve(null),
+    transact: () => Promise.reject(new Error('these tools read no rows')),
     variables: { vars: {} },
     policy,
     timeoutMs: 5_000,

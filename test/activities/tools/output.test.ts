@@ -36,11 +36,18 @@ test('NUL and lone surrogates become replacement characters, in texts and anywhe
   expect(cutText('😀', 1)).toBe('');
 });
 
-test('a body that is no text is a failed result', () => {
-  const headers = { 'content-type': 'application/octet-stream' };
+test('a body that is neither text nor JSON is a file; a part of one is a failed result', () => {
+  const answer = {
+    url: 'https://x.test/a/chart.png',
+    headers: { 'content-type': 'image/png' },
+    body: Buffer.from([1, 2, 255]),
+    isTruncated: false,
+  };
 
-  expect(bodyOutcome({ headers, body: Buffer.from([1, 2, 3]), isTruncated: false })).toMatchObject({
-    status: 'failed',
-    error: { reason: 'unsupported_media_type' },
+  expect(bodyOutcome(answer)).toMatchObject({
+    status: 'succeeded',
+    type: 'files',
+    files: [{ name: 'chart.png', mediaType: 'image/png', bytes: answer.body }],
   });
+  expect(bodyOutcome({ ...answer, isTruncated: true })).toMatchObject({ status: 'failed', error: { reason: 'too_large' } });
 });

@@ -97,13 +97,13 @@ test('a slug is unique per scope and what belongs to later areas is refused', as
   const wider = await world.call(organizationAdmin.token, 'POST', '/agents', { body: { slug: 'same', name: 'C', scope: 'organization' } });
   const tooWide = await world.call(tokens.admin, 'POST', '/agents', { body: { slug: 'wide', name: 'D', scope: 'organization' } });
   const later = await world.call(tokens.member, 'POST', '/agents', { body: { slug: 'x', name: 'X', personas: [] } });
-  const skills = await world.call(tokens.member, 'POST', '/agents', { body: { slug: 'x', name: 'X', revision: { skills: [] } } });
+  const unknown = await world.call(tokens.member, 'POST', '/agents', { body: { slug: 'x', name: 'X', revision: { nonsense: [] } } });
 
   expect(again).toMatchObject({ status: 409, body: { code: 'already_exists' } });
   expect(wider).toMatchObject({ status: 201, body: { scope: 'organization', workspace_id: null } });
   expect(tooWide).toMatchObject({ status: 403, body: { code: 'role_insufficient', context: { reason: 'scope_too_wide' } } });
   expect(later).toMatchObject({ status: 422, body: { errors: [{ rule: 'unknown_field' }] } });
-  expect(skills.status).toBe(422);
+  expect(unknown.status).toBe(422);
 });
 
 test('q is a substring in which % and _ are letters, and the filters narrow', async () => {

@@ -74,6 +74,38 @@ test('a challenge is used once, also when right codes come at once over two proc
   expect(await verify(client, { challenge_id: challenge, code: codeOf(secret) })).toMatchObject(dead);
 });
 
+test('a code is spent once it was accepted, for other challenges and step-ups too, and so are the ones before it', async () => {
+  const { user, secret } = await userWithFactor();
+  const spent = codeOf(secret);
+  const challenges = [await challengeOf(user), await challengeOf(user), await challengeOf(user)];
+  const answer = (process: Client, at: number, code: string) => verify(process, { challenge_id: challenges[at], code });
+
+  const atOnce = await Promise.all([answer(client, 0, spent), answer(second, 1, spent)]);
+  const again = [
+    await answer(second, 2, spent),
+    await verify(client, { code: spent }, user.token),
+    await answer(client, 2, codeOf(secret, -1)),
+  ];
+  const next = await answer(second, 2, codeOf(secret, 1));
+
+  expect(atOnce.map(({ status }) => status).toSorted()).toEqual([200, 401]);
+  for (const refused of again) expect(refused).toMatchObject(dead);
+  expect(next.status).toBe(200);
+});
+
+test('the code that confirmed a factor signs nobody in', async () => {
+  const { users } = await client.tenant();
+  const user = users.member;
+  const begun = await client.call('POST', '/auth/mfa/totp', { token: user.token });
+  const code = codeOf(begun.body.secret);
+
+  const confirmed = await client.call('POST', '/auth/mfa/totp/confirm', { token: user.token, body: { code } });
+  const replayed = await verify(client, { challenge_id: await challengeOf(user), code });
+
+  expect(confirmed.status).toBe(200);
+  expect(replayed).toMatchObject(dead);
+});
+
 test('after five wrong codes the challenge is dead for the right one too, also when they came in parallel over two processes', async () => {
   const { user, secret } = await userWithFactor();
   const challenge = await challengeOf(user);
@@ -228,6 +260,8 @@ test('a sign-in that is completed while the password is reset never outlives the
     const password = `violet anchor meadow ${40 + round}`;
     const { body: login } = await client.logIn(user.email, round === 0 ? testPassword : `violet anchor meadow ${39 + round}`);
     const token = await resetTokenOf(client, user.id);
+    // As if enough time had passed for a code that is not spent.
+    await client.rows('update totp_factors set last_step = null where user_id = ?', [user.id]);
     const [verified, reset] = await Promise.all([
       verify(second, { challenge_id: login.challenge_id, code: codeOf(secret) }),
       client.call('POST', '/auth/password/reset', { body: { token, new_password: password } }),

@@ -9,9 +9,9 @@ export interface Enrolled {
   readonly codes: readonly string[];
 }
 
-/** The code of an app, now. */
-export function codeOf(secret: string): string {
-  return generateSync({ secret });
+/** The code of an app, now or some steps later: each is accepted once, and none after a later one. */
+export function codeOf(secret: string, steps = 0): string {
+  return generateSync({ secret, epoch: Math.floor(Date.now() / 1_000) + steps * 30 });
 }
 
 /** A code that fits no step near now. */
@@ -22,10 +22,13 @@ export function wrongCode(secret: string): string {
   return free ?? '999999';
 }
 
-/** Enrols and confirms a factor through the API. */
+/** Enrols and confirms a factor through the API, with the code of the step before this one: that of this one is still to be used. */
 export async function enrol(client: Client, token: string): Promise<Enrolled> {
   const begun = await client.call('POST', '/auth/mfa/totp', { token });
-  const confirmed = await client.call('POST', '/auth/mfa/totp/confirm', { token, body: { code: codeOf(begun.body.secret) } });
+  const confirm = () => client.call('POST', '/auth/mfa/totp/confirm', { token, body: { code: codeOf(begun.body.secret, -1) } });
+  const first = await confirm();
+  // The step may have turned on the way.
+  const confirmed = first.status === 401 ? await confirm() : first;
   if (confirmed.status !== 200) throw new Error(`confirmTotp: ${confirmed.status} ${JSON.stringify(confirmed.body)}`);
   return { secret: begun.body.secret, codes: confirmed.body.codes };
 }

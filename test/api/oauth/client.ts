@@ -195,6 +195,7 @@ export function documentsOf(
         isTruncated: body.length > 5_120,
       };
     },
+    open: () => Promise.reject(new Error('documents are not streamed')),
     close: async () => undefined,
   };
 }

@@ -1,9 +1,5 @@
-import Type from 'typebox';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { area, post } from '../../../api/http/operation.ts';
-import { closed } from '../../../api/http/schema.ts';
-import { areas } from '../../../api/operations.ts';
 import { openStreamToken } from '../../../db/identity/stream-tokens.ts';
 import { lostAccess } from '../../../db/streams/access.ts';
 import { bearer } from '../../support/tenant.ts';
@@ -11,26 +7,18 @@ import { age, basic, grantTo, issuer, openOauth, type OauthWorld } from './clien
 
 let world: OauthWorld;
 
-// Stands for the MCP endpoint, which is another resource than the API.
-const mcp = area('Mcp', {
-  callMcp: post(
-    '/mcp',
-    {
-      summary: 'Call the MCP endpoint',
-      description: 'Only there so that a token of its resource has somewhere to go.',
-      access: 'viewer',
-      scope: 'mcp:read',
-      audit: 'none',
-      transaction: 'none',
-      success: [200],
-      view: closed({ client_id: Type.String({ maxLength: 1_024 }) }, { $id: 'McpProbeView' }),
-    },
-    async (ctx) => ({ client_id: ctx.caller.clientId ?? '' }),
-  ),
-});
+const message = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'server/discover',
+  params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+};
+/** The MCP endpoint is another resource than the API. */
+const callMcp = (token: string | null) =>
+  world.json(token, '/mcp', message, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' });
 
 beforeAll(async () => {
-  world = await openOauth({ areas: [...areas, mcp] });
+  world = await openOauth();
 });
 
 afterAll(() => world.close());
@@ -41,10 +29,10 @@ test('a token of one resource is 401 on the other, and the challenge points to t
   const forApi = await grantTo(world, client, users.member, { scope: '*:read' });
   const forMcp = await grantTo(world, client, users.member, { scope: 'mcp:read', resource: `${issuer}/mcp` });
 
-  const right = [await world.get('/auth/me', bearer(forApi.access)), await world.json(forMcp.access, '/mcp', {})];
+  const right = [await world.get('/auth/me', bearer(forApi.access)), await callMcp(forMcp.access)];
   const onApi = await world.get('/agents', bearer(forMcp.access));
-  const onMcp = await world.json(forApi.access, '/mcp', {});
-  const session = await world.json(tokens.member, '/mcp', {});
+  const onMcp = await callMcp(forApi.access);
+  const session = await callMcp(tokens.member);
 
   expect(right.map(({ status }) => status)).toEqual([200, 200]);
   expect(session.status).toBe(200);
@@ -58,7 +46,7 @@ test('a token of one resource is 401 on the other, and the challenge points to t
 });
 
 test('without a credential the challenge names the scope and no error', async () => {
-  const anonymous = await world.json(null, '/mcp', {});
+  const anonymous = await callMcp(null);
 
   expect(anonymous.headers['www-authenticate']).toBe(
     `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp", scope="mcp:read"`,

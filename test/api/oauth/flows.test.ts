@@ -1,10 +1,6 @@
 import { auth, type FetchLike, type OAuthClientProvider } from '@modelcontextprotocol/client';
 import * as openid from 'openid-client';
-import Type from 'typebox';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { area, post } from '../../../api/http/operation.ts';
-import { closed } from '../../../api/http/schema.ts';
-import { areas } from '../../../api/operations.ts';
 import { bearer, type TestTenant } from '../../support/tenant.ts';
 import { callback, documentsOf, openOauth, type OauthWorld, type TestClient } from './client.ts';
 
@@ -19,22 +15,15 @@ const document = {
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
 };
-const mcp = area('Mcp', {
-  callMcp: post(
-    '/mcp',
-    {
-      summary: 'Call the MCP endpoint',
-      description: 'Only there so that a token of its resource has somewhere to go.',
-      access: 'viewer',
-      scope: 'mcp:read',
-      audit: 'none',
-      transaction: 'none',
-      success: [200],
-      view: closed({ client_id: Type.String({ maxLength: 1_024 }) }, { $id: 'McpProbeView' }),
-    },
-    async (ctx) => ({ client_id: ctx.caller.clientId ?? '' }),
-  ),
-});
+/** A whole message for the endpoint, so that only the token decides. */
+const message = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/list',
+  params: { _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} } },
+};
+const messageHeaders = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+const callMcp = (token: string | null) => world.json(token, '/mcp', message, messageHeaders);
 
 let world: OauthWorld;
 let tenant: TestTenant;
@@ -42,7 +31,6 @@ let here: FetchLike;
 
 beforeAll(async () => {
   world = await openOauth({
-    areas: [...areas, mcp],
     env: { PUBLIC_URL: publicUrl, OAUTH_DYNAMIC_REGISTRATION: 'true' },
     egress: documentsOf({ [documentUrl]: document }),
   });
@@ -173,7 +161,7 @@ test.each(['pre-registered, public', 'pre-registered, with a secret', 'document'
               kind.endsWith('public') ? {} : { token_endpoint_auth_method: 'client_secret_basic' },
             );
     const provider = providerOf(known);
-    const challenge = (await world.json(null, '/mcp', {})).headers['www-authenticate'] ?? '';
+    const challenge = (await callMcp(null)).headers['www-authenticate'] ?? '';
     const [, metadataUrl = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
     const options = { serverUrl: `${publicUrl}/mcp`, fetchFn: here, resourceMetadataUrl: new URL(metadataUrl) };
 
@@ -185,17 +173,18 @@ test.each(['pre-registered, public', 'pre-registered, with a secret', 'document'
       iss: back.searchParams.get('iss') ?? '',
     });
     const tokens = await provider.tokens();
-    const called = await world.json(tokens?.access_token ?? '', '/mcp', {});
+    const called = await callMcp(tokens?.access_token ?? '');
     const third = await auth(provider, options);
 
     expect([first, second, third]).toEqual(['REDIRECT', 'AUTHORIZED', 'AUTHORIZED']);
     expect(provider.sentTo[0]?.searchParams.get('resource')).toBe(`${publicUrl}/mcp`);
     expect(called.status).toBe(200);
-    if (kind === 'document') expect(called.body.client_id).toBe(documentUrl);
+    expect(called.body.result.tools).toEqual(expect.arrayContaining([expect.objectContaining({ name: 'listAgents' })]));
+    if (kind === 'document') expect(provider.sentTo[0]?.searchParams.get('client_id')).toBe(documentUrl);
     // The third round was a refresh: other tokens, which work too.
     const renewed = await provider.tokens();
     expect(renewed?.refresh_token).not.toBe(tokens?.refresh_token);
-    expect((await world.json(renewed?.access_token ?? '', '/mcp', {})).status).toBe(200);
+    expect((await callMcp(renewed?.access_token ?? '')).status).toBe(200);
   },
 );
 

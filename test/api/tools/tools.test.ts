@@ -73,12 +73,34 @@ test('the kind fixes the input schema of web_fetch and builtin tools', async () 
 });
 
 test.each([
-  ['a kind of a later area', { kind: 'code_exec', config: {} }, '/kind'],
-  ['critical', { critical: true }, '/critical'],
-  ['client_owned', { client_owned: true }, '/client_owned'],
-  ['secrets', { secrets_required: ['key'] }, '/secrets_required'],
-  ['exclusive concurrency', { concurrency: 'exclusive' }, '/concurrency'],
-  ['an auth that needs a secret', { config: { ...http, auth: { type: 'bearer', secret: 's' } } }, '/config/auth'],
+  ['a kind that comes with its toolkit', { kind: 'remote_protocol', config: {} }, '/kind'],
+  ['21 secrets', { secrets_required: Array.from({ length: 21 }, (_, at) => `key${at}`) }, '/secrets_required'],
+  ['a secret by its value', { config: { ...http, auth: { type: 'bearer', secret: 'not a name' } } }, '/config/auth/secret'],
+  ['an auth without its secret', { config: { ...http, auth: { type: 'basic', user: 'me' } } }, '/config/auth/secret'],
+  ['an auth of no kind', { config: { ...http, auth: { type: 'magic' } } }, '/config/auth'],
+  [
+    'a key in a reserved header',
+    { config: { ...http, auth: { type: 'api_key', in: 'header', name: 'Host', secret: 's' } } },
+    '/config/auth/name',
+  ],
+  [
+    'a private address for tokens',
+    { config: { ...http, auth: { type: 'oauth2_client_credentials', token_url: 'https://10.0.0.1/t', client_id: 'a', secret: 's' } } },
+    '/config/auth/token_url',
+  ],
+  ['python without isolation', { kind: 'code_exec', config: { language: 'python' } }, '/config/isolation'],
+  ['a search without address', { kind: 'web_search', config: { provider: 'searxng' } }, '/config/base_url'],
+  ['a search without key', { kind: 'web_search', config: { provider: 'brave' } }, '/config/secret'],
+  [
+    'a private address for searches',
+    { kind: 'web_search', config: { provider: 'searxng', base_url: 'https://10.0.0.1/' } },
+    '/config/base_url',
+  ],
+  ['an agent that does not exist', { kind: 'delegate', config: { agent: { slug: 'nobody' } } }, '/config/agent'],
+  ['an agent without name', { kind: 'delegate', config: { agent: {} } }, '/config/agent'],
+  ['a schedule every minute', { kind: 'schedule', config: { min_interval_s: 60 } }, '/config/min_interval_s'],
+  ['a client-owned delegate', { kind: 'delegate', client_owned: true, config: {} }, '/client_owned'],
+  ['a delegate that only reads', { kind: 'schedule', config: {}, effect: 'read' }, '/effect'],
   ['an unknown config field', { config: { ...http, surprise: 1 } }, '/config'],
   ['plain http', { config: { ...http, url: 'http://api.example.com/' } }, '/config/url'],
   ['a private address', { config: { ...http, url: 'https://10.0.0.1/' } }, '/config/url'],
@@ -94,7 +116,7 @@ test.each([
   ['a schema that is no schema', { input_schema: { type: 'object', properties: { a: { type: 'nonsense' } } } }, '/input_schema'],
   ['a schema that is no object', { input_schema: { type: 'string' } }, '/input_schema/type'],
   ['a slug with a dot', { slug: 'a.b' }, '/slug'],
-  ['bounds', { timeout_s: 601 }, '/timeout_s'],
+  ['a long timeout', { timeout_s: 601 }, '/timeout_s'],
 ])('createTool refuses %s', async (_name, change, pointer) => {
   const { tokens } = await world.tenant();
 

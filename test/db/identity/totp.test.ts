@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { fitsTotp, newTotpSecret, otpauthUri } from '../../../db/identity/totp.ts';
+import { newTotpSecret, otpauthUri, stepOfTotp } from '../../../db/identity/totp.ts';
 
 // RFC 6238 appendix B, SHA-1: the ASCII secret 12345678901234567890 in base32, codes cut to six digits.
 const rfcSecret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
@@ -12,30 +12,30 @@ test.each([
   [1_234_567_890, '005924'],
   [2_000_000_000, '279037'],
 ])('the code of RFC 6238 at %i s fits', (seconds, code) => {
-  expect(fitsTotp(rfcSecret, code, at(seconds))).toBe(true);
+  expect(stepOfTotp(rfcSecret, code, at(seconds))).toBe(Math.floor(seconds / 30));
 });
 
-test('a code fits one step before and after its own, and no further', () => {
+test('a code fits one step before and after its own, and no further; its step is its own whenever it is shown', () => {
   const stepStart = 1_234_567_890;
   const shifts = [-31, -30, -1, 0, 29, 30, 59, 60];
 
-  expect(shifts.map((shift) => [shift, fitsTotp(rfcSecret, '005924', at(stepStart + shift))])).toEqual([
-    [-31, false],
-    [-30, true],
-    [-1, true],
-    [0, true],
-    [29, true],
-    [30, true],
-    [59, true],
-    [60, false],
+  expect(shifts.map((shift) => [shift, stepOfTotp(rfcSecret, '005924', at(stepStart + shift))])).toEqual([
+    [-31, null],
+    [-30, stepStart / 30],
+    [-1, stepStart / 30],
+    [0, stepStart / 30],
+    [29, stepStart / 30],
+    [30, stepStart / 30],
+    [59, stepStart / 30],
+    [60, null],
   ]);
 });
 
 test('what is no code of six digits fits nothing and throws nothing', () => {
   for (const code of ['', '00592', '0059240', '00592a', '-05924', '００5924', '005924 '.repeat(30)]) {
-    expect(fitsTotp(rfcSecret, code, at(1_234_567_890))).toBe(false);
+    expect(stepOfTotp(rfcSecret, code, at(1_234_567_890))).toBeNull();
   }
-  expect(fitsTotp(rfcSecret, '005 924', at(1_234_567_890))).toBe(true);
+  expect(stepOfTotp(rfcSecret, '005 924', at(1_234_567_890))).toBe(41_152_263);
 });
 
 test('secrets are 160 random bits, and the address stands escaped in the URI', () => {

@@ -1,0 +1,78 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { deleteExpired, dropDeadLinks, expireUnlinked, keysWithoutRow } from '../../db/attachments/attachment-sweep.ts';
+import { readScanned, settleScan } from '../../db/attachments/scan.ts';
+import { sweep } from '../../db/scope.ts';
+import type { AttachmentActivities } from '../../workflows/contracts/attachments.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { sweepAll } from '../maintenance/sweep-all.ts';
+import { inPlace } from '../operator/stop-activities.ts';
+import { askScanner } from './scanner.ts';
+
+export type SweepDeps = Pick<ActivityDeps, 'db' | 'storage' | 'log'>;
+
+const keysARound = 500;
+/** Younger bytes may belong to a request whose row is not committed yet. */
+const orphanAgeMs = 3_600_000;
+
+/** The activities of files; each may be cut off anywhere and repeated. */
+export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivities & Pick<MaintenanceActivities, 'sweepAttachments'> {
+  return {
+    async scanAttachment({ attachmentId }) {
+      const found = await inPlace(deps, (unit) => readScanned(unit, attachmentId));
+      if (found === null) return 'gone';
+      const verdict = found.state === 'scanning' ? await askScanner(deps, found) : found.state;
+      await inPlace(deps, (unit) => settleScan(unit, attachmentId, verdict));
+      // Behind the commit, and again when it was cut off here: bytes that were rejected don't stay.
+      if (verdict === 'rejected') await deps.storage.remove(found.storage_key);
+      deps.log.info({ attachment_id: attachmentId, verdict }, 'attachment looked at');
+      return verdict;
+    },
+    sweepAttachments: () => sweepAttachments(deps),
+  };
+}
+
+/** Gives how many attachments and stray objects went. */
+export async function sweepAttachments(deps: SweepDeps): Promise<number> {
+  const { db, log } = deps;
+  await sweepAll(log, { what: 'attachment links', deleteSome: (limit) => sweep(db, (em) => dropDeadLinks(em, limit)) });
+  await sweepAll(log, { what: 'attachments let go', deleteSome: (limit) => sweep(db, (em) => expireUnlinked(em, limit)) });
+  const deleted = (await removeExpired(deps)) + (await removeStrays(deps));
+  if (deleted > 0) log.info({ deleted, what: 'attachments' }, 'swept');
+  return deleted;
+}
+
+/** Rows first: bytes whose removal is cut off are strays of the next pass. */
+async function removeExpired({ db, storage }: SweepDeps): Promise<number> {
+  let removed = 0;
+  for (;;) {
+    const keys = await sweep(db, (em) => deleteExpired(em, keysARound));
+    for (const key of keys) {
+      cancellationSignal().throwIfAborted();
+      await storage.remove(key);
+    }
+    removed += keys.length;
+    if (keys.length < keysARound) return removed;
+  }
+}
+
+async function removeStrays(deps: SweepDeps): Promise<number> {
+  let removed = 0;
+  let keys: string[] = [];
+  for await (const { key, storedAt } of deps.storage.list('')) {
+    if (Date.now() - storedAt.getTime() < orphanAgeMs) continue;
+    keys.push(key);
+    if (keys.length < keysARound) continue;
+    removed += await removeAmong(deps, keys);
+    keys = [];
+  }
+  return removed + (await removeAmong(deps, keys));
+}
+
+async function removeAmong({ db, storage }: SweepDeps, keys: readonly string[]): Promise<number> {
+  cancellationSignal().throwIfAborted();
+  if (keys.length === 0) return 0;
+  const strays = await sweep(db, (em) => keysWithoutRow(em, keys));
+  for (const key of strays) await storage.remove(key);
+  return strays.length;
+}

@@ -1,0 +1,50 @@
+import type { RunFile } from '../../db/attachments/run-attachments.ts';
+import { readWhole, type Storage } from '../../ports/storage.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { cleanText } from '../model/plain-text.ts';
+import type { WebPages } from '../tools/web-fetch.ts';
+
+/** What reading a file needs of a process. */
+export interface FileParts {
+  readonly storage: Storage;
+  readonly pages: Pick<WebPages, 'thread'>;
+}
+
+/** No more of a file is read into memory at once. */
+export const limitFileBytes = 20 * 1024 * 1024;
+
+const textTypes: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/rtf',
+  'application/x-ndjson',
+  'application/xml',
+  'application/yaml',
+  'image/svg+xml',
+]);
+
+/** Whether a file of this type can be read as text at all. */
+export function isReadable(mediaType: string): boolean {
+  return mediaType.startsWith('text/') || textTypes.has(mediaType) || mediaType === 'application/pdf';
+}
+
+/** The bytes of a file; null when they are gone, or are too many. Faults of the storage are thrown, so that a later try finds them. */
+export async function bytesOfFile({ storage }: Pick<FileParts, 'storage'>, file: RunFile): Promise<Buffer | null> {
+  try {
+    return await readWhole(storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, limitFileBytes);
+  } catch (error) {
+    if (error instanceof Failure && (error.code === 'not_found' || error.code === 'payload_too_large')) return null;
+    throw error;
+  }
+}
+
+/** The text of a file: as it is, HTML as markdown, PDF page by page; null when there is none to be had. */
+export async function textOfFile(parts: FileParts, file: RunFile): Promise<string | null> {
+  if (!isReadable(file.media_type)) return null;
+  const bytes = await bytesOfFile(parts, file);
+  if (bytes === null) return null;
+  if (file.media_type !== 'text/html' && file.media_type !== 'application/pdf') return cleanText(bytes.toString('utf8'));
+
+  // Readers of strangers' documents work in a thread with bounds; what breaks one is no text.
+  const read = await parts.pages.thread.ask({ body: bytes, contentType: file.media_type, url: '', format: 'markdown' }).catch(() => null);
+  return read === null ? null : cleanText(read.text);
+}

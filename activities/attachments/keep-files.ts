@@ -1,0 +1,100 @@
+import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { linkToRun, toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
+import type { CallEnd, CallState } from '../../db/runs/tool-calls.ts';
+import type { Unit } from '../../db/unit.ts';
+import { storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
+import { newStorageKey } from '../../ports/storage-key.ts';
+import type { Storage } from '../../ports/storage.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { cleanText } from '../model/plain-text.ts';
+import type { ToolFile, ToolOutcome } from '../tools/outcome.ts';
+import { cutText } from '../tools/output.ts';
+
+/** Files of a result whose bytes are stored; their rows are written with the result itself. */
+export interface KeptFiles {
+  readonly stored: readonly StoredFile[];
+  /** What the model is told beside them: the tool's text, and which files were not taken. */
+  readonly text: string;
+}
+
+export interface KeptFor {
+  readonly runId: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly conversationId: string;
+}
+
+export interface KeepOptions {
+  readonly organizationId: string;
+  readonly limitBytes: number;
+  readonly signal: AbortSignal;
+}
+
+const mostFiles = 20;
+
+/**
+ * Stores the bytes of a result before there is a transaction for it. What is then not recorded stays without a row, and the sweep removes
+ * it. A file that may not be stored is told to the model and left out.
+ */
+export async function storeFiles(
+  storage: Storage,
+  outcome: Extract<ToolOutcome, { type: 'files' }>,
+  options: KeepOptions,
+): Promise<KeptFiles> {
+  const stored: StoredFile[] = [];
+  const notes: string[] = [];
+  for (const file of outcome.files.slice(0, mostFiles)) {
+    const kept = await storeOne(storage, file, options);
+    if (kept === null) notes.push(`[${file.name.slice(0, 200)} (${file.mediaType}) is of a type or size that is not kept.]`);
+    else stored.push(kept);
+  }
+  if (outcome.files.length > mostFiles) notes.push(`[${outcome.files.length - mostFiles} more files were not kept.]`);
+  return { stored, text: [outcome.text, ...notes].filter((line) => line !== '').join('\n\n') };
+}
+
+/** Writes the rows of kept files, in the transaction that records the call's result; the run holds them. */
+export async function recordFiles(unit: Unit, run: KeptFor, stored: readonly StoredFile[]): Promise<AttachmentRef[]> {
+  const made: AttachmentRef[] = [];
+  for (const file of stored) {
+    const row = await insertAttachment(unit, {
+      ...file,
+      organizationId: run.organizationId,
+      workspaceId: run.workspaceId,
+      purpose: 'other',
+      isScanned: false,
+      createdBy: { kind: 'agent', id: run.runId },
+    });
+    made.push(toAttachmentRef(row));
+  }
+  const holder = { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId, conversationId: run.conversationId };
+  await linkToRun(
+    unit,
+    holder,
+    made.map((ref) => ref.attachment_id),
+  );
+  return made;
+}
+
+/** For whom the files of a call are kept. */
+export function keptFor(call: CallState): KeptFor {
+  return { runId: call.run_id, organizationId: call.organization_id, workspaceId: call.workspace_id, conversationId: call.conversation_id };
+}
+
+/** The end of a call that gave files: their names and ids, beside the tool's text. */
+export function filesEnd(files: readonly AttachmentRef[], text: string, maxChars: number): CallEnd {
+  const output = { text: cutText(cleanText(text), maxChars), attachments: files };
+  const totalChars = JSON.stringify({ ...output, text }).length;
+  const truncated = text.length > maxChars;
+  const told = { status: 'succeeded', output, outputType: 'attachment', files, truncated, cached: false, totalChars } as const;
+  return { state: 'succeeded', result: { ...told, error: null, durationMs: null }, rest: null };
+}
+
+async function storeOne(storage: Storage, file: ToolFile, { organizationId, limitBytes, signal }: KeepOptions): Promise<StoredFile | null> {
+  try {
+    const incoming = { filename: file.name, bytes: [file.bytes] };
+    return await storeFile(storage, newStorageKey(organizationId), incoming, { limitBytes, signal });
+  } catch (error) {
+    if (error instanceof Failure && (error.code === 'unsupported_media_type' || error.code === 'payload_too_large')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,103 @@
+import { readRunFiles, type RunFile } from '../../db/attachments/run-attachments.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { ResolvedModel } from '../../ports/models.ts';
+import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt.ts';
+import type { ModelStepRequest } from '../model/step.ts';
+import { cutText } from '../tools/output.ts';
+import { bytesOfFile, isReadable, limitFileBytes, textOfFile, type FileParts } from './file-text.ts';
+
+/** Where the rows of files are read. */
+export interface FileSource extends FileParts {
+  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+}
+
+type AttachedBlock = Extract<PromptBlock, { type: 'attachment' }>;
+
+const mostFiles = 20;
+const limitTextChars = 65_536;
+const limitAllTextChars = 262_144;
+const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+const audioTypes: ReadonlySet<string> = new Set(['audio/mpeg', 'audio/wav']);
+
+/** What is left of the request's room for files. */
+interface Room {
+  files: number;
+  bytes: number;
+  chars: number;
+}
+
+/**
+ * Puts the files of the history in the place of their names: as bytes where the model can, else as text, else as a note of how to read
+ * them. The newest come first when there is not room for all.
+ */
+export async function withFiles(source: FileSource, runId: string, request: ModelStepRequest): Promise<ModelStepRequest> {
+  const blocks = request.messages.flatMap((message) => (message.role === 'user' ? message.content.filter(isAttached) : []));
+  if (blocks.length === 0) return request;
+  const ids = [...new Set(blocks.map((block) => block.attachment_id))];
+  const files = new Map((await source.transact((unit) => readRunFiles(unit, runId, ids))).map((file) => [file.id, file]));
+  const reader = { source, model: request.model, files, room: { files: mostFiles, bytes: limitFileBytes, chars: limitAllTextChars } };
+
+  const messages: PromptMessage[] = [];
+  for (const message of request.messages.toReversed()) messages.unshift(await readMessage(reader, message));
+  return { ...request, messages };
+}
+
+interface Reader {
+  readonly source: FileSource;
+  readonly model: ResolvedModel;
+  readonly files: ReadonlyMap<string, RunFile>;
+  readonly room: Room;
+}
+
+function isAttached(block: PromptBlock): block is AttachedBlock {
+  return block.type === 'attachment';
+}
+
+async function readMessage(reader: Reader, message: PromptMessage): Promise<PromptMessage> {
+  if (message.role !== 'user' || !message.content.some(isAttached)) return message;
+  const content: PromptBlock[] = [];
+  for (const block of message.content) content.push(isAttached(block) ? await readBlock(reader, block) : block);
+  return { ...message, content };
+}
+
+async function readBlock(reader: Reader, block: AttachedBlock): Promise<PromptBlock> {
+  const file = reader.files.get(block.attachment_id);
+  if (!file || file.state !== 'ready') return note(block, 'It can not be used.');
+  const { room, model, source } = reader;
+
+  if (takesBytes(model, file.media_type) && room.files > 0 && file.size_bytes <= room.bytes) {
+    const bytes = await bytesOfFile(source, file);
+    if (bytes === null) return note(block, 'It can not be used.');
+    room.files -= 1;
+    room.bytes -= bytes.length;
+    return { type: 'file', name: file.filename, mediaType: file.media_type, data: new FileBytes(bytes) };
+  }
+  const text = room.chars > 0 && room.files > 0 ? await textOfFile(source, file) : null;
+  if (text === null) return note(block, isReadable(file.media_type) ? readOn(block, 0) : 'It can not be read as text.');
+
+  const part = cutText(text, Math.min(limitTextChars, room.chars));
+  room.files -= 1;
+  room.chars -= part.length;
+  const rest = part.length < text.length ? `\n[${part.length} of ${text.length} characters. ${readOn(block, part.length)}]` : '';
+  return { type: 'file_text', name: file.filename, mediaType: file.media_type, attachmentId: file.id, text: part + rest };
+}
+
+function takesBytes({ capabilities }: ResolvedModel, mediaType: string): boolean {
+  if (imageTypes.has(mediaType)) return capabilities.image;
+  if (audioTypes.has(mediaType)) return capabilities.audio;
+  return mediaType === 'application/pdf' && capabilities.pdf;
+}
+
+function note(block: AttachedBlock, how: string): PromptBlock {
+  return {
+    type: 'file_text',
+    name: block.name,
+    mediaType: block.media_type,
+    attachmentId: block.attachment_id,
+    text: `[The file (${block.bytes} bytes) is not shown here. ${how}]`,
+  };
+}
+
+function readOn(block: AttachedBlock, offset: number): string {
+  return `A tool for reading attachments, where there is one, gives it with attachment_id "${block.attachment_id}" and offset ${offset}.`;
+}

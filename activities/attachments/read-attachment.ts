@@ -1,0 +1,25 @@
+import { findRunFile } from '../../db/attachments/run-attachments.ts';
+import type { ExecutorParts } from '../tools/executor-parts.ts';
+import { failed, type ToolExecution, type ToolOutcome } from '../tools/outcome.ts';
+import { cutText } from '../tools/output.ts';
+import { textOfFile } from './file-text.ts';
+
+const readLimitChars = 20_000;
+
+/** Builtin `attachment_read`: text of a file that the conversation was given or has made, from `offset` on. */
+export async function readAttachment(execution: ToolExecution, parts: ExecutorParts): Promise<ToolOutcome> {
+  const { attachment_id: id, offset } = execution.args;
+  const { run } = execution;
+  const file = typeof id === 'string' && run !== null ? await execution.transact((unit) => findRunFile(unit, run.id, id)) : null;
+  if (file === null) return failed('invalid_arguments', 'this conversation has no file under that attachment_id', false);
+  if (file.state !== 'ready')
+    return failed('tool_unavailable', `the file is ${file.state}`, file.state === 'scanning', 'attachment_not_ready');
+
+  const text = await textOfFile(parts, file);
+  if (text === null) return failed('tool_unavailable', `a file of type ${file.media_type} can not be read as text`, false);
+  const start = typeof offset === 'number' ? offset : 0;
+  const part = cutText(text.slice(start), readLimitChars);
+  const next = start + part.length;
+  const more = next < text.length ? `\n\n[${next} of ${text.length} characters; go on with offset ${next}]` : '';
+  return { status: 'succeeded', type: 'text', text: part + more };
+}

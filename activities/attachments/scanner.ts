@@ -1,0 +1,57 @@
+import type { RunFile } from '../../db/attachments/run-attachments.ts';
+import type { EgressPolicy } from '../../ports/egress.ts';
+import { readWhole } from '../../ports/storage.ts';
+import { cancellationSignal } from '@temporalio/activity';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+const limitAnswerBytes = 65_536;
+/** Less than its activity may take. */
+const limitMs = 240_000;
+
+/**
+ * Has somebody look at the bytes: a POST of them to `ATTACHMENT_SCAN_URL`, whose answer of 200 with `{"verdict": "clean" | "infected"}`
+ * decides. Any other answer is none, and is asked for again; without a scanner what still waits is let through.
+ */
+export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly sha256: string }): Promise<'ready' | 'rejected'> {
+  const { scan, maxBytes } = deps.env.attachments;
+  if (scan === null) return 'ready';
+  const body = await readWhole(deps.storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, Math.max(maxBytes, file.size_bytes));
+  const answer = await deps.egress.fetch({
+    method: 'POST',
+    url: scan.url,
+    headers: {
+      'content-type': file.media_type,
+      'x-attachment-id': file.id,
+      'x-attachment-sha256': file.sha256,
+      ...(scan.token === null ? {} : { authorization: `Bearer ${scan.token}` }),
+    },
+    body,
+    policy: policyOf(scan.url),
+    redirects: 0,
+    limitBytes: limitAnswerBytes,
+    headersTimeoutMs: limitMs,
+    signal: AbortSignal.any([cancellationSignal(), AbortSignal.timeout(limitMs)]),
+  });
+  const verdict = answer.status === 200 ? verdictOf(answer.body) : null;
+  if (verdict === null) throw fail('upstream_failed', { reason: 'no_verdict', detail: `The scanner gave no verdict (${answer.status}).` });
+  return verdict === 'clean' ? 'ready' : 'rejected';
+}
+
+/** The operator names the scanner, so it may lie inside. */
+function policyOf(url: string): EgressPolicy {
+  const { hostname, port, protocol } = new URL(url);
+  return {
+    allowHttp: false,
+    exceptions: [{ host: hostname, port: port === '' ? null : Number(port), allow_http: protocol === 'http:' }],
+  };
+}
+
+function verdictOf(body: Buffer): 'clean' | 'infected' | null {
+  try {
+    const { verdict } = JSON.parse(body.toString('utf8')) as { readonly verdict?: unknown }; // whatever JSON came
+    return verdict === 'clean' || verdict === 'infected' ? verdict : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  dropRefreshLease,
+  findConnection,
+  readGrant,
+  refuseGrant,
+  storeGrant,
+  takeRefreshLease,
+  type McpConnectionRow,
+  type McpPrincipal,
+} from '../../db/mcp/connections.ts';
+import type { McpGrant } from '../../db/mcp/grant.ts';
+import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { Egress, EgressPolicy } from '../../ports/egress.ts';
+import { McpError } from '../../ports/mcp-errors.ts';
+import { McpOauthError, refreshTokens } from '../../ports/mcp-oauth.ts';
+
+/** Who asks a toolkit's server, and by what means. */
+export interface McpAsker {
+  readonly toolkit: McpToolkit;
+  readonly principal: McpPrincipal;
+  readonly policy: EgressPolicy;
+  /** A short transaction in the tenant of the place. */
+  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+  readonly secret: (name: string) => Promise<string | null>;
+  /** Told of tokens, so that none leaves in an output. */
+  readonly conceal?: (name: string, value: string) => void;
+  readonly signal: AbortSignal;
+}
+
+export interface CredentialParts {
+  readonly egress: Egress;
+  readonly keys: Pick<KeyRing, 'keks'>;
+}
+
+/** Headers of one use. `version`: of the connection whose token they carry. */
+export interface McpCredential {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly version: number | null;
+}
+
+const refreshPatienceMs = 20_000;
+const pollMs = 150;
+
+/** The credential as the rows hold it now; a token that ends within 10 s is refreshed first. Throws McpError. */
+export async function credentialOf(parts: CredentialParts, asker: McpAsker): Promise<McpCredential> {
+  const { auth } = asker.toolkit.config;
+  switch (auth.type) {
+    case 'none':
+      return { headers: {}, version: null };
+    case 'bearer':
+      return { headers: { authorization: `Bearer ${await valueOf(asker, auth.secret)}` }, version: null };
+    case 'headers': {
+      const pairs = Object.entries(auth.headers).map(async ([name, secret]) => [name.toLowerCase(), await valueOf(asker, secret)] as const);
+      return { headers: Object.fromEntries(await Promise.all(pairs)), version: null };
+    }
+    case 'oauth':
+      return tokenCredential(parts, asker, null);
+    default:
+      return auth satisfies never;
+  }
+}
+
+/** After a 401: a token other than the one of `refused`, refreshed here or by whoever was faster. Throws McpError `unauthorized`. */
+export function renewedCredential(parts: CredentialParts, asker: McpAsker, refused: McpCredential): Promise<McpCredential> {
+  return tokenCredential(parts, asker, refused.version);
+}
+
+async function valueOf(asker: McpAsker, name: string): Promise<string> {
+  const value = await asker.secret(name);
+  if (value === null) throw new McpError('secret_missing', `the secret ${name} has no value here`);
+  return value;
+}
+
+async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused: number | null): Promise<McpCredential> {
+  const until = Date.now() + refreshPatienceMs;
+  for (;;) {
+    asker.signal.throwIfAborted();
+    const { connection, grant } = await readConnection(parts, asker);
+    if (connection === null || grant === null || connection.state === 'needs_auth') throw unauthorized();
+    if (connection.is_fresh && connection.row_version !== refused) return toCredential(asker, connection, grant);
+
+    if (await asker.transact((unit) => takeRefreshLease(unit, connection))) {
+      await refresh(parts, asker, { connection, grant });
+    } else if (Date.now() > until) {
+      throw unauthorized();
+    } else {
+      await delay(pollMs, undefined, { signal: asker.signal });
+    }
+  }
+}
+
+function readConnection({ keys }: CredentialParts, { toolkit, principal, transact }: McpAsker) {
+  return transact(async (unit) => {
+    const connection = await findConnection(unit, toolkit.id, principal);
+    return { connection, grant: connection && (await readGrant(unit, keys, connection)) };
+  });
+}
+
+interface Held {
+  readonly connection: McpConnectionRow;
+  readonly grant: McpGrant;
+}
+
+/** Refreshes under the lease, outside any transaction. Whatever a faster writer did to the row stands. */
+async function refresh(parts: CredentialParts, asker: McpAsker, { connection, grant }: Held): Promise<void> {
+  const { refreshToken } = grant;
+  if (refreshToken === null) {
+    await asker.transact((unit) => refuseGrant(unit, connection, 'The access token is not accepted any more, and there is none to refresh it.'));
+    throw unauthorized();
+  }
+  try {
+    const tokens = await refreshTokens({ ...parts, ...asker }, { at: grant.at, client: grant.client, refreshToken });
+    const fresh = { ...grant, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken };
+    await asker.transact((unit) =>
+      storeGrant(unit, parts.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }),
+    );
+  } catch (error) {
+    if (error instanceof McpOauthError && error.isRefusal) {
+      await asker.transact((unit) => refuseGrant(unit, connection, error.message));
+      throw unauthorized();
+    }
+    await asker.transact((unit) => dropRefreshLease(unit, connection));
+    throw error;
+  }
+}
+
+function toCredential({ conceal }: McpAsker, connection: McpConnectionRow, grant: McpGrant): McpCredential {
+  conceal?.('oauth', grant.accessToken);
+  return { headers: { authorization: `Bearer ${grant.accessToken}` }, version: connection.row_version };
+}
+
+function unauthorized(): McpError {
+  return new McpError('unauthorized', 'the server asks for authorization, and there is no grant that it accepts', { code: 401 });
+}

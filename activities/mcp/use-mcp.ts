@@ -1,0 +1,52 @@
+import { McpError } from '../../ports/mcp-errors.ts';
+import type { McpSessions } from '../../ports/mcp-sessions.ts';
+import type { McpPatience, McpSession } from '../../ports/mcp.ts';
+import { credentialOf, renewedCredential, type CredentialParts, type McpAsker, type McpCredential } from './credentials.ts';
+
+export interface McpParts extends CredentialParts {
+  readonly mcp: McpSessions;
+}
+
+export interface McpAsk extends McpAsker {
+  /** The place for which it works: secrets of an organization's toolkit may differ from workspace to workspace. */
+  readonly workspaceId: string | null;
+  readonly timeoutMs: number;
+  readonly onToolsChanged?: () => void;
+}
+
+/**
+ * Works with the client of a toolkit as a principal: the one way for calls and syncs. Credentials are read from the rows at each use; a
+ * 401 on a token refreshes it once and asks again, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
+ */
+export async function useMcp<R>(parts: McpParts, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+  const credential = await credentialOf(parts, ask);
+  try {
+    return await withCredential(parts, ask, { credential, work });
+  } catch (error) {
+    if (!(error instanceof McpError) || error.kind !== 'unauthorized' || credential.version === null) throw error;
+    const renewed = await renewedCredential(parts, ask, credential).catch((refusal: unknown) => {
+      // The server's own challenge says where consent is to be had.
+      throw refusal instanceof McpError && refusal.kind === 'unauthorized' ? error : refusal;
+    });
+    return withCredential(parts, ask, { credential: renewed, work });
+  }
+}
+
+function withCredential<R>(
+  { mcp }: McpParts,
+  { toolkit, principal, policy, workspaceId, timeoutMs, signal, onToolsChanged }: McpAsk,
+  { credential, work }: { readonly credential: McpCredential; readonly work: (session: McpSession, patience: McpPatience) => Promise<R> },
+): Promise<R> {
+  const { url, transport } = toolkit.config;
+  return mcp.use(
+    {
+      key: [toolkit.id, workspaceId, principal.kind, principal.id].join(':'),
+      target: { url, transport, policy },
+      headers: credential.headers,
+      timeoutMs,
+      signal,
+      ...(onToolsChanged ? { onToolsChanged } : {}),
+    },
+    work,
+  );
+}

@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { dropLeaseRow, renewLeaseRow, takeLeaseRow, type LeaseKey } from '../../db/tools/tool-leases.ts';
+import type { Unit } from '../../db/unit.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+
+/** An exclusive tool, held by one call in its workspace. */
+export interface HeldLease {
+  /** Aborted when the lease is lost: from then on another call may hold the tool. */
+  readonly signal: AbortSignal;
+  /** Gives it free. Never throws: what can't be given free lapses. */
+  release(): Promise<void>;
+}
+
+export interface LeaseOptions {
+  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+  readonly key: LeaseKey;
+  readonly waitMs: number;
+  readonly signal: AbortSignal;
+}
+
+const firstPauseMs = 50;
+const mostPauseMs = 500;
+const renewMs = 5_000;
+/** Below the lease's own 30 s: whoever can't renew stops before another may begin. */
+const mostSilentMs = 20_000;
+
+/** Waits for the tool and holds it, renewing it until it is released. Null: it was busy for all of `waitMs`. Throws the signal's reason. */
+export async function holdLease({ transact, key, waitMs, signal }: LeaseOptions): Promise<HeldLease | null> {
+  const end = performance.now() + waitMs;
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, mostPauseMs)) {
+    signal.throwIfAborted();
+    if (await transact((unit) => takeLeaseRow(unit, key))) break;
+    const leftMs = end - performance.now();
+    if (leftMs <= 0) return null;
+    await delay(Math.min(pauseMs, leftMs), undefined, { signal }).catch(() => undefined);
+  }
+  return keep(transact, key);
+}
+
+function keep(transact: LeaseOptions['transact'], key: LeaseKey): HeldLease {
+  const lost = new AbortController();
+  let renewedAt = performance.now();
+  const lose = () => lost.abort(fail('service_unavailable', { reason: 'lease_lost', detail: 'The tool is no longer held by this call.' }));
+  const renew = async () => {
+    const asked = performance.now();
+    try {
+      if (await transact((unit) => renewLeaseRow(unit, key))) renewedAt = asked;
+      else lose();
+    } catch {
+      // The database is away for a moment: the timer below judges.
+    }
+  };
+  const timer = setInterval(() => {
+    if (performance.now() - renewedAt > mostSilentMs) lose();
+    else void renew();
+  }, renewMs);
+
+  return {
+    signal: lost.signal,
+    async release() {
+      clearInterval(timer);
+      await transact((unit) => dropLeaseRow(unit, key)).catch(() => undefined);
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import type { ToolFile, ToolOutcome } from './outcome.ts';
+
+/** What a call has learned of secrets, and how it keeps them from everybody else. */
+export interface SecretMask {
+  /** Value of a named secret; from then on it is masked. */
+  readonly secret: (name: string) => Promise<string | null>;
+  /** Masks also what was made of a secret: a token, an encoded pair. */
+  readonly conceal: (name: string, value: string) => void;
+  readonly mask: (text: string) => string;
+  readonly maskOutcome: (outcome: ToolOutcome) => ToolOutcome;
+}
+
+/** Shorter values would blot out half of any text. */
+const leastLength = 8;
+
+/** Remembers every value that `resolve` gives and replaces it by `[secret:name]`, also where it stands encoded. */
+export function createSecretMask(resolve: (name: string) => Promise<string | null>): SecretMask {
+  const known = new Map<string, string>();
+  let byLength: readonly (readonly [string, string])[] = [];
+
+  const conceal = (name: string, value: string): void => {
+    if (value.length < leastLength) return;
+    for (const form of formsOf(value)) known.set(form, `[secret:${name}]`);
+    byLength = [...known].toSorted(([left], [right]) => right.length - left.length);
+  };
+  const mask = (text: string): string => {
+    const whole = byLength.reduce((left, [form, name]) => left.replaceAll(form, () => name), text);
+    return byLength.reduce((left, [form, name]) => cutTail(left, form, name), whole);
+  };
+
+  return {
+    async secret(name) {
+      const value = await resolve(name);
+      if (value !== null) conceal(name, value);
+      return value;
+    },
+    conceal,
+    mask,
+    maskOutcome: (outcome) => (byLength.length === 0 ? outcome : maskedOutcome(outcome, mask)),
+  };
+}
+
+function maskedOutcome(outcome: ToolOutcome, mask: (text: string) => string): ToolOutcome {
+  if (outcome.status !== 'succeeded') return { ...outcome, error: { ...outcome.error, message: mask(outcome.error.message) } };
+  switch (outcome.type) {
+    case 'text':
+      return { ...outcome, text: mask(outcome.text) };
+    case 'json':
+      return { ...outcome, value: maskedJson(outcome.value, mask) };
+    case 'files':
+      return { ...outcome, text: mask(outcome.text), files: outcome.files.map((file) => maskedFile(file, mask)) };
+    default:
+      return outcome satisfies never;
+  }
+}
+
+/** Latin-1 keeps every byte, so a value within bytes is replaced and all else stays as it was. */
+function maskedFile(file: ToolFile, mask: (text: string) => string): ToolFile {
+  const text = file.bytes.toString('latin1');
+  const masked = mask(text);
+  return { ...file, name: mask(file.name), bytes: masked === text ? file.bytes : Buffer.from(masked, 'latin1') };
+}
+
+function maskedJson(node: unknown, mask: (text: string) => string): unknown {
+  if (typeof node === 'string') return mask(node);
+  if (typeof node === 'number') {
+    const text = String(node);
+    const masked = mask(text);
+    return masked === text ? node : masked;
+  }
+  if (Array.isArray(node)) return node.map((item: unknown) => maskedJson(item, mask));
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [mask(key), maskedJson(value, mask)]));
+}
+
+/** The ways in which a server's echo may write a value. */
+function formsOf(value: string): string[] {
+  const base64 = Buffer.from(value).toString('base64');
+  const forms = [
+    value,
+    encodeURIComponent(value.toWellFormed()),
+    new URLSearchParams({ v: value }).toString().slice(2),
+    JSON.stringify(value).slice(1, -1),
+    Buffer.from(value).toString('latin1'),
+    base64.replace(/=+$/, ''),
+    Buffer.from(value).toString('base64url'),
+  ];
+  return [...new Set(forms)].filter((form) => form.length >= leastLength);
+}
+
+/** A text that was cut may end within a value: what of it is there goes too. */
+function cutTail(text: string, form: string, name: string): string {
+  for (let length = Math.min(form.length - 1, text.length); length >= leastLength; length -= 1) {
+    if (text.endsWith(form.slice(0, length))) return text.slice(0, -length) + name;
+  }
+  return text;
+}

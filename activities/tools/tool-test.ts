@@ -1,0 +1,143 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import {
+  claimToolTest,
+  lockToolTest,
+  settleToolTest,
+  type TestedTool,
+  type TestState,
+  type ToolTestResult,
+} from '../../db/tools/tool-tests.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { EgressPolicy } from '../../ports/egress.ts';
+import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { tenantOfActivity } from '../support/tenant.ts';
+import { whileAway } from '../support/while-away.ts';
+import { createToolExecutor, errorOf, type ToolExecutor } from './execute.ts';
+import { describeHttp } from './http.ts';
+import type { HttpRequest } from './http-request.ts';
+import { holdLease, type HeldLease } from './lease.ts';
+import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { resultOfTest } from './test-result.ts';
+
+/** A test that is to be executed now. */
+interface ClaimedTest {
+  readonly test: TestState;
+  readonly tool: TestedTool;
+  readonly policy: EgressPolicy;
+}
+
+type Transact = ToolExecution['transact'];
+
+/** The activity of a tool's test: outside a run, but in the same executor and under the same bounds. */
+export function createToolTestActivities(deps: ActivityDeps): ToolTestActivities {
+  const executor = createToolExecutor(deps);
+  return {
+    async testTool({ testId }) {
+      const transactTest: Transact = (work) => inTest(deps, work);
+      const began = performance.now();
+      const claimed = await transactTest((unit) => claim(deps, unit, testId));
+      if (claimed === null) return;
+
+      const execution = executionOf(deps, transactTest, claimed);
+      const request = claimed.tool.kind === 'http' ? await described(deps, execution) : null;
+      const outcome = await outcomeOf(executor, claimed, execution);
+      const result = resultOfTest(claimed.tool, { outcome, request, durationMs: Math.round(performance.now() - began) });
+      await whileAway(() => transactTest((unit) => settleToolTest(unit, testId, result)));
+    },
+  };
+}
+
+async function described(deps: ActivityDeps, execution: ToolExecution): Promise<HttpRequest | { readonly outcome: ToolOutcome }> {
+  try {
+    return await describeHttp(deps, execution);
+  } catch (error) {
+    return { outcome: { status: 'failed', error: errorOf(error) } };
+  }
+}
+
+/** Null when there is nothing to execute. A write that was claimed before is never executed again: what came of it is not known. */
+async function claim(deps: ActivityDeps, unit: Unit, testId: string): Promise<ClaimedTest | null> {
+  const test = await lockToolTest(unit, testId);
+  if (test === null || test.is_settled) return null;
+  const { tool } = test;
+  if (tool === null) return refuse(unit, testId, failed('tool_unavailable', 'the tool was deleted', false));
+  if (tool.is_quarantined)
+    return refuse(unit, testId, failed('tool_quarantined', 'the tool has changed on its server and waits for an approval', false));
+  const isRepeatable = tool.effect === 'read' || tool.is_idempotent || test.dry_run;
+  if (test.is_claimed && !isRepeatable)
+    return refuse(unit, testId, failed('outcome_unknown', 'The test was interrupted while it was executed; it may have happened.', false));
+
+  await claimToolTest(unit, testId);
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, test.organization_id) };
+  return { test, tool, policy };
+}
+
+async function refuse(unit: Unit, testId: string, outcome: ToolOutcome): Promise<null> {
+  const result: ToolTestResult = resultOfTest(null, { outcome, request: null, durationMs: 0 });
+  await settleToolTest(unit, testId, result);
+  return null;
+}
+
+async function outcomeOf(executor: ToolExecutor, { test, tool }: ClaimedTest, execution: ToolExecution): Promise<ToolOutcome> {
+  if (test.dry_run) return { status: 'succeeded', type: 'text', text: '' };
+  if (tool.concurrency !== 'exclusive') return executor.execute(execution);
+
+  const key = { organizationId: test.organization_id, workspaceId: test.workspace_id, toolId: tool.id, holder: test.id };
+  const began = performance.now();
+  const lease = await holdLease({ transact: execution.transact, key, waitMs: execution.timeoutMs, signal: execution.signal });
+  if (lease === null) return failed('tool_busy', `another call has held the tool for ${execution.timeoutMs / 1_000} s`, true);
+  return whileHeld(lease, () => {
+    // Both the wait and the work fit into what a test may take.
+    const leftMs = Math.max(1_000, Math.round(toolTestLimitS * 1_000 - (performance.now() - began)));
+    const signal = AbortSignal.any([execution.signal, lease.signal]);
+    return executor.execute({ ...execution, signal, timeoutMs: Math.min(execution.timeoutMs, leftMs) });
+  });
+}
+
+async function whileHeld<R>(lease: HeldLease, work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } finally {
+    await lease.release();
+  }
+}
+
+function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, policy }: ClaimedTest): ToolExecution {
+  const place = { organizationId: test.organization_id, workspaceId: test.workspace_id };
+  return {
+    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config },
+    toolCallId: test.id,
+    args: test.arguments,
+    run: null,
+    place,
+    secret: (name) =>
+      transactTest((unit) => resolveSecret(unit, deps.keys, { name, row: { scope: tool.scope, toolId: tool.id, ...place } })),
+    transact: transactTest,
+    variables: {
+      run: { id: test.id },
+      agent: {},
+      workspace: { id: place.workspaceId },
+      subject: {},
+      now: new Date().toISOString(),
+      vars: {},
+    },
+    policy,
+    timeoutMs: Math.min(tool.timeout_s, toolTestLimitS) * 1_000,
+    signal: cancellationSignal(),
+    readOutput: () => Promise.resolve(null),
+  };
+}
+
+/** One transaction in the signed tenant of the test. */
+async function inTest<R>(deps: ActivityDeps, work: (unit: Unit) => Promise<R>): Promise<R> {
+  const { organizationId, workspaceId, correlationId } = tenantOfActivity();
+  if (workspaceId === null) throw new Error('a test of a tool has a workspace');
+  const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId };
+  const { value, outgoing } = await transact(deps.db, options, work);
+  await deps.dispatch(outgoing);
+  return value;
+}

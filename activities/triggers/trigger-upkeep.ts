@@ -1,0 +1,87 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { newId } from '../../db/ids.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { noteMissed } from '../../db/triggers/occurrences.ts';
+import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
+import {
+  moveWatermark,
+  overdueSchedules,
+  schedulesToCompile,
+  storeCompiled,
+  syncAgain,
+  unsyncedSchedules,
+  type DueSchedule,
+} from '../../db/triggers/upkeep.ts';
+import type { Unit } from '../../db/unit.ts';
+import { strikesAfter } from '../../ports/cadence.ts';
+import { compileTimetable } from '../../ports/compile-cadence.ts';
+import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+const mostATick = 200;
+const mostMissed = 1_000;
+
+type Upkeep = (unit: Unit, schedule: ScheduleRow) => Promise<void>;
+
+/** Repairs of schedules: versions that never reached Temporal, instants that nobody fired, gaps of the clocks that have come nearer. */
+export function createTriggerUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'tendTriggers'> {
+  return {
+    async tendTriggers() {
+      const unsynced = await each(deps, unsyncedSchedules, async (unit, schedule) => {
+        if (schedule.synced_version < schedule.version) await syncAgain(unit, schedule);
+      });
+      const overdue = await each(deps, overdueSchedules, noteOverdue);
+      const compiled = await each(deps, schedulesToCompile, (unit, schedule) =>
+        storeCompiled(unit, schedule, compileTimetable(timetableOf(schedule), Date.now())),
+      );
+      return unsynced + overdue + compiled;
+    },
+  };
+}
+
+async function each(
+  deps: ActivityDeps,
+  find: (em: SqlEntityManager, limit: number) => Promise<DueSchedule[]>,
+  work: Upkeep,
+): Promise<number> {
+  const due = await sweep(deps.db, (em) => find(em, mostATick));
+  for (const schedule of due) {
+    cancellationSignal().throwIfAborted();
+    await inPlaceOf(deps, schedule, work).catch((err: unknown) => deps.log.error({ err, schedule_id: schedule.id }, 'schedule not tended'));
+  }
+  return due.length;
+}
+
+async function inPlaceOf({ db, dispatch }: ActivityDeps, due: DueSchedule, work: Upkeep): Promise<void> {
+  const tenant = workspaceTenant(due.organization_id, due.workspace_id);
+  const { outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
+    const schedule = await lockSchedule(unit, due.id);
+    if (schedule) await work(unit, schedule);
+  });
+  await dispatch(outgoing);
+}
+
+/** Each instant up to the last that may still be caught up with gets its row, if it has none. */
+async function noteOverdue(unit: Unit, schedule: ScheduleRow): Promise<void> {
+  if (!schedule.is_active || schedule.deleted_at !== null) return;
+  const timetable = timetableOf(schedule);
+  const until = new Date(Date.now() - (schedule.catch_up_seconds + 60) * 1_000);
+  const strikes = strikesAfter(timetable, {
+    after: new Date(schedule.evaluated_until).getTime(),
+    until: until.getTime(),
+    count: mostMissed,
+  });
+  const instants = strikes.map(({ at, localTime, shiftedFrom, isSkipped }) => ({
+    kind: 'regular' as const,
+    nominalAt: new Date(at),
+    localTime,
+    shiftedFrom,
+    isSkipped,
+  }));
+  await noteMissed(unit, schedule, instants);
+  // Cut short: the next pass goes on behind the last one noted.
+  const reached = strikes.length === mostMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
+  await moveWatermark(unit, schedule, { until: reached, nextRunAt: nextAfter(timetable, reached) });
+}

@@ -1,0 +1,153 @@
+import Type, { type Static } from 'typebox';
+import { avatarPresets } from '../../db/agents/agent.entity.ts';
+import { instructionsModes, type PersonaDocument as StoredPersona, type PersonaDraft } from '../../db/agents/persona-document.ts';
+import type { PersonaRow } from '../../db/agents/personas.ts';
+import { iso } from '../../db/sql.ts';
+import {
+  closed,
+  Description,
+  FreeObject,
+  idOf,
+  integer,
+  listOf,
+  Name,
+  nullable,
+  oneOf,
+  Slug,
+  text,
+  Timestamp,
+  Url,
+} from '../http/schema.ts';
+import { KnowledgeBinding, ModelName, ModelSettingsOverride } from './revision.schema.ts';
+
+export const PersonaParams = closed({ agent_id: idOf('Agent'), persona_id: idOf('Persona') });
+
+/** All that may be changed later. */
+const changeable = {
+  name: Name,
+  description: Type.Optional(nullable(Description)),
+  greeting: Type.Optional(nullable(text(2_000))),
+  locale: Type.Optional(nullable(text(35, { minLength: 2, description: 'Language tag, BCP 47' }))),
+  instructions: Type.Optional(text(32_768, { description: 'Liquid template', default: '' })),
+  instructions_mode: Type.Optional(
+    oneOf(instructionsModes, { default: 'append', description: 'How its instructions and the revision’s come together' }),
+  ),
+  model: Type.Optional(nullable(ModelName)),
+  model_settings: Type.Optional(nullable(ModelSettingsOverride)),
+  tools_allow: Type.Optional(
+    nullable(
+      listOf(text(200, { minLength: 1 }), { maxItems: 128, description: 'Slugs of the tools it may call; null: all of the revision' }),
+    ),
+  ),
+  knowledge: Type.Optional(listOf(KnowledgeBinding, { maxItems: 16 })),
+  avatar_preset: Type.Optional(nullable(oneOf(avatarPresets))),
+  image_url: Type.Optional(nullable(Url)),
+  attributes: Type.Optional(FreeObject),
+  is_default: Type.Optional(Type.Boolean({ default: false, description: 'Worn by runs that name none; one an agent' })),
+  is_active: Type.Optional(Type.Boolean({ default: true })),
+};
+
+/** A persona as authors write it and exports hold it. */
+export const PersonaDocument = closed(
+  { slug: Slug, ...changeable },
+  { $id: 'PersonaDocument', description: 'A face of an agent: it narrows and colours what the revision says' },
+);
+export const PersonaCreate = closed({ slug: Slug, ...changeable }, { $id: 'PersonaCreate' });
+export const PersonaUpdate = closed({ ...changeable, name: Type.Optional(Name) }, { $id: 'PersonaUpdate' });
+
+export const PersonaView = closed(
+  {
+    id: idOf('Persona'),
+    agent_id: idOf('Agent'),
+    slug: Slug,
+    name: Name,
+    description: nullable(Description),
+    greeting: nullable(text(2_000)),
+    locale: nullable(text(35)),
+    instructions: text(32_768),
+    instructions_mode: oneOf(instructionsModes),
+    model: nullable(ModelName),
+    model_settings: nullable(ModelSettingsOverride),
+    tools_allow: nullable(listOf(text(200), { maxItems: 128 })),
+    knowledge: listOf(KnowledgeBinding, { maxItems: 16 }),
+    avatar_preset: nullable(oneOf(avatarPresets)),
+    image_url: nullable(Url),
+    attributes: FreeObject,
+    is_default: Type.Boolean(),
+    is_active: Type.Boolean(),
+    version: integer({ minimum: 1 }),
+    etag: text(40, { description: 'For If-Match: a persona has no reading of its own' }),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'PersonaView', description: 'A face of an agent' },
+);
+
+/** The wire form of a persona. */
+export function toPersonaView(row: PersonaRow): Static<typeof PersonaView> {
+  const { document } = row;
+  return {
+    id: row.id,
+    agent_id: row.agent_id,
+    slug: row.slug,
+    name: document.name,
+    description: document.description,
+    greeting: document.greeting,
+    locale: document.locale,
+    instructions: document.instructions,
+    instructions_mode: document.instructions_mode,
+    model: document.model,
+    model_settings: settingsOf(document),
+    tools_allow: document.tools_allow === null ? null : [...document.tools_allow],
+    knowledge: [...document.knowledge],
+    avatar_preset: document.avatar_preset,
+    image_url: document.image_url,
+    attributes: document.attributes,
+    is_default: row.is_default,
+    is_active: row.is_active,
+    version: row.version,
+    etag: `"${row.row_version}"`,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}
+
+/** A persona as an import takes it: no id, references by slug and scope. */
+export function toPersonaExport(row: PersonaRow): Static<typeof PersonaDocument> {
+  const { document } = row;
+  return {
+    slug: row.slug,
+    name: document.name,
+    description: document.description,
+    greeting: document.greeting,
+    locale: document.locale,
+    instructions: document.instructions,
+    instructions_mode: document.instructions_mode,
+    model: document.model,
+    model_settings: settingsOf(document),
+    tools_allow: document.tools_allow === null ? null : [...document.tools_allow],
+    knowledge: document.knowledge.map(({ slug, scope, access, mode, top_k }) => ({ slug, scope, access, mode, top_k })),
+    avatar_preset: document.avatar_preset,
+    image_url: document.image_url,
+    attributes: document.attributes,
+    is_default: row.is_default,
+    is_active: row.is_active,
+  };
+}
+
+/** What the validated body says, as the rules of db/agents take it. */
+export function toPersonaDraft(body: Static<typeof PersonaDocument>): PersonaDraft {
+  const { is_default: _default, is_active: _active, ...draft } = body;
+  return draft;
+}
+
+/** The stored persona with what an update changes. */
+export function toChangedDraft(stored: StoredPersona, body: Static<typeof PersonaUpdate>): PersonaDraft {
+  const { is_default: _default, is_active: _active, ...changes } = body;
+  return { ...stored, ...changes };
+}
+
+// Stored settings are the wire form; their arrays are readonly in code only.
+function settingsOf({ model_settings: settings }: StoredPersona): Static<typeof ModelSettingsOverride> | null {
+  return settings as Static<typeof ModelSettingsOverride> | null;
+}

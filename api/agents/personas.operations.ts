@@ -1,0 +1,167 @@
+import type { Static } from 'typebox';
+import { isDeepStrictEqual } from 'node:util';
+import { creatorOf } from '../../db/actor-ref.ts';
+import { Agent } from '../../db/agents/agent.entity.ts';
+import { requireAgent } from '../../db/agents/agents.ts';
+import { Persona } from '../../db/agents/persona.entity.ts';
+import type { PersonaDraft } from '../../db/agents/persona-document.ts';
+import { clearDefault, insertPersonas, insertVersions, listPersonaRows, readPersona, type PersonaRow } from '../../db/agents/personas.ts';
+import { validatePersona } from '../../db/agents/validate-persona.ts';
+import { refuseInvalid } from '../../db/agents/validate-revision.ts';
+import { mapPage } from '../../db/page.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { AgentParams } from './agent.schema.ts';
+import { checkImageUrl } from './image-url.ts';
+import {
+  PersonaCreate,
+  PersonaParams,
+  PersonaUpdate,
+  PersonaView,
+  toChangedDraft,
+  toPersonaDraft,
+  toPersonaView,
+} from './persona.schema.ts';
+import { revisionChecks } from './revision-checks.ts';
+
+export const personaOperations = {
+  listPersonas: list(
+    '/agents/{agent_id}/personas',
+    {
+      summary: 'List the personas of an agent',
+      description: 'All personas of the agent, newest first. The etag of each is what If-Match takes: a persona has no reading of its own.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      params: AgentParams,
+      view: PersonaView,
+    },
+    async (ctx, { params }) => {
+      await requireAgent(ctx, params.agent_id);
+      return mapPage(await listPersonaRows(ctx, params.agent_id, ctx.page), toPersonaView);
+    },
+  ),
+
+  createPersona: post(
+    '/agents/{agent_id}/personas',
+    {
+      summary: 'Add a persona to an agent',
+      description:
+        'A persona colours the instructions and narrows the tools of a run that names it. One of an agent is the default: a new default takes the place of the old.',
+      access: 'member',
+      audit: 'create',
+      idempotent: true,
+      example: { body: { slug: 'formal', name: 'Formal', instructions: 'Address the user formally.', locale: 'de-DE' } },
+      params: AgentParams,
+      body: PersonaCreate,
+      view: PersonaView,
+    },
+    async (ctx, { params, body }) => {
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
+      const document = await checked(ctx, agent, toPersonaDraft(body));
+      const isDefault = body.is_default ?? false;
+      if (isDefault) await clearDefault(ctx, agent.id, null);
+      const [id = ''] = await insertPersonas(ctx, {
+        agent,
+        personas: [{ document, isDefault, isActive: body.is_active ?? true }],
+        createdBy: creatorOf(ctx.actor),
+      });
+      const row = await readPersona(ctx, agent.id, id);
+      ctx.audit(noteOf(row, {}));
+      return reply(toPersonaView(row), { version: row.row_version });
+    },
+  ),
+
+  updatePersona: patch(
+    '/agents/{agent_id}/personas/{persona_id}',
+    {
+      summary: 'Change a persona',
+      description: 'Changes what is sent and keeps the rest, as a new version; runs in flight keep theirs.',
+      access: 'member',
+      audit: 'update',
+      etag: true,
+      params: PersonaParams,
+      body: PersonaUpdate,
+      view: PersonaView,
+    },
+    async (ctx, { params, body }) => {
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
+      const before = await readPersona(ctx, agent.id, params.persona_id);
+      const persona = await seeForChange(ctx, Persona, before.id, { versionProperty: 'rowVersion' });
+      const document = await checked(ctx, agent, toChangedDraft(before.document, body));
+      if (body.is_default === true) await clearDefault(ctx, agent.id, persona.id);
+      const isAnew = !isDeepStrictEqual(document, before.document);
+      if (isAnew) Object.assign(persona, { document, version: persona.version + 1 });
+      if (body.is_default !== undefined) persona.isDefault = body.is_default;
+      if (body.is_active !== undefined) persona.isActive = body.is_active;
+      await ctx.em.flush();
+      if (isAnew)
+        await insertVersions(ctx, { agent, versions: [{ id: persona.id, version: persona.version }], createdBy: creatorOf(ctx.actor) });
+      const row = await readPersona(ctx, agent.id, persona.id);
+      ctx.audit(noteOf(row, changesBetween(before, row)));
+      return reply(toPersonaView(row), { version: row.row_version });
+    },
+  ),
+
+  deletePersona: remove(
+    '/agents/{agent_id}/personas/{persona_id}',
+    {
+      summary: 'Delete a persona',
+      description: 'Runs in flight keep it; new ones that name it are refused.',
+      access: 'admin',
+      audit: 'delete',
+      params: PersonaParams,
+    },
+    async (ctx, { params }) => {
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
+      const row = await readPersona(ctx, agent.id, params.persona_id);
+      const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion' });
+      persona.deletedAt = ctx.deps.now();
+      persona.isDefault = false;
+      await ctx.em.flush();
+      ctx.audit(noteOf(row, {}));
+    },
+  ),
+};
+
+/** The document of a draft that can be stored. Throws 422 with all that stands against it. */
+async function checked(ctx: Ctx, agent: Agent, draft: PersonaDraft) {
+  await checkImageUrl(ctx, draft.image_url, agent.organizationId);
+  const { document, problems } = await validatePersona(draft, revisionChecks(ctx.deps));
+  refuseInvalid(problems, '');
+  return document;
+}
+
+function noteOf(row: PersonaRow, changes: NonNullable<AuditNote['changes']>): AuditNote {
+  return {
+    resourceType: 'persona',
+    resourceId: row.id,
+    label: row.slug,
+    organizationId: row.organization_id,
+    workspaceId: row.workspace_id,
+    changes,
+  };
+}
+
+function changesBetween(before: PersonaRow, after: PersonaRow): NonNullable<AuditNote['changes']> {
+  const [from, to]: Readonly<Record<string, unknown>>[] = [toPersonaView(before), toPersonaView(after)];
+  const named: readonly (keyof Static<typeof PersonaUpdate>)[] = [
+    'name',
+    'description',
+    'greeting',
+    'locale',
+    'instructions',
+    'instructions_mode',
+    'model',
+    'model_settings',
+    'tools_allow',
+    'knowledge',
+    'avatar_preset',
+    'image_url',
+    'attributes',
+    'is_default',
+    'is_active',
+  ];
+  const differing = named.filter((field) => !isDeepStrictEqual(from?.[field], to?.[field]));
+  return Object.fromEntries(differing.map((field) => [field, { from: from?.[field], to: to?.[field] }]));
+}

@@ -1,0 +1,105 @@
+import Type, { type Static } from 'typebox';
+import { avatarPresets } from '../../db/agents/agent.entity.ts';
+import type { AgentRow } from '../../db/agents/agents.ts';
+import type { PersonaRow } from '../../db/agents/personas.ts';
+import { toPortable } from '../../db/agents/portable.ts';
+import type { RevisionDocument as StoredDocument } from '../../db/agents/revision-document.ts';
+import type { AgentSummaryRow } from '../../db/agents/sub-agents.ts';
+import { scopes } from '../../workflows/contracts/access.ts';
+import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, Q, Slug, Url } from '../http/schema.ts';
+import { PersonaDocument, toPersonaExport } from './persona.schema.ts';
+import { RevisionDocument } from './revision.schema.ts';
+
+/** The form of the document; a newer one is refused. */
+const importVersion = 1;
+
+const importFields = {
+  schema_version: Type.Optional(integer({ minimum: 1, maximum: importVersion, default: importVersion })),
+  kind: Type.Optional(oneOf(['agent'], { default: 'agent' })),
+  slug: Slug,
+  name: Name,
+  description: Type.Optional(nullable(Description)),
+  scope: Type.Optional(nullable(oneOf(scopes))),
+  avatar_preset: Type.Optional(nullable(oneOf(avatarPresets))),
+  image_url: Type.Optional(nullable(Url)),
+  is_active: Type.Optional(Type.Boolean({ default: true })),
+  attributes: Type.Optional(FreeObject),
+  revision: Type.Optional(RevisionDocument),
+  personas: Type.Optional(listOf(PersonaDocument, { maxItems: 50 })),
+};
+
+export const AgentImport = closed(importFields, {
+  $id: 'AgentImport',
+  description: 'An agent with its personas as a document; references name their targets by slug',
+});
+
+export const AgentExportView = closed(
+  { ...importFields, personas: Type.Optional(listOf(PersonaDocument, { maxItems: 200 })) },
+  { $id: 'AgentExportView', description: 'An agent as importAgent takes it: no ids and no secrets' },
+);
+
+export const AgentClone = closed(
+  {
+    slug: Slug,
+    name: Type.Optional(nullable(Name)),
+    scope: Type.Optional(nullable(oneOf(scopes, { description: 'Left out: where the original lives' }))),
+    revision_id: Type.Optional(nullable(idOf('AgentRevision', 'Left out: the active one, else the newest'))),
+    include_personas: Type.Optional(Type.Boolean({ default: true })),
+  },
+  { $id: 'AgentClone' },
+);
+
+export const AgentSummary = closed(
+  {
+    id: idOf('Agent'),
+    slug: Slug,
+    name: Name,
+    description: nullable(Description),
+    scope: oneOf(scopes),
+    avatar_preset: nullable(oneOf(avatarPresets)),
+    image_url: nullable(Url),
+    active_revision_id: idOf('AgentRevision'),
+    input_schema: nullable(FreeObject),
+  },
+  { $id: 'AgentSummary', description: 'An agent that may be asked' },
+);
+
+export const ExportQuery = closed({ revision_id: Type.Optional(idOf('AgentRevision', 'Left out: the active one, else the newest')) });
+export const SubAgentFilters = closed({ q: Type.Optional(Q) });
+export const AgentDeletion = closed({
+  force: Type.Optional(Type.Boolean({ default: false, description: 'Cancels the runs that have not ended' })),
+});
+
+/** The wire form of an agent that may be asked. */
+export function toAgentSummary(row: AgentSummaryRow): Static<typeof AgentSummary> {
+  return {
+    id: row.id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description,
+    scope: row.scope,
+    avatar_preset: row.avatar_preset,
+    image_url: row.image_url,
+    active_revision_id: row.active_revision_id,
+    input_schema: row.input_schema,
+  };
+}
+
+/** An agent, one of its revisions and its personas as one document. */
+export function toAgentExport(agent: AgentRow, document: StoredDocument | null, personas: readonly PersonaRow[]) {
+  return {
+    schema_version: importVersion,
+    kind: 'agent' as const,
+    slug: agent.slug,
+    name: agent.name,
+    description: agent.description,
+    scope: agent.scope,
+    avatar_preset: agent.avatar_preset,
+    image_url: agent.image_url,
+    is_active: agent.is_active,
+    attributes: agent.attributes,
+    // The stored document is the wire form; its arrays are readonly in code only.
+    ...(document ? { revision: toPortable(document) as Static<typeof RevisionDocument> } : {}),
+    personas: personas.map(toPersonaExport),
+  };
+}

@@ -1,0 +1,65 @@
+import Type from 'typebox';
+import { attachmentPurposes, attachmentStates } from '../../db/attachments/attachment.entity.ts';
+import type { AttachmentRow } from '../../db/attachments/attachments.ts';
+import { iso } from '../../db/sql.ts';
+import { ActorRef, closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+
+export const AttachmentParams = closed({ attachment_id: idOf('Attachment') });
+
+export const AttachmentForm = closed(
+  {
+    file: Type.String({
+      format: 'binary',
+      maxLength: 536_870_912,
+      description: 'One file. Its type is told by its first bytes; its name is kept as a label only',
+    }),
+    workspace_id: Type.Optional(idOf('Workspace')),
+    purpose: Type.Optional(oneOf(attachmentPurposes, { default: 'run_input' })),
+  },
+  { $id: 'AttachmentForm', description: 'A file and what it is for' },
+);
+
+/** Headers of a download. */
+export const DownloadHeaders = closed({
+  'range': Type.Optional(text(200, { description: 'One range of bytes; several, or one out of bounds, give the whole' })),
+  'if-range': Type.Optional(text(200, { description: 'The ETag for which the range holds' })),
+  'if-none-match': Type.Optional(text(2_000, { description: 'ETags that the client has; a known one answers 304' })),
+});
+
+export const AttachmentView = closed(
+  {
+    id: idOf('Attachment'),
+    organization_id: idOf('Organization'),
+    workspace_id: idOf('Workspace'),
+    filename: text(255),
+    media_type: text(255),
+    size_bytes: integer(),
+    sha256: text(64, { minLength: 64, pattern: '^[0-9a-f]{64}$' }),
+    purpose: oneOf(attachmentPurposes),
+    state: oneOf(attachmentStates, { description: 'scanning: it is looked at and can not be used yet' }),
+    created_by: ActorRef,
+    linked: Type.Boolean({ description: 'Something holds it; else it is deleted after expires_at' }),
+    expires_at: nullable(Timestamp),
+    created_at: Timestamp,
+  },
+  { $id: 'AttachmentView', description: 'A file: what is known of it, without its bytes' },
+);
+
+/** The wire form of an attachment; the key of its bytes is no part of it. */
+export function toAttachmentView(row: AttachmentRow) {
+  return {
+    id: row.id,
+    organization_id: row.organization_id,
+    workspace_id: row.workspace_id,
+    filename: row.filename,
+    media_type: row.media_type,
+    size_bytes: row.size_bytes,
+    sha256: row.sha256,
+    purpose: row.purpose,
+    state: row.state,
+    created_by: { kind: row.created_by.kind, id: row.created_by.id },
+    linked: row.linked,
+    expires_at: iso(row.expires_at),
+    created_at: iso(row.created_at),
+  };
+}

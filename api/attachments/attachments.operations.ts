@@ -1,0 +1,72 @@
+import { seeAttachment, uploaderOf } from '../../db/attachments/attachments.ts';
+import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
+import { readUnit, workspaceOfNewRow } from '../../db/scope.ts';
+import { area, post, raw } from '../http/operation.ts';
+import { AttachmentForm, AttachmentParams, AttachmentView, DownloadHeaders, toAttachmentView } from './attachment.schema.ts';
+import { sendBytes } from './download.ts';
+import { receiveUpload, type Upload } from './upload.ts';
+
+export const attachments = area('Attachments', {
+  createAttachment: post(
+    '/attachments',
+    {
+      summary: 'Upload a file',
+      description:
+        'Stores one file of a multipart form. Its type is told by its first bytes; programs and unknown types are 415. What nothing uses within 24 hours is deleted.',
+      access: 'member',
+      audit: 'create',
+      idempotent: true,
+      multipart: true,
+      bodyLimitBytes: (env) => env.attachments.maxBytes,
+      location: (view: { readonly id: string }) => `/attachments/${view.id}`,
+      example: { body: { file: 'Meeting notes', purpose: 'run_input' } },
+      body: AttachmentForm,
+      view: AttachmentView,
+      identify: receiveUpload,
+    },
+    async (ctx, { identified }) => {
+      const { body, storageKey } = identified as Upload; // what this operation's own `identify` gave
+      const home = await workspaceOfNewRow(ctx, body.workspace_id);
+      const row = await insertAttachment(ctx, {
+        ...home,
+        ...body.file,
+        storageKey,
+        purpose: body.purpose ?? 'run_input',
+        isScanned: ctx.deps.env.attachments.scan !== null,
+        createdBy: uploaderOf(ctx.caller),
+      });
+      ctx.audit({
+        resourceType: 'attachment',
+        resourceId: row.id,
+        label: row.filename,
+        organizationId: row.organization_id,
+        workspaceId: row.workspace_id,
+      });
+      return toAttachmentView(row);
+    },
+  ),
+
+  getAttachment: raw(
+    '/attachments/{attachment_id}',
+    {
+      summary: 'Download a file',
+      description:
+        'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run that holds it; else by uploader and admins.',
+      access: 'viewer',
+      params: AttachmentParams,
+      headers: DownloadHeaders,
+      produces: 'application/octet-stream',
+      alsoProduces: ['application/json'],
+      success: [200, 206],
+    },
+    async ({ caller, correlationId, deps, tenant, actor }, { params }, http) => {
+      const { unit } = readUnit(deps.db, { tenant, actor, correlationId });
+      const row = await seeAttachment({ ...unit, caller }, params.attachment_id);
+      if (http.request.headers.accept === 'application/json') {
+        http.reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(toAttachmentView(row)));
+        return;
+      }
+      await sendBytes(http, deps.storage, row);
+    },
+  ),
+});

@@ -1,0 +1,39 @@
+import { create as contentDisposition } from 'content-disposition';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { refuseNotReady, type AttachmentRow } from '../../db/attachments/attachments.ts';
+import type { Storage } from '../../ports/storage.ts';
+import { readRange } from '../http/byte-range.ts';
+import { etagOf, isNotModified } from '../http/etag.ts';
+
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Sends the bytes of an attachment, all or one range, so that no browser shows or runs them. Throws 409 unless it is ready. */
+export async function sendBytes({ request, reply }: Exchange, storage: Storage, row: AttachmentRow): Promise<void> {
+  refuseNotReady(row.state);
+  const etag = etagOf(row.sha256);
+  reply.headers({
+    etag,
+    'accept-ranges': 'bytes',
+    'content-disposition': contentDisposition(row.filename),
+    // Whatever type it claims, it is a file to be saved and no page of ours.
+    'content-security-policy': "sandbox; default-src 'none'",
+    'cache-control': 'private, no-cache',
+  });
+  if (isNotModified(request.headers['if-none-match'], etag)) {
+    reply.code(304).send();
+    return;
+  }
+
+  const range = readRange(request.headers, row.size_bytes, etag);
+  reply.headers({
+    'content-type': row.media_type.startsWith('text/') ? `${row.media_type}; charset=utf-8` : row.media_type,
+    'content-length': range ? range.end - range.start + 1 : row.size_bytes,
+    ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${row.size_bytes}` } : {}),
+  });
+  reply.code(range ? 206 : 200);
+  // Opened before the head leaves: a storage that fails is still said so.
+  reply.send(request.method === 'HEAD' ? undefined : await storage.open(row.storage_key, range ?? undefined));
+}

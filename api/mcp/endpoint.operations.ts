@@ -1,0 +1,92 @@
+import Type from 'typebox';
+import { endMcpSession, touchMcpSession } from '../../db/mcp/server-sessions.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { ApiEnv } from '../env.ts';
+import { raw, rawPost, remove } from '../http/operation.ts';
+import { principalOf } from '../streams/attach.ts';
+import { answerPost } from './dispatch.ts';
+import { notificationText } from './json-rpc.ts';
+import { serveListStream } from './list-stream.ts';
+import { sessionIdOf, storeOf } from './session.ts';
+
+/** One JSON-RPC 2.0 message; open by design. */
+const McpMessage = Type.Object(
+  {
+    jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
+    id: Type.Optional(
+      Type.Unsafe<string | number>({ type: ['string', 'integer'], maxLength: 1_000, description: 'Of a request; none on a notification' }),
+    ),
+    method: Type.Optional(Type.String({ maxLength: 200, description: 'What is asked for' })),
+    params: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Of the method' })),
+  },
+  { $id: 'McpMessage', additionalProperties: true, description: 'A message of the Model Context Protocol' },
+);
+
+/** The endpoint of the Model Context Protocol (Streamable HTTP): its tools are operations of this contract. */
+export const endpointOperations = {
+  callMcp: rawPost(
+    '/mcp',
+    {
+      summary: 'Send an MCP message',
+      description:
+        'The Model Context Protocol over Streamable HTTP: 2025-03-26 to 2025-11-25 with a session, 2026-07-28 without. Each tool is an operation of this contract and answers as its route; a call that takes longer becomes an event stream.',
+      access: 'viewer',
+      audit: 'none',
+      success: [200, 202],
+      produces: 'application/json',
+      alsoProduces: ['text/event-stream'],
+      body: McpMessage,
+      example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+    },
+    async (ctx, _input, http) => {
+      refuseForeignOrigin(ctx.deps.env, http.request.headers.origin);
+      await answerPost(ctx, http);
+    },
+  ),
+
+  streamMcp: raw(
+    '/mcp',
+    {
+      summary: 'Listen to the MCP server',
+      description: 'Event stream of an MCP session: tells when the list of tools has changed. Without a session 405.',
+      access: 'viewer',
+      produces: 'text/event-stream',
+      headReply: 'refused',
+    },
+    async (ctx, _input, http) => {
+      refuseForeignOrigin(ctx.deps.env, http.request.headers.origin);
+      const id = demandId(sessionIdOf(http.request.headers));
+      const isAlive = () => touchMcpSession(storeOf(ctx), id, principalOf(ctx.caller));
+      if (!(await isAlive())) throw fail('not_found');
+      serveListStream(ctx, http, { first: null, changed: notificationText('notifications/tools/list_changed', null), last: null, isAlive });
+    },
+  ),
+
+  endMcp: remove(
+    '/mcp',
+    {
+      summary: 'End an MCP session',
+      description: 'Ends the session that Mcp-Session-Id names; its streams end with it. Without a session 405.',
+      access: 'viewer',
+      audit: 'none',
+      transaction: 'none',
+      identify: async ({ deps, headers, caller }) => {
+        refuseForeignOrigin(deps.env, headers.origin);
+        const isEnded = await endMcpSession(storeOf({ deps }), demandId(sessionIdOf(headers)), principalOf(caller));
+        if (!isEnded) throw fail('not_found');
+      },
+    },
+    async () => undefined,
+  ),
+};
+
+/** A page of a stranger must not reach a deployment through its visitor's browser (MCP, Streamable HTTP: security). Clients that are no browser send no Origin. */
+function refuseForeignOrigin(env: ApiEnv, origin: string | undefined): void {
+  if (origin === undefined || origin === env.publicUrl || env.corsOrigins.includes(origin)) return;
+  throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin may not use the endpoint.' });
+}
+
+function demandId(id: string | null): string {
+  if (id !== null) return id;
+  throw fail('method_not_allowed', { detail: 'Without a session only POST is served.', headers: { allow: 'POST, OPTIONS' } });
+}

@@ -1,0 +1,51 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { rawHeaders } from '../http/headers.ts';
+
+/** Messages to a client as server-sent events, on the response of its request. */
+export interface EventStream {
+  /** Aborted when the client has gone. */
+  readonly gone: AbortSignal;
+  send(message: string): void;
+  end(): void;
+}
+
+const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+/** Proxies close what is silent for longer. */
+const commentMs = 15_000;
+/** A client that reads nothing is cut off when so much waits for it. */
+const mostUnsentBytes = 4 * 1024 * 1024;
+const lingerMs = 5_000;
+
+/** Takes the response over and opens the stream; a comment goes out every 15 s. */
+export function openEventStream(http: { readonly request: FastifyRequest; readonly reply: FastifyReply }): EventStream {
+  http.reply.hijack();
+  const response = http.reply.raw;
+  const gone = new AbortController();
+  const beat = setInterval(() => write(': still here\n\n'), commentMs);
+  const stop = () => {
+    clearInterval(beat);
+    gone.abort();
+  };
+  response.on('error', () => response.destroy());
+  response.on('close', stop);
+  if (response.destroyed) stop();
+  response.writeHead(200, rawHeaders(http.request, headers));
+  // Not all readers take a head alone for an answer.
+  write(': open\n\n');
+
+  return {
+    gone: gone.signal,
+    send: (message) => write(`event: message\ndata: ${message}\n\n`),
+    end() {
+      clearInterval(beat);
+      response.end();
+      setTimeout(() => response.destroy(), lingerMs).unref();
+    },
+  };
+
+  function write(chunk: string): void {
+    if (response.destroyed || response.writableEnded) return;
+    response.write(chunk);
+    if (response.writableLength > mostUnsentBytes) response.destroy();
+  }
+}

@@ -1,0 +1,38 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Ctx } from '../http/operation.ts';
+import { metaKeys, type Era } from './era.ts';
+import type { Json } from './json-rpc.ts';
+
+export type RawCtx = Omit<Ctx, 'em' | 'keep'>;
+export interface Http {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** One message and its answer, by the rules of its era. */
+export interface Exchange {
+  readonly ctx: RawCtx;
+  readonly http: Http;
+  readonly era: Era;
+  /** A result as JSON, of fields that are JSON texts (`"name":value`) and what goes into `_meta`. */
+  result(fields: readonly string[], meta?: Json): string;
+}
+
+/** What the server calls itself. */
+export function serverInfoOf({ deps }: Pick<RawCtx, 'deps'>): Json {
+  return { name: 'longhaul', title: 'Longhaul', version: deps.env.build.version };
+}
+
+export function newExchange(ctx: RawCtx, http: Http, era: Era): Exchange {
+  return {
+    ctx,
+    http,
+    era,
+    result(fields, meta = {}) {
+      const own = era === 'stateless' ? { [metaKeys.serverInfo]: serverInfoOf(ctx) } : {};
+      const whole = { ...meta, ...own };
+      const metaField = Object.keys(whole).length > 0 ? [`"_meta":${JSON.stringify(whole)}`] : [];
+      return `{${[...fields, ...(era === 'stateless' ? ['"resultType":"complete"'] : []), ...metaField].join()}}`;
+    },
+  };
+}

@@ -1,0 +1,114 @@
+import type { FastifyReply } from 'fastify';
+
+export type Json = Record<string, unknown>;
+export type RpcId = string | number;
+
+/** A message from a client. What it answers to us is taken and dropped: this server asks for nothing. */
+export type RpcMessage =
+  | { readonly kind: 'request'; readonly id: RpcId; readonly method: string; readonly params: Json }
+  | { readonly kind: 'notification'; readonly method: string; readonly params: Json }
+  | { readonly kind: 'response' };
+
+export type RpcRequest = Extract<RpcMessage, { kind: 'request' }>;
+
+/** Codes of JSON-RPC 2.0 §5.1 and of MCP 2026-07-28. */
+export const rpcCodes = {
+  parseError: -32_700,
+  invalidRequest: -32_600,
+  methodNotFound: -32_601,
+  invalidParams: -32_602,
+  refused: -32_000,
+  sessionUnknown: -32_001,
+  headerMismatch: -32_020,
+  unsupportedVersion: -32_022,
+} as const;
+
+/** A refusal in the words of the protocol: what is wrong is the message, not what its tool was asked. */
+export class RpcFault extends Error {
+  override readonly name = 'RpcFault';
+  readonly code: number;
+  /** HTTP status of the reply. */
+  readonly status: number;
+  readonly details: Json | null;
+
+  constructor(code: number, message: string, options: { readonly status?: number; readonly details?: Json } = {}) {
+    super(message);
+    this.code = code;
+    this.status = options.status ?? 200;
+    this.details = options.details ?? null;
+  }
+}
+
+const mostDepth = 64;
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Takes the bytes of a POST as one message. Throws RpcFault: 400 for what is no JSON, no message, or several at once. */
+export function readMessage(body: unknown): RpcMessage {
+  const value = parse(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+  if (Array.isArray(value)) throw invalid('Send one message in a body: batches are not served.');
+  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalid('The body is no JSON-RPC 2.0 message.');
+
+  const { id, method, params } = value;
+  if (typeof method !== 'string') {
+    if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
+    throw invalid('The message has no method.');
+  }
+  if (params !== undefined && !isJson(params)) throw invalid('params must be an object.');
+  if (id === undefined) return { kind: 'notification', method, params: params ?? {} };
+  if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalid('id must be a string or an integer.');
+  // The line above leaves strings and integers.
+  return { kind: 'request', id: id as RpcId, method, params: params ?? {} };
+}
+
+/** The id that the refusal of a body can name; null where it has none. */
+export function idIn(body: unknown): RpcId | null {
+  try {
+    const value = parse(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+    const id = isJson(value) ? value['id'] : null;
+    return typeof id === 'string' || typeof id === 'number' ? id : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A response whose result is JSON already. */
+export function resultText(id: RpcId, result: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+}
+
+export function notificationText(method: string, params: Json | null): string {
+  return JSON.stringify({ jsonrpc: '2.0', method, ...(params ? { params } : {}) });
+}
+
+export function sendJson(reply: FastifyReply, text: string, status = 200): FastifyReply {
+  return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text);
+}
+
+export function sendFault(reply: FastifyReply, id: RpcId | null, { code, message, status, details }: RpcFault): FastifyReply {
+  const error = { code, message, ...(details ? { data: details } : {}) };
+  return sendJson(reply, JSON.stringify({ jsonrpc: '2.0', id, error }), status);
+}
+
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parse(bytes: Buffer): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(strictUtf8.decode(bytes));
+  } catch {
+    throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
+  }
+  if (!isWithin(value, mostDepth)) throw invalid('The message is nested too deeply.');
+  return value;
+}
+
+function isWithin(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  return depth > 0 && Object.values(value).every((child) => isWithin(child, depth - 1));
+}
+
+function invalid(message: string): RpcFault {
+  return new RpcFault(rpcCodes.invalidRequest, message, { status: 400 });
+}

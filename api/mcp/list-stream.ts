@@ -1,0 +1,79 @@
+import { authenticate } from '../http/authenticate.ts';
+import { checkFloor } from '../http/role-floor.ts';
+import { stateOf } from '../http/request-state.ts';
+import { principalOf } from '../streams/attach.ts';
+import { catalogueOf } from './catalogue.ts';
+import { openEventStream } from './event-stream.ts';
+import type { Http, RawCtx } from './exchange.ts';
+
+export interface ListStream {
+  /** Sent at once. */
+  readonly first: string | null;
+  /** Sent whenever the caller's list of tools has become another; null where nobody asked for that: the stream ends at once. */
+  readonly changed: string | null;
+  /** Sent before the server itself ends the stream. */
+  readonly last: string | null;
+  /** Whether the stream's session still lives. */
+  readonly isAlive: () => Promise<boolean>;
+}
+
+/** How soon a revoked credential ends the stream and a changed role is told. */
+const checkMs = 5_000;
+
+/** Keeps an event stream open and tells on it when what the caller may call has changed. 429 and 503 come before its first byte. */
+export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): void {
+  const { deps, caller, log } = ctx;
+  const slot = deps.hub.admit(principalOf(caller));
+  const catalogue = catalogueOf(deps.operations);
+  const events = openEventStream(http);
+  let key = catalogue.keyOf(caller);
+  let isChecking = false;
+
+  const check = async () => {
+    if (isChecking) return;
+    isChecking = true;
+    try {
+      const now = await keyNow(ctx, http);
+      if (now === null || !(await stream.isAlive())) return end();
+      if (now !== key && stream.changed !== null) events.send(stream.changed);
+      key = now;
+    } catch (err) {
+      log.warn({ err }, 'mcp stream could not be checked');
+    } finally {
+      isChecking = false;
+    }
+  };
+  const timer = setInterval(() => void check(), checkMs);
+  const end = () => {
+    if (stream.last !== null) events.send(stream.last);
+    events.end();
+  };
+  const cleanUp = () => {
+    clearInterval(timer);
+    deps.hub.draining.removeEventListener('abort', end);
+    slot.release();
+  };
+
+  deps.hub.draining.addEventListener('abort', end);
+  if (stream.first !== null) events.send(stream.first);
+  if (events.gone.aborted) cleanUp();
+  else events.gone.addEventListener('abort', cleanUp);
+  if (stream.changed === null) end();
+}
+
+/** What the credential of the stream allows by now; null when it is good for nothing here any more. Throws when that can't be told. */
+async function keyNow({ deps }: RawCtx, { request }: Http): Promise<string | null> {
+  const { operation } = stateOf(request);
+  try {
+    const caller = await authenticate(deps, request, operation);
+    if (operation) checkFloor(operation, caller, deps.env.publicUrl);
+    return catalogueOf(deps.operations).keyOf(caller);
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof Error && 'status' in error && typeof error.status === 'number' && error.status < 500;
+}

@@ -1,0 +1,24 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { touchMcpSession, type McpSessionStore } from '../../db/mcp/server-sessions.ts';
+import type { AppDeps } from '../http/deps.ts';
+import { principalOf } from '../streams/attach.ts';
+import type { Http, RawCtx } from './exchange.ts';
+import { rpcCodes, RpcFault } from './json-rpc.ts';
+
+export function storeOf({ deps }: { readonly deps: AppDeps }): McpSessionStore {
+  return { redis: deps.redis, redisPrefix: deps.env.redisPrefix };
+}
+
+/** The session that a request names; null where it names none. */
+export function sessionIdOf(headers: Readonly<IncomingHttpHeaders>): string | null {
+  const id = headers['mcp-session-id'];
+  return typeof id === 'string' && id !== '' ? id : null;
+}
+
+/** Throws RpcFault: 400 without a session, 404 for one that has ended or is another principal's, so that the client begins anew. */
+export async function demandSession(ctx: RawCtx, { request }: Http): Promise<void> {
+  const id = sessionIdOf(request.headers);
+  if (id === null) throw new RpcFault(rpcCodes.refused, 'Mcp-Session-Id is missing: initialize first.', { status: 400 });
+  if (await touchMcpSession(storeOf(ctx), id, principalOf(ctx.caller))) return;
+  throw new RpcFault(rpcCodes.sessionUnknown, 'The session is unknown: initialize again.', { status: 404 });
+}

@@ -1,0 +1,68 @@
+import { describeName } from '../http/openapi-descriptions.ts';
+import type { RegisteredOperation } from '../http/operation.ts';
+import { querySchemaOf } from '../http/page.ts';
+import { keyArgument, tagArgument } from '../http/parse-arguments.ts';
+import { isJson, type Json } from './json-rpc.ts';
+
+/** Formats that JSON Schema itself knows; others of ours are told by pattern and length. */
+const commonFormats = new Set(['uuid', 'date-time', 'date', 'email']);
+const dropped = new Set(['$id', 'example', 'examples', 'discriminator', 'deprecated']);
+
+/** The input of an operation as one object: path, query and body side by side, and what headers carry on the route. Throws when two share a name. */
+export function inputSchemaOf(operation: RegisteredOperation): Json {
+  const query = querySchemaOf(operation);
+  const body = operation.body ? schemaOf(operation.body) : { properties: {}, required: [] };
+  const bodyProperties = isJson(body['properties']) ? body['properties'] : {};
+  const groups: Json[] = [{ ...operation.params?.properties }, { ...query.properties }, bodyProperties, headersOf(operation)];
+  const names = groups.flatMap((group) => Object.keys(group));
+  if (new Set(names).size < names.length) throw new Error(`${operation.operationId} has two inputs of one name`);
+
+  const properties = Object.fromEntries(
+    groups.flatMap((group) => Object.entries(group)).map(([name, schema]) => [name, described(name, rewrite(schemaOf(schema)))]),
+  );
+  const required = [...Object.keys(operation.params?.properties ?? {}), ...textsOf(query.required), ...textsOf(body['required'])];
+  return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
+}
+
+function headersOf(operation: RegisteredOperation): Json {
+  const key = { type: 'string', minLength: 1, maxLength: 255, description: 'A repeat under the same key gets the first answer again' };
+  const tag = { type: 'string', maxLength: 1_000, description: 'Entity tag that the row must still have' };
+  return {
+    ...(operation.idempotent ? { [keyArgument]: key } : {}),
+    ...(operation.ifMatch === null ? {} : { [tagArgument]: tag }),
+  };
+}
+
+/** A schema as clients of any kind read it: nothing of ours in it, components in place. */
+function rewrite(schema: Json): Json {
+  const made: Json = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === 'x-extensible-enum') made['enum'] = value;
+    if (dropped.has(keyword) || keyword.startsWith('x-')) continue;
+    if (keyword === 'format' && !commonFormats.has(String(value))) continue;
+    made[keyword] = rewriteKeyword(keyword, value);
+  }
+  return made;
+}
+
+function rewriteKeyword(keyword: string, value: unknown): unknown {
+  if (keyword === 'properties' || keyword === 'patternProperties' || keyword === '$defs') {
+    return Object.fromEntries(Object.entries(schemaOf(value)).map(([name, child]) => [name, described(name, rewrite(schemaOf(child)))]));
+  }
+  if (keyword === 'default' || keyword === 'enum' || keyword === 'const') return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => (isJson(item) ? rewrite(item) : item));
+  return isJson(value) ? rewrite(value) : value;
+}
+
+function described(name: string, schema: Json): Json {
+  return schema['description'] === undefined ? { ...schema, description: describeName(name) } : schema;
+}
+
+/** TypeBox schemas are plain JSON Schema objects, here read as such. */
+function schemaOf(value: unknown): Json {
+  return isJson(value) ? value : {};
+}
+
+function textsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

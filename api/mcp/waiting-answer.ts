@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { openEventStream, type EventStream } from './event-stream.ts';
+import type { Exchange } from './exchange.ts';
+import { notificationText, resultText, sendJson, type RpcId } from './json-rpc.ts';
+
+/** Work whose answer may take its time. */
+export interface Awaited {
+  readonly id: RpcId;
+  readonly progressToken: string | number | null;
+  /** Gives the result as JSON and never throws; the signal says that nobody waits any more. */
+  readonly work: (signal: AbortSignal) => Promise<string>;
+}
+
+/** Clients and proxies give up on a silent request; longer ones become a stream. */
+const patienceMs = 10_000;
+const progressMs = 2_000;
+
+/** Answers with JSON what is soon done; what asks for progress or takes longer becomes an event stream. Leaving ends the wait, not the work. */
+export async function answerWhenDone({ http }: Exchange, awaited: Awaited): Promise<void> {
+  const left = new AbortController();
+  const response = http.reply.raw;
+  const leave = () => left.abort();
+  response.on('close', leave);
+
+  const working = awaited.work(left.signal);
+  const soon = awaited.progressToken === null ? await within(working, patienceMs) : null;
+  if (soon !== null) {
+    response.off('close', leave);
+    if (!response.destroyed) sendJson(http.reply, resultText(awaited.id, soon));
+    return;
+  }
+  const stream = openEventStream(http);
+  const stop = awaited.progressToken === null ? () => undefined : tellProgress(stream, awaited.progressToken);
+  const result = await working;
+  stop();
+  stream.send(resultText(awaited.id, result));
+  stream.end();
+}
+
+/** The result, or null when it takes longer. */
+async function within(working: Promise<string>, timeoutMs: number): Promise<string | null> {
+  const over = new AbortController();
+  try {
+    return await Promise.race([working, delay(timeoutMs, null, { signal: over.signal, ref: false }).catch(() => null)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** Seconds that have gone by: how far the work is nobody knows, but clients wait on as long as the number grows. */
+function tellProgress(stream: EventStream, progressToken: string | number): () => void {
+  const startedAt = performance.now();
+  const tell = () => {
+    const progress = Math.round((performance.now() - startedAt) / 1_000);
+    stream.send(notificationText('notifications/progress', { progressToken, progress, message: `${progress} s` }));
+  };
+  tell();
+  const timer = setInterval(tell, progressMs);
+  stream.gone.addEventListener('abort', () => clearInterval(timer));
+  return () => clearInterval(timer);
+}

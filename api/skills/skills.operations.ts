@@ -1,0 +1,235 @@
+import { mapPage } from '../../db/page.ts';
+import { homeOfNewRow } from '../../db/scope.ts';
+import { curateSkill } from '../../db/skills/curation.ts';
+import { refuseOwners } from '../../db/skills/owners.ts';
+import type { Skill } from '../../db/skills/skill.entity.ts';
+import { insertSkill, listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
+import { requireSkill, seeSkillForChange } from '../../db/skills/visible-skills.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import { area, get, list, patch, post, remove, reply, type AuditNote } from '../http/operation.ts';
+import { readImport, storeImport, type ReadImport } from './import-skill.ts';
+import { toStoredDocs } from './reference-docs.ts';
+import {
+  SkillCreate,
+  SkillCurate,
+  SkillFilters,
+  SkillImport,
+  SkillParams,
+  SkillUpdate,
+  SkillVersionView,
+  SkillView,
+  toSkillVersionView,
+  toSkillView,
+} from './skill.schema.ts';
+import { updateSkill } from './update-skill.ts';
+
+const bodyLimitBytes = 4 * 1_024 * 1_024;
+const location = (view: { readonly id: string }) => `/skills/${view.id}`;
+
+export const skills = area('Skills', {
+  listSkills: list(
+    '/skills',
+    {
+      summary: 'List skills',
+      description:
+        'Skills that the caller sees, newest first, without the content of their documents; private ones of others only for admins. q looks in slug and description. A page ends early at 4 MiB.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      query: SkillFilters,
+      view: SkillView,
+    },
+    async (ctx, { query }) => mapPage(await listSkillRows(ctx, query, ctx.page), toSkillView),
+  ),
+
+  createSkill: post(
+    '/skills',
+    {
+      summary: 'Create a skill',
+      description: 'Creates a pending skill of version 1. Agents load it once a curator has promoted it.',
+      access: 'member',
+      audit: 'create',
+      idempotent: true,
+      bodyLimitBytes,
+      location,
+      body: SkillCreate,
+      view: SkillView,
+      example: {
+        body: {
+          slug: 'refunds',
+          description: 'How to decide on a refund and what to tell the customer. Load it before any refund.',
+          instructions: '1. Read the order.\n2. Compare with [the limits](limits.md).\n3. Answer with the amount and the day.',
+          reference_docs: [{ name: 'limits.md', content: 'Up to 50 EUR without asking.' }],
+        },
+      },
+    },
+    async (ctx, { body }) => {
+      const referenceDocs = toStoredDocs(body.reference_docs ?? [], { pointer: '/reference_docs', field: 'name' });
+      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const owners = { ownerAgentId: body.owner_agent_id ?? null, ownerUserId: body.owner_user_id ?? null };
+      await refuseOwners(ctx, home, owners);
+      const text = { description: body.description, instructions: body.instructions, referenceDocs, frontMatter: null };
+      const made = { ...home, ...owners, slug: body.slug, text, origin: 'human', isActive: body.is_active ?? true } as const;
+      const skill = await insertSkill(ctx, made);
+
+      ctx.audit(noteOf(skill));
+      return toSkillView(await readSkill(ctx, skill.id));
+    },
+  ),
+
+  importSkill: post(
+    '/skills/import',
+    {
+      summary: 'Import a skill',
+      description:
+        'Reads a SKILL.md with its documents, out of an uploaded zip or out of the body, as a pending skill: name becomes the slug, the text behind the front matter the instructions. What else the front matter says is kept and never obeyed; scripts are documents like others.',
+      access: 'member',
+      audit: 'create',
+      idempotent: true,
+      bodyLimitBytes,
+      location,
+      body: SkillImport,
+      view: SkillView,
+      identify: readImport,
+      example: {
+        body: {
+          markdown: '---\nname: release-notes\ndescription: How we write release notes.\n---\n\nOne line for each change, newest first.\n',
+        },
+      },
+    },
+    async (ctx, { body, identified }) => {
+      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      // `identified` is what readImport gave.
+      const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject' });
+      const { skill, isNew, before } = stored;
+
+      ctx.audit(noteOf(skill, isNew || before === skill.version ? {} : { version: { from: before, to: skill.version } }));
+      return toSkillView(await readSkill(ctx, skill.id));
+    },
+  ),
+
+  getSkill: get(
+    '/skills/{skill_id}',
+    {
+      summary: 'Read a skill',
+      description: 'One skill at its current version, with its documents.',
+      access: 'viewer',
+      mcp: true,
+      etag: true,
+      // Its uses are counted beside the version.
+      notModified: false,
+      params: SkillParams,
+      view: SkillView,
+    },
+    async (ctx, { params }) => {
+      const row = await readSkill(ctx, params.skill_id);
+      return reply(toSkillView(row), { version: row.row_version });
+    },
+  ),
+
+  updateSkill: patch(
+    '/skills/{skill_id}',
+    {
+      summary: 'Change a skill',
+      description:
+        'Changes what is sent and keeps the rest. Another text is a new version that waits for its curator; until then agents load the version that was promoted last.',
+      access: 'member',
+      audit: 'update',
+      etag: true,
+      bodyLimitBytes,
+      params: SkillParams,
+      body: SkillUpdate,
+      view: SkillView,
+    },
+    async (ctx, { params, body }) => {
+      const referenceDocs = body.reference_docs && toStoredDocs(body.reference_docs, { pointer: '/reference_docs', field: 'name' });
+      const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion' });
+      const changes = await updateSkill(ctx, skill, { ...body, reference_docs: referenceDocs });
+
+      ctx.audit(noteOf(skill, changes));
+      const row = await readSkill(ctx, skill.id);
+      return reply(toSkillView(row), { version: row.row_version });
+    },
+  ),
+
+  deleteSkill: remove(
+    '/skills/{skill_id}',
+    {
+      summary: 'Delete a skill',
+      description: 'No agent loads it any more, runs in flight included. Its slug may be taken again.',
+      access: 'admin',
+      audit: 'delete',
+      params: SkillParams,
+    },
+    async (ctx, { params }) => {
+      const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion' });
+      skill.deletedAt = ctx.deps.now();
+      await ctx.em.flush();
+      ctx.audit(noteOf(skill));
+    },
+  ),
+
+  curateSkill: post(
+    '/skills/{skill_id}/curate',
+    {
+      summary: 'Curate a skill',
+      description:
+        'Moves a skill from pending to reviewed to promoted, has a promoted one superseded by another, retires one or takes it back as pending. What was looked at is named by its version.',
+      access: 'admin',
+      audit: 'approve',
+      success: [200],
+      params: SkillParams,
+      body: SkillCurate,
+      view: SkillView,
+      example: { body: { to: 'reviewed', version: 1, note: 'Checked with the support team' } },
+    },
+    async (ctx, { params, body }) => {
+      const supersededBy = body.superseded_by ?? null;
+      if ((body.to === 'superseded') !== (supersededBy !== null))
+        throw invalid(
+          '/superseded_by',
+          supersededBy === null ? 'required' : 'unknown_field',
+          'A superseded skill, and no other, names the one that takes its place.',
+        );
+      const { skill, from } = await curateSkill(ctx, params.skill_id, { to: body.to, version: body.version, supersededBy });
+
+      ctx.audit(
+        noteOf(skill, {
+          curation_state: { from, to: body.to },
+          version: { from: body.version, to: body.version },
+          ...(supersededBy === null ? {} : { superseded_by: { from: null, to: supersededBy } }),
+          ...(body.note ? { note: { from: null, to: body.note } } : {}),
+        }),
+      );
+      return toSkillView(await readSkill(ctx, skill.id));
+    },
+  ),
+
+  listSkillVersions: list(
+    '/skills/{skill_id}/versions',
+    {
+      summary: 'List the versions of a skill',
+      description: 'All versions, newest first, without the content of their documents. A page ends early at 4 MiB.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      params: SkillParams,
+      view: SkillVersionView,
+    },
+    async (ctx, { params }) => {
+      await requireSkill(ctx, params.skill_id);
+      return mapPage(await listVersionRows(ctx, params.skill_id, ctx.page), toSkillVersionView);
+    },
+  ),
+});
+
+function noteOf(skill: Skill, changes?: AuditNote['changes']): AuditNote {
+  return {
+    resourceType: 'skill',
+    resourceId: skill.id,
+    label: skill.slug,
+    organizationId: skill.organizationId,
+    workspaceId: skill.workspaceId,
+    ...(changes ? { changes } : {}),
+  };
+}

@@ -1,0 +1,45 @@
+import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
+import type { Skill } from '../../db/skills/skill.entity.ts';
+import { changeSkillText } from '../../db/skills/skills.ts';
+import type { AuditNote, Ctx } from '../http/operation.ts';
+
+/** What a body changes; absent keeps. */
+interface SkillChange {
+  readonly description?: string;
+  readonly instructions?: string;
+  readonly reference_docs?: readonly StoredReferenceDoc[];
+  readonly is_active?: boolean;
+}
+
+/** Writes a change into a skill that is locked, and gives what has changed, for the audit entry: no text of it but the description. */
+export async function updateSkill(ctx: Ctx, skill: Skill, change: SkillChange): Promise<AuditNote['changes']> {
+  const before = fieldsOf(skill);
+  const texts = { instructions: skill.instructions, reference_docs: hashesOf(skill.referenceDocs) };
+  if (change.is_active !== undefined) skill.isActive = change.is_active;
+  const text = {
+    description: change.description ?? skill.description,
+    instructions: change.instructions ?? skill.instructions,
+    referenceDocs: change.reference_docs ?? skill.referenceDocs,
+    frontMatter: skill.frontMatter,
+  };
+  if (!(await changeSkillText(ctx, skill, { text, origin: 'human' }))) await ctx.em.flush();
+
+  const changes: Record<string, { from?: unknown; to?: unknown; changed?: true }> = {};
+  for (const [field, to] of Object.entries(fieldsOf(skill))) if (before[field] !== to) changes[field] = { from: before[field], to };
+  if (skill.instructions !== texts.instructions) changes['instructions'] = { changed: true };
+  if (hashesOf(skill.referenceDocs) !== texts.reference_docs) changes['reference_docs'] = { changed: true };
+  return changes;
+}
+
+function fieldsOf(skill: Skill): Record<string, unknown> {
+  return {
+    description: skill.description,
+    is_active: skill.isActive,
+    version: skill.version,
+    curation_state: skill.curationState,
+  };
+}
+
+function hashesOf(docs: readonly StoredReferenceDoc[]): string {
+  return JSON.stringify(docs.map(({ name, media_type, sha256 }) => [name, media_type, sha256]));
+}

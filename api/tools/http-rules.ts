@@ -1,0 +1,102 @@
+import type { HttpAuth, HttpToolConfig } from '../../db/tools/tool-config.ts';
+import { escapePointer } from '../http/text-scan.ts';
+import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
+import type { Templates } from '../../ports/templates.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+
+const liquid = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
+// oxlint-disable-next-line no-control-regex -- they are what is looked for
+const unsafeInUrl = /[\s\u0000-\u0020\u007f-\u009f]/;
+const sendable = /^[\t\x20-\x7e\xa0-\xff]*$/;
+
+export interface HttpChecks {
+  readonly templates: Templates;
+  readonly policy: EgressPolicy;
+}
+
+/** 422 for a URL, header, body, credential or template that can't be sent as it stands. */
+export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Promise<void> {
+  checkOrigin('/config/url', config.url, checks.policy);
+  checkAuth(config.auth, checks.policy);
+  if (unsafeInUrl.test(config.url.replaceAll(liquid, '')))
+    throw invalid('/config/url', 'pattern', 'A URL holds no spaces and no control characters.');
+  refuseReservedHeaders(config);
+  refuseUnsendableHeaders(config);
+  if (config.method === 'GET' || config.method === 'HEAD') {
+    if (config.body.mode !== 'none') throw invalid('/config/body/mode', 'enum', 'GET and HEAD send no body.');
+  }
+  if (config.body.mode === 'raw' && typeof config.body.template !== 'string')
+    throw invalid('/config/body/template', 'type', 'A raw body is one template.');
+  if (config.body.mode === 'form' && config.body.template !== null && !isFlat(config.body.template)) {
+    throw invalid('/config/body/template', 'type', 'A form is an object of templates.');
+  }
+  const templates: [string, string][] = [['/config/url', config.url]];
+  for (const part of ['query', 'headers'] as const) {
+    for (const [name, template] of Object.entries(config[part])) templates.push([`/config/${part}/${escapePointer(name)}`, template]);
+  }
+  for (const leaf of textsOf(config.body.template, '/config/body/template')) templates.push(leaf);
+  for (const [pointer, template] of templates) await checkTemplate(pointer, template, checks.templates);
+}
+
+/** Headers that choose another target or break the framing of the request are not a tool's to set. */
+function refuseReservedHeaders(config: HttpToolConfig): void {
+  for (const name of Object.keys(config.headers)) {
+    if (isReservedHeader(name)) throw invalid(`/config/headers/${escapePointer(name)}`, 'egress', 'This header can not be set by a tool.');
+  }
+  if (config.idempotency_header !== null && isReservedHeader(config.idempotency_header)) {
+    throw invalid('/config/idempotency_header', 'egress', 'This header can not be set by a tool.');
+  }
+}
+
+/** A value without a template goes out as it is (RFC 9110 §5.5); what a template gives is looked at when it is sent. */
+function refuseUnsendableHeaders(config: HttpToolConfig): void {
+  for (const [name, value] of Object.entries(config.headers)) {
+    if (value.replaceAll(liquid, '') === value && !sendable.test(value))
+      throw invalid(`/config/headers/${escapePointer(name)}`, 'pattern', 'A header holds visible characters of Latin-1, spaces and tabs.');
+  }
+}
+
+/** The origin is literal and one that the egress guard lets out; what follows may be a template. */
+export function checkOrigin(pointer: string, url: string, policy: EgressPolicy): void {
+  const origin = /^https?:\/\/[^/?#{}%\s]+(?=[/?#]|$)/i.exec(url)?.[0];
+  if (origin === undefined) throw invalid(pointer, 'egress', 'The URL must begin with a literal http or https origin.');
+  try {
+    checkUrlForm(`${origin}/`, policy);
+  } catch (error) {
+    if (error instanceof EgressRefused) throw invalid(pointer, 'egress', `The URL is refused: ${error.message}`);
+    throw error;
+  }
+}
+
+/** The place that gives tokens is fixed, and a key goes only where a header or parameter of the author's could. */
+export function checkAuth(auth: HttpAuth, policy: EgressPolicy): void {
+  if (auth.type === 'oauth2_client_credentials') {
+    checkOrigin('/config/auth/token_url', auth.token_url, policy);
+    if (!URL.canParse(auth.token_url) || auth.token_url.includes('{'))
+      throw invalid('/config/auth/token_url', 'format', 'The address of the token must be a literal URL.');
+  }
+  if (auth.type === 'api_key' && auth.in === 'header' && isReservedHeader(auth.name))
+    throw invalid('/config/auth/name', 'egress', 'This header can not be set by a tool.');
+}
+
+async function checkTemplate(pointer: string, template: string, templates: Templates): Promise<void> {
+  if (!template.includes('{')) return;
+  try {
+    await templates.check(template);
+  } catch {
+    // The parser's message quotes the template.
+    throw invalid(pointer, 'template', 'The template can not be read.');
+  }
+}
+
+function textsOf(node: unknown, pointer: string): [string, string][] {
+  if (typeof node === 'string') return [[pointer, node]];
+  if (node === null || typeof node !== 'object') return [];
+  return Object.entries(node).flatMap(([key, value]) => textsOf(value, `${pointer}/${escapePointer(key)}`));
+}
+
+function isFlat(node: unknown): boolean {
+  return (
+    typeof node === 'object' && node !== null && !Array.isArray(node) && Object.values(node).every((value) => typeof value === 'string')
+  );
+}

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { refuseRank } from '../../db/reach.ts';
+import { transact, workspaceOfNewRow } from '../../db/scope.ts';
+import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
+import { readTool, type ToolRow } from '../../db/tools/tools.ts';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import { toolTestLimitS } from '../../workflows/contracts/tool-test.ts';
+import { post, reply, type Ctx } from '../http/operation.ts';
+import { ToolParams } from './tool.schema.ts';
+import { ToolTest, ToolTestView, toToolTestView } from './tool-test.schema.ts';
+
+const firstPauseMs = 40;
+const mostPauseMs = 400;
+
+/** What a repeat finds whose first request died while it waited: the test went on without anybody. */
+const notWaitedFor: ToolTestResult = {
+  status: 'timed_out',
+  output: null,
+  output_type: 'text',
+  truncated: false,
+  total_chars: 0,
+  error: { code: 'timed_out', message: 'nobody waited for the result of this test', retryable: true },
+  request: null,
+  duration_ms: 0,
+};
+
+export const toolTestOperations = {
+  testTool: post(
+    '/tools/{tool_id}/test',
+    {
+      summary: 'Test a tool',
+      description:
+        'Runs the tool once with given arguments, outside a run, and waits at most 60 seconds. A tool that writes needs the role admin. dry_run renders the request and sends nothing.',
+      access: 'member',
+      audit: 'submit',
+      idempotent: true,
+      success: [200],
+      params: ToolParams,
+      body: ToolTest,
+      view: ToolTestView,
+      example: { body: { arguments: { number: '1007' }, dry_run: true } },
+    },
+    async (ctx, { params, body }) => {
+      const tool = await readTool(ctx, params.tool_id);
+      const isDryRun = body.dry_run === true;
+      const home = await workspaceOfNewRow(ctx, tool.workspace_id);
+      if (!isDryRun && (tool.effect === 'write' || tool.critical)) refuseRank(ctx.caller, home.workspaceId, 'admin');
+      if (!isDryRun && (tool.client_owned || tool.kind === 'delegate' || tool.kind === 'schedule'))
+        throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
+      await checkArguments(ctx, tool, body.arguments);
+
+      const testId = await insertToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
+      ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });
+      return reply(toToolTestView(notWaitedFor), { afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, testId))) });
+    },
+  ),
+};
+
+async function checkArguments(ctx: Ctx, tool: ToolRow, args: Record<string, unknown>): Promise<void> {
+  const problems = await ctx.deps.schemas.validate(tool.input_schema, args);
+  if (problems.length === 0) return;
+  throw fail('validation_failed', {
+    detail: 'The arguments do not fit the input schema of the tool.',
+    errors: problems.map(({ pointer, rule, message }): Violation => ({
+      in: 'body',
+      pointer: `/arguments${pointer}`,
+      name: null,
+      rule,
+      message,
+    })),
+  });
+}
+
+/** Looks until there is a result, in transactions of their own. Throws `upstream_timeout` when it takes longer than a test may. */
+async function waitForResult({ deps, tenant, actor, correlationId }: Ctx, testId: string): Promise<ToolTestResult> {
+  const end = performance.now() + toolTestLimitS * 1_000;
+  for (let pauseMs = firstPauseMs; performance.now() < end; pauseMs = Math.min(pauseMs * 1.5, mostPauseMs)) {
+    const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => readToolTestResult(unit, testId));
+    if (value !== null) return value;
+    await delay(pauseMs);
+  }
+  throw fail('upstream_timeout', { detail: 'The test has given no result within 60 seconds.' });
+}

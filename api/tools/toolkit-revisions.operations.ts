@@ -1,0 +1,149 @@
+import { creatorOf } from '../../db/actor-ref.ts';
+import { endEarly, mapPage } from '../../db/page.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { activateToolkitRevision } from '../../db/toolkits/activate.ts';
+import { insertToolkitRevision } from '../../db/toolkits/revisions.ts';
+import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
+import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolkit } from '../../db/toolkits/toolkits.ts';
+import { Failure, invalid } from '../../workflows/contracts/failure.ts';
+import { list, post, reply, type Ctx } from '../http/operation.ts';
+import {
+  ToolkitRevisionActivate,
+  ToolkitRevisionCreate,
+  ToolkitRevisionParams,
+  ToolkitRevisionView,
+  toToolkitRevisionView,
+} from './toolkit-revision.schema.ts';
+import { readSource, toolsByHand, type SourceTools } from './toolkit-sources.ts';
+import { ToolkitParams, ToolkitView, toToolkitView } from './toolkit.schema.ts';
+
+const limitBytes = 4 * 1024 * 1024;
+
+export const toolkitRevisionOperations = {
+  listToolkitRevisions: list(
+    '/toolkits/{toolkit_id}/revisions',
+    {
+      summary: 'List the revisions of a toolkit',
+      description: 'All revisions, newest first, without their tools. A page ends early at 4 MiB.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      params: ToolkitParams,
+      view: ToolkitRevisionView,
+    },
+    async (ctx, { params }) => {
+      await requireToolkit(ctx, params.toolkit_id);
+      const page = await listToolkitRevisionRows(ctx, params.toolkit_id, ctx.page);
+      const bounded = endEarly(page, {
+        limit: limitBytes,
+        sizeOf: (row) => Buffer.byteLength(JSON.stringify(row)),
+        positionOf: (row) => [row.id],
+      });
+      return mapPage(bounded, toToolkitRevisionView);
+    },
+  ),
+
+  createToolkitRevision: post(
+    '/toolkits/{toolkit_id}/revisions',
+    {
+      summary: 'Add a revision to a toolkit',
+      description:
+        'Makes tools of an OpenAPI document (3.0 or 3.1, text of at most 4 MiB, references inside it only) or of a list, and tells tool by tool how they differ from the active revision. Nothing is in force before the revision is activated. Optional parameters that no tool can send (cookies, nested objects) are left out; an operation that demands one is refused.',
+      access: 'admin',
+      audit: 'create',
+      idempotent: true,
+      resourceType: 'toolkit_revision',
+      bodyLimitBytes: limitBytes,
+      success: [201],
+      identify: readSource,
+      example: {
+        body: {
+          source: {
+            type: 'manual',
+            tools: [
+              {
+                name: 'find_order',
+                description: 'Finds an order by its number.',
+                input_schema: { type: 'object', properties: { number: { type: 'string', maxLength: 40 } }, required: ['number'] },
+                config: { method: 'GET', url: 'https://api.example.com/orders/{{ args.number }}' },
+              },
+            ],
+          },
+          note: 'first tools',
+        },
+      },
+      params: ToolkitParams,
+      body: ToolkitRevisionCreate,
+      view: ToolkitRevisionView,
+    },
+    async (ctx, { params, body, identified }) => {
+      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
+      // What readSource gave.
+      const { tools, sourceHash } = await toolsOf(ctx, toolkit, { body, read: identified as SourceTools | Failure | null });
+      const { id } = await insertToolkitRevision(ctx, toolkit, {
+        origin: body.source.type,
+        tools,
+        sourceHash,
+        note: body.note ?? null,
+        createdBy: creatorOf(ctx.actor),
+      });
+      ctx.audit({
+        resourceType: 'toolkit_revision',
+        resourceId: id,
+        label: toolkit.slug,
+        organizationId: toolkit.organizationId,
+        workspaceId: toolkit.workspaceId,
+      });
+      return toToolkitRevisionView(await readToolkitRevision(ctx, toolkit.id, id));
+    },
+  ),
+
+  activateToolkitRevision: post(
+    '/toolkits/{toolkit_id}/revisions/{revision_id}/activate',
+    {
+      summary: 'Activate a revision of a toolkit',
+      description:
+        'Approves tools as the revision holds them: they are made, changed, or given back to service; tools that it does not hold go. An older revision rolls back. Runs in flight keep the versions that they began with. Effects that a server claims are not believed: a remote tool is a write unless overrides says read.',
+      access: 'admin',
+      audit: 'approve',
+      success: [200],
+      params: ToolkitRevisionParams,
+      body: ToolkitRevisionActivate,
+      example: { body: { approve: 'all', overrides: { find_order: { effect: 'read', timeout_s: 20 } } } },
+      view: ToolkitView,
+    },
+    async (ctx, { params, body }) => {
+      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { versionProperty: 'rowVersion' });
+      const revision = await readToolkitRevision(ctx, toolkit.id, params.revision_id);
+      const from = toolkit.activeRevisionId;
+      await activateToolkitRevision(ctx, toolkit, { revision, approve: body.approve, overrides: body.overrides ?? {} });
+      ctx.audit({
+        resourceType: 'toolkit',
+        resourceId: toolkit.id,
+        label: toolkit.slug,
+        organizationId: toolkit.organizationId,
+        workspaceId: toolkit.workspaceId,
+        changes: { active_revision_id: { from, to: revision.id }, approved: { to: body.approve } },
+      });
+      const row = await readToolkit(ctx, toolkit.id);
+      return reply(toToolkitView(row), { version: row.row_version });
+    },
+  ),
+};
+
+interface Asked {
+  readonly body: ToolkitRevisionCreate;
+  readonly read: SourceTools | Failure | null;
+}
+
+async function toolsOf(ctx: Ctx, toolkit: Toolkit, { body, read }: Asked): Promise<SourceTools> {
+  const { source } = body;
+  if (toolkit.kind === 'mcp')
+    throw invalid('/source/type', 'enum', 'The tools of an MCP server come with a sync, not with a document.', { kind: 'mcp' });
+  if (source.type !== toolkit.kind)
+    throw invalid('/source/type', 'enum', 'The source is not of the kind of the toolkit.', { kind: toolkit.kind });
+  if (source.type === 'manual') return toolsByHand(ctx, toolkit, source.tools);
+  if (read instanceof Failure) throw read;
+  if (read === null) throw new Error('A document of a toolkit that is visible was not read');
+  return read;
+}

@@ -1,0 +1,96 @@
+import Type from 'typebox';
+import { toolkitKinds } from '../../db/toolkits/toolkit.entity.ts';
+import type { ToolkitRow } from '../../db/toolkits/toolkits.ts';
+import { iso } from '../../db/sql.ts';
+import { scopes } from '../../workflows/contracts/access.ts';
+import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { SecretName } from './http-config.schema.ts';
+import { toolkitConfigs } from './toolkit-config.schema.ts';
+
+export const ToolkitParams = closed({ toolkit_id: idOf('Toolkit') });
+
+const ToolkitSlug = text(40, { minLength: 1, pattern: '^[a-z0-9][a-z0-9_-]*$', description: 'Its tools are called <slug>__<tool>' });
+const Secrets = listOf(SecretName, {
+  maxItems: 10,
+  uniqueItems: true,
+  description: 'What its tools need beside the secrets of auth; in force with the next activation',
+});
+
+const ToolkitCreateFields = closed({
+  slug: ToolkitSlug,
+  name: Name,
+  description: Type.Optional(nullable(Description)),
+  scope: Type.Optional(nullable(oneOf(scopes))),
+  workspace_id: Type.Optional(nullable(idOf('Workspace'))),
+  kind: oneOf(toolkitKinds),
+  config: FreeObject,
+  secrets_required: Type.Optional(Secrets),
+});
+
+/** The config has the form of its kind. */
+export const ToolkitCreate = Type.Unsafe<Type.Static<typeof ToolkitCreateFields>>({
+  ...ToolkitCreateFields,
+  $id: 'ToolkitCreate',
+  allOf: toolkitKinds.map((kind) => ({
+    if: { type: 'object', properties: { kind: { const: kind } }, required: ['kind'] },
+    // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
+    then: { type: 'object', properties: { config: toolkitConfigs[kind] } },
+  })),
+});
+
+export const ToolkitUpdate = closed(
+  {
+    name: Type.Optional(Name),
+    description: Type.Optional(nullable(Description)),
+    config: Type.Optional(FreeObject),
+    secrets_required: Type.Optional(Secrets),
+    is_active: Type.Optional(Type.Boolean()),
+  },
+  { $id: 'ToolkitUpdate', description: 'A config replaces the former one whole' },
+);
+
+export const ToolkitView = closed(
+  {
+    id: idOf('Toolkit'),
+    scope: oneOf(scopes),
+    organization_id: nullable(idOf('Organization')),
+    workspace_id: nullable(idOf('Workspace')),
+    slug: ToolkitSlug,
+    name: Name,
+    description: nullable(Description),
+    kind: oneOf(toolkitKinds),
+    config: FreeObject,
+    secrets_required: Secrets,
+    active_revision_id: nullable(idOf('ToolkitRevision')),
+    latest_revision_number: integer({ description: '0 while there is no revision' }),
+    tool_count: integer(),
+    quarantined_count: integer({ description: 'How many of its tools wait for an approval before they can be called again' }),
+    is_active: Type.Boolean(),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'ToolkitView', description: 'A versioned group of tools: an MCP server, an OpenAPI document, or made by hand' },
+);
+
+/** The wire form of a toolkit. */
+export function toToolkitView(row: ToolkitRow) {
+  return {
+    id: row.id,
+    scope: row.scope,
+    organization_id: row.organization_id,
+    workspace_id: row.workspace_id,
+    slug: row.slug,
+    name: row.name,
+    description: row.description,
+    kind: row.kind,
+    config: row.config,
+    secrets_required: row.secrets_required,
+    active_revision_id: row.active_revision_id,
+    latest_revision_number: row.latest_revision_number,
+    tool_count: row.tool_count,
+    quarantined_count: row.quarantined_count,
+    is_active: row.is_active,
+    created_at: iso(row.created_at),
+    updated_at: iso(row.updated_at),
+  };
+}

@@ -1,0 +1,35 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { cancelRun } from '../runs/cancel-run.ts';
+import { rows } from '../sql.ts';
+import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
+import type { Unit } from '../unit.ts';
+import type { Agent } from './agent.entity.ts';
+
+/**
+ * Deletes an agent softly: it starts no run any more, its schedules pause. The caller holds its lock. Runs that have not ended stand against
+ * it: 409 `runs_live` with their number; with `force` each is cancelled instead.
+ */
+export async function deleteAgent(
+  unit: Unit,
+  agent: Agent,
+  { force, now }: { readonly force: boolean; readonly now: Date },
+): Promise<void> {
+  const live = await rows<{ id: string; status: string }>(
+    unit.em,
+    "select id, status from runs where agent_id = ? and status in ('queued', 'running', 'waiting', 'cancelling') order by activated_at is not null, id desc",
+    [agent.id],
+  );
+  if (live.length > 0 && !force)
+    throw fail('state_conflict', {
+      reason: 'runs_live',
+      detail: 'The agent has runs that have not ended.',
+      context: { live_runs: live.length },
+    });
+
+  agent.deletedAt = now;
+  await unit.em.flush();
+  await pauseSchedulesOfAgent(unit, agent.id);
+  // Those in line first, so that no line moves for nothing.
+  for (const run of live)
+    if (run.status !== 'cancelling') await cancelRun(unit, { runId: run.id, policy: 'interrupt', reason: 'agent_deleted' });
+}

@@ -1,0 +1,66 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { organizationOf } from '../reach.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
+import { row } from '../sql.ts';
+import { Agent } from './agent.entity.ts';
+import type { PersonaDocument } from './persona-document.ts';
+import type { RevisionDocument } from './revision-document.ts';
+import { upgradeDocument } from './upgrade-document.ts';
+
+/** Everything of one agent that stands above what its revision binds. */
+export interface AgentSource {
+  readonly agent: { readonly id: string; readonly slug: string; readonly name: string; readonly description: string | null };
+  readonly place: { readonly organizationId: string | null; readonly workspaceId: string | null };
+  readonly workspace: { readonly id: string; readonly slug: string; readonly name: string; readonly timezone: string } | null;
+  /** The one asked for, else the active one, else the newest; null when there is none, or not the one asked for. */
+  readonly revision: { readonly id: string; readonly number: number; readonly document: RevisionDocument } | null;
+  readonly persona: PersonaDocument | null;
+}
+
+interface SourceRow {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly description: string | null;
+  readonly organization_id: string | null;
+  readonly workspace_id: string | null;
+  readonly workspace: AgentSource['workspace'];
+  readonly revision: AgentSource['revision'];
+  readonly persona: PersonaDocument | null;
+}
+
+export interface SourceAsk {
+  readonly agentId: string;
+  readonly revisionId: string | null;
+  /** Null: the agent's default persona. */
+  readonly personaSlug: string | null;
+}
+
+/**
+ * Reads one agent that the caller sees with the layers above its bindings, in one statement. An agent without a workspace is shown as it works
+ * in the caller's own. Throws 404 for the agent.
+ */
+export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<AgentSource> {
+  const visible = visibleTo(ctx, Agent, 'a');
+  const ownWorkspace = ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId;
+  const found = await row<SourceRow>(
+    ctx.em,
+    `select a.id, a.slug, a.name, a.description, a.organization_id, coalesce(a.workspace_id, ?::uuid) as workspace_id,
+            (select jsonb_build_object('id', w.id, 'slug', w.slug, 'name', w.name, 'timezone', w.timezone) from workspaces w
+              where w.id = coalesce(a.workspace_id, ?::uuid)) as workspace,
+            (select jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) from agent_revisions v
+              where v.agent_id = a.id and (?::uuid is null or v.id = ?::uuid) order by v.id is not distinct from a.active_revision_id desc, v.number desc limit 1) as revision,
+            (select p.document from personas p
+              where p.agent_id = a.id and p.is_active and p.deleted_at is null and case when ?::text is null then p.is_default else p.slug = ?::text end) as persona
+       from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
+    [ownWorkspace, ownWorkspace, ask.revisionId, ask.revisionId, ask.personaSlug, ask.personaSlug, ask.agentId, ...visible.params],
+  );
+  if (!found) throw fail('not_found');
+  return {
+    agent: { id: found.id, slug: found.slug, name: found.name, description: found.description },
+    place: { organizationId: found.organization_id ?? organizationOf(ctx.caller), workspaceId: found.workspace?.id ?? found.workspace_id },
+    workspace: found.workspace,
+    revision: found.revision && { ...found.revision, document: upgradeDocument(found.revision.document) },
+    persona: found.persona,
+  };
+}

@@ -1,0 +1,36 @@
+import type { EffectiveTool } from './effective-tools.ts';
+
+/** What the model sends to load a skill. */
+export const skillLoadInputSchema = {
+  type: 'object',
+  properties: {
+    slug: { type: 'string', maxLength: 64, description: 'The skill, as the list names it' },
+    doc: { type: 'string', maxLength: 200, description: 'One of its documents; left out: the skill itself' },
+    offset: { type: 'integer', minimum: 0, description: 'Character of the text to go on from' },
+  },
+  required: ['slug'],
+  additionalProperties: false,
+} as const;
+
+/** The builtin that every run with skills to load has, whether or not its author bound one: it has no row. */
+export const skillLoadTool: EffectiveTool = {
+  name: 'skill_load',
+  tool_id: null,
+  version: 1,
+  toolkit_revision_id: null,
+  kind: 'builtin',
+  description: 'Loads a skill, or one of its documents, from the list of skills.',
+  input_schema: skillLoadInputSchema,
+  effect: 'read',
+  critical: false,
+  concurrency: 'read',
+  client_owned: false,
+  approval: { required: false, reason: null, floor: 'member' },
+  timeout_s: 30,
+  response_max_chars: 100_000,
+  secrets_missing: [],
+  max_calls: null,
+  preset: {},
+  own_description: null,
+  own_timeout_s: null,
+};

@@ -1,0 +1,17 @@
+import { completeDocument, noBindings, type RevisionDocument } from './revision-document.ts';
+
+/**
+ * The complete document of a stored one: rows written by an older release lack the fields that came later. Stored documents are immutable,
+ * so they are completed whenever they are read; what is complete is given back as it is.
+ */
+export function upgradeDocument(stored: Partial<RevisionDocument>): RevisionDocument {
+  if (isComplete(stored)) return stored;
+  const { tools, toolkits, skills, sub_agents, knowledge } = { ...noBindings, ...stored };
+  return completeDocument(stored, { tools, toolkits, skills, sub_agents, knowledge });
+}
+
+const newestFields = ['toolkits', 'skills', 'sub_agents', 'knowledge', 'approvals', 'context', 'response_format', 'metadata'] as const;
+
+function isComplete(stored: Partial<RevisionDocument>): stored is RevisionDocument {
+  return newestFields.every((field) => stored[field] !== undefined) && stored.input_schema !== undefined;
+}

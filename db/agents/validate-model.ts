@@ -1,0 +1,96 @@
+import { limitDocumentBytes, type RevisionDocument } from './revision-document.ts';
+import { atCreate, type RevisionProblem } from './revision-problems.ts';
+import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
+
+/** What is wrong with a document beside its references: models, settings, template, schemas, sizes. */
+export async function documentProblems(document: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
+  return [
+    ...modelProblems(document, checks),
+    ...(await templateProblems(document, checks)),
+    ...(await formatProblems(document, checks)),
+    ...(document.input_schema === null ? [] : await schemaProblems('/input_schema', document.input_schema, checks)),
+    ...variableProblems(document),
+    ...sizeProblems(document),
+  ];
+}
+
+function modelProblems(document: RevisionDocument, checks: RevisionChecks): RevisionProblem[] {
+  const problems: RevisionProblem[] = [];
+  const hasLoads = document.skills.some(({ mode }) => mode === 'on_demand');
+  const bound = document.tools.length + document.toolkits.length + document.sub_agents.length;
+  const needs = { hasTools: bound > 0 || hasLoads, reasoning: document.model_settings.reasoning };
+  const named = [
+    ['/model', document.model] as const,
+    ...document.fallback_models.map((name, index) => [`/fallback_models/${index}`, name] as const),
+  ];
+  for (const [pointer, name] of named) {
+    const facts = checks.model(name, needs);
+    if (!facts) {
+      problems.push(
+        atCreate(pointer, { rule: 'reference', message: 'The deployment has no such model.', params: { kind: 'model', slug: name } }),
+      );
+      continue;
+    }
+    const lacks = [...facts.lacks, ...(document.response_format.type === 'json' && !facts.canJson ? ['json'] : [])];
+    for (const capability of lacks)
+      problems.push(
+        atCreate(pointer, { rule: 'capability', message: 'The model lacks what the revision needs.', params: { capability } }),
+      );
+  }
+  return [...problems, ...optionProblems(document, checks.model(document.model, needs))];
+}
+
+function optionProblems(document: RevisionDocument, model: ReturnType<ModelChecks>): RevisionProblem[] {
+  const options = document.model_settings.provider_options;
+  const pointer = '/model_settings/provider_options';
+  if (Buffer.byteLength(JSON.stringify(options)) > 4_096) return [atCreate(pointer, { rule: 'maxLength', message: 'At most 4 KiB.' })];
+  if (!model) return [];
+  return Object.keys(options)
+    .filter((key) => !model.optionKeys.includes(key))
+    .map((field) =>
+      atCreate(pointer, { rule: 'unknown_field', message: 'The provider of the model takes no such option.', params: { field } }),
+    );
+}
+
+async function templateProblems(document: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
+  if (document.instructions === '') return [];
+  try {
+    await checks.template(document.instructions);
+    return [];
+  } catch (error) {
+    // The parser's message quotes the template; only the place is told.
+    const place = error instanceof Error ? /line:\d+, col:\d+/.exec(error.message)?.[0] : undefined;
+    return [
+      atCreate('/instructions', { rule: 'template', message: `The template can not be read${place ? ` (${place})` : ''}.` }),
+    ];
+  }
+}
+
+async function formatProblems({ response_format: format }: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
+  if (format.schema === null) return [];
+  if (format.type === 'text')
+    return [atCreate('/response_format/schema', { rule: 'unexpected', message: 'Only an answer of type json has a schema.' })];
+  return schemaProblems('/response_format/schema', format.schema, checks);
+}
+
+async function schemaProblems(pointer: string, schema: unknown, checks: RevisionChecks): Promise<RevisionProblem[]> {
+  const problems = await checks.shape(schema);
+  return problems.map(({ pointer: at, rule, message }) => atCreate(`${pointer}${at}`, { rule, message }));
+}
+
+function variableProblems(document: RevisionDocument): RevisionProblem[] {
+  return document.variables.flatMap((variable, index) =>
+    document.variables.findIndex((other) => other.name === variable.name) < index
+      ? [atCreate(`/variables/${index}/name`, { rule: 'uniqueItems', message: 'The name is taken by another variable.' })]
+      : [],
+  );
+}
+
+function sizeProblems(document: RevisionDocument): RevisionProblem[] {
+  const problems: RevisionProblem[] = [];
+  if (Buffer.byteLength(JSON.stringify(document.metadata)) > 16_384)
+    problems.push(atCreate('/metadata', { rule: 'maxLength', message: 'At most 16 KiB.' }));
+  if (Buffer.byteLength(JSON.stringify(document)) > limitDocumentBytes)
+    problems.push(atCreate('', { rule: 'maxLength', message: 'The document is over 256 KiB.' }));
+  return problems;
+}

@@ -1,0 +1,128 @@
+import {
+  completeSkillBinding,
+  completeSubAgentBinding,
+  type Ref,
+  type RevisionDraft,
+  type SkillBinding,
+  type SubAgentBinding,
+} from './revision-document.ts';
+import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
+import { nearest, type AgentTarget, type RevisionHome, type RevisionTargets, type SkillTarget } from './revision-targets.ts';
+
+type ReferenceKind = 'tool' | 'toolkit' | 'skill' | 'agent' | 'knowledge';
+
+const words: Readonly<Record<ReferenceKind, string>> = {
+  tool: 'tool',
+  toolkit: 'toolkit',
+  skill: 'skill',
+  agent: 'agent',
+  knowledge: 'knowledge base',
+};
+
+/** What is said of a reference that means nothing. */
+export function unresolved(pointer: string, kind: ReferenceKind, ref: Ref): RevisionProblem {
+  if (ref.id === undefined && ref.slug === undefined) return atCreate(pointer, { rule: 'required', message: 'id or slug is demanded' });
+  return atCreate(pointer, {
+    rule: 'reference',
+    message: `The ${words[kind]} does not exist where the agent can use it.`,
+    params: { kind, slug: ref.slug ?? null },
+  });
+}
+
+/** Resolves the skills of a draft and what is wrong with each binding. `agentId` is the asking agent's, whose own skills load when reviewed. */
+export function bindSkills(
+  drafts: NonNullable<RevisionDraft['skills']>,
+  targets: RevisionTargets,
+  agentId: string | undefined,
+): { bindings: SkillBinding[]; problems: RevisionProblem[] } {
+  const problems: RevisionProblem[] = [];
+  const bindings: SkillBinding[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    const pointer = `/skills/${index}`;
+    const target = nearest(targets.skills, draft);
+    if (!target) problems.push(unresolved(pointer, 'skill', draft));
+    else if (bindings.some((other) => other.slug === target.slug))
+      problems.push(taken(pointer, 'A skill of this name is bound already.', target.slug));
+    else {
+      const binding = completeSkillBinding(draft, target);
+      problems.push(...skillProblems(pointer, binding, { target, isOwn: agentId !== undefined && target.owner_agent_id === agentId }));
+      bindings.push(binding);
+    }
+  }
+  return { bindings, problems };
+}
+
+function skillProblems(
+  pointer: string,
+  binding: SkillBinding,
+  { target, isOwn }: { readonly target: SkillTarget; readonly isOwn: boolean },
+): RevisionProblem[] {
+  const params = { kind: 'skill', slug: target.slug };
+  if (binding.version !== null && binding.version > target.version)
+    return [
+      atCreate(`${pointer}/version`, {
+        rule: 'reference',
+        message: 'The skill has no such version.',
+        params: { ...params, kind: 'skill_version' },
+      }),
+    ];
+  const isReviewed = isOwn && target.curation_state === 'reviewed';
+  const newest = isReviewed ? target.version : (target.promoted_version ?? 0);
+  const isLoadable = binding.version === null ? newest > 0 || target.superseded_by !== null : binding.version === newest || target.promoted_versions.includes(binding.version);
+  if (!target.is_active || target.curation_state === 'retired' || !isLoadable)
+    return [atActivation(pointer, { rule: 'inactive', message: 'The skill is not active, or this version was never promoted.', params })];
+  return [];
+}
+
+/** Resolves the agents that a draft may ask, and what is wrong with each binding but cycles. */
+export function bindSubAgents(
+  drafts: NonNullable<RevisionDraft['sub_agents']>,
+  targets: RevisionTargets,
+  home: RevisionHome,
+): { bindings: SubAgentBinding[]; problems: RevisionProblem[] } {
+  const problems: RevisionProblem[] = [];
+  const bindings: SubAgentBinding[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    const pointer = `/sub_agents/${index}`;
+    const target = nearest(targets.agents, draft);
+    if (!target) problems.push(unresolved(pointer, 'agent', draft));
+    else if (target.id === home.id) problems.push(atCreate(pointer, { rule: 'cycle', message: 'An agent can not ask itself.' }));
+    else if (bindings.some((other) => other.slug === target.slug))
+      problems.push(taken(pointer, 'An agent of this name is bound already.', target.slug));
+    else {
+      const binding = completeSubAgentBinding(draft, target);
+      problems.push(...subAgentProblems(pointer, binding, target));
+      bindings.push(binding);
+    }
+  }
+  return { bindings, problems };
+}
+
+function subAgentProblems(pointer: string, binding: SubAgentBinding, target: AgentTarget): RevisionProblem[] {
+  const params = { kind: 'agent', slug: target.slug };
+  const problems: RevisionProblem[] = [];
+  if (binding.revision !== 'active' && !target.revision_ids.includes(binding.revision))
+    problems.push(
+      atCreate(`${pointer}/revision`, {
+        rule: 'reference',
+        message: 'The agent has no such revision.',
+        params: { ...params, kind: 'agent_revision' },
+      }),
+    );
+  if (binding.persona_slug !== null && !target.persona_slugs.includes(binding.persona_slug))
+    problems.push(
+      atCreate(`${pointer}/persona_slug`, {
+        rule: 'reference',
+        message: 'The agent has no such persona.',
+        params: { kind: 'persona', slug: binding.persona_slug },
+      }),
+    );
+  if (!target.is_active) problems.push(atActivation(pointer, { rule: 'inactive', message: 'The agent is not active.', params }));
+  else if (binding.revision === 'active' && target.active_revision_id === null)
+    problems.push(atActivation(pointer, { rule: 'inactive', message: 'The agent has no active revision.', params }));
+  return problems;
+}
+
+function taken(pointer: string, message: string, slug: string): RevisionProblem {
+  return atCreate(pointer, { rule: 'uniqueItems', message, params: { slug } });
+}

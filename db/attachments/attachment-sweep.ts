@@ -1,0 +1,53 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { change, rows } from '../sql.ts';
+import { unlinkedHours } from './attachments.ts';
+
+/**
+ * Removes up to `limit` links that hold nothing any more: past their time, or of a run that is gone. Sweeper's pool, as everything here.
+ */
+export function dropDeadLinks(em: SqlEntityManager, limit: number): Promise<number> {
+  return change(
+    em,
+    `delete from attachment_links where ctid = any (array(
+       select l.ctid from attachment_links l
+        where l.until <= now() or (l.owner_kind = 'run' and not exists (select 1 from runs r where r.id = l.owner_id and r.deleted_at is null))
+        limit ?))`,
+    [limit],
+  );
+}
+
+/** Gives what nothing holds any more a day: up to `limit` attachments that have neither link nor end. */
+export function expireUnlinked(em: SqlEntityManager, limit: number): Promise<number> {
+  return change(
+    em,
+    `update attachments set expires_at = now() + make_interval(hours => ?) where id = any (array(
+       select a.id from attachments a
+        where a.expires_at is null and not exists (select 1 from attachment_links l where l.attachment_id = a.id) limit ?))`,
+    [unlinkedHours, limit],
+  );
+}
+
+/** Deletes up to `limit` unlinked attachments past their end; gives the keys of their bytes, which then are nobody's. */
+export async function deleteExpired(em: SqlEntityManager, limit: number): Promise<string[]> {
+  const deleted = await rows<{ storage_key: string }>(
+    em,
+    `with due as (
+       select a.id from attachments a
+        where a.expires_at <= now() and not exists (select 1 from attachment_links l where l.attachment_id = a.id)
+        order by a.expires_at limit ? for update skip locked)
+     delete from attachments a using due where a.id = due.id returning a.storage_key`,
+    [limit],
+  );
+  return deleted.map((row) => row.storage_key);
+}
+
+/** Those of the keys that no row names; a rejected row's bytes are meant to be gone. */
+export async function keysWithoutRow(em: SqlEntityManager, keys: readonly string[]): Promise<string[]> {
+  const found = await rows<{ key: string }>(
+    em,
+    `select k.key from unnest(?::text[]) as k(key)
+      where not exists (select 1 from attachments a where a.storage_key = k.key and a.state <> 'rejected')`,
+    [keys],
+  );
+  return found.map((row) => row.key);
+}

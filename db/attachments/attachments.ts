@@ -1,0 +1,126 @@
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { rankOf } from '../../workflows/contracts/access.ts';
+import type { ActorRef } from '../actor-ref.ts';
+import type { Caller } from '../caller.ts';
+import { isUnbounded, workspacesAtFloor } from '../reach.ts';
+import { Run } from '../runs/run.entity.ts';
+import { visibleTo, type Predicate, type Scoped } from '../scope.ts';
+import { row } from '../sql.ts';
+import { Attachment, type attachmentPurposes, type attachmentStates } from './attachment.entity.ts';
+
+type Time = Date | string;
+
+/** An attachment as it is read. */
+export interface AttachmentRow {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+  readonly filename: string;
+  readonly media_type: string;
+  readonly size_bytes: number;
+  readonly sha256: string;
+  readonly purpose: (typeof attachmentPurposes)[number];
+  readonly state: (typeof attachmentStates)[number];
+  readonly created_by: ActorRef;
+  readonly storage_key: string;
+  readonly linked: boolean;
+  readonly expires_at: Time | null;
+  readonly created_at: Time;
+}
+
+/** An attachment whose bytes may be used: what `ports/storage.ts readWhole` takes, and what is to be known of it. */
+export interface UsableAttachment {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly sizeBytes: number;
+  readonly sha256: string;
+  readonly storageKey: string;
+}
+
+/** How long bytes stay that nothing holds. */
+export const unlinkedHours = 24;
+
+const isLinked = 'exists (select 1 from attachment_links l where l.attachment_id = a.id and (l.until is null or l.until > now()))';
+
+export const attachmentColumns = `a.id, a.organization_id, a.workspace_id, a.filename, a.media_type, a.size_bytes, a.sha256, a.purpose, a.state,
+  a.created_by, a.storage_key, ${isLinked} as linked, a.expires_at, a.created_at`;
+
+/** An attachment that the caller sees. Throws 404. */
+export async function seeAttachment(ctx: Scoped, id: string): Promise<AttachmentRow> {
+  const found = await findAttachment(ctx, id);
+  if (!found) throw fail('not_found');
+  return found;
+}
+
+/**
+ * An attachment that a body names and whose bytes are to be used now.
+ * @throws 422 `reference` at `pointer` for what the caller does not see, 409 `attachment_not_ready` unless it is ready.
+ */
+export async function usableAttachment(ctx: Scoped, id: string, pointer = '/attachment_id'): Promise<UsableAttachment> {
+  const found = await findAttachment(ctx, id);
+  if (!found) throw unknownAttachment(pointer);
+  refuseNotReady(found.state);
+  return {
+    id: found.id,
+    organizationId: found.organization_id,
+    workspaceId: found.workspace_id,
+    filename: found.filename,
+    mediaType: found.media_type,
+    sizeBytes: found.size_bytes,
+    sha256: found.sha256,
+    storageKey: found.storage_key,
+  };
+}
+
+/** 422 for an id that does not resolve, whatever the reason. */
+export function unknownAttachment(pointer: string): Error {
+  return invalid(pointer, 'reference', 'The attachment does not exist.', { kind: 'attachment' });
+}
+
+/** 409 while an attachment is looked at, and for good when it was rejected. */
+export function refuseNotReady(state: AttachmentRow['state']): void {
+  if (state === 'ready') return;
+  throw fail('state_conflict', { reason: 'attachment_not_ready', detail: 'The attachment is not ready.', context: { state } });
+}
+
+/** Who uploads. A client that works for nobody is named by its own id, so that it finds its uploads again. */
+export function uploaderOf(caller: Caller): ActorRef {
+  if (caller.userId !== null) return { kind: 'user', id: caller.userId };
+  return { kind: caller.kind === 'service_key' ? 'service_key' : 'system', id: caller.principalId };
+}
+
+/**
+ * Which attachments the caller sees: those of runs that it sees, its own, and as an admin all of the place. Knowledge bases and evaluations
+ * add their kinds of links here.
+ */
+export function visibleAttachments(ctx: Scoped): Predicate {
+  const place = visibleTo(ctx, Attachment, 'a');
+  const run = visibleTo(ctx, Run, 'r');
+  const admin = adminOf(ctx.caller);
+  const uploader = uploaderOf(ctx.caller);
+  const ofRun = `exists (
+    select 1 from attachment_links l join runs r on r.id = l.owner_id
+    where l.attachment_id = a.id and l.owner_kind = 'run' and (l.until is null or l.until > now()) and r.deleted_at is null and ${run.sql})`;
+
+  return {
+    sql: `(${place.sql} and (${admin.sql} or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun}))`,
+    params: [...place.params, ...admin.params, uploader.kind, uploader.id, ...run.params],
+  };
+}
+
+async function findAttachment(ctx: Scoped, id: string): Promise<AttachmentRow | null> {
+  const visible = visibleAttachments(ctx);
+  return row<AttachmentRow>(ctx.em, `select ${attachmentColumns} from attachments a where a.id = ? and ${visible.sql}`, [
+    id,
+    ...visible.params,
+  ]);
+}
+
+function adminOf(caller: Caller): Predicate {
+  if (isUnbounded(caller)) return { sql: 'true', params: [] };
+  if (caller.workspaces === 'all') return { sql: rankOf(caller.role) >= rankOf('admin') ? 'true' : 'false', params: [] };
+  return { sql: 'a.workspace_id = any(?::uuid[])', params: [workspacesAtFloor(caller, 'admin')] };
+}

@@ -1,0 +1,126 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { newId } from '../ids.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
+import { row, rows } from '../sql.ts';
+import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
+import type { Unit } from '../unit.ts';
+import { Attachment } from './attachment.entity.ts';
+import { refuseNotReady, unknownAttachment, visibleAttachments, type AttachmentRow } from './attachments.ts';
+
+/** An attachment as inputs, messages and outputs name it. */
+export type AttachmentRef = AttachmentPart;
+
+/** Where a run lives, and what an attachment of it belongs to. */
+export interface AttachingRun {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly conversationId: string;
+}
+
+/** The bytes of an attachment as far as a run may read them. */
+export interface RunFile {
+  readonly id: string;
+  readonly filename: string;
+  readonly media_type: string;
+  readonly size_bytes: number;
+  readonly state: AttachmentRow['state'];
+  readonly storage_key: string;
+}
+
+/**
+ * Attachments that the input of a run names, in its order. One that is still looked at is taken: the run waits for it.
+ * @throws 422 `reference` for what the caller does not see in the run's workspace, 409 `attachment_not_ready` for a rejected one.
+ */
+export async function attachmentsForRun(ctx: Scoped, ids: readonly string[], workspaceId: string): Promise<AttachmentRef[]> {
+  const place = visibleTo(ctx, Attachment, 'a');
+  const visible = visibleAttachments(ctx);
+  const found = await rows<RunFile>(
+    ctx.em,
+    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
+      where a.id = any(?::uuid[]) and a.workspace_id = ? and ${place.sql} and ${visible.sql}`,
+    [ids, workspaceId, ...place.params, ...visible.params],
+  );
+  const byId = new Map(found.map((file) => [file.id, file]));
+  return ids.map((id, at) => {
+    const file = byId.get(id);
+    if (!file) throw unknownAttachment(`/input/attachments/${at}/attachment_id`);
+    if (file.state === 'rejected') refuseNotReady(file.state);
+    return toAttachmentRef(file);
+  });
+}
+
+export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'media_type' | 'size_bytes'>): AttachmentRef {
+  return { attachment_id: file.id, media_type: file.media_type, name: file.filename, bytes: file.size_bytes };
+}
+
+/** Makes a run hold attachments: it shows them, and they stay as long as it does. */
+export async function linkToRun(unit: Unit, run: AttachingRun, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const links = ids.map((id) => ({ id: newId(), attachment: id }));
+  const linked = await rows(
+    unit.em,
+    `with held as (update attachments set expires_at = null where id = any(?::uuid[]) and organization_id = ? returning id)
+     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
+     select l.id, held.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid) join held on held.id = l.attachment
+     on conflict do nothing returning id`,
+    [ids, run.organizationId, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
+  );
+  // One that the sweep has just taken away.
+  if (linked.length < new Set(ids).size) throw unknownAttachment('/input/attachments');
+}
+
+/** Files that the history of a run names, as they are now; what is gone is left out. */
+export function readRunFiles(unit: Unit, runId: string, ids: readonly string[]): Promise<RunFile[]> {
+  return rows<RunFile>(
+    unit.em,
+    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
+      where a.id = any(?::uuid[]) and ${ofConversation}`,
+    [ids, runId],
+  );
+}
+
+/** A file that some run of this run's conversation was given or made; null when there is none of this id. */
+export function findRunFile(unit: Unit, runId: string, attachmentId: string): Promise<RunFile | null> {
+  return row<RunFile>(
+    unit.em,
+    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
+      where a.id::text = lower(?) and ${ofConversation}`,
+    [attachmentId, runId],
+  );
+}
+
+const ofConversation = `exists (
+  select 1 from attachment_links l join runs r on r.conversation_id = l.conversation_id
+   where l.attachment_id = a.id and l.owner_kind = 'run' and r.id = ? and (l.until is null or l.until > now()))`;
+
+/** Files that tools of the run `r` made, oldest first, as its output names them: an expression for a select list. */
+export const filesMadeSql = `(select coalesce(jsonb_agg(f.part), '[]') from (
+  select jsonb_build_object('attachment_id', a.id, 'media_type', a.media_type, 'name', a.filename, 'bytes', a.size_bytes) as part
+    from attachment_links l join attachments a on a.id = l.attachment_id
+   where l.owner_kind = 'run' and l.owner_id = r.id and a.created_by ->> 'kind' = 'agent' order by a.id limit 20) f)`;
+
+const waitForScanMs = 120_000;
+
+/**
+ * Names of the run's input files that can't be used. While one of them is still looked at, a run that has just become active waits: throws
+ * `service_unavailable`, which is tried again; after two minutes it goes on without it.
+ */
+export async function unusableInputs(
+  unit: Unit,
+  run: { readonly id: string; readonly activatedAt: Date },
+  refs: readonly AttachmentRef[],
+): Promise<string[]> {
+  if (refs.length === 0) return [];
+  const files = await readRunFiles(
+    unit,
+    run.id,
+    refs.map((ref) => ref.attachment_id),
+  );
+  const isWaiting = Date.now() - run.activatedAt.getTime() < waitForScanMs;
+  if (isWaiting && files.some((file) => file.state === 'scanning'))
+    throw fail('service_unavailable', { reason: 'attachment_scanning', detail: 'An attachment of the input is being looked at.' });
+
+  const ready = new Set(files.filter((file) => file.state === 'ready').map((file) => file.id));
+  return refs.filter((ref) => !ready.has(ref.attachment_id)).map((ref) => ref.name);
+}

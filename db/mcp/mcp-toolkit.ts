@@ -1,0 +1,75 @@
+import type { Scope } from '../../workflows/contracts/access.ts';
+import { change, row } from '../sql.ts';
+import type { McpToolkitConfig } from '../toolkits/toolkit-config.ts';
+import type { ToolkitTool } from '../toolkits/toolkit-tool.ts';
+import type { Unit } from '../unit.ts';
+
+/** A toolkit of kind mcp as its server is called. */
+export interface McpToolkit {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+  readonly slug: string;
+  readonly config: McpToolkitConfig;
+  readonly isActive: boolean;
+}
+
+interface ToolkitColumns {
+  readonly id: string;
+  readonly scope: Scope;
+  readonly organization_id: string | null;
+  readonly workspace_id: string | null;
+  readonly slug: string;
+  readonly config: McpToolkitConfig;
+  readonly is_active: boolean;
+}
+
+const columns = 'k.id, k.scope, k.organization_id, k.workspace_id, k.slug, k.config, k.is_active';
+
+/** A live mcp toolkit that the unit sees; null when there is none. */
+export async function readMcpToolkit(unit: Unit, id: string): Promise<McpToolkit | null> {
+  const found = await row<ToolkitColumns>(
+    unit.em,
+    `select ${columns} from toolkits k where k.id = ? and k.kind = 'mcp' and k.deleted_at is null`,
+    [id],
+  );
+  return found && toToolkit(found);
+}
+
+/** The toolkit of a remote tool, with the descriptor that was approved; null when either is gone. */
+export async function readRemoteTool(
+  unit: Unit,
+  { toolkitId, remoteName }: { readonly toolkitId: string; readonly remoteName: string },
+): Promise<{ readonly toolkit: McpToolkit; readonly tool: ToolkitTool | null } | null> {
+  const found = await row<ToolkitColumns & { readonly tool: ToolkitTool | null }>(
+    unit.em,
+    `select ${columns}, (select tool from toolkit_revisions v cross join lateral jsonb_array_elements(v.tools) tool
+        where v.id = k.active_revision_id and tool ->> 'name' = ?) as tool
+       from toolkits k where k.id = ? and k.kind = 'mcp' and k.deleted_at is null`,
+    [remoteName, toolkitId],
+  );
+  return found && { toolkit: toToolkit(found), tool: found.tool };
+}
+
+/** After a sync: when the next one is due, if it has an interval. */
+export async function scheduleNextSync(unit: Unit, id: string): Promise<void> {
+  await change(
+    unit.em,
+    `update toolkits set next_sync_at = now() + make_interval(secs => (config ->> 'sync_interval_s')::float8)
+      where id = ? and deleted_at is null and (next_sync_at is not null or config ->> 'sync_interval_s' is not null)`,
+    [id],
+  );
+}
+
+function toToolkit(found: ToolkitColumns): McpToolkit {
+  return {
+    id: found.id,
+    scope: found.scope,
+    organizationId: found.organization_id,
+    workspaceId: found.workspace_id,
+    slug: found.slug,
+    config: found.config,
+    isActive: found.is_active,
+  };
+}

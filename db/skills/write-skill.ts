@@ -1,0 +1,77 @@
+import { LockMode } from '@mikro-orm/core';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { writeAudit } from '../audit/audit.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import type { PinnedSkill } from '../runs/manifest.ts';
+import { Skill } from './skill.entity.ts';
+import { changeSkillText, insertSkill } from './skills.ts';
+
+/** What an agent wants to be known as a skill. */
+export interface SkillWish {
+  readonly runId: string;
+  readonly place: { readonly organizationId: string; readonly workspaceId: string };
+  readonly slug: string;
+  readonly description: string;
+  readonly instructions: string;
+  /** Slug of a skill of the run that it was made from. */
+  readonly derivedFrom: string | null;
+}
+
+export interface WrittenSkill {
+  readonly slug: string;
+  readonly version: number;
+  readonly curation_state: string;
+  readonly note: string;
+}
+
+/**
+ * Writes a pending skill of the workspace that belongs to the run's agent, or the next version of one. Nothing is loaded before a curator
+ * has looked at it. Writing the same again changes nothing.
+ * @throws 409 when the slug is somebody else's or the skill takes no new text, 422 when the source is no skill of the run.
+ */
+export async function writeAgentSkill(unit: Unit, { runId, place, ...wish }: SkillWish): Promise<WrittenSkill> {
+  const run = await row<{ agent_id: string; skills: readonly PinnedSkill[] | null }>(
+    unit.em,
+    "select agent_id, manifest -> 'skills' as skills from runs where id = ?",
+    [runId],
+  );
+  if (!run) throw fail('not_found');
+  if (wish.derivedFrom !== null && !run.skills?.some(({ slug }) => slug === wish.derivedFrom))
+    throw fail('validation_failed', { reason: 'reference', detail: 'derived_from is no skill of this run.' });
+
+  const origin = wish.derivedFrom === null ? 'agent' : 'derived';
+  const where = { ...place, scope: 'workspace', slug: wish.slug, deletedAt: null } as const;
+  const existing = await unit.em.findOne(Skill, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+  if (existing && existing.ownerAgentId !== run.agent_id)
+    throw fail('already_exists', { detail: 'The slug belongs to a skill that this agent does not own: choose another.' });
+
+  const { description, instructions } = wish;
+  const text = { description, instructions, referenceDocs: existing?.referenceDocs ?? [], frontMatter: existing?.frontMatter ?? null };
+  const createdBy = { kind: 'agent', id: run.agent_id } as const;
+  const before = existing?.version ?? null;
+  if (existing) await changeSkillText(unit, existing, { text, origin, createdBy });
+  const owners = { ownerAgentId: run.agent_id, ownerUserId: null };
+  const made = { ...place, ...owners, scope: 'workspace', slug: wish.slug, text, origin, createdBy, isActive: true } as const;
+  const skill = existing ?? (await insertSkill(unit, made));
+
+  if (skill.version !== before) await noteWriting(unit, skill, before);
+  return {
+    slug: skill.slug,
+    version: skill.version,
+    curation_state: skill.curationState,
+    note: 'It is loaded by nobody before a curator has approved it.',
+  };
+}
+
+async function noteWriting(unit: Unit, skill: Skill, before: number | null): Promise<void> {
+  const note = {
+    resourceType: 'skill',
+    resourceId: skill.id,
+    label: skill.slug,
+    organizationId: skill.organizationId,
+    workspaceId: skill.workspaceId,
+    ...(before === null ? {} : { changes: { version: { from: before, to: skill.version } } }),
+  };
+  await writeAudit(unit, { action: before === null ? 'create' : 'update', operationId: null, note, ip: null, userAgent: null });
+}

@@ -1,0 +1,160 @@
+import { LockMode } from '@mikro-orm/core';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { newId } from '../ids.ts';
+import { change, rows } from '../sql.ts';
+import { descriptorOf } from '../tools/tool-descriptor.ts';
+import { ToolVersion } from '../tools/tool-version.entity.ts';
+import { Tool } from '../tools/tool.entity.ts';
+import type { Unit } from '../unit.ts';
+import { settingsOf, type ToolOverrides } from './approval.ts';
+import { secretsOfAuth } from './toolkit-config.ts';
+import { toolSlug } from './tool-slug.ts';
+import type { ToolkitTool } from './toolkit-tool.ts';
+import type { Toolkit } from './toolkit.entity.ts';
+import type { ToolkitRevisionRow } from './toolkits.ts';
+
+export interface Activation {
+  readonly revision: Pick<ToolkitRevisionRow, 'id' | 'state'> & { readonly tools: readonly ToolkitTool[] };
+  /** Names of the tools that are approved as the revision holds them. What is not approved stays as it is in force, or invisible. */
+  readonly approve: 'all' | readonly string[];
+  readonly overrides: Readonly<Record<string, ToolOverrides>>;
+}
+
+/**
+ * Makes a revision of a toolkit its active one: approved tools are made, changed or given back to service, tools that it does not hold go,
+ * the former revision becomes superseded. An older revision rolls back. Each tool in force gets a version of this revision, which runs pin.
+ * The caller holds the toolkit's lock. Throws 409 `revision_not_activatable`, 422 for names that the revision does not hold.
+ */
+export async function activateToolkitRevision(unit: Unit, toolkit: Toolkit, activation: Activation): Promise<void> {
+  const { revision } = activation;
+  if (revision.state !== 'inactive' && revision.state !== 'superseded')
+    throw fail('state_conflict', {
+      reason: 'revision_not_activatable',
+      detail: `A revision that is ${revision.state} can not be activated.`,
+      context: { state: revision.state },
+    });
+  const approved = approvedNames(activation);
+  const held = await unit.em.find(Tool, { toolkitId: toolkit.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+
+  withdraw(held, revision.tools);
+  const approvedTools = revision.tools.filter((tool) => approved.has(tool.name));
+  approve(unit, { toolkit, held, overrides: activation.overrides }, approvedTools);
+  await unit.em.flush();
+  await writeVersions(unit, toolkit, revision);
+  await change(unit.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
+    toolkit.id,
+  ]);
+  await change(unit.em, "update toolkit_revisions set state = 'active', activated_at = now(), updated_at = now() where id = ?", [
+    revision.id,
+  ]);
+  toolkit.activeRevisionId = revision.id;
+  await unit.em.flush();
+}
+
+function approvedNames({ revision, approve: asked, overrides }: Activation): ReadonlySet<string> {
+  const names = new Set(revision.tools.map((tool) => tool.name));
+  if (asked !== 'all')
+    for (const [at, name] of asked.entries())
+      if (!names.has(name)) throw invalid(`/approve/${at}`, 'reference', 'The revision holds no tool of this name.');
+  const approved = asked === 'all' ? names : new Set(asked);
+  for (const name of Object.keys(overrides)) {
+    if (!approved.has(name))
+      throw invalid(
+        `/overrides/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        'reference',
+        'Only tools that are approved take overrides.',
+      );
+  }
+  return approved;
+}
+
+/** What the revision does not hold is out of reach at once; its row stays, so that a later revision gives it back under the same id. */
+function withdraw(held: readonly Tool[], tools: readonly ToolkitTool[]): void {
+  const names = new Set(tools.map((tool) => tool.name));
+  for (const tool of held) {
+    if (tool.deletedAt === null && tool.remoteName !== null && !names.has(tool.remoteName)) tool.deletedAt = new Date();
+  }
+}
+
+interface Approving {
+  readonly toolkit: Toolkit;
+  /** All rows of the toolkit, deleted ones too. */
+  readonly held: readonly Tool[];
+  readonly overrides: Activation['overrides'];
+}
+
+function approve(unit: Unit, { toolkit, held, overrides }: Approving, tools: readonly ToolkitTool[]): void {
+  const byName = new Map(held.map((tool) => [tool.remoteName, tool]));
+  const taken = new Set(held.map((tool) => tool.slug));
+  for (const found of tools) {
+    const existing = byName.get(found.name) ?? null;
+    const settings = { ...contentOf(toolkit, found), ...settingsOf(existing, found, overrides[found.name] ?? {}) };
+    if (existing) {
+      Object.assign(existing, settings, { quarantinedAt: null, deletedAt: null });
+      continue;
+    }
+    const slug = toolSlug(toolkit.slug, found.name, taken);
+    taken.add(slug);
+    unit.em.persist(
+      unit.em.create(Tool, {
+        id: newId(),
+        scope: toolkit.scope,
+        organizationId: toolkit.organizationId,
+        workspaceId: toolkit.workspaceId,
+        slug,
+        displayName: found.title?.slice(0, 200) || null,
+        clientOwned: false,
+        isActive: true,
+        toolkitId: toolkit.id,
+        remoteName: found.name,
+        quarantinedAt: null,
+        deletedAt: null,
+        ...settings,
+      }),
+    );
+  }
+}
+
+/** What the revision itself says of a tool. */
+function contentOf(toolkit: Toolkit, found: ToolkitTool) {
+  const config = found.execution ? executionOf(toolkit, found.execution.config) : { toolkit_id: toolkit.id, remote_name: found.name };
+  const authSecrets = secretsOfAuth(found.execution ? config : toolkit.config);
+  return {
+    kind: found.execution?.kind ?? ('remote_protocol' as const),
+    description: (found.description || found.title || found.name).slice(0, 4_096),
+    inputSchema: found.input_schema,
+    config,
+    secretsRequired: [...new Set([...toolkit.secretsRequired, ...authSecrets])],
+    remoteHash: found.hash,
+  };
+}
+
+/** Paths of a document are below the toolkit's own address, with its credentials; tools made by hand bring both along. */
+function executionOf(toolkit: Toolkit, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  if (toolkit.kind !== 'openapi') return { ...config };
+  return { ...config, url: `${String(toolkit.config['base_url'])}${String(config['url'])}`, auth: toolkit.config['auth'] };
+}
+
+async function writeVersions(unit: Unit, toolkit: Toolkit, { id, tools }: Activation['revision']): Promise<void> {
+  const names = tools.map((tool) => tool.name);
+  const inForce = await unit.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null, quarantinedAt: null, remoteName: { $in: names } });
+  const newest = await rows<{ tool_id: string; version: number }>(
+    unit.em,
+    'select v.tool_id, max(v.version)::int as version from tool_versions v where v.tool_id = any(?::uuid[]) group by v.tool_id',
+    [inForce.map((tool) => tool.id)],
+  );
+  const numbers = new Map(newest.map((found) => [found.tool_id, found.version]));
+  for (const tool of inForce) {
+    unit.em.persist(
+      unit.em.create(ToolVersion, {
+        toolId: tool.id,
+        organizationId: tool.organizationId,
+        workspaceId: tool.workspaceId,
+        version: (numbers.get(tool.id) ?? 0) + 1,
+        toolkitRevisionId: id,
+        descriptor: { ...descriptorOf(tool) },
+      }),
+    );
+  }
+  await unit.em.flush();
+}

@@ -1,0 +1,47 @@
+import type { Tool } from '../tools/tool.entity.ts';
+import type { ToolkitTool } from './toolkit-tool.ts';
+
+/** What an approval decides of a tool beside its content; absent keeps, or takes what is safe. */
+export interface ToolOverrides {
+  readonly effect?: 'read' | 'write';
+  readonly critical?: boolean;
+  readonly concurrency?: 'read' | 'write' | 'exclusive';
+  readonly idempotent?: boolean;
+  readonly timeout_s?: number;
+  readonly response_max_chars?: number;
+}
+
+type Settings = Pick<Tool, 'effect' | 'critical' | 'concurrency' | 'isIdempotent' | 'timeoutS' | 'responseMaxChars'>;
+
+/**
+ * How an approved tool is treated. A remote tool is a write until it is approved as read: what a server says of itself only proposes. Of a tool
+ * that is known, the settings in force stay; when it has changed, only those that it still proposes.
+ */
+export function settingsOf(existing: Tool | null, found: ToolkitTool, asked: ToolOverrides): Settings {
+  const effect = asked.effect ?? effectOf(existing, found);
+  return {
+    effect,
+    concurrency: asked.concurrency ?? concurrencyOf(existing, found, effect),
+    critical: asked.critical ?? existing?.critical ?? false,
+    isIdempotent: asked.idempotent ?? isIdempotent(existing, found),
+    timeoutS: asked.timeout_s ?? existing?.timeoutS ?? 60,
+    responseMaxChars: asked.response_max_chars ?? existing?.responseMaxChars ?? 20_000,
+  };
+}
+
+function effectOf(existing: Tool | null, found: ToolkitTool): 'read' | 'write' {
+  if (!existing) return found.execution ? found.proposed.effect : 'write';
+  if (existing.remoteHash === found.hash) return existing.effect;
+  return existing.effect === 'read' ? found.proposed.effect : 'write';
+}
+
+function concurrencyOf(existing: Tool | null, found: ToolkitTool, effect: 'read' | 'write'): 'read' | 'write' | 'exclusive' {
+  // An author's own word counts; a server's only proposes.
+  if (!existing) return found.execution && found.proposed.effect === effect ? found.proposed.concurrency : effect;
+  return existing.concurrency === 'exclusive' || existing.effect === effect ? existing.concurrency : effect;
+}
+
+function isIdempotent(existing: Tool | null, found: ToolkitTool): boolean {
+  if (!existing?.isIdempotent) return false;
+  return existing.remoteHash === found.hash || found.proposed.idempotent;
+}

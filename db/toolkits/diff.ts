@@ -1,0 +1,19 @@
+import canonicalize from 'canonicalize';
+import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
+
+const comparedFields = ['title', 'description', 'input_schema', 'output_schema', 'annotations'] as const;
+
+/** How the tools of a revision differ from those of the active one, by name; both are lists of at most 200. */
+export function diffTools(before: readonly ToolkitTool[], after: readonly ToolkitTool[]): ToolkitChange[] {
+  const old = new Map(before.map((tool) => [tool.name, tool]));
+  const fresh = new Map(after.map((tool) => [tool.name, tool]));
+  const names = [...new Set([...old.keys(), ...fresh.keys()])].toSorted();
+  return names.map((name) => changeOf(name, old.get(name), fresh.get(name)));
+}
+
+function changeOf(name: string, before: ToolkitTool | undefined, after: ToolkitTool | undefined): ToolkitChange {
+  if (!before) return { name, change: 'added', fields: [] };
+  if (!after) return { name, change: 'removed', fields: [] };
+  if (before.hash === after.hash) return { name, change: 'unchanged', fields: [] };
+  return { name, change: 'changed', fields: comparedFields.filter((field) => canonicalize(before[field]) !== canonicalize(after[field])) };
+}

@@ -1,0 +1,41 @@
+import { change, row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+/** Who wants an exclusive tool, and where. */
+export interface LeaseKey {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly toolId: string;
+  /** Id of the call, or of the test. */
+  readonly holder: string;
+}
+
+const leaseS = 30;
+
+/** Takes the tool's lease in its workspace unless another holder's still runs. True: it is the holder's for 30 s. */
+export async function takeLeaseRow(unit: Unit, { organizationId, workspaceId, toolId, holder }: LeaseKey): Promise<boolean> {
+  const taken = await row(
+    unit.em,
+    `insert into tool_leases as l (workspace_id, tool_id, organization_id, call_id, expires_at, created_at)
+     values (?, ?, ?, ?, clock_timestamp() + interval '${leaseS} seconds', now())
+     on conflict (workspace_id, tool_id) do update set call_id = excluded.call_id, expires_at = excluded.expires_at, created_at = excluded.created_at
+       where l.call_id = excluded.call_id or l.expires_at < clock_timestamp() returning l.call_id`,
+    [workspaceId, toolId, organizationId, holder],
+  );
+  return taken !== null;
+}
+
+/** Prolongs a lease by another 30 s from now. False: it has lapsed and may be another's. */
+export async function renewLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey): Promise<boolean> {
+  const renewed = await change(
+    unit.em,
+    `update tool_leases set expires_at = clock_timestamp() + interval '${leaseS} seconds'
+      where workspace_id = ? and tool_id = ? and call_id = ? and expires_at > clock_timestamp()`,
+    [workspaceId, toolId, holder],
+  );
+  return renewed === 1;
+}
+
+export async function dropLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey): Promise<void> {
+  await change(unit.em, 'delete from tool_leases where workspace_id = ? and tool_id = ? and call_id = ?', [workspaceId, toolId, holder]);
+}

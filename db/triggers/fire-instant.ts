@@ -1,0 +1,71 @@
+import { cancelRun } from '../runs/cancel-run.ts';
+import { row, rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { claim, readLive, settle, type Instant, type Outcome } from './occurrences.ts';
+import type { ScheduleRow } from './schedules.ts';
+import { startScheduled, type RenderedStart } from './start-scheduled.ts';
+
+/** What is done with an instant that is due. */
+export interface Firing {
+  readonly instant: Instant;
+  /** Null with the reason when the templates could not be filled. */
+  readonly rendered: RenderedStart | null;
+  readonly renderFault: string | null;
+  readonly nextRunAt: Date | null;
+  readonly currency: string;
+  readonly now: Date;
+}
+
+/**
+ * Claims one instant and does what the schedule's row says: starts a run, buffers it, or notes why not. The caller holds the row's lock. An
+ * instant that was claimed before is left as it is: one run an instant, whoever repeats it.
+ */
+export async function fireInstant(unit: Unit, schedule: ScheduleRow, firing: Firing): Promise<void> {
+  const occurrenceId = await claim(unit, schedule, firing.instant);
+  if (occurrenceId === null) return;
+  await settle(unit, occurrenceId, await outcomeOf(unit, schedule, firing), firing.now);
+  await moveOn(unit, schedule, firing);
+}
+
+async function outcomeOf(unit: Unit, schedule: ScheduleRow, firing: Firing): Promise<Outcome> {
+  const { instant, now } = firing;
+  if (instant.isSkipped) return { status: 'skipped_dst' };
+  if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + schedule.catch_up_seconds * 1_000)
+    return { status: 'missed', reason: 'late' };
+
+  const live = await readLive(unit, schedule.id);
+  if (schedule.overlap === 'allow_all' || live.started.length === 0) return start(unit, schedule, firing);
+  if (schedule.overlap === 'skip') return { status: 'skipped_overlap' };
+  if (firing.rendered === null) return { status: 'failed', reason: firing.renderFault ?? 'template' };
+  if (schedule.overlap === 'buffer_one')
+    return live.buffered === null
+      ? { status: 'buffered', rendered: firing.rendered }
+      : { status: 'skipped_overlap', reason: 'buffer_full' };
+
+  if (live.buffered !== null) await settle(unit, live.buffered, { status: 'skipped_overlap', reason: 'replaced' }, now);
+  for (const { run_id: runId } of live.started) if (runId !== null) await cancelLive(unit, runId);
+  // A run that was still in line has ended in this transaction, and took nothing with it.
+  const left = await readLive(unit, schedule.id);
+  return left.started.length === 0 ? start(unit, schedule, firing) : { status: 'buffered', rendered: firing.rendered };
+}
+
+async function start(unit: Unit, schedule: ScheduleRow, { rendered, renderFault, currency }: Firing): Promise<Outcome> {
+  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
+  const started = await startScheduled(unit, schedule, { rendered, currency });
+  return 'runId' in started ? { status: 'started', runId: started.runId } : { status: 'failed', reason: started.reason };
+}
+
+async function cancelLive(unit: Unit, runId: string): Promise<void> {
+  const live = await row(unit.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId]);
+  if (live) await cancelRun(unit, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
+}
+
+/** What has been looked at is never looked at again: by evaluation, whatever came of it. */
+async function moveOn(unit: Unit, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
+  if (instant.kind === 'manual') return;
+  await rows(
+    unit.em,
+    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz where id = ?`,
+    [instant.nominalAt, instant.nominalAt, nextRunAt, schedule.id],
+  );
+}

@@ -1,0 +1,67 @@
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { startRun } from '../runs/start-run.ts';
+import { row } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import type { ScheduleRow } from './schedules.ts';
+
+/** The templates of a schedule, filled for one instant. */
+export interface RenderedStart {
+  readonly prompt: string;
+  readonly input: Record<string, unknown> | null;
+  readonly sessionKey: string | null;
+  readonly personaSlug: string | null;
+  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
+}
+
+/** What a start came to: a run, or why there is none. */
+export type ScheduledStart = { readonly runId: string } | { readonly reason: string };
+
+/** Starts the run of one instant in the schedule's workspace. A start that is refused is told by its reason and writes nothing that counts. */
+export async function startScheduled(
+  unit: Unit,
+  schedule: ScheduleRow,
+  { rendered, currency }: { readonly rendered: RenderedStart; readonly currency: string },
+): Promise<ScheduledStart> {
+  if (rendered.subject?.kind === 'user' && !(await isUser(unit, schedule, rendered.subject.id))) return { reason: 'subject_unknown' };
+  try {
+    const { run } = await startRun(unit, {
+      workspaceId: schedule.workspace_id,
+      defaultWorkspaceId: null,
+      agent: { id: schedule.agent_id },
+      revisionId: null,
+      input: { text: rendered.prompt, ...(rendered.input === null ? {} : { json: rendered.input }) },
+      sessionKey: rendered.sessionKey,
+      personaSlug: rendered.personaSlug,
+      subject: rendered.subject,
+      source: 'schedule',
+      triggerId: schedule.id,
+      createdBy: {
+        kind: schedule.created_by_user_id === null ? 'system' : 'user',
+        id: schedule.created_by_user_id,
+        actingUserId: null,
+      },
+      onBusy: 'enqueue',
+      limits: {},
+      metadata: {},
+      currency,
+    });
+    return { runId: run.id };
+  } catch (error) {
+    if (!(error instanceof Failure) || error.retryable) throw error;
+    return { reason: reasonOf(error) };
+  }
+}
+
+async function isUser(unit: Unit, schedule: ScheduleRow, id: string): Promise<boolean> {
+  const found = await row(
+    unit.em,
+    'select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null',
+    [id, schedule.organization_id],
+  );
+  return found !== null;
+}
+
+function reasonOf(error: Failure): string {
+  const reason: unknown = error.context?.['reason'];
+  return typeof reason === 'string' ? reason : error.code;
+}

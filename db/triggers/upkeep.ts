@@ -1,0 +1,68 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { syncSchedule, type ScheduleRow } from './schedules.ts';
+
+/** A schedule that upkeep looks at, with its tenant. */
+export interface DueSchedule {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+}
+
+const found = 'select s.id, s.organization_id, s.workspace_id from schedules s';
+
+/** Schedules whose newest version has not reached Temporal for a minute. Sweeper's pool. */
+export function unsyncedSchedules(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
+  return rows<DueSchedule>(
+    em,
+    `${found} where s.synced_version < s.version and s.updated_at < now() - interval '1 minute' order by s.updated_at limit ?`,
+    [limit],
+  );
+}
+
+/** Schedules whose next instant passed longer ago than it may be caught up with: nobody fired it. Sweeper's pool. */
+export function overdueSchedules(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
+  return rows<DueSchedule>(
+    em,
+    `${found} where s.is_active and s.deleted_at is null and s.next_run_at < now() - make_interval(secs => s.catch_up_seconds + 60) order by s.next_run_at limit ?`,
+    [limit],
+  );
+}
+
+/** Schedules whose shifted instants were computed over a week ago. Sweeper's pool. */
+export function schedulesToCompile(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
+  return rows<DueSchedule>(
+    em,
+    `${found} where s.is_active and s.deleted_at is null and s.cron is not null
+       and coalesce((s.compiled ->> 'compiledAt')::bigint, 0) < extract(epoch from now() - interval '7 days') * 1000 order by s.id limit ?`,
+    [limit],
+  );
+}
+
+/** Sends the sync of a schedule again; once a minute. */
+export async function syncAgain(unit: Unit, schedule: ScheduleRow): Promise<void> {
+  await syncSchedule(unit, schedule, `:${Math.floor(Date.now() / 60_000)}`);
+}
+
+/** Instants up to here have been looked at. */
+export async function moveWatermark(
+  unit: Unit,
+  schedule: ScheduleRow,
+  { until, nextRunAt }: { readonly until: Date; readonly nextRunAt: Date | null },
+): Promise<void> {
+  await rows(
+    unit.em,
+    'update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), next_run_at = ?::timestamptz where id = ?',
+    [until, nextRunAt, schedule.id],
+  );
+}
+
+/** Stores a schedule's instants computed anew, and has them sent. */
+export async function storeCompiled(unit: Unit, schedule: ScheduleRow, compiled: object): Promise<void> {
+  await rows(unit.em, `update schedules set compiled = ?::jsonb, sync_state = 'pending', version = version + 1 where id = ?`, [
+    JSON.stringify(compiled),
+    schedule.id,
+  ]);
+  await syncSchedule(unit, { ...schedule, version: schedule.version + 1 });
+}

@@ -1,0 +1,174 @@
+import type { CronSpec, DayRule } from './cron.ts';
+import { endOfGap, instantsOf, localText, offsetAt, offsetText, wallAt, wallText } from './wall-time.ts';
+
+/** When a schedule strikes. Instants are milliseconds since 1970. */
+export type Cadence =
+  | { readonly kind: 'cron'; readonly spec: CronSpec }
+  /** Every so often from a beginning. */
+  | { readonly kind: 'every'; readonly seconds: number; readonly from: number }
+  | { readonly kind: 'once'; readonly at: number };
+
+/** What happens to wall times that are missing, or come twice, when clocks change; only where the hour field is not `*`. */
+export interface DstRules {
+  readonly gap: 'shift' | 'skip';
+  readonly repeat: 'once' | 'twice';
+}
+
+export interface Timetable {
+  readonly cadence: Cadence;
+  readonly zone: string;
+  readonly dst: DstRules;
+  readonly startsAt: number | null;
+  readonly endsAt: number | null;
+}
+
+/** One instant that the timetable gives. */
+export interface Strike {
+  readonly at: number;
+  /** Local time with offset. */
+  readonly localTime: string;
+  /** The wall time that was meant, where the clocks leapt over it. */
+  readonly shiftedFrom: string | null;
+  readonly note: 'shifted' | 'first_of_two' | 'second_of_two' | null;
+  /** The second of a repeated wall time, which is left out. */
+  readonly isSkipped: boolean;
+}
+
+const dayMs = 86_400_000;
+/** The longest that a cron expression can pause: 29 February over a century that is none, with room. */
+const longestPauseMs = 366 * 9 * dayMs;
+
+/** Instants after one, in order, at most `count` and none after `until`. Those that are skipped (`isSkipped`) are among them and counted. */
+export function strikesAfter(
+  timetable: Timetable,
+  { after, count, until = null }: { readonly after: number; readonly count: number; readonly until?: number | null },
+): Strike[] {
+  const { cadence, startsAt, endsAt } = timetable;
+  const first = startsAt === null ? after : Math.max(after, startsAt - 1);
+  const last = Math.min(until ?? Infinity, endsAt ?? Infinity);
+  switch (cadence.kind) {
+    case 'once':
+      return cadence.at > first && cadence.at <= last && count > 0 ? [plain(timetable, cadence.at)] : [];
+    case 'every':
+      return everyAfter(timetable, cadence, { first, last, count });
+    case 'cron':
+      return cronAfter(timetable, cadence.spec, { first, last, count });
+    default:
+      return cadence satisfies never;
+  }
+}
+
+/** What the timetable says of one instant; null when it does not give it. */
+export function strikeAt(timetable: Timetable, at: number): Strike | null {
+  const [strike] = strikesAfter(timetable, { after: at - 1, count: 1, until: at });
+  return strike?.at === at ? strike : null;
+}
+
+interface Window {
+  readonly first: number;
+  readonly last: number;
+  readonly count: number;
+}
+
+function everyAfter(timetable: Timetable, cadence: Extract<Cadence, { kind: 'every' }>, { first, last, count }: Window): Strike[] {
+  const step = cadence.seconds * 1_000;
+  const turn = Math.max(0, Math.floor((first - cadence.from) / step) + 1);
+  const strikes: Strike[] = [];
+  for (let at = cadence.from + turn * step; at <= last && strikes.length < count; at += step) strikes.push(plain(timetable, at));
+  return strikes;
+}
+
+function cronAfter(timetable: Timetable, spec: CronSpec, { first, last, count }: Window): Strike[] {
+  const { zone } = timetable;
+  const strikes: Strike[] = [];
+  // A day early: clocks may have gone back over midnight.
+  const start = Math.floor(wallAt(zone, first) / dayMs) * dayMs - dayMs;
+  let seen = -Infinity;
+  for (let midnight = start; strikes.length < count && midnight - 2 * dayMs <= last; midnight += dayMs) {
+    if (midnight - Math.max(first, seen) > longestPauseMs) break;
+    if (!isDay(spec, new Date(midnight))) continue;
+    for (const strike of strikesOfDay(timetable, spec, midnight)) {
+      // Two times that fall into one gap, or onto its end, are one instant.
+      if (strike.at <= first || strike.at <= seen) continue;
+      if (strike.at > last || strikes.length === count) break;
+      seen = strike.at;
+      strikes.push(strike);
+    }
+  }
+  return strikes;
+}
+
+/** Instants of one local day in their order; the first of equal ones counts, so a time that is due goes before one that is shifted onto it. */
+function strikesOfDay(timetable: Timetable, spec: CronSpec, midnight: number): Strike[] {
+  const walls = spec.hours.flatMap((hour) => spec.minutes.map((minute) => midnight + (hour * 60 + minute) * 60_000));
+  const offset = steadyOffset(timetable.zone, midnight);
+  if (offset !== null)
+    return walls.map((wall) => ({
+      at: wall - offset,
+      localTime: wallText(wall) + offsetText(offset),
+      shiftedFrom: null,
+      note: null,
+      isSkipped: false,
+    }));
+  const strikes = walls.flatMap((wall) => strikesOfWall(timetable, spec, wall));
+  return strikes.toSorted((left, right) => left.at - right.at || Number(left.note === 'shifted') - Number(right.note === 'shifted'));
+}
+
+/** The zone's offset around a day on which no clock is changed; null where one may be. */
+function steadyOffset(zone: string, midnight: number): number | null {
+  const offset = offsetAt(zone, midnight - dayMs);
+  return offset === offsetAt(zone, midnight + dayMs) && offset === offsetAt(zone, midnight + 2 * dayMs) ? offset : null;
+}
+
+function strikesOfWall({ zone, dst }: Timetable, spec: CronSpec, wall: number): Strike[] {
+  const instants = instantsOf(zone, wall);
+  const strike = (at: number, rest: Partial<Strike>): Strike => ({
+    at,
+    localTime: localText(zone, at),
+    shiftedFrom: null,
+    note: null,
+    isSkipped: false,
+    ...rest,
+  });
+  const [only, second] = instants;
+  if (only === undefined) {
+    if (spec.isEveryHour || dst.gap === 'skip') return [];
+    return [strike(endOfGap(zone, wall), { note: 'shifted', shiftedFrom: wallText(wall) })];
+  }
+  if (second === undefined) return [strike(only, {})];
+  if (spec.isEveryHour) return [strike(only, {}), strike(second, {})];
+  return [strike(only, { note: 'first_of_two' }), strike(second, { note: 'second_of_two', isSkipped: dst.repeat === 'once' })];
+}
+
+function isDay(spec: CronSpec, day: Date): boolean {
+  if (!spec.months.includes(day.getUTCMonth() + 1)) return false;
+  const [byMonth, byWeek] = [isDayBy(spec.dayOfMonth, day, day.getUTCDate()), isDayBy(spec.dayOfWeek, day, day.getUTCDay())];
+  // crontab(5): where both are restricted, either will do.
+  return isRestricted(spec.dayOfMonth) && isRestricted(spec.dayOfWeek) ? byMonth || byWeek : byMonth && byWeek;
+}
+
+/** Whether a day field says something of its own. */
+export function isRestricted(rule: DayRule): boolean {
+  return rule.kind !== 'days' || !rule.isStar;
+}
+
+function isDayBy(rule: DayRule, day: Date, number: number): boolean {
+  const date = day.getUTCDate();
+  const length = new Date(Date.UTC(day.getUTCFullYear(), day.getUTCMonth() + 1, 0)).getUTCDate();
+  switch (rule.kind) {
+    case 'days':
+      return rule.days.includes(number);
+    case 'last_day':
+      return date === length;
+    case 'last_weekday':
+      return day.getUTCDay() === rule.weekday && date > length - 7;
+    case 'nth_weekday':
+      return day.getUTCDay() === rule.weekday && Math.ceil(date / 7) === rule.turn;
+    default:
+      return rule satisfies never;
+  }
+}
+
+function plain({ zone }: Timetable, at: number): Strike {
+  return { at, localTime: localText(zone, at), shiftedFrom: null, note: null, isSkipped: false };
+}

@@ -1,0 +1,251 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  Client,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  type CallToolResult,
+  type JsonSchemaValidator,
+  type jsonSchemaValidator,
+  type Tool,
+} from '@modelcontextprotocol/client';
+import { EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
+import { McpError, toMcpError } from './mcp-errors.ts';
+import { createMcpFetch, type WireState } from './mcp-fetch.ts';
+
+/** Where an MCP server is. */
+export interface McpTarget {
+  readonly url: string;
+  readonly transport: 'auto' | 'http' | 'sse';
+  readonly policy: EgressPolicy;
+}
+
+export interface McpPatience {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Credentials of this exchange alone; else those that the session holds. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface McpServerFacts {
+  readonly transport: 'http' | 'sse';
+  readonly protocolVersion: string;
+  readonly server: Readonly<Record<string, unknown>> | null;
+  readonly instructions: string | null;
+}
+
+/** A connected client of one server. Its errors: McpError, McpTooMuch, those of the egress guard, or the signal's reason. */
+export interface McpSession extends McpServerFacts {
+  /** Aborted once the connection is of no more use. */
+  readonly isDead: () => boolean;
+  /** Credentials of the requests from now on. */
+  setHeaders(headers: Readonly<Record<string, string>>): void;
+  /** Every tool that the server offers, past any cache. */
+  listTools(patience: McpPatience): Promise<Tool[]>;
+  /** `tool` is the pinned descriptor: parameters that it mirrors into headers go there. */
+  callTool(call: McpCall, patience: McpPatience): Promise<CallToolResult>;
+  /** Ends the session on the server too, as far as it answers. */
+  close(): Promise<void>;
+}
+
+export interface McpCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly inputSchema: Readonly<Record<string, unknown>>;
+}
+
+export interface McpConnectOptions extends Omit<McpPatience, 'headers'> {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The server says that its tools are others now. */
+  readonly onToolsChanged?: () => void;
+}
+
+interface Operation extends WireState {
+  /** The request that waits for its answer. */
+  asked: unknown;
+  readonly cut: (reason: Error) => void;
+}
+
+const operations = new AsyncLocalStorage<Operation>();
+const clientInfo = { name: 'longhaul', version: '1.0.0' };
+const operationLimitBytes = 32 * 1024 * 1024;
+const mostPages = 20;
+const closeTimeoutMs = 2_000;
+/** Statuses of a server that knows only the older transport. */
+const olderTransport: readonly number[] = [400, 404, 405];
+
+// A server's outputSchema never runs here: who wants a result checked does so in the thread for schemas of strangers.
+const trustingValidator: jsonSchemaValidator = {
+  getValidator<T>(): JsonSchemaValidator<T> {
+    return (input) => ({ valid: true, data: input as T, errorMessage: undefined }); // the caller's type, which nothing here checks
+  },
+};
+
+/**
+ * Connects: `server/discover` first, else initialize, protocol versions 2024-10-07 to 2026-07-28; Streamable HTTP, and the older SSE
+ * transport where initialize gets 400, 404 or 405. Declares no capability: a demand for input is an error.
+ */
+export async function connectMcp(egress: Egress, target: McpTarget, options: McpConnectOptions): Promise<McpSession> {
+  if (target.transport === 'sse') return connect(egress, target, 'sse', options);
+  try {
+    return await connect(egress, target, 'http', options);
+  } catch (error) {
+    const isOlder = error instanceof McpError && error.kind === 'status' && olderTransport.includes(error.code ?? 0);
+    if (target.transport !== 'auto' || !isOlder) throw error;
+    return connect(egress, target, 'sse', options);
+  }
+}
+
+async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', options: McpConnectOptions): Promise<McpSession> {
+  let headers = options.headers;
+  const fetch = createMcpFetch({ egress, policy: target.policy, headers: () => headers, wire: () => operations.getStore() });
+  const transport = openTransport(new URL(target.url), kind, fetch);
+  const client = new Client(clientInfo, {
+    capabilities: {},
+    versionNegotiation: { mode: kind === 'sse' ? 'legacy' : 'auto' },
+    inputRequired: { autoFulfill: false },
+    jsonSchemaValidator: trustingValidator,
+    listMaxPages: mostPages,
+  });
+  const death = new AbortController();
+  let isConnected = false;
+  const die = () => death.abort(new EgressUnreachable('closed'));
+  // Over SSE every answer comes by the one stream: without it nobody will answer any more.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
+  client.onerror = (error) => kind === 'sse' && error.name === 'SseError' && die();
+  client.setNotificationHandler('notifications/tools/list_changed', () => options.onToolsChanged?.());
+
+  const operate = <R>(work: (signal: AbortSignal) => Promise<R>, { signal, headers: own }: McpPatience): Promise<R> =>
+    operation(work, {
+      signal,
+      headers: own ?? null,
+      death: death.signal,
+      hadSession: isConnected && sessionOf(transport),
+      isCuttable: isConnected,
+    });
+  try {
+    await operate((signal) => client.connect(transport, { timeout: options.timeoutMs, signal }), {
+      timeoutMs: options.timeoutMs,
+      signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
+    });
+  } catch (error) {
+    await client.close().catch(() => undefined);
+    await transport.close().catch(() => undefined);
+    if (!options.signal.aborted && error instanceof DOMException && error.name === 'TimeoutError')
+      throw new McpError('timed_out', 'the server did not answer in time');
+    throw error;
+  }
+  isConnected = true;
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
+  client.onclose = die;
+  if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
+    void client.listen({ toolsListChanged: true }).catch(() => undefined); // news are wanted, not needed
+
+  return {
+    transport: kind,
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
+    server: client.getServerVersion() ? { ...client.getServerVersion() } : null,
+    instructions: client.getInstructions()?.slice(0, 8_000) ?? null,
+    isDead: () => death.signal.aborted,
+    setHeaders: (fresh) => {
+      headers = fresh;
+    },
+    listTools: (patience) =>
+      operate(
+        async (signal) => (await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs })).tools,
+        patience,
+      ),
+    callTool: ({ name, args, inputSchema }, patience) =>
+      operate(
+        (signal) =>
+          client.callTool(
+            { name, arguments: { ...args } },
+            // The descriptor was approved as an object schema; the SDK's type says the same in other words.
+            { signal, timeout: patience.timeoutMs, toolDefinition: { name, inputSchema: inputSchema as Tool['inputSchema'] } },
+          ),
+        patience,
+      ),
+    close: () => closeAll(client, transport),
+  };
+}
+
+type Transport = StreamableHTTPClientTransport | SSEClientTransport;
+
+function openTransport(url: URL, kind: 'http' | 'sse', fetch: ReturnType<typeof createMcpFetch>): Transport {
+  if (kind === 'sse') return new SSEClientTransport(url, { fetch });
+  const transport = new StreamableHTTPClientTransport(url, {
+    fetch,
+    onInsufficientScope: 'throw',
+    reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 5_000, reconnectionDelayGrowFactor: 2, maxRetries: 2 },
+  });
+  // A stream that ends without its answer: before 2026-07-28 the protocol's client would wait for its timeout.
+  const send = transport.send.bind(transport);
+  transport.send = (message, options) => {
+    const asking = operations.getStore();
+    if (asking) asking.asked = message;
+    const onRequestStreamEnd = () => {
+      options?.onRequestStreamEnd?.();
+      // An answer that came has been taken by then, and the next request of the exchange has left.
+      setImmediate(() => asking?.asked === message && asking.cut(new EgressUnreachable('cut')));
+    };
+    return send(message, { ...options, onRequestStreamEnd });
+  };
+  return transport;
+}
+
+interface OperationParts {
+  readonly signal: AbortSignal;
+  readonly headers: Readonly<Record<string, string>> | null;
+  readonly death: AbortSignal;
+  readonly hadSession: boolean;
+  /** Only the deadline ends a handshake: it is of several requests, each of which may end early. */
+  readonly isCuttable: boolean;
+}
+
+/** Runs one exchange, ended by the caller's signal, by the end of its stream, or by that of the whole connection. */
+async function operation<R>(
+  work: (signal: AbortSignal) => Promise<R>,
+  { signal, headers, death, hadSession, isCuttable }: OperationParts,
+): Promise<R> {
+  signal.throwIfAborted();
+  const ended = new AbortController();
+  const asked: Operation = {
+    headers,
+    leftBytes: operationLimitBytes,
+    status: null,
+    challenge: null,
+    failure: null,
+    asked: null,
+    cut: (reason) => isCuttable && ended.abort(asked.failure ?? reason),
+  };
+  const any = AbortSignal.any([signal, ended.signal, death]);
+  try {
+    return await orAborted(
+      operations.run(asked, () => work(any)),
+      any,
+    );
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (ended.signal.aborted) throw ended.signal.reason;
+    throw toMcpError(error, { wire: asked, hadSession });
+  }
+}
+
+function orAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
+  return new Promise<R>((resolve, reject) => {
+    const give = () => reject(signal.reason);
+    signal.addEventListener('abort', give, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give));
+  });
+}
+
+function sessionOf(transport: Transport): boolean {
+  return transport instanceof SSEClientTransport || transport.sessionId !== undefined;
+}
+
+async function closeAll(client: Client, transport: Transport): Promise<void> {
+  if (transport instanceof StreamableHTTPClientTransport && transport.sessionId !== undefined) {
+    const late = new Promise((resolve) => setTimeout(resolve, closeTimeoutMs).unref());
+    await Promise.race([transport.terminateSession().catch(() => undefined), late]);
+  }
+  await client.close().catch(() => undefined);
+}

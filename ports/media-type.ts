@@ -1,0 +1,120 @@
+import { fileTypeFromBuffer } from 'file-type';
+
+/** So many bytes of a file tell its type; more are never looked at. */
+export const headBytes = 4_100;
+
+/** What is taken beside plain text: documents, pictures, sound, film, archives and tables. No program of any kind. */
+const takenTypes: ReadonlySet<string> = new Set([
+  'application/epub+zip',
+  'application/gzip',
+  'application/ogg',
+  'application/pdf',
+  'application/rtf',
+  'application/vnd.apache.parquet',
+  'application/vnd.oasis.opendocument.presentation',
+  'application/vnd.oasis.opendocument.spreadsheet',
+  'application/vnd.oasis.opendocument.text',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/x-sqlite3',
+  'application/xml',
+  'application/zip',
+  'audio/aac',
+  'audio/aiff',
+  'audio/amr',
+  'audio/flac',
+  'audio/midi',
+  'audio/mp4',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'audio/x-m4a',
+  'image/apng',
+  'image/avif',
+  'image/bmp',
+  'image/gif',
+  'image/heic',
+  'image/heif',
+  'image/jpeg',
+  'image/jxl',
+  'image/png',
+  'image/tiff',
+  'image/webp',
+  'image/x-icon',
+  'text/calendar',
+  'text/vcard',
+  'text/vtt',
+  'video/3gpp',
+  'video/matroska',
+  'video/mp4',
+  'video/mpeg',
+  'video/ogg',
+  'video/quicktime',
+  'video/vnd.avi',
+  'video/webm',
+  'video/x-m4v',
+]);
+
+/** A zip that names itself a document is told apart by its name only when its first entry does not say it. */
+const zipTypes: Readonly<Record<string, string>> = {
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  epub: 'application/epub+zip',
+  odp: 'application/vnd.oasis.opendocument.presentation',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+  odt: 'application/vnd.oasis.opendocument.text',
+  pptx: 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+const textTypes: Readonly<Record<string, string>> = {
+  css: 'text/css',
+  csv: 'text/csv',
+  htm: 'text/html',
+  html: 'text/html',
+  ics: 'text/calendar',
+  json: 'application/json',
+  jsonl: 'application/x-ndjson',
+  markdown: 'text/markdown',
+  md: 'text/markdown',
+  ndjson: 'application/x-ndjson',
+  svg: 'image/svg+xml',
+  tsv: 'text/tab-separated-values',
+  vcf: 'text/vcard',
+  xml: 'application/xml',
+  yaml: 'application/yaml',
+  yml: 'application/yaml',
+};
+
+export type Sniffed =
+  | { readonly kind: 'taken'; readonly mediaType: string }
+  /** Without a signature: what it is called if all of it turns out to be text. */
+  | { readonly kind: 'text'; readonly mediaType: string }
+  | { readonly kind: 'refused' };
+
+/**
+ * What the first bytes say a file is. Its name decides only between types of one container and between texts; what the client declares
+ * decides nothing.
+ */
+export async function sniff(head: Uint8Array, filename: string): Promise<Sniffed> {
+  const signature = await signatureOf(head);
+  const extension = extensionOf(filename);
+  if (signature === null) return { kind: 'text', mediaType: textTypes[extension] ?? 'text/plain' };
+  if (signature === 'application/zip') return { kind: 'taken', mediaType: zipTypes[extension] ?? signature };
+  return takenTypes.has(signature) ? { kind: 'taken', mediaType: signature } : { kind: 'refused' };
+}
+
+async function signatureOf(head: Uint8Array): Promise<string | null> {
+  try {
+    return (await fileTypeFromBuffer(head))?.mime.split(';')[0] ?? null;
+  } catch {
+    // A head that breaks its reader has no signature.
+    return null;
+  }
+}
+
+function extensionOf(filename: string): string {
+  const extension = filename.slice(filename.lastIndexOf('.') + 1).toLowerCase();
+  // A name like `constructor` is no key of the tables.
+  return Object.hasOwn(textTypes, extension) || Object.hasOwn(zipTypes, extension) ? extension : '';
+}

@@ -1,0 +1,99 @@
+import { existsSync } from 'node:fs';
+import type { CodeJob } from './job.ts';
+import { nodeProgram, resultFd, type JailLimits } from './launch.ts';
+
+const pythons = ['/usr/bin/python3', '/usr/local/bin/python3'];
+/** What an interpreter takes for itself before the program has any memory. */
+const ownMemoryMb = { javascript: 64, python: 16, shell: 8 } as const;
+
+/** Counted by the kernel though never touched: V8 sets aside the room of its code. */
+const reservedMb = { javascript: 1_024, python: 128, shell: 128 } as const;
+
+/** A program for the jail: its arguments, what goes in on stdin, and the kernel's bounds. */
+export interface NativeProgram {
+  readonly command: readonly string[];
+  readonly stdin: string;
+  readonly limits: JailLimits;
+  /** What all of its processes may use together, watched from outside. */
+  readonly memoryMb: number;
+}
+
+/** Null: the language is not installed on this machine. */
+export function nativeProgram(job: CodeJob): NativeProgram | null {
+  const command = commandOf(job);
+  if (command === null) return null;
+  const memoryMb = job.memoryMb + ownMemoryMb[job.language];
+  return {
+    command,
+    stdin: job.language === 'shell' ? JSON.stringify(job.input ?? null) : JSON.stringify({ code: job.code, input: job.input ?? null }),
+    // More than the watch allows to all together: a backstop for what grows between two looks.
+    limits: { cpuSeconds: Math.ceil(job.cpuMs / 1000) + 1, dataMb: memoryMb * 2 + reservedMb[job.language], fileMb: 64, processes: 64 },
+    memoryMb,
+  };
+}
+
+function commandOf(job: CodeJob): readonly string[] | null {
+  switch (job.language) {
+    case 'javascript':
+      return [nodeProgram, `--max-old-space-size=${job.memoryMb}`, '--max-semi-space-size=2', '--eval', javascriptDriver];
+    case 'python': {
+      const python = pythons.find(existsSync);
+      return python === undefined ? null : [python, '-I', '-c', pythonDriver];
+    }
+    case 'shell':
+      return ['/bin/sh', '-c', job.code];
+    default:
+      return job.language satisfies never;
+  }
+}
+
+/** Value of the last expression, or what an async body returns; promises are awaited. */
+const javascriptDriver = `
+const fs = require('node:fs');
+const { code, input } = JSON.parse(fs.readFileSync(0, 'utf8'));
+globalThis.input = input;
+const end = (reply) => { fs.writeSync(${resultFd}, JSON.stringify(reply)); process.exit(0); };
+const failed = (error) => end({ error: error instanceof Error ? error.name + ': ' + error.message : 'the code threw ' + String(error) });
+const plain = (key, value) => (typeof value === 'bigint' ? String(value) : value);
+const isProgram = (text) => { try { (0, eval)('if (false) {\\n' + text + '\\n}'); return true; } catch { return false; } };
+const wrapped = '(async () => {\\n' + code + '\\n})()';
+process.on('uncaughtException', failed);
+process.on('unhandledRejection', failed);
+(async () => (0, eval)(!isProgram(code) && isProgram(wrapped) ? wrapped : code))().then(
+  (value) => end({ value: JSON.parse(JSON.stringify(value, plain) ?? 'null') }),
+).catch(failed);
+`;
+
+const pythonDriver = `
+import sys, os, json, ast
+job = json.loads(sys.stdin.buffer.read())
+def end(reply):
+    sys.stdout.flush(); sys.stderr.flush()
+    data = json.dumps(reply, default=str).encode()
+    while data:
+        data = data[os.write(${resultFd}, data):]
+    os._exit(0)
+scope = {'__name__': '__main__', 'input': job['input']}
+try:
+    tree = ast.parse(job['code'], 'code.py')
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, 'code.py', 'exec'), scope)
+    value = None if last is None else eval(compile(ast.Expression(last.value), 'code.py', 'eval'), scope)
+    try:
+        end({'value': json.loads(json.dumps(value, default=str, allow_nan=False))})
+    except (TypeError, ValueError):
+        end({'value': str(value)})
+except MemoryError:
+    end({'limit': 'memory'})
+except RecursionError:
+    end({'limit': 'stack'})
+except SystemExit as error:
+    end({'value': None} if error.code in (None, 0) else {'error': 'SystemExit: ' + str(error.code)})
+except BaseException as error:
+    line = None
+    at = error.__traceback__
+    while at is not None:
+        if at.tb_frame.f_code.co_filename == 'code.py': line = at.tb_lineno
+        at = at.tb_next
+    end({'error': type(error).__name__ + ': ' + str(error)[:2000] + ('' if line is None else ' (line %d)' % line)})
+`;

@@ -1,0 +1,118 @@
+import { strikesAfter, type Cadence, type DstRules, type Timetable } from './cadence.ts';
+import { compileTimetable, type CompiledTimetable } from './compile-cadence.ts';
+import { CronError, parseCron } from './cron.ts';
+import { describeCadence } from './describe-cadence.ts';
+import { isZone } from './wall-time.ts';
+
+/** What is wrong with a schedule's times; `field` is the name on the wire. */
+export class ScheduleProblem extends Error {
+  override readonly name = 'ScheduleProblem';
+  readonly field: string;
+  readonly rule: string;
+  readonly params: Readonly<Record<string, unknown>>;
+
+  constructor(problem: {
+    readonly field: string;
+    readonly rule: string;
+    readonly message: string;
+    readonly params?: Record<string, unknown>;
+  }) {
+    super(problem.message);
+    this.field = problem.field;
+    this.rule = problem.rule;
+    this.params = problem.params ?? {};
+  }
+}
+
+/** The times of a schedule as its row holds them. */
+export interface ScheduleTimes {
+  readonly cron: string | null;
+  readonly every_seconds: number | null;
+  readonly run_at: Date | string | null;
+  readonly timezone: string;
+  readonly dst: DstRules;
+  readonly starts_at: Date | string | null;
+  readonly ends_at: Date | string | null;
+  readonly created_at: Date | string;
+}
+
+/** What is stored beside a schedule's times, and what it is called in plain words. */
+export interface SchedulePlan {
+  readonly timetable: Timetable;
+  readonly compiled: CompiledTimetable;
+  readonly description: string;
+  readonly nextRunAt: Date | null;
+}
+
+const shortestEverySeconds = 60;
+const longestEverySeconds = 31_536_000;
+
+/** The timetable of stored times. Throws ScheduleProblem for times that were never valid. */
+export function timetableOf(times: ScheduleTimes): Timetable {
+  const startsAt = millisecondsOf(times.starts_at);
+  return {
+    cadence: cadenceOf(times, startsAt),
+    zone: times.timezone,
+    dst: times.dst,
+    startsAt,
+    endsAt: millisecondsOf(times.ends_at),
+  };
+}
+
+/** Checks the times of a new or changed schedule and compiles them. Throws ScheduleProblem. */
+export function planSchedule(times: ScheduleTimes, now: Date): SchedulePlan {
+  if (!isZone(times.timezone)) throw new ScheduleProblem({ field: 'timezone', rule: 'format', message: 'is no time zone (IANA)' });
+  const timetable = timetableOf(times);
+  const { startsAt, endsAt, cadence } = timetable;
+  if (startsAt !== null && endsAt !== null && endsAt <= startsAt)
+    throw new ScheduleProblem({ field: 'ends_at', rule: 'range', message: 'must lie after starts_at' });
+  if (cadence.kind === 'once' && cadence.at <= now.getTime())
+    throw new ScheduleProblem({ field: 'run_at', rule: 'range', message: 'must lie in the future' });
+  return {
+    timetable,
+    compiled: compileTimetable(timetable, now.getTime()),
+    description: describeCadence(timetable),
+    nextRunAt: nextAfter(timetable, now),
+  };
+}
+
+/** The next instant that starts a run; null when there is none. */
+export function nextAfter(timetable: Timetable, after: Date): Date | null {
+  const strike = strikesAfter(timetable, { after: after.getTime(), count: 3 }).find(({ isSkipped }) => !isSkipped);
+  return strike ? new Date(strike.at) : null;
+}
+
+function cadenceOf(times: ScheduleTimes, startsAt: number | null): Cadence {
+  const given = [times.cron, times.every_seconds, times.run_at].filter((value) => value !== null);
+  if (given.length !== 1)
+    throw new ScheduleProblem({ field: 'cron', rule: 'oneOf', message: 'exactly one of cron, every_seconds and run_at is demanded' });
+  if (times.cron !== null) return { kind: 'cron', spec: parsed(times.cron) };
+  if (times.every_seconds !== null) {
+    if (times.every_seconds < shortestEverySeconds || times.every_seconds > longestEverySeconds)
+      throw new ScheduleProblem({
+        field: 'every_seconds',
+        rule: 'range',
+        message: `from ${shortestEverySeconds} to ${longestEverySeconds}`,
+      });
+    return { kind: 'every', seconds: times.every_seconds, from: startsAt ?? wholeSecond(times.created_at) };
+  }
+  return { kind: 'once', at: wholeSecond(times.run_at ?? 0) };
+}
+
+function parsed(cron: string) {
+  try {
+    return parseCron(cron);
+  } catch (error) {
+    if (!(error instanceof CronError)) throw error;
+    throw new ScheduleProblem({ field: 'cron', rule: 'pattern', message: error.message, params: { position: error.position } });
+  }
+}
+
+/** Temporal strikes at whole seconds. */
+function wholeSecond(value: Date | string | number): number {
+  return Math.floor(new Date(value).getTime() / 1_000) * 1_000;
+}
+
+function millisecondsOf(value: Date | string | null): number | null {
+  return value === null ? null : wholeSecond(value);
+}

@@ -1,0 +1,108 @@
+import {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  S3ServiceException,
+} from '@aws-sdk/client-s3';
+import { randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open as openFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { fail } from '../workflows/contracts/failure.ts';
+import type { Storage, StoredObject } from './storage.ts';
+import { checkKey } from './storage-key.ts';
+import type { S3Settings } from './storage-settings.ts';
+
+/**
+ * Any server that speaks S3. An object's length must be known before its first byte is sent, and a multipart upload would hold 5 MiB a
+ * part in memory: what comes is spooled to a file of the machine first.
+ */
+export function createS3Storage(settings: S3Settings): Storage {
+  const client = clientOf(settings);
+  const Bucket = settings.bucket;
+  const nameOf = (key: string) => settings.prefix + checkKey(key);
+
+  return {
+    async put(key, source, { signal } = {}) {
+      const Key = nameOf(key);
+      const spool = join(tmpdir(), `longhaul-${randomUUID()}.part`);
+      try {
+        const length = await spoolTo(spool, source, signal);
+        const body = { Body: createReadStream(spool), ContentLength: length };
+        await answered(() => client.send(new PutObjectCommand({ Bucket, Key, ...body }), { abortSignal: signal }));
+      } finally {
+        await rm(spool, { force: true });
+      }
+    },
+    async open(key, range) {
+      const Range = range && `bytes=${range.start}-${range.end}`;
+      const { Body } = await answered(() => client.send(new GetObjectCommand({ Bucket, Key: nameOf(key), Range })));
+      if (!(Body instanceof Readable)) throw fail('service_unavailable', { reason: 'storage_no_body' });
+      return Body;
+    },
+    async remove(key) {
+      await answered(() => client.send(new DeleteObjectCommand({ Bucket, Key: nameOf(key) })));
+    },
+    list: (prefix) => listBucket(client, settings, prefix),
+    close: () => client.destroy(),
+  };
+}
+
+function clientOf({ region, endpoint, credentials }: S3Settings): S3Client {
+  return new S3Client({
+    region,
+    ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
+    ...(credentials === null ? {} : { credentials }),
+    maxAttempts: 3,
+    // The SDK's own checksums come as trailers, which most servers but Amazon's refuse.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: 5_000, requestTimeout: 60_000 },
+  });
+}
+
+async function* listBucket(client: S3Client, settings: S3Settings, prefix: string): AsyncGenerator<StoredObject> {
+  const place = { Bucket: settings.bucket, Prefix: settings.prefix + prefix };
+  for (let token: string | undefined; ;) {
+    const from: string | undefined = token;
+    const page = await answered(() => client.send(new ListObjectsV2Command({ ...place, ContinuationToken: from })));
+    for (const { Key, LastModified } of page.Contents ?? [])
+      if (Key !== undefined && LastModified) yield { key: Key.slice(settings.prefix.length), storedAt: LastModified };
+    if (!page.IsTruncated || page.NextContinuationToken === undefined) return;
+    token = page.NextContinuationToken;
+  }
+}
+
+/** Gives the number of bytes. */
+async function spoolTo(path: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<number> {
+  const handle = await openFile(path, 'wx', 0o600);
+  let length = 0;
+  try {
+    for await (const bytes of source) {
+      signal?.throwIfAborted();
+      for (let at = 0; at < bytes.byteLength;) at += (await handle.write(bytes, at)).bytesWritten;
+      length += bytes.byteLength;
+    }
+    signal?.throwIfAborted();
+    return length;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What the server refuses, without its words, which name buckets and keys. */
+async function answered<R>(ask: () => Promise<R>): Promise<R> {
+  try {
+    return await ask();
+  } catch (cause) {
+    const isAnswer = cause instanceof S3ServiceException;
+    if (isAnswer && cause.$metadata.httpStatusCode === 404) throw fail('not_found', { detail: 'The stored bytes are gone.', cause });
+    if (cause instanceof Error && cause.name === 'AbortError') throw cause;
+    const reason = isAnswer ? `storage_${cause.$metadata.httpStatusCode ?? 'fault'}` : 'storage_unreachable';
+    throw fail('service_unavailable', { detail: 'The storage of files fails.', reason, retryAfterS: 5, cause });
+  }
+}

@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import { createSecretMask } from '../../../activities/tools/secret-mask.ts';
+
+const value = 'correct horse';
+
+async function maskOf() {
+  const made = createSecretMask((name) => Promise.resolve(name === 'key' ? value : null));
+  await made.secret('key');
+  return made;
+}
+
+test('a value goes wherever it stands in JSON: in texts, names and numbers', async () => {
+  const mask = createSecretMask(() => Promise.resolve('123456789'));
+  await mask.secret('pin');
+
+  const value = { 'n': 123456789, 'list': ['a 123456789 b'], '123456789': true, 'other': 12 };
+  expect(mask.maskOutcome({ status: 'succeeded', type: 'json', value })).toMatchObject({
+    value: { 'n': '[secret:pin]', 'list': ['a [secret:pin] b'], '[secret:pin]': true, 'other': 12 },
+  });
+});
+
+test('of two values the longer one goes first', async () => {
+  const mask = createSecretMask((name) => Promise.resolve(name === 'a' ? 'abcdefgh' : 'abcdefgh-and-more'));
+  await mask.secret('a');
+  await mask.secret('b');
+
+  expect(mask.mask('abcdefgh-and-more abcdefgh')).toBe('[secret:b] [secret:a]');
+});
+
+test('what was cut within a value does not keep its beginning', async () => {
+  const { mask } = await maskOf();
+
+  expect(mask('it ends with correct ho')).toBe('it ends with [secret:key]');
+  expect(mask('it ends with correct')).toBe('it ends with correct');
+});
+
+test('bytes of a file hold no value, and files without one stay as they are', async () => {
+  const { maskOutcome } = await maskOf();
+  const clean = Buffer.from([0, 255, 128]);
+  const files = [
+    { name: 'a.bin', mediaType: 'application/octet-stream', bytes: Buffer.concat([clean, Buffer.from(value), clean]) },
+    { name: 'b.bin', mediaType: 'application/octet-stream', bytes: clean },
+  ];
+
+  const outcome = maskOutcome({ status: 'succeeded', type: 'files', files, text: '' });
+
+  expect(outcome).toMatchObject({ files: [{ bytes: Buffer.concat([clean, Buffer.from('[secret:key]'), clean]) }, { bytes: clean }] });
+});

@@ -1,0 +1,113 @@
+import { expect, test } from '@jest/globals';
+import { readSkillBundle } from '../../ports/skill-bundle.ts';
+import { zipOf, type ZipEntry } from '../support/zip.ts';
+
+const skill: ZipEntry = { path: 'SKILL.md', content: '---\nname: notes\ndescription: Notes.\n---\nWrite.\n' };
+const read = (entries: readonly ZipEntry[], skipUnsupported = false) =>
+  readSkillBundle(zipOf(entries), { pointer: '/attachment_id', skipUnsupported });
+const refused = (rule: string) => ({ code: 'validation_failed', errors: [{ pointer: '/attachment_id', rule }] });
+
+test('a bundle with and without a folder around it, and the SKILL.md alone, are one skill', async () => {
+  const files = [skill, { path: 'docs/limits.md', content: '50 EUR' }, { path: 'scripts/run.sh', content: '#!/bin/sh\nrm -rf /' }];
+  const flat = await read(files);
+  const nested = await read([{ path: 'notes/', mode: 0o040_755 }, ...files.map((file) => ({ ...file, path: `notes/${file.path}` }))]);
+  const alone = await readSkillBundle(Buffer.from(skill.content ?? ''), { pointer: '/x', skipUnsupported: false });
+
+  expect(nested).toEqual(flat);
+  expect(flat.documents).toEqual([
+    { name: 'docs/limits.md', content: '50 EUR' },
+    { name: 'scripts/run.sh', content: '#!/bin/sh\nrm -rf /' },
+  ]);
+  expect({ ...flat, documents: [] }).toEqual(alone);
+});
+
+test('what macOS adds is left out', async () => {
+  const mac = [
+    { path: '__MACOSX/notes/._SKILL.md', content: Buffer.from([0, 5, 22, 7]) },
+    { path: 'notes/.DS_Store', content: Buffer.from([0, 1]) },
+  ];
+
+  expect(await read([{ ...skill, path: 'notes/SKILL.md' }, ...mac])).toMatchObject({ name: 'notes', documents: [] });
+});
+
+test('files that are not text are refused by name, or left out', async () => {
+  const png = { path: 'logo.png', content: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]) };
+
+  await expect(read([skill, png])).rejects.toMatchObject({ errors: [{ rule: 'unsupported_files', params: { names: ['logo.png'] } }] });
+  expect((await read([skill, png], true)).documents).toEqual([]);
+});
+
+test.each([
+  '../evil.md',
+  'docs/../../evil.md',
+  '..',
+  'a/..',
+  '/etc/passwd',
+  'C:/evil.md',
+  'c:evil.md',
+  '..\\evil.md',
+  'docs\\evil.md',
+  '\\\\host\\share\\x',
+  './../evil.md',
+  'a//b.md',
+  'a/./b.md',
+  '.',
+  'a\u0000.md',
+  'a\u0001.md',
+  'a\nb.md',
+  `${'a'.repeat(201)}.md`,
+  '../SKILL.md',
+  '__MACOSX/../../x',
+])('an entry called %j is refused whole', async (path) => {
+  await expect(read([skill, { path, content: 'x' }])).rejects.toMatchObject(refused('path'));
+  await expect(read([skill, { path, content: 'x' }], true)).rejects.toMatchObject(refused('path'));
+});
+
+test.each<[string, string, readonly ZipEntry[]]>([
+  ['a link', 'link', [skill, { path: 'l.md', content: '/etc/passwd', mode: 0o120_777 }]],
+  ['a link for a folder', 'link', [skill, { path: 'l', content: '..', mode: 0o120_777 }, { path: 'l/x.md', content: 'x' }]],
+  ['a device', 'link', [skill, { path: 'd', mode: 0o020_666 }]],
+  ['a fifo', 'link', [skill, { path: 'f', mode: 0o010_666 }]],
+  ['two SKILL.md', 'uniqueItems', [skill, { ...skill, path: 'sub/SKILL.md' }]],
+  ['two SKILL.md of one name', 'uniqueItems', [skill, skill]],
+  ['two SKILL.md by case', 'uniqueItems', [skill, { ...skill, path: 'skill.md' }]],
+  ['two entries of one name', 'uniqueItems', [skill, { path: 'a.md' }, { path: 'a.md', content: 'other' }]],
+  ['none', 'required', [{ path: 'README.md', content: 'x' }]],
+  ['a SKILL.md further in', 'required', [{ path: 'a/b/SKILL.md' }, { path: 'a/x.md' }]],
+  ['nothing', 'required', []],
+  ['201 entries', 'maxLength', [skill, ...Array.from({ length: 200 }, (_, at) => ({ path: `${at}.md` }))]],
+  ['an entry over 1 MiB', 'maxLength', [skill, { path: 'big.txt', content: Buffer.alloc(1_048_577, 97) }]],
+  ['an entry that claims less than it holds', 'zip', [skill, { path: 'bomb.txt', content: Buffer.alloc(60_000_000, 97), claimedSize: 10 }]],
+  ['an entry that claims more than it holds', 'zip', [skill, { path: 'a.txt', content: 'a', claimedSize: 10 }]],
+  [
+    '5 MiB in all',
+    'maxLength',
+    [skill, ...Array.from({ length: 5 }, (_, at) => ({ path: `${at}.txt`, content: Buffer.alloc(1_048_576, 97) }))],
+  ],
+  ['an encrypted entry', 'zip', [skill, { path: 'a.md', content: 'x', flags: 1 }]],
+  ['an unknown compression', 'zip', [skill, { path: 'a.md', content: 'x', method: 12 }]],
+])('a bundle with %s is 422 %s', async (_name, rule, entries) => {
+  await expect(read(entries)).rejects.toMatchObject(refused(rule));
+});
+
+test('an archive that is cut or garbled anywhere is 422 and never anything else', async () => {
+  const whole = zipOf([skill, { path: 'a.md', content: 'text of a document '.repeat(50) }]);
+  const answers = new Set<string>();
+
+  for (let at = 4; at < whole.length; at += 3) {
+    const garbled = Buffer.from(whole);
+    garbled.writeUInt8(garbled.readUInt8(at) ^ 0xff, at);
+    for (const bytes of [whole.subarray(0, at), garbled]) {
+      const answer = await readSkillBundle(bytes, { pointer: '/x', skipUnsupported: false }).then(
+        () => 'read',
+        (error: { code?: string }) => error.code ?? String(error),
+      );
+      answers.add(answer);
+    }
+  }
+  expect([...answers].toSorted()).toEqual(['read', 'validation_failed']);
+});
+
+test('a SKILL.md that is not UTF-8 is 422', async () => {
+  await expect(read([{ path: 'SKILL.md', content: Buffer.from([0xff, 0xfe, 0x41]) }])).rejects.toMatchObject(refused('encoding'));
+});

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { strikesAfter, type Timetable } from '../../ports/cadence.ts';
+import { compileTimetable } from '../../ports/compile-cadence.ts';
+import { parseCron } from '../../ports/cron.ts';
+import { planSchedule } from '../../ports/schedule-plan.ts';
+import type { ScheduleRow } from '../../db/triggers/schedules.ts';
+import { newId } from '../../db/ids.ts';
+import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
+import { testNamespace, type TestNamespace } from '../support/temporal.ts';
+
+jest.setTimeout(240_000);
+
+let place: TestNamespace;
+
+beforeAll(async () => {
+  place = await testNamespace();
+});
+afterAll(() => place.close());
+
+const zones = ['America/New_York', 'Europe/London', 'Australia/Lord_Howe', 'Asia/Kathmandu', 'Pacific/Apia', 'UTC'];
+
+/** A generator of its own, so that a failure can be run again: mulberry32. */
+function randomFrom(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296) * below);
+  };
+}
+
+function randomCron(random: (below: number) => number): string {
+  const pick = <T>(items: readonly T[]): T => items[random(items.length)] as T; // never empty
+  const minute = pick(['0', '30', `${random(60)}`, '*/15', `${random(30)}-${30 + random(30)}/7`, '5,35']);
+  const hour = pick(['*', `${random(24)}`, '*/6', '1-3', `${random(12)},${12 + random(12)}`]);
+  const [day, weekday] = pick([
+    ['*', '*'],
+    [`${1 + random(28)}`, '*'],
+    ['*', `${random(8)}`],
+    [`${1 + random(28)}`, `${random(7)}`],
+    ['L', '*'],
+    ['*', `${random(7)}#${1 + random(4)}`],
+    ['*', `${random(7)}L`],
+    ['*/3', '1-5'],
+  ]);
+  const month = pick(['*', '*', '*', `${1 + random(12)}`, '*/4']);
+  return `${minute} ${hour} ${day} ${month} ${weekday}`;
+}
+
+function rowOf(timetable: Timetable): ScheduleRow {
+  // What the upsert reads of it.
+  return {
+    id: newId(),
+    organization_id: newId(),
+    workspace_id: newId(),
+    compiled: compileTimetable(timetable, Date.now()),
+    jitter_seconds: 0,
+    catch_up_seconds: 600,
+    is_active: true,
+  } as unknown as ScheduleRow;
+}
+
+test('120 random specs in six zones strike where Temporal does, what only clock changes make different aside', async () => {
+  const random = randomFrom(20_261_128);
+  const differing: string[] = [];
+  for (let at = 0; at < 120; at++) {
+    const [text, zone] = [randomCron(random), zones[at % zones.length] ?? 'UTC'];
+    const timetable: Timetable = {
+      cadence: { kind: 'cron', spec: parseCron(text) },
+      zone,
+      dst: { gap: 'skip', repeat: 'twice' },
+      startsAt: null,
+      endsAt: null,
+    };
+    const theirs = await instantsOfTemporal(timetable);
+    const first = theirs[0] ?? 0;
+    const ours = strikesAfter(timetable, { after: first - 1, count: theirs.length }).map((strike) => strike.at);
+    if (theirs.length === 0 || !isSame(ours, theirs)) differing.push(`${text} ${zone}: ${iso(ours)} ≠ ${iso(theirs)}`);
+  }
+
+  expect(differing).toEqual([]);
+});
+
+test('a shifted instant and a single one are struck by Temporal too', async () => {
+  const next = nextGapOfNewYork();
+  const timetable: Timetable = {
+    cadence: { kind: 'cron', spec: parseCron(`30 2 ${next.day} ${next.month} *`) },
+    zone: 'America/New_York',
+    dst: { gap: 'shift', repeat: 'once' },
+    startsAt: null,
+    endsAt: null,
+  };
+  const [ours] = strikesAfter(timetable, { after: Date.now(), count: 1 });
+  const at = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 3_600_000);
+  const once = planSchedule(
+    {
+      cron: null,
+      every_seconds: null,
+      run_at: at,
+      timezone: 'Asia/Kathmandu',
+      dst: timetable.dst,
+      starts_at: null,
+      ends_at: null,
+      created_at: at,
+    },
+    new Date(),
+  );
+
+  expect(ours?.note).toBe('shifted');
+  expect(await instantsOfTemporal(timetable)).toContain(ours?.at);
+  expect(await instantsOfTemporal(once.timetable)).toEqual([at.getTime()]);
+});
+
+async function instantsOfTemporal(timetable: Timetable): Promise<number[]> {
+  const schedule = rowOf(timetable);
+  const tenant = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id, correlationId: newId() };
+  await upsertTriggerSchedule(place.temporal, schedule, tenant);
+  try {
+    const { info } = await place.temporal.client.schedule.getHandle(`trigger:${schedule.id}`).describe();
+    return info.nextActionTimes.map((time) => time.getTime());
+  } finally {
+    await removeTriggerSchedule(place.temporal, schedule.id);
+  }
+}
+
+/** Second Sunday of the next March. */
+function nextGapOfNewYork(): { day: number; month: number } {
+  const now = new Date();
+  const year = now.getUTCMonth() < 2 ? now.getUTCFullYear() : now.getUTCFullYear() + 1;
+  const weekday = new Date(Date.UTC(year, 2, 1)).getUTCDay();
+  return { day: 8 + ((7 - weekday) % 7), month: 3 };
+}
+
+function isSame(left: readonly number[], right: readonly number[]): boolean {
+  return left.length === right.length && left.every((value, at) => value === right[at]);
+}
+
+function iso(instants: readonly number[]): string {
+  return instants
+    .slice(0, 3)
+    .map((at) => new Date(at).toISOString())
+    .join(' ');
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { sweep } from '../../db/scope.ts';
+import { rows } from '../../db/sql.ts';
+import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
+import { makeAgent, scripted, startRun } from '../support/scenario.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { until } from '../support/temporal.ts';
+import { makeSchedule, occurrencesOf, scheduleRow, within, type SchedulePlace } from './schedule-world.ts';
+import { pauseSchedulesOfAgent } from '../../db/triggers/pause.ts';
+
+jest.setTimeout(180_000);
+
+let models: ModelServer;
+let stack: Stack;
+let place: SchedulePlace;
+
+beforeAll(async () => {
+  models = await startModelServer();
+  stack = await startStack({ processes: ['api', 'worker-runs', 'worker-runs-2', 'worker-bulk'], modelBaseUrl: models.baseUrl });
+  place = { organizationId: stack.tenant.organizationId, workspaceId: stack.tenant.workspaceId };
+}, 120_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  await models?.close();
+});
+
+const inSeconds = (seconds: number) => new Date(Math.floor(Date.now() / 1_000) * 1_000 + seconds * 1_000);
+const runsOf = (scheduleId: string) =>
+  sweep(stack.db, (em) =>
+    rows<{ id: string; status: string; source: string; input: { text: string } }>(
+      em,
+      'select id, status, source, input from runs where trigger_id = ?',
+      [scheduleId],
+    ),
+  );
+
+test('an instant starts exactly one run, whose end closes it, while workers die and come back', async () => {
+  const agent = await makeAgent(stack, []);
+  const runAt = inSeconds(6);
+
+  const id = await makeSchedule(stack.db, place, {
+    agentId: agent.id,
+    runAt,
+    promptTemplate: `${scripted({ steps: [{ text: 'Done.' }] })}`,
+  });
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
+  await until(() => Date.now() > runAt.getTime() - 300);
+  await stack.kill('worker-runs');
+  await until(async () => (await occurrencesOf(stack.db, id)).length > 0, 60_000);
+  await stack.kill('worker-runs-2');
+  await stack.start('worker-runs');
+  await stack.start('worker-runs-2');
+  await until(async () => (await occurrencesOf(stack.db, id))[0]?.status === 'succeeded', 60_000);
+
+  const [run, ...more] = await runsOf(id);
+  expect(more).toEqual([]);
+  expect(run).toMatchObject({ status: 'succeeded', source: 'schedule' });
+  expect(await occurrencesOf(stack.db, id)).toEqual([expect.objectContaining({ run_id: run?.id, reason: null })]);
+  expect(await scheduleRow(stack.db, id)).toMatchObject({ next_run_at: null, failure_streak: 0 });
+});
+
+test('workers away: an instant within its time is fired late, one past it is missed, never both', async () => {
+  const agent = await makeAgent(stack, []);
+  const prompt = scripted({ steps: [{ text: 'Late.' }] });
+  const runAt = inSeconds(5);
+
+  const late = await makeSchedule(stack.db, place, { agentId: agent.id, runAt, promptTemplate: prompt });
+  const missed = await makeSchedule(stack.db, place, { agentId: agent.id, runAt, promptTemplate: prompt, catchUpSeconds: 10 });
+  await until(async () => (await scheduleRow(stack.db, missed))['sync_state'] === 'synced');
+  await until(async () => (await scheduleRow(stack.db, late))['sync_state'] === 'synced');
+  await Promise.all([stack.kill('worker-runs'), stack.kill('worker-runs-2')]);
+  await until(() => Date.now() > runAt.getTime() + 11_000, 30_000);
+  await Promise.all([stack.start('worker-runs'), stack.start('worker-runs-2')]);
+
+  await until(async () => (await occurrencesOf(stack.db, late))[0]?.status === 'succeeded', 60_000);
+  await until(async () => (await occurrencesOf(stack.db, missed))[0]?.status === 'missed', 60_000);
+  expect(await runsOf(late)).toHaveLength(1);
+  expect(await runsOf(missed)).toEqual([]);
+});
+
+test('what is paused fires nothing, and Temporal is told', async () => {
+  const agent = await makeAgent(stack, []);
+  const runAt = inSeconds(6);
+  const id = await makeSchedule(stack.db, place, { agentId: agent.id, runAt });
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
+
+  await within(stack.db, place, (unit) => pauseSchedulesOfAgent(unit, agent.id));
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 30_000);
+  const { state } = await stack.temporal.client.schedule.getHandle(`trigger:${id}`).describe();
+
+  expect(state.paused).toBe(true);
+  await until(() => Date.now() > runAt.getTime() + 2_000);
+  expect(await runsOf(id)).toEqual([]);
+});
+
+const scheduleTool = (slug: string, config: Record<string, unknown> = {}) => ({
+  slug,
+  kind: 'schedule',
+  description: 'Plans a later run',
+  config: { agent: 'self', ...config },
+});
+
+test('an agent plans a later run of itself; the call is made once although its worker is killed', async () => {
+  const slug = `plan-${crypto.randomUUID().slice(0, 8)}`;
+  const agent = await makeAgent(stack, [scheduleTool(slug)]);
+  const at = inSeconds(8);
+  const prompt = 'Remember {{ this }} and {% that %}.';
+  const script = {
+    steps: [{ tool_calls: [{ name: slug, arguments: { prompt, at: at.toISOString() } }] }, { text: 'Planned.', delay_ms: 30, tokens: 30 }],
+  };
+
+  const run = await startRun(stack, agent.id, scripted(script));
+  await until(async () => (await plannedBy(run.id)).length > 0, 30_000);
+  await stack.kill('worker-runs');
+  await stack.start('worker-runs');
+  await until(async () => (await stack.request('GET', `/runs/${run.id}`)).body['status'] === 'succeeded', 60_000);
+  const [planned, ...more] = await plannedBy(run.id);
+  await until(async () => (await occurrencesOf(stack.db, planned?.id ?? ''))[0]?.status === 'succeeded', 60_000);
+
+  expect(more).toEqual([]);
+  expect((await runsOf(planned?.id ?? ''))[0]?.input.text).toBe(prompt);
+});
+
+test.each([
+  ['a single run where only recurring ones are allowed', { allow: ['recurring'] }, { at: '2099-01-01T00:00:00Z' }, /recurring/],
+  ['a time beyond the horizon', { horizon_days: 1 }, { at: '2099-01-01T00:00:00Z' }, /1 days ahead/],
+  ['a time in the past', {}, { at: '2020-01-01T00:00:00Z' }, /future/],
+  ['a cadence that is too dense', { min_interval_s: 3_600 }, { cron: '*/5 * * * *' }, /every 3600 s/],
+  ['no time at all', {}, {}, /exactly one/],
+  ['a broken cron', {}, { cron: '61 * * * *' }, /0 to 59/],
+])('%s is a result that the model can mend', async (_name, config, args, message) => {
+  const slug = `plan-${crypto.randomUUID().slice(0, 8)}`;
+  const agent = await makeAgent(stack, [scheduleTool(slug, config)]);
+  const script = { steps: [{ tool_calls: [{ name: slug, arguments: { prompt: 'Hi', ...args } }] }, { text: 'I see.' }] };
+
+  const run = await startRun(stack, agent.id, scripted(script));
+  await until(async () => (await stack.request('GET', `/runs/${run.id}`)).body['status'] === 'succeeded', 60_000);
+  const [call] = await sweep(stack.db, (em) =>
+    rows<{ state: string; error: { code: string; message: string } }>(em, 'select state, error from tool_calls where run_id = ?', [run.id]),
+  );
+
+  expect(call).toMatchObject({ state: 'failed', error: { code: 'invalid_arguments', message: expect.stringMatching(message) } });
+  expect(await plannedBy(run.id)).toEqual([]);
+});
+
+function plannedBy(runId: string): Promise<{ id: string }[]> {
+  return sweep(stack.db, (em) =>
+    rows<{ id: string }>(em, 'select s.id from schedules s join tool_calls c on c.id = s.tool_call_id where c.run_id = ?', [runId]),
+  );
+}

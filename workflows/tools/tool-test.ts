@@ -1,0 +1,14 @@
+import { proxyActivities } from '@temporalio/workflow';
+import { toolTestLimitS, type ToolTestActivities, type ToolTestInput } from '../contracts/tool-test.ts';
+
+const { testTool } = proxyActivities<ToolTestActivities>({
+  startToCloseTimeout: (toolTestLimitS + 10) * 1000,
+  scheduleToCloseTimeout: '5 minutes',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: 4 },
+});
+
+/** Workflow `tooltest:<id>`: an author tries a tool once. What came of it stands in the test's row. */
+export async function toolTest(input: ToolTestInput): Promise<void> {
+  await testTool(input);
+}
