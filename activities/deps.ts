@@ -7,11 +7,13 @@ import type { Outgoing } from '../db/unit.ts';
 import type { Egress } from '../ports/egress.ts';
 import type { TenantSchemas } from '../ports/json-schema.ts';
 import type { Mailer } from '../ports/mail.ts';
+import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { ModelRegistry } from '../ports/models.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
 import type { AttachmentSettings } from '../ports/storage-settings.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Templates } from '../ports/templates.ts';
+import type { ToolsChanged } from './mcp/list-changed.ts';
 import type { Providers } from './model/providers.ts';
 import type { WebPages } from './tools/web-fetch.ts';
 
@@ -28,6 +30,8 @@ export interface ActivityDeps {
   readonly templates: Templates;
   readonly pages: WebPages;
   readonly sandbox: Sandbox | null;
+  readonly mcp: McpSessions;
+  readonly toolsChanged: ToolsChanged;
   readonly storage: Storage;
   /** The way out for mails and where their readers are sent; null: the deployment has no mailer. */
   readonly mail: { readonly mailer: Mailer; readonly publicUrl: string; readonly linkUrl: string | null } | null;
@@ -37,6 +41,8 @@ export interface ActivityDeps {
     readonly allowHttp: boolean;
     /** `BILLING_CURRENCY`. */
     readonly billingCurrency: string;
+    /** `MCP_OAUTH_REDIRECT_URI`; null: no toolkit can be given a person's consent. */
+    readonly mcpRedirectUri: string | null;
     /** Bounds of stored files and who looks at them. */
     readonly attachments: AttachmentSettings;
   };

@@ -6,6 +6,7 @@ import { deliveryActivityNames, type DeliveryActivities } from '../workflows/con
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
+import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import { newId } from '../db/ids.ts';
 import { createAttachmentActivities } from './attachments/attachment-activities.ts';
@@ -14,6 +15,7 @@ import type { ActivityDeps } from './deps.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
+import { createSyncActivities, createSyncUpkeep } from './mcp/sync-activities.ts';
 import { createModelActivities } from './model/call-model.ts';
 import { createDueActivities } from './operator/due-activities.ts';
 import { createPurgeActivities } from './operator/purge-activities.ts';
@@ -31,6 +33,7 @@ export type Activities = AgentRunActivities &
   StopActivities &
   PurgeActivities &
   ToolTestActivities &
+  ToolkitSyncActivities &
   AttachmentActivities &
   TriggerActivities;
 
@@ -54,6 +57,8 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createModelActivities(deps),
     ...createToolActivities(deps),
     ...createToolTestActivities(deps),
+    ...createSyncActivities(deps),
+    ...createSyncUpkeep(deps),
     ...createDeliveryActivities(deps),
     ...createIdentityActivities(deps),
     ...createAuditActivities(deps),

@@ -100,6 +100,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       identity,
       hub,
       limits,
+      egress,
       models,
       clientDocuments: createClientDocuments({ egress, now }),
       templates,

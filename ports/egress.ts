@@ -1,8 +1,8 @@
 import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
-import ipaddr from 'ipaddr.js';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
+import { bareHost, isPublic, literalAddress } from './public-address.ts';
 
 /** An address that an operator has opened for one organization; `port` null means the scheme's own. */
 export interface EgressException {
@@ -72,6 +72,8 @@ export interface EgressRequest {
   readonly policy: EgressPolicy;
   /** Redirects to follow, each through the guard; 0–3. */
   readonly redirects: number;
+  /** Asked before each redirect is followed, beside the guard's own rules; what it does not allow is EgressRefused. */
+  readonly mayFollow?: (next: URL) => boolean | Promise<boolean>;
   /** Bytes of the body to read; the rest is left and `isTruncated` set. */
   readonly limitBytes: number;
   /** How long the server may take to answer; 10 s unless the caller's own timeout is longer. */
@@ -150,7 +152,9 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
       if (location === null || left <= 0) return { answer, url: url.href };
 
       answer.body.on('error', () => undefined).destroy();
+      if (!URL.canParse(location, url.href)) throw new EgressRefused('the redirect is not a URL');
       const next = checkUrlForm(new URL(location, url).href, asked.policy);
+      if (asked.mayFollow && !(await asked.mayFollow(next))) throw new EgressRefused('the redirect is not allowed');
       if (answer.statusCode === 303 || (answer.statusCode <= 302 && method === 'POST')) {
         method = 'GET';
         body = undefined;
@@ -181,7 +185,7 @@ function isExcepted(url: URL, policy: EgressPolicy): boolean {
   const port = url.port === '' ? standard : Number(url.port);
   return policy.exceptions.some(
     (exception) =>
-      exception.host.toLowerCase() === url.hostname &&
+      bareHost(exception.host.toLowerCase()) === bareHost(url.hostname) &&
       (exception.port ?? standard) === port &&
       (url.protocol === 'https:' || exception.allow_http),
   );
@@ -208,15 +212,6 @@ function publicLookup(resolve: typeof dnsLookup): LookupFunction {
       return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
     });
   };
-}
-
-function literalAddress(hostname: string): string | null {
-  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  return ipaddr.isValid(bare) ? bare : null;
-}
-
-function isPublic(address: string): boolean {
-  return ipaddr.isValid(address) && ipaddr.process(address).range() === 'unicast';
 }
 
 async function send(

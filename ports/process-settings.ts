@@ -20,6 +20,7 @@ export const commonVariables = {
   SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048 })),
   MAIL_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   MAIL_FROM: Type.String({ default: 'Longhaul <longhaul@localhost>', pattern: '^[^\\r\\n]*@[^\\s@]+$', minLength: 3, maxLength: 320 }),
+  MCP_OAUTH_REDIRECT_URI: Type.Optional(Type.String({ pattern: '^https?://[^\\s#]+$', maxLength: 2_000 })),
   MAIL_LINK_URL: Type.Optional(Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 1_024 })),
   ...storageVariables,
 };
@@ -39,6 +40,8 @@ export interface CommonSettings {
   /** Whether tools of kind code_exec can be made and run (`CODE_EXEC`). */
   readonly hasCodeExec: boolean;
   readonly billingCurrency: string;
+  /** Page to which authorization servers of MCP toolkits send a person back; null: consent can't be had. */
+  readonly mcpRedirectUri: string | null;
   /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
   readonly mail: MailSettings | null;
   /** Where the bytes of attachments lie. */
@@ -71,6 +74,7 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
     allowHttp: values.EGRESS_ALLOW_HTTP,
     hasCodeExec: values.CODE_EXEC === 'on',
     billingCurrency: values.BILLING_CURRENCY,
+    mcpRedirectUri: values.MCP_OAUTH_REDIRECT_URI ?? null,
     mail: mailSettings(values),
     ...storageSettings(values),
   };

@@ -4,7 +4,7 @@ import { mkdir, open as openFile, opendir, rename, rm, stat, type FileHandle } f
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fail } from '../workflows/contracts/failure.ts';
-import type { ByteRange, Storage, StoredObject } from './storage.ts';
+import type { ByteRange, ByteSource, Storage, StoredObject } from './storage.ts';
 import { checkKey } from './storage-key.ts';
 
 const chunkBytes = 65_536;
@@ -40,7 +40,7 @@ export function createFolderStorage(folder: string): Storage {
 }
 
 /** Writes and syncs: a name that appears later must not stand for bytes that a crash lost. */
-async function writePart(part: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<void> {
+async function writePart(part: string, source: ByteSource, signal: AbortSignal | undefined): Promise<void> {
   const handle = await prepared(() => openFile(part, 'wx', 0o600));
   try {
     for await (const bytes of source) {
@@ -122,5 +122,5 @@ function unavailable(cause: unknown): Error {
 }
 
 function codeOf(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+  return typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : null;
 }

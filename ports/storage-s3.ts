@@ -12,10 +12,15 @@ import { open as openFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fail } from '../workflows/contracts/failure.ts';
-import type { Storage, StoredObject } from './storage.ts';
+import type { ByteSource, Storage, StoredObject } from './storage.ts';
 import { checkKey } from './storage-key.ts';
 import type { S3Settings } from './storage-settings.ts';
+
+const mostTries = 3;
+/** What it says names buckets; what matters comes as an error. */
+const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
 /**
  * Any server that speaks S3. An object's length must be known before its first byte is sent, and a multipart upload would hold 5 MiB a
@@ -32,8 +37,11 @@ export function createS3Storage(settings: S3Settings): Storage {
       const spool = join(tmpdir(), `longhaul-${randomUUID()}.part`);
       try {
         const length = await spoolTo(spool, source, signal);
-        const body = { Body: createReadStream(spool), ContentLength: length };
-        await answered(() => client.send(new PutObjectCommand({ Bucket, Key, ...body }), { abortSignal: signal }));
+        const send = () => {
+          const body = { Body: createReadStream(spool), ContentLength: length };
+          return client.send(new PutObjectCommand({ Bucket, Key, ...body }), { abortSignal: signal });
+        };
+        await answered(() => retried(send));
       } finally {
         await rm(spool, { force: true });
       }
@@ -57,7 +65,8 @@ function clientOf({ region, endpoint, credentials }: S3Settings): S3Client {
     region,
     ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
     ...(credentials === null ? {} : { credentials }),
-    maxAttempts: 3,
+    maxAttempts: mostTries,
+    logger: silent,
     // The SDK's own checksums come as trailers, which most servers but Amazon's refuse.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
@@ -78,7 +87,7 @@ async function* listBucket(client: S3Client, settings: S3Settings, prefix: strin
 }
 
 /** Gives the number of bytes. */
-async function spoolTo(path: string, source: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): Promise<number> {
+async function spoolTo(path: string, source: ByteSource, signal: AbortSignal | undefined): Promise<number> {
   const handle = await openFile(path, 'wx', 0o600);
   let length = 0;
   try {
@@ -94,6 +103,23 @@ async function spoolTo(path: string, source: AsyncIterable<Uint8Array>, signal: 
   }
 }
 
+/** The SDK gives up on a body that is a stream; here it is a file, which can be read again. */
+async function retried<R>(send: () => Promise<R>): Promise<R> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await send();
+    } catch (error) {
+      const isFinal = error instanceof S3ServiceException && (error.$metadata.httpStatusCode ?? 500) < 500;
+      if (isFinal || isAbort(error) || tries === mostTries) throw error;
+      await delay(100 * 2 ** tries);
+    }
+  }
+}
+
+function isAbort(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'name' in error && error.name === 'AbortError';
+}
+
 /** What the server refuses, without its words, which name buckets and keys. */
 async function answered<R>(ask: () => Promise<R>): Promise<R> {
   try {
@@ -101,7 +127,7 @@ async function answered<R>(ask: () => Promise<R>): Promise<R> {
   } catch (cause) {
     const isAnswer = cause instanceof S3ServiceException;
     if (isAnswer && cause.$metadata.httpStatusCode === 404) throw fail('not_found', { detail: 'The stored bytes are gone.', cause });
-    if (cause instanceof Error && cause.name === 'AbortError') throw cause;
+    if (isAbort(cause)) throw cause;
     const reason = isAnswer ? `storage_${cause.$metadata.httpStatusCode ?? 'fault'}` : 'storage_unreachable';
     throw fail('service_unavailable', { detail: 'The storage of files fails.', reason, retryAfterS: 5, cause });
   }

@@ -20,6 +20,9 @@ export interface PutOptions {
   readonly signal?: AbortSignal;
 }
 
+/** Bytes that come, or are at hand. */
+export type ByteSource = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /**
  * Where the bytes of attachments lie: a folder of this machine, or any S3-compatible server. An object is there whole or not at all, and is
  * never changed. Keys are ours (see `newStorageKey`), never a name that somebody sent.
@@ -27,7 +30,7 @@ export interface PutOptions {
  */
 export interface Storage {
   /** Streams an object in; what was put of it before a fault or abort is removed. A fault of `source` itself is thrown as it is. */
-  put(key: string, source: AsyncIterable<Uint8Array>, options?: PutOptions): Promise<void>;
+  put(key: string, source: ByteSource, options?: PutOptions): Promise<void>;
   /** Its bytes, all or a range. The caller reads to the end or destroys the stream. */
   open(key: string, range?: ByteRange): Promise<Readable>;
   /** Removes it; what is not there is removed already. */

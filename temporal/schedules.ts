@@ -19,6 +19,7 @@ const schedules: readonly Maintenance[] = [
   { name: 'attachments', workflowType: 'attachmentSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'retention', workflowType: 'retention', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'identity-sweep', workflowType: 'identitySweep', taskQueue: taskQueues.bulk, everyS: 3600 },
+  { name: 'toolkit-syncs', workflowType: 'toolkitSyncs', taskQueue: taskQueues.runs, everyS: 60 },
   { name: 'ws-purge', workflowType: 'wsPurge', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'triggers', workflowType: 'tendTriggers', taskQueue: taskQueues.bulk, everyS: 600 },
   { name: 'signing-keys', workflowType: 'signingKeys', taskQueue: taskQueues.bulk, everyS: 86_400 },

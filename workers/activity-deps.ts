@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/deps.ts';
+import { createToolsChanged } from '../activities/mcp/list-changed.ts';
 import { createProviders } from '../activities/model/providers.ts';
 import { createWebPages } from '../activities/tools/web-fetch.ts';
 import { connectDatabases } from '../db/orm.ts';
@@ -10,6 +11,7 @@ import { connectRedis } from '../db/streams/redis.ts';
 import { createEgress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
+import { createMcpSessions } from '../ports/mcp-sessions.ts';
 import { loadModelRegistry } from '../ports/models.ts';
 import { createSandbox } from '../ports/sandbox.ts';
 import { createStorage } from '../ports/storage.ts';
@@ -67,6 +69,12 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
   const storage = await createStorage(env.storage);
 
   closers.add('storage', () => storage.close());
+  const egress = createEgress();
+  const mcp = createMcpSessions({ egress });
+
+  closers.add('mcp sessions', () => mcp.close());
+  const dispatch = createDispatch({ temporal, publisher, db, log });
+
   return {
     db,
     keys: env.keys,
@@ -74,7 +82,9 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     cancelBus,
     models,
     providers,
-    egress: createEgress(),
+    egress,
+    mcp,
+    toolsChanged: createToolsChanged({ db, log, dispatch }),
     schemas,
     templates,
     pages,
@@ -82,7 +92,12 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     storage,
     mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },
     log,
-    env: { allowHttp: env.allowHttp, billingCurrency: env.billingCurrency, attachments: env.attachments },
-    dispatch: createDispatch({ temporal, publisher, db, log }),
+    env: {
+      allowHttp: env.allowHttp,
+      billingCurrency: env.billingCurrency,
+      mcpRedirectUri: env.mcpRedirectUri,
+      attachments: env.attachments,
+    },
+    dispatch,
   };
 }

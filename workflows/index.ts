@@ -16,4 +16,6 @@ export { wsPurge } from './maintenance/ws-purge.ts';
 export { fireSchedule } from './triggers/fire-schedule.ts';
 export { tendTriggers } from './maintenance/tend-triggers.ts';
 export { triggerSync } from './triggers/trigger-sync.ts';
+export { toolkitSync } from './tools/toolkit-sync.ts';
+export { toolkitSyncs } from './maintenance/toolkit-syncs.ts';
 export { toolTest } from './tools/tool-test.ts';

@@ -108,7 +108,9 @@ interface Held {
 async function refresh(parts: CredentialParts, asker: McpAsker, { connection, grant }: Held): Promise<void> {
   const { refreshToken } = grant;
   if (refreshToken === null) {
-    await asker.transact((unit) => refuseGrant(unit, connection, 'The access token is not accepted any more, and there is none to refresh it.'));
+    await asker.transact((unit) =>
+      refuseGrant(unit, connection, 'The access token is not accepted any more, and there is none to refresh it.'),
+    );
     throw unauthorized();
   }
   try {

@@ -18,7 +18,11 @@ export interface McpAsk extends McpAsker {
  * Works with the client of a toolkit as a principal: the one way for calls and syncs. Credentials are read from the rows at each use; a
  * 401 on a token refreshes it once and asks again, since nothing was processed. Throws McpError, McpTooMuch or the guard's errors.
  */
-export async function useMcp<R>(parts: McpParts, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+export async function useMcp<R>(
+  parts: McpParts,
+  ask: McpAsk,
+  work: (session: McpSession, patience: McpPatience) => Promise<R>,
+): Promise<R> {
   const credential = await credentialOf(parts, ask);
   try {
     return await withCredential(parts, ask, { credential, work });

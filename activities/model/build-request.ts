@@ -31,7 +31,10 @@ export async function buildRequest(
     instructions: instructions.filter((part) => part !== '').join('\n\n'),
     tools: [...opened.tools.map(toPromptTool), ...(resultTool ? [resultTool] : [])],
   };
-  const history = fitHistory(opened.history, roomOf(opened, { model, taken: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }));
+  const history = fitHistory(
+    opened.history,
+    roomOf(opened, { model, taken: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }),
+  );
   return {
     ...asked,
     model,

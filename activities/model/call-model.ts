@@ -1,3 +1,4 @@
+import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { pricesInForce } from '../../db/billing/usage.ts';
 import { newId } from '../../db/ids.ts';
 import type { Unit } from '../../db/unit.ts';
@@ -19,7 +20,7 @@ import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry } from './failed-try.ts';
-import { judgeAnswer, repairRequest, resultToolSlug, type JsonAnswer } from './json-answer.ts';
+import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
 import { streamModelStep } from './step.ts';
 import { triesPerModel, triesWithError } from './tries.ts';

@@ -33,7 +33,12 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
     history.filter((message) => message.is_own),
     limit * keptShare,
   );
-  const turns = Object.values(Object.groupBy(history.filter((message) => !message.is_own), (message) => message.turn)).map((turn) => turn ?? []);
+  const turns = Object.values(
+    Object.groupBy(
+      history.filter((message) => !message.is_own),
+      (message) => message.turn,
+    ),
+  ).map((turn) => turn ?? []);
   const isShortening = room.rules.on_overflow === 'summarize';
   const left = limit * keptShare - tokensOf(own);
   const kept: HistoryMessage[][] = [];
@@ -49,7 +54,10 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
 }
 
 function tokensOf(messages: readonly HistoryMessage[]): number {
-  return messages.reduce((sum, { content, calls }) => sum + estimateTokens(JSON.stringify(content)) + estimateTokens(JSON.stringify(calls)), 0);
+  return messages.reduce(
+    (sum, { content, calls }) => sum + estimateTokens(JSON.stringify(content)) + estimateTokens(JSON.stringify(calls)),
+    0,
+  );
 }
 
 /** One message that tells in short what was said in turns that are not shown any more; the newest that fit. */

@@ -1,3 +1,4 @@
+import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import type { ResponseFormat } from '../../db/agents/revision-document.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
@@ -12,9 +13,6 @@ export interface JsonAnswer {
   readonly name: string;
   readonly strict: boolean;
 }
-
-/** The tool by which a model that can't answer in JSON by itself gives its result. It is never executed and no frame shows it. */
-export const resultToolSlug = 'emit_result';
 
 /** Null for an answer in words. */
 export function jsonAnswerOf(model: Pick<ResolvedModel, 'capabilities'>, format: ResponseFormat): JsonAnswer | null {

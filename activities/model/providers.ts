@@ -21,7 +21,7 @@ import type {
 } from '@ai-sdk/provider';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { ResolvedModel } from '../../ports/models.ts';
-import { resultToolSlug } from './json-answer.ts';
+import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { toProviderPrompt } from './prompt.ts';
 import type { ProviderFault } from './signals.ts';
 import type { ModelStepRequest } from './step.ts';
@@ -86,7 +86,12 @@ function connect(model: ResolvedModel, fetchBeside: typeof fetch): LanguageModel
     case 'anthropic':
       return createAnthropic(settings).languageModel(model.name);
     case 'openai_compatible':
-      return createOpenAICompatible({ ...settings, name: compatibleName, includeUsage: true, supportsStructuredOutputs: model.capabilities.json === 'native' }).chatModel(model.name);
+      return createOpenAICompatible({
+        ...settings,
+        name: compatibleName,
+        includeUsage: true,
+        supportsStructuredOutputs: model.capabilities.json === 'native',
+      }).chatModel(model.name);
     case 'builtin':
       throw new Error(`${model.id} is answered in process`);
     default:
@@ -146,12 +151,14 @@ function providerOptions(request: ModelStepRequest, mayCall: boolean): SharedV4P
   const isLoose = request.json?.mode === 'native' && request.json.schema !== null && !request.json.strict;
 
   if (model.adapter === 'openai')
-    return { openai: {
+    return {
+      openai: {
         ...(single ? { parallelToolCalls: false } : {}),
         ...(isLoose ? { strictJsonSchema: false } : {}),
         ...camelKeys(allowed),
         store: false,
-      } };
+      },
+    };
   if (model.adapter === 'anthropic') return { anthropic: { ...(single ? { disableParallelToolUse: true } : {}), ...camelKeys(allowed) } };
   return {
     [compatibleName]: {

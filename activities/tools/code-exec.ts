@@ -65,7 +65,7 @@ export async function executeCode({ sandbox }: Pick<ExecutorParts, 'sandbox'>, e
   }
 }
 
-function printed(console: string): string {
-  const tail = console.trimEnd().slice(-tailChars);
+function printed(text: string): string {
+  const tail = text.trimEnd().slice(-tailChars);
   return tail === '' ? '' : `\nprinted last:\n${tail}`;
 }

@@ -6,9 +6,11 @@ import { executeCode } from './code-exec.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { executeHttp } from './http.ts';
 import { failed, toolError, type GuardedExecution, type ToolError, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { executeRemote } from './remote-protocol.ts';
 import { createSecretMask } from './secret-mask.ts';
 import { executeSchedule } from './schedule.ts';
 import { executeWebFetch } from './web-fetch.ts';
+import { executeWebSearch } from './web-search.ts';
 
 export interface ToolExecutor {
   execute(execution: ToolExecution): Promise<ToolOutcome>;
@@ -48,16 +50,18 @@ function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOut
   switch (execution.tool.kind) {
     case 'http':
       return executeHttp(parts, execution);
+    case 'web_search':
+      return executeWebSearch(parts, execution);
     case 'web_fetch':
       return executeWebFetch(parts, execution);
     case 'builtin':
       return executeBuiltin(parts, execution);
     case 'schedule':
       return executeSchedule(execution);
+    case 'remote_protocol':
+      return executeRemote(parts, execution);
     case 'code_exec':
       return executeCode(parts, execution);
-    case 'remote_protocol':
-    case 'web_search':
     case 'delegate':
       return Promise.resolve(failed('tool_unavailable', 'this deployment does not run tools of this kind', false));
     default:

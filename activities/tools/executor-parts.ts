@@ -1,7 +1,11 @@
+import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Egress } from '../../ports/egress.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
+import type { McpSessions } from '../../ports/mcp-sessions.ts';
 import type { Sandbox } from '../../ports/sandbox.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { Templates } from '../../ports/templates.ts';
+import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './web-fetch.ts';
 
 /** What executors of tools share in one process. */
@@ -12,4 +16,9 @@ export interface ExecutorParts {
   readonly storage: Storage;
   /** Where programs of `code_exec` run; null: `CODE_EXEC=off`. */
   readonly sandbox: Sandbox | null;
+  readonly keys: Pick<KeyRing, 'keks'>;
+  readonly schemas: TenantSchemas;
+  readonly mcp: McpSessions;
+  /** Told when an MCP server says that its tools are others now. */
+  readonly toolsChanged: ToolsChanged;
 }

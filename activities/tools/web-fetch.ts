@@ -1,10 +1,12 @@
 import robotsParser from 'robots-parser';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
-import { createBoundedThread, type BoundedThread } from '../../ports/bounded-thread.ts';
-import { checkUrlForm, type Egress, type EgressPolicy, type EgressResponse } from '../../ports/egress.ts';
+import { createBoundedThread, ThreadLimit, ThreadProblem, type BoundedThread } from '../../ports/bounded-thread.ts';
+import { checkUrlForm, type Egress, type EgressRequest, type EgressResponse } from '../../ports/egress.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { bodyOutcome } from './output.ts';
+import { isAllowedDomain } from './web-domains.ts';
 
 /** Config of a tool of kind `web_fetch` as the API stored it. */
 const WebFetchConfig = Type.Object({
@@ -73,10 +75,14 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
 
   if ((config.robots ?? true) && !(await isAllowedByRobots(egress, asked, execution)))
     return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
+  // Each hop before it is made: a page must not lead the tool where it may not go.
   const answer = await fetchPage(egress, asked.href, {
     policy: execution.policy,
     signal: execution.signal,
     limitBytes: config.max_bytes ?? 2 * 1024 * 1024,
+    mayFollow: async (next) =>
+      isAllowedDomain(next.hostname, config.allow_domains ?? [], config.deny_domains ?? []) &&
+      (config.robots === false || (await isAllowedByRobots(egress, next, execution))),
   });
   if (answer.status < 200 || answer.status > 299) {
     return failed(
@@ -86,18 +92,28 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
       String(answer.status),
     );
   }
-  if (!isAllowedDomain(new URL(answer.url).hostname, config.allow_domains ?? [], config.deny_domains ?? [])) {
-    return failed('egress_refused', 'the page redirects to a domain that the tool does not allow', false, 'domain');
-  }
-  const read = await orAborted(
-    pages.thread.ask({ body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format }),
-    execution.signal,
-  );
-  if (read === null) return failed('upstream_status', 'the page is neither text nor PDF', false, 'unsupported_media_type');
+  const job = { body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format } as const;
+  const read = await orAborted(pages.thread.ask(job), execution.signal).catch(unreadable);
+  if (read === null) return bodyOutcome({ ...answer, headers: { ...answer.headers, 'content-type': mediaTypeOf(answer) } });
+  if ('status' in read) return read;
 
   const page = { ...read, url: answer.url };
   remember(pages.cache, cacheKey, { page, until: Date.now() + (config.cache_s ?? 300) * 1_000 });
   return pageOutcome(page, start, false);
+}
+
+/** What can't be turned into text for what it is; all else is thrown on. */
+function unreadable(error: unknown): ToolOutcome {
+  if (error instanceof ThreadLimit) return failed('upstream_status', `the page ${error.message} to read`, false, 'unreadable');
+  if (error instanceof ThreadProblem)
+    return failed('upstream_status', 'the page is damaged, or only a part of a file', false, 'unreadable');
+  throw error;
+}
+
+/** Bytes are kept as a file, whatever text the server says that they are. */
+function mediaTypeOf(answer: EgressResponse): string {
+  const told = answer.headers['content-type'] ?? '';
+  return told.startsWith('text/') ? 'application/octet-stream' : told;
 }
 
 function pageOutcome(page: CachedPage['page'], start: number, cached: boolean): ToolOutcome {
@@ -108,7 +124,7 @@ function pageOutcome(page: CachedPage['page'], start: number, cached: boolean): 
 function fetchPage(
   egress: Egress,
   url: string,
-  options: { policy: EgressPolicy; signal: AbortSignal; limitBytes: number },
+  options: Pick<EgressRequest, 'policy' | 'signal' | 'limitBytes' | 'mayFollow'>,
 ): Promise<EgressResponse> {
   const headers = { accept: 'text/markdown, text/html;q=0.9, text/plain;q=0.9, application/pdf;q=0.8, */*;q=0.1' };
   return egress.fetch({ method: 'GET', url, headers, redirects, headersTimeoutMs: 30_000, ...options });
@@ -121,12 +137,6 @@ async function isAllowedByRobots(egress: Egress, page: URL, execution: ToolExecu
   if (answer.status >= 500) return false;
   if (answer.status < 200 || answer.status > 299) return true;
   return parseRobots(url, answer.body.toString('utf8')).isAllowed(page.href, robotsAgent) ?? true;
-}
-
-function isAllowedDomain(hostname: string, allow: readonly string[], deny: readonly string[]): boolean {
-  const isWithin = (domain: string) => hostname === domain.toLowerCase() || hostname.endsWith(`.${domain.toLowerCase()}`);
-  if (deny.some(isWithin)) return false;
-  return allow.length === 0 || allow.some(isWithin);
 }
 
 function remember(cache: Map<string, CachedPage>, key: string, entry: CachedPage): void {

@@ -19,7 +19,7 @@ export async function readWebText(job: WebTextJob): Promise<WebText> {
 }
 
 async function pdfText(body: Uint8Array): Promise<WebText> {
-  const document = await getDocumentProxy(new Uint8Array(body));
+  const document = await getDocumentProxy(new Uint8Array(body), { verbosity: 0 });
   const { text } = await extractText(document, { mergePages: true });
   return { title: null, text };
 }

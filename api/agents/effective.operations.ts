@@ -100,8 +100,7 @@ export const effectiveOperations = {
       });
       if (query.persona_slug !== undefined && source.persona === null) throw invalidQuery('persona_slug', 'The agent has no such persona.');
       if (source.revision === null && query.revision_id !== undefined) throw invalidQuery('revision_id', 'The agent has no such revision.');
-      if (source.revision === null)
-        throw fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent has no revision.' });
+      if (source.revision === null) throw fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent has no revision.' });
       const { effective, prompt } = await configure(ctx, source, source.revision.document);
       return toEffectiveView(effective, {
         agentId: source.agent.id,

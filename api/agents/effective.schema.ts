@@ -175,7 +175,13 @@ export const RevisionDiffView = closed(
 /** The wire form of a configuration; `instructions` is the whole system prompt. */
 export function toEffectiveView(
   effective: EffectiveConfiguration,
-  about: { readonly agentId: string; readonly revisionId: string; readonly personaSlug: string | null; readonly hash: string; readonly instructions: string },
+  about: {
+    readonly agentId: string;
+    readonly revisionId: string;
+    readonly personaSlug: string | null;
+    readonly hash: string;
+    readonly instructions: string;
+  },
 ): Static<typeof EffectiveAgentView> {
   return {
     agent_id: about.agentId,

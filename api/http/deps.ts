@@ -5,6 +5,7 @@ import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
 import type { Outgoing } from '../../db/unit.ts';
 import type { ClientDocuments } from '../../ports/client-documents.ts';
+import type { Egress } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { OpenApiReader } from '../../ports/openapi-reader.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
@@ -30,6 +31,7 @@ export interface Deps {
   readonly identity: Identity;
   readonly hub: Hub;
   readonly limits: Limits;
+  readonly egress: Egress;
   readonly models: ModelRegistry;
   readonly schemas: TenantSchemas;
   readonly templates: Templates;

@@ -84,7 +84,9 @@ function refuseForbidden(given: Readonly<Json>): void {
   if (hasPrototypeKey) throw fail('malformed_request', { detail: 'The arguments hold a key that is not allowed.' });
   if (pointers.length === 0) return;
   const message = 'holds U+0000 or half a surrogate pair';
-  throw fail('validation_failed', { errors: pointers.map((pointer) => ({ in: 'body', pointer, name: null, rule: 'invalid_text', message })) });
+  throw fail('validation_failed', {
+    errors: pointers.map((pointer) => ({ in: 'body', pointer, name: null, rule: 'invalid_text', message })),
+  });
 }
 
 /** A query has no form for an empty text; one that a schema allows elsewhere is refused here too. */

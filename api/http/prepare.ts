@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { tenantOf } from '../../db/scope.ts';

@@ -3,6 +3,7 @@ import { endMcpSession, touchMcpSession } from '../../db/mcp/server-sessions.ts'
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import { raw, rawPost, remove } from '../http/operation.ts';
+import { maxInteger } from '../http/schema.ts';
 import { principalOf } from '../streams/attach.ts';
 import { answerPost } from './dispatch.ts';
 import { notificationText } from './json-rpc.ts';
@@ -14,7 +15,13 @@ const McpMessage = Type.Object(
   {
     jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
     id: Type.Optional(
-      Type.Unsafe<string | number>({ type: ['string', 'integer'], maxLength: 1_000, description: 'Of a request; none on a notification' }),
+      Type.Unsafe<string | number>({
+        type: ['string', 'integer'],
+        minimum: -maxInteger,
+        maximum: maxInteger,
+        maxLength: 1_000,
+        description: 'Of a request; none on a notification',
+      }),
     ),
     method: Type.Optional(Type.String({ maxLength: 200, description: 'What is asked for' })),
     params: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Of the method' })),

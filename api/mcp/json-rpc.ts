@@ -55,9 +55,8 @@ export function readMessage(body: unknown): RpcMessage {
   }
   if (params !== undefined && !isJson(params)) throw invalid('params must be an object.');
   if (id === undefined) return { kind: 'notification', method, params: params ?? {} };
-  if (typeof id !== 'string' && !Number.isSafeInteger(id)) throw invalid('id must be a string or an integer.');
-  // The line above leaves strings and integers.
-  return { kind: 'request', id: id as RpcId, method, params: params ?? {} };
+  if (typeof id !== 'string' && (typeof id !== 'number' || !Number.isSafeInteger(id))) throw invalid('id must be a string or an integer.');
+  return { kind: 'request', id, method, params: params ?? {} };
 }
 
 /** The id that the refusal of a body can name; null where it has none. */

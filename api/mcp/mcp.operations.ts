@@ -1,4 +1,5 @@
 import { area } from '../http/operation.ts';
 import { endpointOperations } from './endpoint.operations.ts';
+import { mcpToolkitOperations } from './toolkits.operations.ts';
 
-export const mcp = area('Mcp', { ...endpointOperations });
+export const mcp = area('Mcp', { ...endpointOperations, ...mcpToolkitOperations });

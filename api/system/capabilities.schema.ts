@@ -69,7 +69,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
     embeddings: { default_model: 'none', models: [] },
     channels: [],
     features: {
-      attachments: false,
+      attachments: true,
       code_exec: env.hasCodeExec,
       code_exec_strict: state.hasStrictIsolation,
       code_review: false,
@@ -82,7 +82,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
     },
     limits: {
       body_bytes: 1_048_576,
-      attachment_bytes: 0,
+      attachment_bytes: env.attachments.maxBytes,
       page_max: 200,
       idempotency_ttl_s: 86_400,
       stream_token_ttl_s: 60,

@@ -81,7 +81,8 @@ export const ToolDelete = closed({
   force: Type.Optional(Type.Boolean({ description: 'Also while active revisions use it; their next runs go without it', default: false })),
 });
 
-export const ToolSecretParams = closed({ tool_id: idOf('Tool'), name: SecretName });
+// Any name: one that no secret can have is as absent as others.
+export const ToolSecretParams = closed({ tool_id: idOf('Tool'), name: text(100, { minLength: 1 }) });
 
 export const ToolSecretsPut = closed(
   {

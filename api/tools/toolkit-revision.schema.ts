@@ -1,17 +1,10 @@
 import Type from 'typebox';
 import { toolConcurrencies, toolEffects } from '../../db/tools/tool.entity.ts';
-import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../db/toolkits/toolkit-revision.entity.ts';
-import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { ToolkitRevisionRow } from '../../db/toolkits/toolkits.ts';
-import { iso } from '../../db/sql.ts';
-import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { RevisionNote, Title, ToolName } from '../http/toolkit-revision-view.ts';
 import { HttpToolConfig } from './http-config.schema.ts';
 
 export const ToolkitRevisionParams = closed({ toolkit_id: idOf('Toolkit'), revision_id: idOf('ToolkitRevision') });
-
-const Title = text(200);
-const RevisionNote = text(500);
-const ToolName = text(200, { minLength: 1, description: "The source's own name of the tool" });
 
 const OpenApiSource = closed({
   type: oneOf(['openapi']),
@@ -79,77 +72,3 @@ export const ToolkitRevisionActivate = closed(
   },
   { $id: 'ToolkitRevisionActivate' },
 );
-
-const ToolkitToolView = closed({
-  name: ToolName,
-  title: nullable(Title),
-  description: text(16_384),
-  input_schema: FreeObject,
-  output_schema: nullable(FreeObject),
-  annotations: FreeObject,
-  hash: text(64, { description: 'SHA-256 of what an approval is about' }),
-  proposed: closed({ effect: oneOf(toolEffects), concurrency: oneOf(toolConcurrencies), idempotent: Type.Boolean() }),
-});
-
-export const ToolkitRevisionView = closed(
-  {
-    id: idOf('ToolkitRevision'),
-    toolkit_id: idOf('Toolkit'),
-    number: integer({ minimum: 1 }),
-    state: oneOf(toolkitRevisionStates),
-    origin: oneOf(toolkitRevisionOrigins),
-    diff: listOf(
-      closed({
-        name: ToolName,
-        change: oneOf(['added', 'removed', 'changed', 'unchanged']),
-        fields: listOf(text(40), { maxItems: 10, description: 'What differs of a changed tool' }),
-      }),
-      { maxItems: 400, description: 'Tool by tool against the active revision' },
-    ),
-    quarantined: listOf(ToolName, { description: 'Tools that the sync took out of service' }),
-    tools: Type.Optional(listOf(ToolkitToolView, { description: 'Absent in lists' })),
-    server: nullable(FreeObject),
-    protocol_version: nullable(text(40)),
-    error: nullable(text(500)),
-    note: nullable(RevisionNote),
-    created_by: ActorRef,
-    created_at: Timestamp,
-    activated_at: nullable(Timestamp),
-  },
-  { $id: 'ToolkitRevisionView', description: 'The tools of a toolkit as one sync, document or author gave them' },
-);
-
-/** The wire form of a revision. */
-export function toToolkitRevisionView(row: ToolkitRevisionRow) {
-  return {
-    id: row.id,
-    toolkit_id: row.toolkit_id,
-    number: row.number,
-    state: row.state,
-    origin: row.origin,
-    diff: row.diff.map(({ name, change, fields }) => ({ name, change, fields: [...fields] })),
-    quarantined: [...row.quarantined],
-    ...(row.tools === undefined ? {} : { tools: row.tools.map(toToolkitToolView) }),
-    server: row.server,
-    protocol_version: row.protocol_version,
-    error: row.error,
-    note: row.note,
-    created_by: row.created_by,
-    created_at: iso(row.created_at),
-    activated_at: iso(row.activated_at),
-  };
-}
-
-// How it is called stays inside: the tools of an active revision show it as their config.
-function toToolkitToolView(tool: ToolkitTool) {
-  return {
-    name: tool.name,
-    title: tool.title,
-    description: tool.description,
-    input_schema: tool.input_schema,
-    output_schema: tool.output_schema,
-    annotations: tool.annotations,
-    hash: tool.hash,
-    proposed: tool.proposed,
-  };
-}

@@ -7,13 +7,8 @@ import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { list, post, reply, type Ctx } from '../http/operation.ts';
-import {
-  ToolkitRevisionActivate,
-  ToolkitRevisionCreate,
-  ToolkitRevisionParams,
-  ToolkitRevisionView,
-  toToolkitRevisionView,
-} from './toolkit-revision.schema.ts';
+import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
+import { ToolkitRevisionActivate, ToolkitRevisionCreate, ToolkitRevisionParams } from './toolkit-revision.schema.ts';
 import { readSource, toolsByHand, type SourceTools } from './toolkit-sources.ts';
 import { ToolkitParams, ToolkitView, toToolkitView } from './toolkit.schema.ts';
 

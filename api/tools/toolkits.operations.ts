@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
+import { forgetConnections } from '../../db/mcp/connections.ts';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
 import { quarantineAll } from '../../db/toolkits/revisions.ts';
@@ -153,7 +154,10 @@ async function applyUpdate(ctx: Ctx, toolkit: Toolkit, body: Static<typeof Toolk
   const before = toolkit.config;
   toolkit.config = { ...config };
   if (before['sync_interval_s'] !== toolkit.config['sync_interval_s']) toolkit.nextSyncAt = nextSyncOf(config, ctx.deps.now());
-  if (isAnotherServer(before, config)) await quarantineAll(ctx, toolkit.id);
+  if (!isAnotherServer(before, config)) return;
+  await quarantineAll(ctx, toolkit.id);
+  // No token goes to another server than the one that it was given for.
+  await forgetConnections(ctx, toolkit.id);
 }
 
 function toReply(row: ToolkitRow) {

@@ -118,11 +118,12 @@ export const tools = area('Tools', {
         'Deletes a tool with its own secret values. While active revisions use it the answer is 409 with the ids of at most 20 agents, unless force is true: then their runs go on without it.',
       access: 'admin',
       audit: 'delete',
+      openWhenFrozen: true,
       params: ToolParams,
       query: ToolDelete,
     },
     async (ctx, { params, query }) => {
-      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null });
+      const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenFrozen: true });
       if (tool.toolkitId !== null)
         throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The tool goes with its toolkit.' });
       const usedBy = query.force === true ? [] : await agentsUsing(ctx, tool.id);

@@ -93,8 +93,7 @@ function addToolkit(
     if ((binding.include.length > 0 && !binding.include.includes(name)) || binding.exclude.includes(name)) continue;
     const why = stopOf(tool);
     if (why === null) add(tool, { approval: binding.approval, max_calls: null, timeout_s: null, preset: {}, description: null });
-    else if (why !== 'is not active' || binding.include.includes(name))
-      warnings.push(leftOut(pointer, 'tool', { slug: tool.slug, why }));
+    else if (why !== 'is not active' || binding.include.includes(name)) warnings.push(leftOut(pointer, 'tool', { slug: tool.slug, why }));
   }
 }
 
@@ -143,7 +142,10 @@ export function approvalOf(
 }
 
 /** The schema that the model sees: what the author has preset is not the model's to fill. */
-export function schemaWithoutPreset(schema: Readonly<Record<string, unknown>>, preset: readonly string[]): Readonly<Record<string, unknown>> {
+export function schemaWithoutPreset(
+  schema: Readonly<Record<string, unknown>>,
+  preset: readonly string[],
+): Readonly<Record<string, unknown>> {
   const { properties, required } = schema;
   if (preset.length === 0 || properties === null || typeof properties !== 'object') return schema;
   const left = Object.fromEntries(Object.entries(properties).filter(([name]) => !preset.includes(name)));

@@ -221,8 +221,7 @@ function effectiveSubAgents({ document, bound }: EffectiveSource): { sub_agents:
 }
 
 function narrowed(limits: RevisionLimits, asked: Partial<RevisionLimits>): RevisionLimits {
-  const lower = (own: number | null, other: number | null | undefined) =>
-    own === null ? (other ?? null) : Math.min(own, other ?? own);
+  const lower = (own: number | null, other: number | null | undefined) => (own === null ? (other ?? null) : Math.min(own, other ?? own));
   return {
     max_steps: Math.min(limits.max_steps, asked.max_steps ?? limits.max_steps),
     max_duration_s: Math.min(limits.max_duration_s, asked.max_duration_s ?? limits.max_duration_s),

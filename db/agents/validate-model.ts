@@ -1,4 +1,5 @@
 import { limitDocumentBytes, type RevisionDocument } from './revision-document.ts';
+import { resultToolSlug } from './result-tool.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
 
@@ -33,9 +34,7 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
     }
     const lacks = [...facts.lacks, ...(document.response_format.type === 'json' && !facts.canJson ? ['json'] : [])];
     for (const capability of lacks)
-      problems.push(
-        atCreate(pointer, { rule: 'capability', message: 'The model lacks what the revision needs.', params: { capability } }),
-      );
+      problems.push(atCreate(pointer, { rule: 'capability', message: 'The model lacks what the revision needs.', params: { capability } }));
   }
   return [...problems, ...optionProblems(document, checks.model(document.model, needs))];
 }
@@ -60,13 +59,20 @@ async function templateProblems(document: RevisionDocument, checks: RevisionChec
   } catch (error) {
     // The parser's message quotes the template; only the place is told.
     const place = error instanceof Error ? /line:\d+, col:\d+/.exec(error.message)?.[0] : undefined;
-    return [
-      atCreate('/instructions', { rule: 'template', message: `The template can not be read${place ? ` (${place})` : ''}.` }),
-    ];
+    return [atCreate('/instructions', { rule: 'template', message: `The template can not be read${place ? ` (${place})` : ''}.` })];
   }
 }
 
-async function formatProblems({ response_format: format }: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
+async function formatProblems({ response_format: format, tools }: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
+  const taken = format.type === 'json' ? tools.findIndex(({ slug }) => slug === resultToolSlug) : -1;
+  if (taken >= 0)
+    return [
+      atCreate(`/tools/${taken}`, {
+        rule: 'uniqueItems',
+        message: 'An answer in JSON is given by a tool of this name.',
+        params: { slug: resultToolSlug },
+      }),
+    ];
   if (format.schema === null) return [];
   if (format.type === 'text')
     return [atCreate('/response_format/schema', { rule: 'unexpected', message: 'Only an answer of type json has a schema.' })];

@@ -68,7 +68,10 @@ function skillProblems(
     ];
   const isReviewed = isOwn && target.curation_state === 'reviewed';
   const newest = isReviewed ? target.version : (target.promoted_version ?? 0);
-  const isLoadable = binding.version === null ? newest > 0 || target.superseded_by !== null : binding.version === newest || target.promoted_versions.includes(binding.version);
+  const isLoadable =
+    binding.version === null
+      ? newest > 0 || target.superseded_by !== null
+      : binding.version === newest || target.promoted_versions.includes(binding.version);
   if (!target.is_active || target.curation_state === 'retired' || !isLoadable)
     return [atActivation(pointer, { rule: 'inactive', message: 'The skill is not active, or this version was never promoted.', params })];
   return [];

@@ -1,6 +1,12 @@
 import type { Unit } from '../unit.ts';
 import { followDelegations, limitDelegations } from './agent-graph.ts';
-import { completeDocument, type RevisionDocument, type RevisionDraft, type SubAgentBinding, type ToolBinding } from './revision-document.ts';
+import {
+  completeDocument,
+  type RevisionDocument,
+  type RevisionDraft,
+  type SubAgentBinding,
+  type ToolBinding,
+} from './revision-document.ts';
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
 import { readTargets, type RevisionHome } from './revision-targets.ts';
 import { documentProblems } from './validate-model.ts';

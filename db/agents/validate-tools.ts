@@ -80,9 +80,7 @@ function toolProblems(pointer: string, draft: ToolDraft, target: ToolTarget): Re
   if (target.input_schema.additionalProperties === false) {
     const unknown = Object.keys(draft.preset ?? {}).filter((name) => !Object.hasOwn(target.input_schema.properties ?? {}, name));
     for (const field of unknown)
-      problems.push(
-        atCreate(`${pointer}/preset`, { rule: 'unknown_field', message: 'The tool has no such argument.', params: { field } }),
-      );
+      problems.push(atCreate(`${pointer}/preset`, { rule: 'unknown_field', message: 'The tool has no such argument.', params: { field } }));
   }
   if (!target.is_active) problems.push(atActivation(pointer, { rule: 'inactive', message: 'The tool is not active.', params }));
   if (target.is_quarantined) problems.push(atActivation(pointer, { rule: 'quarantined', message: 'The tool is quarantined.', params }));
@@ -130,7 +128,11 @@ function toolkitProblems(pointer: string, binding: ToolkitBinding, target: Toolk
     const unknown = binding[list].filter((name) => !revision.names.includes(name));
     for (const name of unknown)
       problems.push(
-        atRun(`${pointer}/${list}`, { rule: 'reference', message: 'The toolkit has no tool of this name.', params: { kind: 'tool', name } }),
+        atRun(`${pointer}/${list}`, {
+          rule: 'reference',
+          message: 'The toolkit has no tool of this name.',
+          params: { kind: 'tool', name },
+        }),
       );
   }
   return problems;

@@ -52,12 +52,12 @@ export async function readRemoteTool(
   return found && { toolkit: toToolkit(found), tool: found.tool };
 }
 
-/** After a sync: when the next one is due, if it has an interval. */
+/** After a sync: when the next one is due, if it has an interval. One that was asked for meanwhile stays. */
 export async function scheduleNextSync(unit: Unit, id: string): Promise<void> {
   await change(
     unit.em,
     `update toolkits set next_sync_at = now() + make_interval(secs => (config ->> 'sync_interval_s')::float8)
-      where id = ? and deleted_at is null and (next_sync_at is not null or config ->> 'sync_interval_s' is not null)`,
+      where id = ? and deleted_at is null and (next_sync_at <= now() or (next_sync_at is null and config ->> 'sync_interval_s' is not null))`,
     [id],
   );
 }

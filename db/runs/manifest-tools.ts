@@ -81,7 +81,9 @@ function toRunTool(pin: PinnedTool, descriptor: StoredDescriptor): RunTool {
     concurrency: descriptor.concurrency,
     timeoutS: Math.min(descriptor.timeout_s, pin.timeout_s ?? descriptor.timeout_s),
     responseMaxChars: descriptor.response_max_chars,
-    isIdempotent: descriptor.is_idempotent ?? (typeof descriptor.config['idempotency_header'] === 'string' && descriptor.config['idempotency_header'] !== ''),
+    isIdempotent:
+      descriptor.is_idempotent ??
+      (typeof descriptor.config['idempotency_header'] === 'string' && descriptor.config['idempotency_header'] !== ''),
     secretsRequired: descriptor.secrets_required ?? [],
     critical: descriptor.critical ?? false,
     clientOwned: descriptor.client_owned ?? false,

@@ -76,4 +76,3 @@ export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools
     warnings: effective.warnings.map(({ message }) => ({ code: 'state_conflict', message: message.slice(0, 1_000) })),
   };
 }
-

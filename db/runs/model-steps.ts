@@ -67,7 +67,11 @@ async function readPinnedTexts(
 ): Promise<{ persona: PersonaDocument | null; skills: PromptSkill[] }> {
   const always = skills.filter(({ mode }) => mode === 'always');
   const listed = (textOf: (skillId: string) => string | null) =>
-    skills.map(({ skill_id, slug, description, mode }) => ({ slug, description, text: mode === 'always' ? (textOf(skill_id) ?? '') : null }));
+    skills.map(({ skill_id, slug, description, mode }) => ({
+      slug,
+      description,
+      text: mode === 'always' ? (textOf(skill_id) ?? '') : null,
+    }));
   if (persona === null && always.length === 0) return { persona: null, skills: listed(() => null) };
 
   const found = await row<{ persona: PersonaDocument | null; texts: Record<string, string> | null }>(

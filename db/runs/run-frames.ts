@@ -1,7 +1,7 @@
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import type { FinishReason, RunSource, terminalRunStatuses } from '../../workflows/contracts/runs.ts';
 import { iso } from '../sql.ts';
-import type { ContentBlock } from '../streams/frame-parts.schema.ts';
+import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameData, FrameDraft } from '../streams/frame.schema.ts';
 import type { RunState } from './run-state.ts';
 import type { RunFault } from './run-types.ts';

@@ -5,13 +5,13 @@ import { open } from '../tenancy/envelope.ts';
 import type { Unit } from '../unit.ts';
 import { secretBinding, type SecretPlace } from './secret-binding.ts';
 
-/** Who names a secret: the row (a tool, a channel, a binding), and the workspace for which it works. */
+/** Who names a secret: the row (a tool, a toolkit, a channel, a binding), and the workspace for which it works; null: the whole organization. */
 export interface NamingRow {
   readonly scope: Scope;
   /** Set when it is a tool, which may have values of its own. */
   readonly toolId: string | null;
   readonly organizationId: string;
-  readonly workspaceId: string;
+  readonly workspaceId: string | null;
 }
 
 interface FoundSecret extends SecretPlace {

@@ -1,6 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
+import { forgetConnections } from '../mcp/connections.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
@@ -143,9 +144,7 @@ export async function agentsBinding(unit: Unit, toolkitId: string): Promise<stri
 
 /** Deletes a toolkit's tools with it; what it held to reach its server, and values set for its tools, go at once. The caller holds its lock. */
 export async function removeToolkit(unit: Unit, toolkitId: string): Promise<void> {
-  const held = 'select c.id from mcp_connections c where c.toolkit_id = ?';
-  await change(unit.em, `delete from mcp_authorizations where connection_id in (${held})`, [toolkitId]);
-  await change(unit.em, 'delete from mcp_connections where toolkit_id = ?', [toolkitId]);
+  await forgetConnections(unit, toolkitId);
   await change(unit.em, 'delete from secrets where tool_id in (select t.id from tools t where t.toolkit_id = ?)', [toolkitId]);
   await change(
     unit.em,

@@ -1,6 +1,9 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import type { Tool } from './tool.entity.ts';
 
+/** Builtins that write, and write the same again when they are repeated. */
+const repeatableBuiltins: ReadonlySet<string> = new Set(['skill_write']);
+
 /** What a run needs of a tool, as it stood at one version. */
 export interface ToolDescriptor {
   readonly slug: string;
@@ -34,11 +37,20 @@ export function descriptorOf(tool: Tool): ToolDescriptor {
     concurrency: tool.concurrency,
     critical: tool.critical,
     client_owned: tool.clientOwned,
-    // A server that knows a repeated call by a header, or a toolkit's tool that was approved as safe to repeat.
-    is_idempotent: tool.isIdempotent || (typeof tool.config['idempotency_header'] === 'string' && tool.config['idempotency_header'] !== ''),
+    is_idempotent: isRepeatable(tool),
     response_max_chars: tool.responseMaxChars,
     timeout_s: tool.timeoutS,
     toolkit_id: tool.toolkitId,
     remote_name: tool.remoteName,
   };
+}
+
+/**
+ * A server that knows a repeated call by a header, a toolkit's tool that was approved as safe to repeat, or a builtin whose one transaction
+ * changes nothing when it is done again.
+ */
+function isRepeatable({ kind, config, isIdempotent }: Tool): boolean {
+  const header = config['idempotency_header'];
+  const isBuiltin = kind === 'builtin' && repeatableBuiltins.has(String(config['name']));
+  return isIdempotent || isBuiltin || (typeof header === 'string' && header !== '');
 }

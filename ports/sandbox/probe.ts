@@ -11,6 +11,7 @@ const processes = 40;
 const probeScript = `
 const { spawn } = require('node:child_process');
 const fs = require('node:fs');
+const { env } = process;
 const net = require('node:net');
 const can = (work) => { try { work(); return true; } catch { return false; } };
 const reach = () => new Promise((resolve) => {
@@ -32,8 +33,8 @@ const reach = () => new Promise((resolve) => {
     tmp: can(() => fs.writeFileSync('/tmp/x', 'x')),
     etc: can(() => fs.readdirSync('/home')) || can(() => fs.readFileSync('/etc/passwd')),
     network: await reach(),
-    descriptors: process.env.DESCRIPTORS.trim().split(' ').filter((fd) => Number(fd) > 6).length,
-    variables: Object.keys(process.env).filter((name) => !['PATH', 'HOME', 'LANG', 'PWD', 'DESCRIPTORS'].includes(name)).length,
+    descriptors: env.DESCRIPTORS.trim().split(' ').filter((fd) => Number(fd) > 6).length,
+    variables: Object.keys(env).filter((name) => !['PATH', 'HOME', 'LANG', 'PWD', 'DESCRIPTORS'].includes(name)).length,
   }) + '\\n');
   setTimeout(() => process.exit(0), 5_000);
 })();

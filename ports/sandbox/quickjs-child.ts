@@ -50,7 +50,8 @@ const prelude = `(function (print, inputText) {
 interface Guest {
   readonly job: CodeJob;
   readonly memory: Memory;
-  readonly console: string[];
+  /** What it has printed. */
+  readonly lines: string[];
   outputChars: number;
   over: 'cpu' | 'output' | null;
 }
@@ -61,15 +62,14 @@ const wasm = await WebAssembly.compile(Buffer.from(await frames.next(), 'latin1'
 const load = loader(sources);
 const job = JSON.parse(await frames.next()) as CodeJob; // made by the parent
 const cpuAtStart = cpuMs();
-for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
 const reply = await run(job);
 process.stdout.write(JSON.stringify(reply), () => process.exit(0));
 
 async function run(asked: CodeJob): Promise<CodeReply> {
   const pages = asked.memoryMb * 16;
   const memory = new WebAssembly.Memory({ initial: 256, maximum: Math.max(256, pages) });
-  const guest: Guest = { job: asked, memory, console: [], outputChars: 0, over: null };
-  const told = () => guest.console.join('\n');
+  const guest: Guest = { job: asked, memory, lines: [], outputChars: 0, over: null };
+  const told = () => guest.lines.join('\n');
   try {
     const module = await openModule(memory);
     return { ...evaluate(module, guest), console: told() };
@@ -178,7 +178,7 @@ function placeOf(stack: string | null): string {
 function tell(guest: Guest, line: string): void {
   guest.outputChars += line.length + 1;
   if (guest.outputChars > limitOutputChars) guest.over ??= 'output';
-  else guest.console.push(line);
+  else guest.lines.push(line);
 }
 
 function isOver(guest: Guest): boolean {

@@ -10,25 +10,28 @@ jest.setTimeout(240_000);
 
 let stage: Stage;
 beforeAll(async () => {
-  stage = await openStage();
+  // The form of the replies is held against the document by the other walks.
+  stage = await openStage({ isUnchecked: true });
 });
 afterAll(() => stage?.close());
 
 test('each tool answers each actor as its route does', async () => {
   const tools = stage.operations.filter((operation) => operation.mcp === true);
   const faults: Fault[] = [];
+  const heard = new Set<number>();
 
   for (const operation of tools) {
-    for (const spec of actorSpecs) faults.push(...(await cellFaults(operation, spec)));
+    for (const spec of actorSpecs) faults.push(...(await cellFaults(operation, spec, heard)));
   }
 
   expect(tools.length).toBeGreaterThan(12);
   expect(lines(faults)).toEqual([]);
+  expect([...heard].toSorted()).toEqual(expect.arrayContaining([200, 202, 401, 403, 404]));
   expect(lines(stage.leaks.found)).toEqual([]);
 });
 
 /** Sends the same aim twice: to the route, and as a tool call. What may be used up is aimed anew. */
-async function cellFaults(operation: RegisteredOperation, spec: ActorSpec): Promise<Fault[]> {
+async function cellFaults(operation: RegisteredOperation, spec: ActorSpec, statuses: Set<number>): Promise<Fault[]> {
   const isRead = operation.method === 'GET';
   const ground = await groundFor(stage, operation);
   const actor = isRead ? stage.world.actor(spec.name) : await stage.world.enter(spec, ground);
@@ -37,10 +40,13 @@ async function cellFaults(operation: RegisteredOperation, spec: ActorSpec): Prom
 
   const route = await stage.send(operation, actor, ask);
   const tool = await callTool(operation, actor, again);
+  statuses.add(tool.status);
   const told = isRead ? [route.status, comparable(route.body)] : [route.status, route.code];
   const heard = isRead ? [tool.status, comparable(tool.body)] : [tool.status, tool.code];
   if (JSON.stringify(told) === JSON.stringify(heard)) return [];
-  return [{ operation: operation.operationId, fault: `${actor.name}: ${JSON.stringify(heard)} instead of ${JSON.stringify(told)}`.slice(0, 600) }];
+  return [
+    { operation: operation.operationId, fault: `${actor.name}: ${JSON.stringify(heard)} instead of ${JSON.stringify(told)}`.slice(0, 600) },
+  ];
 }
 
 async function callTool(operation: RegisteredOperation, actor: Actor, ask: Ask): Promise<{ status: number; code: unknown; body: Json }> {
@@ -66,7 +72,9 @@ async function callTool(operation: RegisteredOperation, actor: Actor, ask: Ask):
 function argumentsOf(operation: RegisteredOperation, { url, body }: Ask): Json {
   const [path = '', search = ''] = url.split('?');
   const segments = path.split('/').map(decodeURIComponent);
-  const params = operation.path.split('/').flatMap((segment, index) => (segment.startsWith('{') ? [[segment.slice(1, -1), segments[index]]] : []));
+  const params = operation.path
+    .split('/')
+    .flatMap((segment, index) => (segment.startsWith('{') ? [[segment.slice(1, -1), segments[index]]] : []));
   const query = [...new URLSearchParams(search)].map(([name, text]) => [name, /^\d+$/.test(text) ? Number(text) : text]);
   const tag = operation.ifMatch === null ? [] : [['if_match', '*']];
   return Object.fromEntries([...params, ...query, ...tag, ...Object.entries(asObject(body))]);

@@ -38,6 +38,25 @@ const newPassword = 'a wholly different horse battery 47';
 
 /** Operations whose documented example would be refused on its meaning, and what they take instead. Others need no line here. */
 export const overrides: Readonly<Record<string, Override>> = {
+  createToolkit: () => ({ body: { slug: freeSlug(), name: 'Kit', kind: 'manual', config: {} } }),
+  updateToolkit: body({ name: 'Renamed' }),
+  createToolkitRevision: body({ source: { type: 'manual', tools: [] } }),
+  activateToolkitRevision: async ({ stage, ground }) => {
+    const toolkit_id = await makeWhole(stage.world.rows, { table: 'toolkits', place: ground.home });
+    const revision_id = await makeWhole(stage.world.rows, { table: 'toolkit_revisions', place: ground.home, given: { toolkit_id } });
+    return { params: { toolkit_id, revision_id }, body: { approve: 'all' } };
+  },
+  updateTool: body({ display_name: 'Renamed' }),
+  // No worker answers here: the stage's database does.
+  testTool: body({ arguments: {}, dry_run: true }),
+  setToolSecrets: async ({ stage, ground }) => {
+    const tool_id = await makeWhole(stage.world.rows, { table: 'tools', place: ground.home, given: { secrets_required: ['key'] } });
+    return { params: { tool_id }, body: { values: { key: 'hush' } } };
+  },
+  deleteToolSecret: async ({ stage, ground }) => {
+    const tool_id = await makeWhole(stage.world.rows, { table: 'tools', place: ground.home });
+    return { params: { tool_id, name: String((await stage.world.rows.make('secrets', ground.home, { tool_id }))['name']) } };
+  },
   createRun: ({ stage, own }) => ({
     body: { agent_id: stage.world.rows.first('agents', own)?.['id'], workspace_id: own.workspaceId ?? undefined, input: { text: 'Hello' } },
   }),
@@ -48,6 +67,21 @@ export const overrides: Readonly<Record<string, Override>> = {
   createAgent: () => ({ body: { slug: freeSlug(), name: 'Agent', revision: document } }),
   updateAgent: body({ name: 'Renamed' }),
   createAgentRevision: body({ document }),
+  importAgent: () => ({ body: { slug: freeSlug(), name: 'Imported', revision: document } }),
+  cloneAgent: () => ({ body: { slug: freeSlug(), include_personas: false } }),
+  validateAgentRevision: body({ revision: document }),
+  createPersona: () => ({ body: { slug: freeSlug(), name: 'Persona' } }),
+  updatePersona: body({ name: 'Renamed' }),
+  createSkill: () => ({ body: { slug: freeSlug(), description: 'What it is for.', instructions: 'Do this.' } }),
+  importSkill: () => ({ body: { slug: freeSlug(), markdown: '---\ndescription: What it is for.\n---\nDo this.' } }),
+  updateSkill: async ({ stage, ground }) => ({
+    params: { skill_id: await pendingSkill(stage, ground) },
+    body: { description: 'Changed.' },
+  }),
+  curateSkill: async ({ stage, ground }) => ({
+    params: { skill_id: await pendingSkill(stage, ground) },
+    body: { to: 'reviewed', version: 1 },
+  }),
   createServiceKey: ({ own }) => ({ body: { name: 'another', workspace_id: own.workspaceId } }),
 
   login: async ({ stage, own }) => ({ body: { email: await addressOf(stage, own), password: testPassword } }),
@@ -129,6 +163,11 @@ export const overrides: Readonly<Record<string, Override>> = {
     return { body: { reason: 'To see what happens', confirm: slugOf(stage, ground) } };
   },
 };
+
+/** A skill that anybody of the place sees and a curator may approve. */
+function pendingSkill(stage: Stage, { home }: Ground): Promise<string> {
+  return makeWhole(stage.world.rows, { table: 'skills', place: home });
+}
 
 /** The organization around a place, or the platform. */
 function outer(place: Place): Place {

@@ -109,6 +109,18 @@ test('a run that may only read is offered a tool that writes, and never executes
   expect(effects.effects.length).toBe(before + 1);
 });
 
+test('a tool that is silent for longer than any heartbeat succeeds within its timeout', async () => {
+  const tool = writeTool(slugOf('silent'), effects, { timeout_s: 30 });
+  const agent = await makeAgent(stack, [tool]);
+  const before = effects.effects.length;
+  effects.onEffect = () => delay(13_000);
+
+  const run = await startRun(stack, agent.id, scripted({ steps: [call(String(tool['slug'])), { text: 'At last.' }] }));
+
+  expect(await resultsOf(run.id)).toMatchObject([{ status: 'succeeded' }]);
+  expect(effects.effects.length).toBe(before + 1);
+});
+
 test('two runs never overlap in an exclusive tool', async () => {
   const tool = writeTool(slugOf('exclusive'), effects, { concurrency: 'exclusive', effect: 'read' });
   const agent = await makeAgent(stack, [tool]);

@@ -16,6 +16,8 @@ export interface ScriptStep {
   readonly usage?: Record<string, unknown> | null;
   /** What goes wrong, on every try; `faults` one a try, good afterwards (N failures, then success). Tries are counted by the content of the request: give each test its own words. */
   readonly fault?: Fault;
+  /** A longer prompt is refused as too long for the model's context. */
+  readonly limit_tokens?: number;
   readonly faults?: readonly Fault[];
 }
 

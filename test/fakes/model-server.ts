@@ -165,13 +165,20 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
     gone.abort();
   });
 
-  const fault = step.fault ?? step.faults?.[attempt - 1] ?? null;
+  const isTooLong = request.promptTokens > (step.limit_tokens ?? Infinity);
+  const fault = isTooLong ? tooLong : (step.fault ?? step.faults?.[attempt - 1] ?? null);
   const answer: Answer = { request, step, fault, call, response, gone: gone.signal, beats: beatsOf(step, request.fingerprint) };
   if (fault && refusesAtOnce(answer, fault)) return;
   await pause(step.first_token_ms ?? 0, answer);
   if (request.isStream) await streamAnswer(answer, wires[path](request));
   else answerWhole(answer);
 }
+
+const tooLong: Fault = {
+  kind: 'status',
+  status: 400,
+  body: { error: { message: 'the prompt is longer than the context', type: 'invalid_request_error', code: 'context_length_exceeded' } },
+};
 
 interface Answer {
   readonly request: ScriptedRequest;

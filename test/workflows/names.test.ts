@@ -12,6 +12,8 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
   expect(Object.keys(workflows).toSorted()).toEqual([
     'agentRun',
+    'attachmentScan',
+    'attachmentSweep',
     'auditSeal',
     'delivery',
     'httpSweep',
@@ -38,12 +40,14 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'turnSigningKeys',
     'startDuePurges',
     'purgeWorkspaces',
+    'sweepAttachments',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(workflowIds.delivery('x')).toBe('delivery:x');
   expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });
   expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
   expect(workflowIds.run('x')).toBe('run:x');
+  expect(workflowIds.scan('x')).toBe('scan:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');
   expect(tenantHeader).toBe('longhaul-tenant');

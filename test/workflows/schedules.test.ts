@@ -94,6 +94,32 @@ test('what is paused fires nothing, and Temporal is told', async () => {
   expect(await runsOf(id)).toEqual([]);
 });
 
+test('upkeep notes what nobody fired and sends again what did not reach Temporal', async () => {
+  const agent = await makeAgent(stack, []);
+  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 3_600, catchUpSeconds: 60 });
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
+  await sweep(stack.db, (em) =>
+    rows(
+      em,
+      `update schedules set version = version + 1, sync_state = 'pending', updated_at = now() - interval '2 minutes',
+         created_at = date_trunc('second', now() - interval '3 hours 10 minutes'), evaluated_until = now() - interval '3 hours 10 minutes',
+         next_run_at = now() - interval '2 hours' where id = ?`,
+      [id],
+    ),
+  );
+
+  await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
+  await until(async () => (await occurrencesOf(stack.db, id)).length === 3, 60_000);
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 30_000);
+
+  expect((await occurrencesOf(stack.db, id)).map(({ status, reason }) => `${status} ${reason}`)).toEqual([
+    'missed never_fired',
+    'missed never_fired',
+    'missed never_fired',
+  ]);
+  expect(new Date(String((await scheduleRow(stack.db, id))['next_run_at'])).getTime()).toBeGreaterThan(Date.now());
+});
+
 const scheduleTool = (slug: string, config: Record<string, unknown> = {}) => ({
   slug,
   kind: 'schedule',

@@ -19,6 +19,8 @@ export interface MaintenanceActivities {
   startDuePurges(): Promise<number>;
   /** Removes up to 500 archived workspaces past theirs; gives how many. */
   purgeWorkspaces(): Promise<number>;
+  /** Starts the syncs of up to 500 MCP toolkits that are due; gives how many. */
+  startDueSyncs(): Promise<number>;
   /** Deletes files that nothing holds, and bytes that no row names; gives how many. */
   sweepAttachments(): Promise<number>;
   /** Repairs schedules: versions that did not reach Temporal, instants that nobody fired, clock changes that came nearer; gives how many. */
@@ -45,6 +47,7 @@ export const maintenanceActivityNames = [
   'turnSigningKeys',
   'startDuePurges',
   'purgeWorkspaces',
+  'startDueSyncs',
   'sweepAttachments',
   'tendTriggers',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

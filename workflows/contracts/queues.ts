@@ -7,6 +7,7 @@ export const workflowIds = {
   run: (runId: string) => `run:${runId}`,
   delivery: (outboxId: string) => `delivery:${outboxId}`,
   toolTest: (testId: string) => `tooltest:${testId}`,
+  sync: (toolkitId: string) => `sync:${toolkitId}`,
   maintenance: (name: string) => `maint:${name}`,
   orgStop: (organizationId: string) => `maint:org-stop:${organizationId}`,
   wsStop: (workspaceId: string) => `maint:ws-stop:${workspaceId}`,

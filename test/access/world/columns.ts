@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { completePersona } from '../../../db/agents/persona-document.ts';
 import { completeDocument, noBindings } from '../../../db/agents/revision-document.ts';
 import { newId } from '../../../db/ids.ts';
 import { canary, type Place } from './places.ts';
@@ -26,6 +27,10 @@ const twin = (_place: Place, row: { readonly id: string; readonly isFirst: boole
 const note = (table: string, column: string) => (place: Place) => ({ note: canary(place, table, column) });
 const text = (table: string, column: string) => (place: Place) => ({ text: canary(place, table, column) });
 const unique = (table: string, column: string) => (place: Place) => `${canary(place, table, column)}.${newId()}`;
+const docsOf = (table: string) => (place: Place) => {
+  const content = canary(place, table, 'reference_docs');
+  return JSON.stringify([{ name: 'a.md', media_type: 'text/markdown', size_chars: content.length, sha256: '0'.repeat(64), content }]);
+};
 const inADay = () => new Date(Date.now() + 86_400_000);
 
 /** By table and column; every other column is filled by its type. */
@@ -108,6 +113,12 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     created_by: same({ kind: 'system', id: null }),
   },
   agent_refs: { kind: same('tool'), persona_id: none, target_id: () => newId() },
+  personas: { slug: twin, is_default: same(false), version: same(1), document: (place) => personaOf(place, 'personas') },
+  persona_versions: {
+    version: same(1),
+    document: (place) => personaOf(place, 'persona_versions'),
+    created_by: same({ kind: 'system', id: null }),
+  },
   tools: {
     slug: twin,
     kind: same('builtin'),
@@ -118,6 +129,47 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     concurrency: same('read'),
     remote_name: none,
     toolkit_id: none,
+  },
+  toolkits: {
+    slug: twin,
+    kind: same('manual'),
+    config: same({}),
+    secrets_required: same([]),
+    active_revision_id: none,
+    server: note('toolkits', 'server'),
+    next_sync_at: none,
+  },
+  toolkit_revisions: {
+    number: same(1),
+    state: same('inactive'),
+    origin: same('manual'),
+    tools: same('[]'),
+    diff: same('[]'),
+    quarantined: same([]),
+    server: note('toolkit_revisions', 'server'),
+    created_by: same({ kind: 'system', id: null }),
+  },
+  skills: {
+    slug: twin,
+    version: same(1),
+    promoted_version: none,
+    promoted_versions: same('[]'),
+    superseded_by: none,
+    curation_state: same('pending'),
+    origin: same('human'),
+    owner_user_id: none,
+    reference_docs: docsOf('skills'),
+    front_matter: note('skills', 'front_matter'),
+    content_hash: same('0'.repeat(64)),
+    created_by: same({ kind: 'system', id: null }),
+  },
+  skill_versions: {
+    version: same(1),
+    origin: same('human'),
+    reference_docs: docsOf('skill_versions'),
+    front_matter: note('skill_versions', 'front_matter'),
+    content_hash: same('0'.repeat(64)),
+    created_by: same({ kind: 'system', id: null }),
   },
   tool_versions: { version: same(1), descriptor: note('tool_versions', 'descriptor') },
   secrets: { name: twin, tool_id: none, value_version: same(1) },
@@ -173,9 +225,26 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   run_streams: { root_run_id: none, head_seq: same(1), ended: same(true) },
   run_stream_scopes: { scope: same('run') },
   run_frame_chunks: { first_seq: same(1), last_seq: same(1), frames: (place) => [frameOf(place)] },
+  schedules: {
+    cron: same('0 8 * * *'),
+    every_seconds: none,
+    run_at: none,
+    timezone: same('UTC'),
+    dst: same({ gap: 'shift', repeat: 'once' }),
+    input_template: note('schedules', 'input_template'),
+    subject_template: none,
+    compiled: same({}),
+    tool_call_id: none,
+    tool_id: none,
+  },
+  schedule_occurrences: { status: same('missed'), run_id: none, backfill_id: none, rendered: note('schedule_occurrences', 'rendered') },
   stream_tokens: { principal_kind: same('user') },
   usage_entries: { call_key: unique('usage_entries', 'call_key'), cost: same('0'), price_ids: same([]) },
 };
+
+function personaOf(place: Place, table: string) {
+  return completePersona({ slug: 'twin', name: 'Twin', instructions: canary(place, table, 'document') }, []);
+}
 
 function frameOf(place: Place): string {
   return JSON.stringify({ v: 2, seq: 1, type: 'run.finished', note: canary(place, 'run_frame_chunks', 'frames') });

@@ -1,14 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createAccessTokens } from '../../../activities/tools/access-tokens.ts';
 import { executeHttp } from '../../../activities/tools/http.ts';
-import type { ToolExecution } from '../../../activities/tools/outcome.ts';
+import type { GuardedExecution } from '../../../activities/tools/outcome.ts';
 import { completeHttpConfig } from '../../../db/tools/tool-config.ts';
 import { createEgress } from '../../../ports/egress.ts';
 import { createOpenApiReader } from '../../../ports/openapi-reader.ts';
 import { createTemplates } from '../../../ports/templates.ts';
 
-const parts = { egress: createEgress(), templates: createTemplates() };
+const egress = createEgress();
+const parts = { egress, templates: createTemplates(), tokens: createAccessTokens(egress) };
 const reader = createOpenApiReader();
 let server: Server;
 let port = 0;
@@ -70,6 +72,8 @@ const document = {
   },
 };
 
+const seenNow = () => seen;
+
 async function call(name: string, args: Record<string, unknown>) {
   const { operations } = await reader.read({ text: JSON.stringify(document), include: [name] });
   const [operation] = operations;
@@ -77,7 +81,7 @@ async function call(name: string, args: Record<string, unknown>) {
   const { method, request } = operation;
   const config = { ...completeHttpConfig({ method, ...request, url: `http://127.0.0.1:${port}${request.url}` }) };
   seen = null;
-  const execution: ToolExecution = {
+  const execution: GuardedExecution = {
     tool: { toolId: 'tool-1', kind: 'http', slug: 'kit__tool', config },
     toolCallId: 'call-1',
     args,
@@ -90,10 +94,11 @@ async function call(name: string, args: Record<string, unknown>) {
     timeoutMs: 5_000,
     signal: new AbortController().signal,
     readOutput: () => Promise.resolve(null),
+    conceal: () => undefined,
+    mask: (text) => text,
   };
-  // Of the parts, requests need these two only.
-  const outcome = await executeHttp(parts as unknown as Parameters<typeof executeHttp>[0], execution);
-  return { outcome, seen };
+  const outcome = await executeHttp(parts, execution);
+  return { outcome, seen: seenNow() };
 }
 
 test('every argument goes where the document says, encoded', async () => {

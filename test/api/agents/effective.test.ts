@@ -77,18 +77,21 @@ test('every layer shows: model, prompt with skills, tools with approval and pres
     ['tone', 'always', 1],
     ['maps', 'on_demand', 1],
   ]);
-  expect(body.warnings.map((warning: { rule: string; params: { slug: string } }) => `${warning.rule} ${warning.params.slug}`).toSorted()).toEqual([
-    'left_out store',
-    'left_out wipe',
-    'secret_missing weather',
-  ]);
+  expect(
+    body.warnings.map((warning: { rule: string; params: { slug: string } }) => `${warning.rule} ${warning.params.slug}`).toSorted(),
+  ).toEqual(['left_out store', 'left_out wipe', 'secret_missing weather']);
 });
 
 test('a persona colours the prompt and narrows the tools; the default one is worn unless another is named', async () => {
   const { tokens } = await world.tenant();
   for (const slug of ['one', 'two']) await made(tokens.admin, '/tools', httpTool(slug));
   const agent = await makeAgent(world, tokens.admin, {
-    revision: { model: 'builtin/extractive', instructions: 'Base.', model_settings: { temperature: 1, seed: 3 }, tools: [{ slug: 'one' }, { slug: 'two' }] },
+    revision: {
+      model: 'builtin/extractive',
+      instructions: 'Base.',
+      model_settings: { temperature: 1, seed: 3 },
+      tools: [{ slug: 'one' }, { slug: 'two' }],
+    },
   });
   const persona = (slug: string, more: object) => made(tokens.admin, `/agents/${agent.id}/personas`, { slug, name: slug, ...more });
   await persona('formal', { instructions: 'Formal {{ persona.name }}.', is_default: true, tools_allow: ['two', 'three'] });
@@ -104,10 +107,18 @@ test('a persona colours the prompt and narrows the tools; the default one is wor
     'Base.\n\nFormal formal.',
     ['two'],
   ]);
-  expect([first.instructions, first.tools.length, first.model_settings.temperature, first.model_settings.seed]).toEqual(['First.\n\nBase.', 2, 0, 3]);
+  expect([first.instructions, first.tools.length, first.model_settings.temperature, first.model_settings.seed]).toEqual([
+    'First.\n\nBase.',
+    2,
+    0,
+    3,
+  ]);
   expect([alone.instructions, alone.tools]).toEqual(['Alone.', []]);
   expect(new Set([worn.hash, first.hash, alone.hash]).size).toBe(3);
-  expect((await effectiveOf(tokens.member, agent, '?persona_slug=nobody')).body.errors[0]).toMatchObject({ name: 'persona_slug', rule: 'reference' });
+  expect((await effectiveOf(tokens.member, agent, '?persona_slug=nobody')).body.errors[0]).toMatchObject({
+    name: 'persona_slug',
+    rule: 'reference',
+  });
 });
 
 test('the active revision is shown, else the newest; none at all is 409, another agent’s 422', async () => {
@@ -123,7 +134,7 @@ test('the active revision is shown, else the newest; none at all is 409, another
   expect((await effectiveOf((await world.tenant()).tokens.member, agent)).status).toBe(404);
 });
 
-test('a toolkit gives its tools within include and exclude; an edit of a tool changes the hash, its description alone too', async () => {
+test('a toolkit gives its tools within include and exclude; an edit of a tool changes the hash', async () => {
   const { tokens } = await world.tenant();
   const toolkit = await made(tokens.admin, '/toolkits', { slug: 'kit', name: 'Kit', kind: 'manual', config: {} });
   const tools = ['a', 'b', 'c'].map((name) => ({
@@ -176,7 +187,13 @@ test('a revision stored by an older release is read, compared and shown complete
   const { tokens } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);
   const id = newId();
-  const old = { schema_version: 1, model: 'builtin/extractive', instructions: 'Old', tools: [], limits: { max_steps: 3, max_duration_s: 60, max_output_tokens: null, max_tool_calls: 5 } };
+  const old = {
+    schema_version: 1,
+    model: 'builtin/extractive',
+    instructions: 'Old',
+    tools: [],
+    limits: { max_steps: 3, max_duration_s: 60, max_output_tokens: null, max_tool_calls: 5 },
+  };
   await sweep(world.api.db, (em) =>
     rows(
       em,
@@ -190,7 +207,12 @@ test('a revision stored by an older release is read, compared and shown complete
   const shown = await effectiveOf(tokens.member, agent, `?revision_id=${id}`);
   const diff = await world.call(tokens.viewer, 'GET', `/agents/${agent.id}/revisions/${id}/diff`);
 
-  expect(read.body.document).toMatchObject({ instructions: 'Old', skills: [], approvals: { write: 'auto' }, context: { keep_last_turns: 20 } });
+  expect(read.body.document).toMatchObject({
+    instructions: 'Old',
+    skills: [],
+    approvals: { write: 'auto' },
+    context: { keep_last_turns: 20 },
+  });
   expect(shown.body).toMatchObject({ instructions: 'Old', limits: { max_steps: 3 } });
   expect(diff.body.changes.map((change: { pointer: string }) => change.pointer)).toContain('/limits/max_steps');
 });

@@ -92,10 +92,10 @@ test('what a persona can not be is told, all in one answer', async () => {
 
   expect(refused.status).toBe(422);
   expect(refused.body.errors.map((error: { pointer: string; rule: string }) => `${error.pointer} ${error.rule}`)).toEqual([
-    '/model reference',
     '/instructions template',
-    '/locale format',
     '/knowledge/0 reference',
+    '/locale format',
+    '/model reference',
   ]);
   expect(clash).toMatchObject({ status: 409, body: { code: 'already_exists' } });
 });

@@ -55,11 +55,11 @@ test('references that do not resolve are told one by one, and nothing is stored'
   expect(
     refused.body.errors.map((error: { pointer: string; rule: string; params: object }) => [error.pointer, error.rule, error.params]),
   ).toEqual([
-    ['/revision/tools/0', 'reference', { kind: 'tool', slug: 'no-tool' }],
-    ['/revision/toolkits/0', 'reference', { kind: 'toolkit', slug: 'no-kit' }],
+    ['/personas/0/knowledge/0', 'reference', { kind: 'knowledge', slug: 'no-base' }],
     ['/revision/skills/0', 'reference', { kind: 'skill', slug: 'no-skill' }],
     ['/revision/sub_agents/0', 'reference', { kind: 'sub_agent', slug: 'no-agent' }],
-    ['/personas/0/knowledge/0', 'reference', { kind: 'knowledge', slug: 'no-base' }],
+    ['/revision/toolkits/0', 'reference', { kind: 'toolkit', slug: 'no-kit' }],
+    ['/revision/tools/0', 'reference', { kind: 'tool', slug: 'no-tool' }],
   ]);
   expect(listed.body.items).toEqual([]);
 });

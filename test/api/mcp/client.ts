@@ -19,7 +19,12 @@ const metaNow = {
 };
 
 /** Bodies and headers as they stand, for what no client would send. */
-export async function postMcp(api: TestApi, token: string | null, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<McpReply> {
+export async function postMcp(
+  api: TestApi,
+  token: string | null,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<McpReply> {
   const reply = await api.app.inject({
     method: 'POST',
     url: '/mcp',
@@ -36,7 +41,13 @@ export async function postMcp(api: TestApi, token: string | null, body: unknown,
 }
 
 /** A request of 2026-07-28. */
-export function askMcp(api: TestApi, token: string, method: string, params: Json = {}, headers: Readonly<Record<string, string>> = {}): Promise<McpReply> {
+export function askMcp(
+  api: TestApi,
+  token: string,
+  method: string,
+  params: Json = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<McpReply> {
   const name = params['name'];
   const standing = {
     'mcp-protocol-version': statelessVersion,
@@ -44,11 +55,23 @@ export function askMcp(api: TestApi, token: string, method: string, params: Json
     ...(typeof name === 'string' ? { 'mcp-name': name } : {}),
   };
   const own = typeof params['_meta'] === 'object' ? params['_meta'] : {};
-  return postMcp(api, token, { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: { ...metaNow, ...own } } }, { ...standing, ...headers });
+  return postMcp(
+    api,
+    token,
+    { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: { ...metaNow, ...own } } },
+    { ...standing, ...headers },
+  );
 }
 
 /** Calls a tool; gives its result. */
-export async function callTool(api: TestApi, token: string, name: string, args: Json = {}, headers: Readonly<Record<string, string>> = {}): Promise<any> { // oxlint-disable-line typescript/no-explicit-any
+export async function callTool(
+  api: TestApi,
+  token: string,
+  name: string,
+  args: Json = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<any> {
+  // oxlint-disable-line typescript/no-explicit-any
   const { status, body } = await askMcp(api, token, 'tools/call', { name, arguments: args }, headers);
   if (status !== 200 || body?.result === undefined) throw new Error(`${name}: ${status} ${JSON.stringify(body)}`);
   return body.result;

@@ -28,7 +28,12 @@ const requestInit = (token: string) => ({ requestInit: { headers: bearer(token) 
 async function queuedRun(): Promise<string> {
   const post = async (url: string, payload: object) =>
     (await api.app.inject({ method: 'POST', url, headers: bearer(tenant.tokens.admin), payload })).json();
-  const agent = await post('/agents', { slug: `a-${crypto.randomUUID()}`, name: 'A', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true });
+  const agent = await post('/agents', {
+    slug: `a-${crypto.randomUUID()}`,
+    name: 'A',
+    revision: { model: 'builtin/extractive', instructions: 'Answer.' },
+    activate: true,
+  });
   // Nothing works on it here: it stays queued.
   return (await post('/runs', { agent_id: agent.id, input: { text: 'Hello' } })).id;
 }
@@ -37,8 +42,7 @@ test('the 1.32 client connects, lists, calls and ends its session', async () => 
   const client = new OldClient(info);
   const transport = new OldTransport(new URL(`${api.url}/mcp`), requestInit(tenant.tokens.admin));
 
-  // The package is typed without exactOptionalPropertyTypes.
-  await client.connect(transport as Parameters<typeof client.connect>[0]);
+  await client.connect(transport);
   const { tools } = await client.listTools();
   const called = await client.callTool({ name: 'listAgents', arguments: { limit: 1 } });
   await client.ping();
@@ -74,7 +78,10 @@ test('who asks for progress gets it while the tool works', async () => {
   await client.connect(new NewTransport(new URL(`${api.url}/mcp`), requestInit(tenant.tokens.viewer)));
   const seen: number[] = [];
 
-  const result = await client.callTool({ name: 'waitForRun', arguments: { run_id, timeout_s: 3 } }, { onprogress: ({ progress }) => void seen.push(progress) });
+  const result = await client.callTool(
+    { name: 'waitForRun', arguments: { run_id, timeout_s: 3 } },
+    { onprogress: ({ progress }) => void seen.push(progress) },
+  );
   await client.close();
 
   expect(result.structuredContent).toMatchObject({ id: run_id, status: 'queued' });
@@ -111,12 +118,19 @@ test('leaving ends the wait and leaves the run as it is', async () => {
 });
 
 test('both kinds of clients are told when their list of tools has changed', async () => {
-  const user = await makeUser(api.db, api.keys, { role: 'viewer', scope: 'workspace', organizationId: tenant.organizationId, workspaceId: tenant.workspaceId });
+  const user = await makeUser(api.db, api.keys, {
+    role: 'viewer',
+    scope: 'workspace',
+    organizationId: tenant.organizationId,
+    workspaceId: tenant.workspaceId,
+  });
   const told: string[] = [];
   const old = new OldClient(info, { listChanged: { tools: { autoRefresh: false, onChanged: () => void told.push('old') } } });
-  const young = new NewClient(info, { versionNegotiation: { mode: 'auto' }, listChanged: { tools: { autoRefresh: false, onChanged: () => void told.push('new') } } });
-  // The package is typed without exactOptionalPropertyTypes.
-  await old.connect(new OldTransport(new URL(`${api.url}/mcp`), requestInit(user.token)) as Parameters<typeof old.connect>[0]);
+  const young = new NewClient(info, {
+    versionNegotiation: { mode: 'auto' },
+    listChanged: { tools: { autoRefresh: false, onChanged: () => void told.push('new') } },
+  });
+  await old.connect(new OldTransport(new URL(`${api.url}/mcp`), requestInit(user.token)));
   await young.connect(new NewTransport(new URL(`${api.url}/mcp`), requestInit(user.token)));
 
   await sweep(api.db, (em) => change(em, `update users set role = 'member' where id = ?`, [user.id]));
@@ -129,9 +143,15 @@ test('both kinds of clients are told when their list of tools has changed', asyn
 });
 
 test('a revoked credential ends the streams that it has opened, and so does the end of their session', async () => {
-  const user = await makeUser(api.db, api.keys, { role: 'viewer', scope: 'workspace', organizationId: tenant.organizationId, workspaceId: tenant.workspaceId });
+  const user = await makeUser(api.db, api.keys, {
+    role: 'viewer',
+    scope: 'workspace',
+    organizationId: tenant.organizationId,
+    workspaceId: tenant.workspaceId,
+  });
   const [mine, others] = [await openSession(api, user.token), await openSession(api, tenant.tokens.viewer)];
-  const listen = (token: string, session: Record<string, string>) => fetch(`${api.url}/mcp`, { headers: { ...bearer(token), ...session, accept: 'text/event-stream' } });
+  const listen = (token: string, session: Record<string, string>) =>
+    fetch(`${api.url}/mcp`, { headers: { ...bearer(token), ...session, accept: 'text/event-stream' } });
   const streams = [await listen(user.token, mine), await listen(tenant.tokens.viewer, others)];
 
   await sweep(api.db, (em) => change(em, 'update sessions set revoked_at = now() where id = ?', [user.sessionId]));
@@ -144,7 +164,12 @@ test('a revoked credential ends the streams that it has opened, and so does the 
 function callOver(name: string, args: object, session: Record<string, string>, signal?: AbortSignal): Promise<Response> {
   return fetch(`${api.url}/mcp`, {
     method: 'POST',
-    headers: { ...bearer(tenant.tokens.viewer), ...session, 'content-type': 'application/json', 'accept': 'application/json, text/event-stream' },
+    headers: {
+      ...bearer(tenant.tokens.viewer),
+      ...session,
+      'content-type': 'application/json',
+      'accept': 'application/json, text/event-stream',
+    },
     body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params: { name, arguments: args } }),
     ...(signal ? { signal } : {}),
   });

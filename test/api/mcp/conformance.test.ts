@@ -60,7 +60,13 @@ beforeAll(async () => {
   // The package signs nobody in: a port in front of the listener adds the credential, and is what the deployment calls itself.
   front = createServer((inbound, outbound) => {
     const target = httpRequest(
-      { host: '127.0.0.1', port: new URL(api.url).port, method: inbound.method, path: inbound.url, headers: { ...inbound.headers, authorization: `Bearer ${token}` } },
+      {
+        host: '127.0.0.1',
+        port: new URL(api.url).port,
+        method: inbound.method,
+        path: inbound.url,
+        headers: { ...inbound.headers, authorization: `Bearer ${token}` },
+      },
       (reply) => {
         outbound.writeHead(reply.statusCode ?? 500, reply.headers);
         reply.pipe(outbound);

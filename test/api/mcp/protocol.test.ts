@@ -30,12 +30,12 @@ test.each([
   ['an id that is no integer', { ...listTools, id: 1.5 }, -32_600, 1.5],
   ['params that are a list', { ...listTools, params: [] }, -32_600, 7],
   ['neither method nor result', { jsonrpc: '2.0', id: 7 }, -32_600, 7],
-  ['depth', `${'{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":'}${'['.repeat(70)}${']'.repeat(70)}}}`, -32_600, null],
-])('what is no message is 400: %s', async (_name, body, code, id) => {
+  ['depth', `{"jsonrpc":"2.0","id":7,"method":"x","params":{"a":${'['.repeat(70)}${']'.repeat(70)}}}`, -32_600, null],
+])('what is no message is 400: %s', async (name, body, code, id) => {
   const { status, body: reply } = await postMcp(api, tenant.tokens.viewer, body);
 
   expect({ status, code: reply.error.code }).toEqual({ status: 400, code });
-  if (_name !== 'depth') expect(reply.id).toEqual(id);
+  if (name !== 'depth') expect(reply.id).toEqual(id);
 });
 
 test('a body that is no JSON by its type is 415, one that is too large 413, and without a credential nothing is read', async () => {
@@ -51,7 +51,11 @@ test('initialize opens a session in the version that both know, else in the newe
   const unknown = await postMcp(api, tenant.tokens.viewer, initialize('1999-01-01'));
   const missing = await postMcp(api, tenant.tokens.viewer, initialize(7));
 
-  expect(known.body.result).toMatchObject({ protocolVersion: '2025-03-26', serverInfo: { name: 'longhaul' }, capabilities: { tools: { listChanged: true } } });
+  expect(known.body.result).toMatchObject({
+    protocolVersion: '2025-03-26',
+    serverInfo: { name: 'longhaul' },
+    capabilities: { tools: { listChanged: true } },
+  });
   expect(known.headers['mcp-session-id']).toMatch(/^[\w-]{43}$/);
   expect(unknown.body.result.protocolVersion).toBe('2025-11-25');
   expect(missing).toMatchObject({ status: 200, body: { error: { code: -32_602 } } });
@@ -111,9 +115,18 @@ test('notifications and answers are taken with 202 and no body', async () => {
 
   const inSession = await postMcp(api, tenant.tokens.viewer, { jsonrpc: '2.0', method: 'notifications/initialized' }, headers);
   const answer = await postMcp(api, tenant.tokens.viewer, { jsonrpc: '2.0', id: 1, result: {} }, headers);
-  const alone = await postMcp(api, tenant.tokens.viewer, { jsonrpc: '2.0', method: 'notifications/cancelled' }, { 'mcp-protocol-version': '2026-07-28' });
+  const alone = await postMcp(
+    api,
+    tenant.tokens.viewer,
+    { jsonrpc: '2.0', method: 'notifications/cancelled' },
+    { 'mcp-protocol-version': '2026-07-28' },
+  );
 
-  expect([inSession, answer, alone].map(({ status, body }) => [status, body])).toEqual([[202, null], [202, null], [202, null]]);
+  expect([inSession, answer, alone].map(({ status, body }) => [status, body])).toEqual([
+    [202, null],
+    [202, null],
+    [202, null],
+  ]);
 });
 
 test('an unknown method is -32601: 404 without sessions, 200 within one', async () => {
@@ -141,7 +154,13 @@ test.each([
 });
 
 test('2026-07-28: a name may come encoded and with white space around it', async () => {
-  const encoded = await askMcp(api, tenant.tokens.viewer, 'tools/call', { name: 'listAgents' }, { 'mcp-name': '  =?base64?bGlzdEFnZW50cw==?= ' });
+  const encoded = await askMcp(
+    api,
+    tenant.tokens.viewer,
+    'tools/call',
+    { name: 'listAgents' },
+    { 'mcp-name': '  =?base64?bGlzdEFnZW50cw==?= ' },
+  );
 
   expect(encoded.body.result.structuredContent.items).toEqual([]);
 });
@@ -151,7 +170,12 @@ test('2026-07-28: results are complete and say how long lists may be kept, for t
   const listed = await askMcp(api, tenant.tokens.viewer, 'tools/list');
   const cursor = await askMcp(api, tenant.tokens.viewer, 'tools/list', { cursor: 'x' });
 
-  const hints = { resultType: 'complete', ttlMs: 60_000, cacheScope: 'private', _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'longhaul' } } };
+  const hints = {
+    resultType: 'complete',
+    ttlMs: 60_000,
+    cacheScope: 'private',
+    _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'longhaul' } },
+  };
   expect(discovered.body.result).toMatchObject({ ...hints, supportedVersions: ['2026-07-28'] });
   expect(listed.body.result).toMatchObject(hints);
   expect(cursor.body.error.code).toBe(-32_602);
@@ -161,7 +185,9 @@ test('a page of a foreign origin is 403; one of the deployment or of a listed or
   const statuses = async (origin: string) => {
     const posted = await askMcp(api, tenant.tokens.viewer, 'server/discover', {}, { origin });
     const others = await Promise.all(
-      (['GET', 'DELETE'] as const).map((method) => api.app.inject({ method, url: '/mcp', headers: { ...bearer(tenant.tokens.viewer), origin } })),
+      (['GET', 'DELETE'] as const).map((method) =>
+        api.app.inject({ method, url: '/mcp', headers: { ...bearer(tenant.tokens.viewer), origin } }),
+      ),
     );
     return [posted.status, posted.body.context?.reason, ...others.map((reply) => reply.statusCode)];
   };

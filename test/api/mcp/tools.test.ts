@@ -17,12 +17,22 @@ beforeAll(async () => {
 afterAll(() => api.close());
 
 async function send(method: 'GET' | 'POST', url: string, payload?: object, headers: Record<string, string> = {}) {
-  const reply = await api.app.inject({ method, url, headers: { ...bearer(tenant.tokens.admin), ...headers }, ...(payload ? { payload } : {}) });
+  const reply = await api.app.inject({
+    method,
+    url,
+    headers: { ...bearer(tenant.tokens.admin), ...headers },
+    ...(payload ? { payload } : {}),
+  });
   return { status: reply.statusCode, body: reply.json(), headers: reply.headers };
 }
 
 async function makeAgent(): Promise<string> {
-  const { body } = await send('POST', '/agents', { slug: `a-${crypto.randomUUID()}`, name: 'A', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true });
+  const { body } = await send('POST', '/agents', {
+    slug: `a-${crypto.randomUUID()}`,
+    name: 'A',
+    revision: { model: 'builtin/extractive', instructions: 'Answer.' },
+    activate: true,
+  });
   return body.id;
 }
 
@@ -34,7 +44,9 @@ async function namesFor(token: string): Promise<string[]> {
 test('the list holds what role and scopes allow, in one order', async () => {
   const { body: key } = await send('POST', '/service-keys', { name: 'reader', role: 'member', scopes: ['mcp:read', 'agents:read'] });
 
-  const [viewer, again, admin, reader] = await Promise.all([tenant.tokens.viewer, tenant.tokens.viewer, tenant.tokens.admin, key.plaintext].map(namesFor));
+  const [viewer, again, admin, reader] = await Promise.all(
+    [tenant.tokens.viewer, tenant.tokens.viewer, tenant.tokens.admin, key.plaintext].map(namesFor),
+  );
 
   expect(viewer).toEqual(again);
   expect(viewer).toEqual(expect.arrayContaining(['listRuns', 'getAgent', 'listTools', 'waitForRun']));
@@ -142,10 +154,15 @@ test('a run started by a tool says so, is audited as its operation, and a key is
 
 test('a call makes the queries of its route and no more', async () => {
   const id = await makeAgent();
+  // What is noted beside a request (when a session was last seen) comes once a while: the least of three counts.
   const counted = async (work: () => Promise<unknown>) => {
-    queries.length = 0;
-    await work();
-    return queries.length;
+    const counts: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      queries.length = 0;
+      await work();
+      counts.push(queries.length);
+    }
+    return Math.min(...counts);
   };
 
   const route = await counted(() => send('GET', `/agents/${id}`));
@@ -163,4 +180,24 @@ test('a tool call counts once in the limits of its principal', async () => {
   const left = ({ headers }: typeof before) => Number(/"principal";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
   expect(left(before) - left(after)).toBe(1);
+});
+
+test('what an operator is refused as somebody else stands in the log, tool calls too', async () => {
+  const started = await api.app.inject({
+    method: 'POST',
+    url: '/impersonations',
+    headers: bearer(tenant.tokens.operator),
+    payload: { user_id: tenant.users.viewer.id, reason: 'To see what happens' },
+  });
+  const { token } = started.json();
+
+  const refused = await callTool(api, token, 'createRun', { input: { text: 'Hello' } });
+
+  expect(refused.structuredContent).toMatchObject({ status: 403, code: 'role_insufficient' });
+  const denied = await sweep(api.db, (em) =>
+    rows<{ operation_id: string }>(em, `select operation_id from audit_entries where outcome = 'denied' and organization_id = ?`, [
+      tenant.organizationId,
+    ]),
+  );
+  expect(denied).toEqual([{ operation_id: 'createRun' }]);
 });

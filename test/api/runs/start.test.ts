@@ -96,7 +96,7 @@ test.each([
   ['start_after', { start_after: '2030-01-01T00:00:00Z' }],
   ['persona_slug', { persona_slug: 'x' }],
   ['review', { review: {} }],
-  ['attachments', { input: { text: 'x', attachments: [] } }],
+  ['an attachment that is no id', { input: { text: 'x', attachments: [{ attachment_id: 'x' }] } }],
   ['max_cost', { limits: { max_cost: '1' } }],
   ['a null where none fits', { on_busy: null }],
   ['51 keys of metadata', { metadata: Object.fromEntries(Array.from({ length: 51 }, (_, n) => [`k${n}`, n])) }],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../../db/scope.ts';
 import { rows } from '../../../db/sql.ts';
+import { png, upload } from '../attachments/uploads.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { manualTool, toolkitMaker } from './toolkit-world.ts';
 
@@ -147,6 +148,22 @@ test('a document that can not be used is 422 and names the places; a wrong inclu
   expect(neither).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source' }] } });
   expect(missing).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/attachment_id', rule: 'reference' }] } });
   expect(other).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/type' }] } });
+});
+
+test('a document may come as an attachment', async () => {
+  const tenant = await world.tenant();
+  const kit = toolkitMaker(world, tenant);
+  const { id } = await kit.toolkit(openapi);
+  const file = await upload(world, tenant.tokens.admin, document('From a file'), { filename: 'api.json', fields: { purpose: 'toolkit' } });
+  const binary = await upload(world, tenant.tokens.admin, png, { filename: 'api.png', fields: { purpose: 'toolkit' } });
+  const send = (attachment: typeof file) =>
+    kit.post(`/toolkits/${id}/revisions`, { source: { type: 'openapi', attachment_id: attachment.body['id'] } });
+
+  const made = await send(file);
+  const refused = await send(binary);
+
+  expect(made).toMatchObject({ status: 201, body: { tools: [{ description: 'From a file' }, { name: 'makeOrder' }] } });
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/attachment_id' }] } });
 });
 
 test('the revisions of an MCP server come with a sync only', async () => {

@@ -1,0 +1,61 @@
+import { openConnection, findConnection, storeGrant } from '../../db/mcp/connections.ts';
+import { beginConsent, endConsent, findReturned } from '../../db/mcp/consents.ts';
+import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
+import type { McpError } from '../../ports/mcp-errors.ts';
+import { askConsent, exchangeCode, McpOauthError } from '../../ports/mcp-oauth.ts';
+import type { ActivityDeps } from '../deps.ts';
+import type { McpAsker } from './credentials.ts';
+
+type ConsentDeps = Pick<ActivityDeps, 'egress' | 'keys' | 'env'>;
+
+/**
+ * Exchanges the code of a consent that has come back, if there is one. The code is spent by it: killed in the middle, the sync asks for
+ * a new consent. Throws McpOauthError when the authorization server refuses.
+ */
+export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Promise<void> {
+  const { toolkit, principal, transact } = asker;
+  if (toolkit.config.auth.type !== 'oauth') return;
+  const { connection, returned } = await transact(async (unit) => {
+    const found = await findConnection(unit, toolkit.id, principal);
+    return { connection: found, returned: found && (await findReturned(unit, deps.keys, found.id)) };
+  });
+  if (connection === null || returned === null || returned.consent.code === null) return;
+
+  const { at, client, verifier, redirectUri, scopes, code } = returned.consent;
+  const tokens = await exchangeCode({ ...deps, ...asker }, { at, client, code, verifier, redirectUri }).catch(async (error: unknown) => {
+    if (error instanceof McpOauthError && error.isRefusal) await transact((unit) => endConsent(unit, returned.stateHash));
+    throw error;
+  });
+  const grant = { at, client, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken };
+  await transact(async (unit) => {
+    await storeGrant(unit, deps.keys, { ...connection, grant, scopes: tokens.scopes ?? scopes, lifeS: tokens.lifeS });
+    await endConsent(unit, returned.stateHash);
+  });
+}
+
+/** A server wants authorization: where OAuth can give it, a consent is begun. Gives what the sync says of it. */
+export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal: McpError): Promise<string> {
+  const { toolkit, principal, transact } = asker;
+  const { auth, url } = toolkit.config;
+  if (auth.type !== 'oauth') return 'The server does not accept the credentials of the toolkit.';
+  if (auth.mode === 'per_user' && principal.kind !== 'user')
+    return 'Each user has a grant of its own here: a user has to ask for the sync.';
+  const redirectUri = deps.env.mcpRedirectUri;
+  if (redirectUri === null) return 'The server asks for consent, and this deployment has no MCP_OAUTH_REDIRECT_URI.';
+
+  try {
+    const { challenge } = refusal;
+    const asked = await askConsent({ ...deps, ...asker }, { url, challenge, clientId: auth.client_id, scopes: auth.scopes, redirectUri });
+    const { at, client, verifier, scopes } = asked;
+    const consent = { at, client, verifier, redirectUri, scopes, code: null };
+    await transact(async (unit) => {
+      const connection = await openConnection(unit, toolkit, principal);
+      await beginConsent(unit, deps.keys, { connection, state: asked.state, consent, url: asked.url });
+    });
+    return 'The server asks for consent: open authorization_url of the status, then sync again with code and state.';
+  } catch (error) {
+    if (error instanceof McpOauthError || error instanceof EgressRefused || error instanceof EgressUnreachable)
+      return `The server asks for consent, which can not be had: ${error.message}`;
+    throw error;
+  }
+}

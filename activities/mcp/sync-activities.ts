@@ -1,0 +1,167 @@
+import { cancellationSignal, Context } from '@temporalio/activity';
+import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
+import { readMcpToolkit, scheduleNextSync, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import { dueSyncs, noteLeftOut, readSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
+import { newId } from '../../db/ids.ts';
+import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { finishSync, sha256Of, type SyncFindings } from '../../db/toolkits/revisions.ts';
+import type { Unit } from '../../db/unit.ts';
+import { EgressRefused } from '../../ports/egress.ts';
+import { McpError } from '../../ports/mcp-errors.ts';
+import { McpTooMuch } from '../../ports/mcp-fetch.ts';
+import { readFoundTools, type FoundTools } from '../../ports/mcp-found-tools.ts';
+import { McpOauthError } from '../../ports/mcp-oauth.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../../workflows/contracts/toolkit-sync.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { tenantOfActivity } from '../support/tenant.ts';
+import { createSecretMask, type SecretMask } from '../tools/secret-mask.ts';
+import { consentNeeded, exchangeReturned } from './consent.ts';
+import type { McpAsker } from './credentials.ts';
+import { toToolkitTool } from './found-tools.ts';
+import { useMcp } from './use-mcp.ts';
+
+const timeoutMs = 60_000;
+const mostATick = 500;
+
+/** A sync that is to be done now. */
+export interface ClaimedSync {
+  readonly revision: OpenSyncRow;
+  readonly toolkit: McpToolkit;
+  readonly asker: McpAsker;
+  readonly secrets: SecretMask;
+}
+
+type Ending = { readonly found: SyncFindings; readonly leftOut: FoundTools['leftOut'] };
+
+/** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. */
+export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities {
+  return {
+    syncToolkit: (input) => syncToolkit(deps, input),
+    failSync: (input) => endSync(deps, input, { found: { error: 'The sync was interrupted three times.' }, leftOut: [] }),
+  };
+}
+
+/** Starts what is due by the clock, each by itself, so that one that can't start holds up no other. */
+export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'startDueSyncs'> {
+  return {
+    async startDueSyncs() {
+      const due = await sweep(deps.db, (em) => dueSyncs(em, mostATick));
+      for (const toolkit of due) {
+        cancellationSignal().throwIfAborted();
+        await startDue(deps, toolkit).catch((err: unknown) => deps.log.error({ err, toolkit_id: toolkit.id }, 'due sync not started'));
+      }
+      return due.length;
+    },
+  };
+}
+
+async function startDue({ db, dispatch }: ActivityDeps, toolkit: SyncedToolkit): Promise<void> {
+  if (toolkit.organizationId === null) return;
+  const tenant = organizationTenant(toolkit.organizationId);
+  const { outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
+    requestSync(unit, toolkit, { note: null, createdBy: { kind: 'system', id: null } }),
+  );
+  await dispatch(outgoing);
+}
+
+async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise<void> {
+  const claimed = await claim(deps, input);
+  if (claimed === null) return;
+  const ending = await look(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
+  await endSync(deps, input, ending);
+}
+
+async function claim(deps: ActivityDeps, { toolkitId, revisionId }: ToolkitSyncInput): Promise<ClaimedSync | null> {
+  const { workspaceId } = tenantOfActivity();
+  return inPlace(deps, async (unit) => {
+    const revision = await readSync(unit, revisionId);
+    if (revision?.state !== 'syncing') return null;
+    const toolkit = await readMcpToolkit(unit, toolkitId);
+    if (toolkit === null) return null;
+    const row = { scope: toolkit.scope, toolId: null, organizationId: toolkit.organizationId ?? '', workspaceId };
+    const secrets = createSecretMask((name) => inPlace(deps, (each) => resolveSecret(each, deps.keys, { name, row })));
+    const asker = {
+      toolkit,
+      principal: principalOf(toolkit, revision),
+      policy: { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, toolkit.organizationId) },
+      transact: <R>(work: (each: Unit) => Promise<R>) => inPlace(deps, work),
+      secret: secrets.secret,
+      conceal: secrets.conceal,
+      signal: cancellationSignal(),
+    };
+    return { revision, toolkit, asker, secrets };
+  });
+}
+
+/** A toolkit whose users have grants of their own is listed as the user who asked for the sync. */
+function principalOf({ config }: McpToolkit, { created_by: by }: OpenSyncRow): McpPrincipal {
+  const isPerUser = config.auth.type === 'oauth' && config.auth.mode === 'per_user';
+  return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
+}
+
+async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<Ending> {
+  await exchangeReturned(deps, asker);
+  const { workspaceId } = tenantOfActivity();
+  return useMcp(deps, { ...asker, workspaceId, timeoutMs }, async (session, patience) => {
+    const offered = masked(secrets, await session.listTools(patience));
+    const { tools: found, leftOut } = await readFoundTools(offered, deps.schemas);
+    const tools = found.map(toToolkitTool);
+    const server = session.server === null ? null : masked(secrets, { ...session.server });
+    const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
+    deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: leftOut.length }, 'toolkit listed');
+    return { found: { tools, server, protocolVersion: session.protocolVersion, sourceHash }, leftOut };
+  });
+}
+
+/** What a failed look leaves: an error at once where a further try is of no use, else only after the last one. */
+async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<Ending> {
+  claimed.asker.signal.throwIfAborted();
+  if (error instanceof McpError && error.kind === 'unauthorized') return failedSync(await consentNeeded(deps, claimed.asker, error), true);
+  if (error instanceof McpOauthError && error.isRefusal) return failedSync(error.message, true);
+  if (error instanceof EgressRefused) return failedSync(`The address is refused: ${error.message}`, false);
+  if (error instanceof McpTooMuch) return failedSync(error.message, true);
+
+  const isFinal = error instanceof McpError && !isWorthAnotherTry(error);
+  const isKnown = error instanceof Error && ['McpError', 'McpOauthError', 'EgressUnreachable'].includes(error.name);
+  if (!isFinal && Context.current().info.attempt < toolkitSyncTries)
+    throw isKnown ? fail('upstream_failed', { detail: 'The MCP server could not be listed.' }) : error;
+  if (!isKnown) throw error;
+  return failedSync(claimed.secrets.mask(error.message), error.name !== 'EgressUnreachable');
+}
+
+function isWorthAnotherTry({ kind, code }: McpError): boolean {
+  if (kind === 'status') return code === 408 || code === 429 || (code ?? 0) >= 500;
+  return kind === 'timed_out' || kind === 'session_lost' || kind === 'malformed';
+}
+
+function failedSync(error: string, reachable: boolean): Ending {
+  return { found: { error, reachable }, leftOut: [] };
+}
+
+function endSync(deps: ActivityDeps, { toolkitId, revisionId }: ToolkitSyncInput, { found, leftOut }: Ending): Promise<void> {
+  return inPlace(deps, async (unit) => {
+    const { state, quarantined } = await finishSync(unit, revisionId, found);
+    if (leftOut.length > 0) await noteLeftOut(unit, revisionId, leftOut);
+    await scheduleNextSync(unit, toolkitId);
+    deps.log.info({ toolkit_id: toolkitId, state, quarantined: quarantined.length }, 'toolkit synced');
+  });
+}
+
+/** What a server echoes of a secret never reaches a row. */
+function masked<V>({ maskOutcome }: SecretMask, value: V): V {
+  const outcome = maskOutcome({ status: 'succeeded', type: 'json', value });
+  return outcome.status === 'succeeded' && outcome.type === 'json' ? (outcome.value as V) : value; // a mask changes texts only
+}
+
+/** One transaction in the tenant of the toolkit, as the platform. */
+async function inPlace<R>({ db, dispatch }: ActivityDeps, work: (unit: Unit) => Promise<R>): Promise<R> {
+  const { organizationId, workspaceId, correlationId } = tenantOfActivity();
+  const tenant = workspaceId === null ? organizationTenant(organizationId) : workspaceTenant(organizationId, workspaceId);
+  const { value, outgoing } = await transact(db, { tenant, actor: systemActor, correlationId }, work);
+  await dispatch(outgoing);
+  return value;
+}

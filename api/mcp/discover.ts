@@ -1,0 +1,120 @@
+import type { Static } from 'typebox';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import { checkUrlForm, EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
+import { McpError } from '../../ports/mcp-errors.ts';
+import { McpTooMuch } from '../../ports/mcp-fetch.ts';
+import { readFoundTools } from '../../ports/mcp-found-tools.ts';
+import { describeAuth } from '../../ports/mcp-oauth.ts';
+import { connectMcp, type McpSession } from '../../ports/mcp.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import type { Ctx } from '../http/operation.ts';
+import type { McpDiscover, McpDiscoveryView } from './toolkit-sync.schema.ts';
+
+type Discovery = Static<typeof McpDiscoveryView>;
+type Asked = Static<typeof McpDiscover>;
+
+const limitMs = 15_000;
+const leastMasked = 8;
+
+/** What the caller's organization lets out. Throws 422 `egress` for an address that it would not. */
+export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPolicy> {
+  const organizationId = ctx.caller.view?.organizationId ?? ctx.caller.organizationId;
+  const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
+  try {
+    checkUrlForm(url, policy);
+  } catch (error) {
+    if (error instanceof EgressRefused) throw invalid('/url', 'egress', `The URL is refused: ${error.message}`);
+    throw error;
+  }
+  return policy;
+}
+
+export interface DiscoveryParts {
+  readonly egress: Egress;
+  readonly schemas: TenantSchemas;
+}
+
+/** Asks a server what it is, within 15 s. Every failure is an answer, too: not reachable, or authorization required. */
+export async function discoverServer(parts: DiscoveryParts, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
+  const began = performance.now();
+  const way = { egress: parts.egress, policy, signal: AbortSignal.timeout(limitMs) };
+  const found = await look(parts, way, asked).catch((error: unknown) => afterError(way, asked, error));
+  return masked({ ...nothing, ...found, duration_ms: Math.round(performance.now() - began) }, asked.token);
+}
+
+const nothing: Omit<Discovery, 'duration_ms'> = {
+  reachable: false,
+  transport: null,
+  protocol_version: null,
+  server: null,
+  instructions: null,
+  auth: { required: false, authorization_servers: [], scopes: [], registration: 'none' },
+  tools: [],
+  warnings: [],
+};
+
+interface Way {
+  readonly egress: Egress;
+  readonly policy: EgressPolicy;
+  readonly signal: AbortSignal;
+}
+
+async function look({ schemas }: DiscoveryParts, { egress, policy, signal }: Way, asked: Asked): Promise<Partial<Discovery>> {
+  const headers: Record<string, string> = asked.token === undefined ? {} : { authorization: `Bearer ${asked.token}` };
+  const patience = { timeoutMs: limitMs, signal };
+  const session = await connectMcp(egress, { url: asked.url, transport: asked.transport ?? 'auto', policy }, { ...patience, headers });
+  try {
+    const { tools, leftOut } = await readFoundTools(await session.listTools(patience), schemas);
+    return {
+      ...factsOf(session),
+      tools: tools.map(({ name, title, description, input_schema, output_schema, annotations }) => ({
+        name,
+        title,
+        description,
+        input_schema,
+        output_schema,
+        annotations,
+      })),
+      warnings: leftOut.slice(0, 50).map(({ name, reason }) => `${name} ${reason}`.slice(0, 500)),
+    };
+  } finally {
+    void session.close();
+  }
+}
+
+function factsOf(session: McpSession): Partial<Discovery> {
+  return {
+    reachable: true,
+    transport: session.transport,
+    protocol_version: session.protocolVersion,
+    server: session.server === null ? null : { ...session.server },
+    instructions: session.instructions,
+  };
+}
+
+async function afterError(way: Way, asked: Asked, error: unknown): Promise<Partial<Discovery>> {
+  if (way.signal.aborted) return { warnings: ['the server gave no answer within 15 s'] };
+  if (error instanceof McpError && error.kind === 'unauthorized') {
+    const facts = await describeAuth(way, asked.url, error.challenge).catch(() => null);
+    const { authorizationServers = [], scopes = [], registration = 'none' as const } = facts ?? {};
+    return {
+      reachable: true,
+      auth: { required: true, authorization_servers: [...authorizationServers], scopes: [...scopes], registration },
+      warnings: asked.token === undefined ? [] : ['the server does not accept the token'],
+    };
+  }
+  if (error instanceof McpError) return { reachable: error.kind !== 'timed_out', warnings: [error.message] };
+  if (error instanceof McpTooMuch) return { reachable: true, warnings: [error.message] };
+  if (error instanceof EgressUnreachable || error instanceof EgressRefused) return { warnings: [error.message] };
+  throw error;
+}
+
+/** A server that sends the token back shows it to nobody. */
+function masked(found: Discovery, token: string | undefined): Discovery {
+  if (token === undefined || token.length < leastMasked) return found;
+  const text = JSON.stringify(found);
+  const quoted = JSON.stringify(token).slice(1, -1);
+  // The same document but for texts in which the token stood.
+  return text.includes(quoted) ? (JSON.parse(text.replaceAll(quoted, '[token]')) as Discovery) : found;
+}

@@ -1,0 +1,133 @@
+import { creatorOf } from '../../db/actor-ref.ts';
+import { listConnections, sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
+import { takeCode } from '../../db/mcp/consents.ts';
+import { readMcpStatus } from '../../db/mcp/status.ts';
+import { startSync } from '../../db/mcp/syncs.ts';
+import { seeForChange } from '../../db/scope.ts';
+import type { McpToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
+import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
+import { readToolkitRevision } from '../../db/toolkits/toolkits.ts';
+import { rankOf } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { get, post, reply, type Ctx } from '../http/operation.ts';
+import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
+import { discoverServer, discoveryPolicy } from './discover.ts';
+import {
+  McpDiscover,
+  McpDiscoveryView,
+  McpSync,
+  McpToolkitParams,
+  McpToolkitStatusView,
+  toMcpToolkitStatusView,
+} from './toolkit-sync.schema.ts';
+
+/** The platform as a client of MCP servers; its own endpoint is another file. */
+export const mcpToolkitOperations = {
+  discoverMcpServer: post(
+    '/mcp/discover',
+    {
+      summary: 'Look at an MCP server',
+      description:
+        'Connects once, within 15 seconds, and tells what the server offers and how it wants its callers authorized. Stores nothing. A server that does not answer is an answer, too: reachable false.',
+      access: 'admin',
+      audit: 'submit',
+      success: [200],
+      body: McpDiscover,
+      view: McpDiscoveryView,
+      example: { body: { url: 'https://mcp.example.com/mcp' } },
+    },
+    async (ctx, { body }) => {
+      const policy = await discoveryPolicy(ctx, body.url);
+      ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host });
+      const before = { ...nothingYet };
+      return reply(before, { afterCommit: async () => reply(await discoverServer(ctx.deps, policy, body)) });
+    },
+  ),
+
+  syncMcpToolkit: post(
+    '/mcp/toolkits/{toolkit_id}/sync',
+    {
+      summary: 'Sync an MCP toolkit',
+      description:
+        'Lists the tools of the server as a new revision, which becomes inactive, unchanged or failed. Tools in force that changed or are gone are quarantined at once. One sync at a time; code and state of a consent are given here once.',
+      access: 'admin',
+      audit: 'submit',
+      idempotent: true,
+      resourceType: 'toolkit_revision',
+      success: [202],
+      params: McpToolkitParams,
+      body: McpSync,
+      view: ToolkitRevisionView,
+      example: { body: { note: 'After their release' } },
+    },
+    async (ctx, { params, body }) => {
+      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { versionProperty: null });
+      const { organizationId } = toolkit;
+      if (toolkit.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
+      if (organizationId === null)
+        throw fail('state_conflict', { reason: 'platform_toolkit', detail: 'A toolkit of the platform is not synced with a server.' });
+      if (body.authorization !== undefined) {
+        // A toolkit of this kind holds this config.
+        const principal = principalOf(ctx, toolkit.config as unknown as McpToolkitConfig);
+        await takeCode(ctx, ctx.deps.keys, { toolkitId: toolkit.id, principal, ...body.authorization });
+      }
+
+      const home = { id: toolkit.id, organizationId, workspaceId: toolkit.workspaceId };
+      const { id, number } = await startSync(ctx, home, { note: body.note ?? null, createdBy: creatorOf(ctx.actor) });
+      ctx.audit({
+        resourceType: 'toolkit_revision',
+        resourceId: id,
+        label: `${toolkit.slug} ${number}`,
+        organizationId,
+        workspaceId: toolkit.workspaceId,
+      });
+      return reply(toToolkitRevisionView(await readToolkitRevision(ctx, toolkit.id, id)));
+    },
+  ),
+
+  getMcpToolkitStatus: get(
+    '/mcp/toolkits/{toolkit_id}/status',
+    {
+      summary: 'Read how an MCP toolkit stands',
+      description: 'The last sync, quarantined tools and grants, by what the rows say: the server is not asked.',
+      access: 'viewer',
+      mcp: true,
+      params: McpToolkitParams,
+      view: McpToolkitStatusView,
+    },
+    async (ctx, { params }) => {
+      const status = await readMcpStatus(ctx, params.toolkit_id);
+      const everybody = isAdminOf(ctx, status.workspace_id);
+      const connections = await listConnections(ctx, params.toolkit_id, { userId: ctx.caller.userId, everybody });
+      return toMcpToolkitStatusView(params.toolkit_id, status, connections);
+    },
+  ),
+};
+
+/** What a repeat finds whose first request died while it waited for the server. */
+const nothingYet = {
+  reachable: false,
+  transport: null,
+  protocol_version: null,
+  server: null,
+  instructions: null,
+  auth: { required: false, authorization_servers: [], scopes: [], registration: 'none' as const },
+  tools: [],
+  warnings: [],
+  duration_ms: 0,
+};
+
+/** Whether the caller is an admin where the toolkit lives. */
+function isAdminOf({ caller }: Ctx, workspaceId: string | null): boolean {
+  const isElsewhere = workspaceId !== null && caller.workspaces !== 'all';
+  const role = isElsewhere ? caller.workspaces.get(workspaceId) : caller.role;
+  return role !== undefined && rankOf(role) >= rankOf('admin');
+}
+
+/** Whose grant the code is for. */
+function principalOf(ctx: Ctx, { auth }: McpToolkitConfig): McpPrincipal {
+  if (auth.type !== 'oauth' || auth.mode === 'shared') return sharedPrincipal;
+  const { userId } = ctx.caller;
+  if (userId === null) throw fail('state_conflict', { reason: 'user_needed', detail: 'Each user gives consent of their own here.' });
+  return { kind: 'user', id: userId };
+}

@@ -1,0 +1,41 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
+import { row } from '../sql.ts';
+import type { ToolkitRevisionState } from '../toolkits/toolkit-revision.entity.ts';
+import { Toolkit } from '../toolkits/toolkit.entity.ts';
+
+/** How an mcp toolkit stands, by its rows. */
+export interface McpStatusRow {
+  readonly kind: 'mcp' | 'openapi' | 'manual';
+  readonly workspace_id: string | null;
+  readonly reachable: boolean | null;
+  readonly checked_at: Date | string | null;
+  readonly server: Record<string, unknown> | null;
+  readonly protocol_version: string | null;
+  readonly last_sync: {
+    readonly revision_id: string;
+    readonly number: number;
+    readonly state: ToolkitRevisionState;
+    readonly error: string | null;
+    readonly created_at: string;
+  } | null;
+  readonly quarantined: readonly string[];
+}
+
+/** The status of a toolkit that the caller sees. Throws 404, and 409 `not_mcp` for another kind. One query. */
+export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
+  const visible = visibleTo(ctx, Toolkit, 'k');
+  const found = await row<McpStatusRow>(
+    ctx.em,
+    `select k.kind, k.workspace_id, k.reachable, k.checked_at, k.server, k.protocol_version,
+       (select jsonb_build_object('revision_id', v.id, 'number', v.number, 'state', v.state, 'error', v.error, 'created_at', v.created_at)
+          from toolkit_revisions v where v.toolkit_id = k.id and v.origin = 'sync' order by v.number desc limit 1) as last_sync,
+       array(select t.remote_name from tools t where t.toolkit_id = k.id and t.deleted_at is null and t.quarantined_at is not null
+          order by t.remote_name limit 400) as quarantined
+       from toolkits k where k.id = ? and k.deleted_at is null and ${visible.sql}`,
+    [toolkitId, ...visible.params],
+  );
+  if (!found) throw fail('not_found');
+  if (found.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
+  return found;
+}

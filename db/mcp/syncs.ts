@@ -1,0 +1,106 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+import type { ActorRef } from '../actor-ref.ts';
+import { addOutbox } from '../outbox.ts';
+import { openSync, type OpenedRevision } from '../toolkits/revisions.ts';
+import { change, row, rows } from '../sql.ts';
+import type { ToolkitRevisionState } from '../toolkits/toolkit-revision.entity.ts';
+
+import type { Unit } from '../unit.ts';
+
+export interface SyncedToolkit {
+  readonly id: string;
+  readonly organizationId: string | null;
+  readonly workspaceId: string | null;
+}
+
+export interface SyncReason {
+  readonly note: string | null;
+  readonly createdBy: ActorRef;
+}
+
+/** Opens a sync and starts its workflow. 409 `sync_running` while another is under way. */
+export async function startSync(
+  unit: Unit,
+  toolkit: SyncedToolkit & { readonly organizationId: string },
+  reason: SyncReason,
+): Promise<OpenedRevision> {
+  const revision = await openSync(unit, toolkit, reason);
+  await addOutbox(
+    unit,
+    {
+      kind: 'workflow.start',
+      workflowType: 'toolkitSync',
+      workflowId: workflowIds.sync(toolkit.id),
+      taskQueue: taskQueues.runs,
+      args: [{ toolkitId: toolkit.id, revisionId: revision.id }],
+      organizationId: toolkit.organizationId,
+      workspaceId: toolkit.workspaceId,
+      correlationId: unit.correlationId,
+      reuse: 'allow_duplicate',
+      priority: 3,
+      searchAttributes: {},
+    },
+    { dedupeKey: `sync:${revision.id}` },
+  );
+  return revision;
+}
+
+/**
+ * What a server's news or the clock ask for: a sync now, or, when the last one was begun less than a minute ago or is still under way, as
+ * soon as a minute has passed.
+ */
+export async function requestSync(unit: Unit, toolkit: SyncedToolkit, reason: SyncReason): Promise<void> {
+  const { organizationId } = toolkit;
+  if (organizationId === null) return;
+  const held = await row<{ is_recent: boolean }>(
+    unit.em,
+    `select exists (select 1 from toolkit_revisions v where v.toolkit_id = k.id and (v.state = 'syncing'
+       or (v.origin = 'sync' and v.created_at > now() - interval '1 minute'))) as is_recent
+       from toolkits k where k.id = ? and k.kind = 'mcp' and k.is_active and k.deleted_at is null for update of k`,
+    [toolkit.id],
+  );
+  if (!held) return;
+  if (!held.is_recent) return void (await startSync(unit, { ...toolkit, organizationId }, reason));
+  await change(
+    unit.em,
+    `update toolkits set next_sync_at = least(coalesce(next_sync_at, 'infinity'), now() + interval '1 minute') where id = ?`,
+    [toolkit.id],
+  );
+}
+
+/** Toolkits whose next sync is due, oldest first. Sweeper's pool. */
+export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<SyncedToolkit[]> {
+  const found = await rows<{ id: string; organization_id: string; workspace_id: string | null }>(
+    em,
+    `select k.id, k.organization_id, k.workspace_id from toolkits k join organizations o on o.id = k.organization_id
+       left join workspaces w on w.id = k.workspace_id
+      where k.next_sync_at <= now() and k.deleted_at is null and k.kind = 'mcp' and k.is_active and o.status = 'active'
+        and coalesce(w.is_active, true) order by k.next_sync_at limit ?`,
+    [limit],
+  );
+  return found.map((due) => ({ id: due.id, organizationId: due.organization_id, workspaceId: due.workspace_id }));
+}
+
+/** A revision whose sync is, or was, under way. */
+export interface OpenSyncRow {
+  readonly state: ToolkitRevisionState;
+  readonly created_by: ActorRef;
+}
+
+export function readSync(unit: Unit, revisionId: string): Promise<OpenSyncRow | null> {
+  return row<OpenSyncRow>(unit.em, 'select state, created_by from toolkit_revisions where id = ?', [revisionId]);
+}
+
+/** Tells which tools of the server a revision lacks, and why. */
+export async function noteLeftOut(
+  unit: Unit,
+  revisionId: string,
+  leftOut: readonly { readonly name: string; readonly reason: string }[],
+): Promise<void> {
+  const listed = leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ');
+  await change(unit.em, 'update toolkit_revisions set error = ? where id = ? and error is null', [
+    `Left out: ${listed}`.slice(0, 500),
+    revisionId,
+  ]);
+}
