@@ -16,7 +16,11 @@ const limitMs = 240_000;
 export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly sha256: string }): Promise<'ready' | 'rejected'> {
   const { scan, maxBytes } = deps.env.attachments;
   if (scan === null) return 'ready';
-  const body = await readWhole(deps.storage, { storageKey: file.storage_key, sizeBytes: file.size_bytes }, Math.max(maxBytes, file.size_bytes));
+  const body = await readWhole(
+    deps.storage,
+    { storageKey: file.storage_key, sizeBytes: file.size_bytes },
+    Math.max(maxBytes, file.size_bytes),
+  );
   const answer = await deps.egress.fetch({
     method: 'POST',
     url: scan.url,

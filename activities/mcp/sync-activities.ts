@@ -1,7 +1,7 @@
 import { cancellationSignal, Context } from '@temporalio/activity';
 import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
 import { readMcpToolkit, scheduleNextSync, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
-import { dueSyncs, noteLeftOut, readSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
+import { dueSyncs, noteLeftOut, readOpenSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
@@ -13,6 +13,7 @@ import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
 import { readFoundTools, type FoundTools } from '../../ports/mcp-found-tools.ts';
 import { McpOauthError } from '../../ports/mcp-oauth.ts';
+import type { McpPatience, McpSession } from '../../ports/mcp.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../../workflows/contracts/toolkit-sync.ts';
@@ -22,7 +23,7 @@ import { createSecretMask, type SecretMask } from '../tools/secret-mask.ts';
 import { consentNeeded, exchangeReturned } from './consent.ts';
 import type { McpAsker } from './credentials.ts';
 import { toToolkitTool } from './found-tools.ts';
-import { useMcp } from './use-mcp.ts';
+import { asNobody, useMcp } from './use-mcp.ts';
 
 const timeoutMs = 60_000;
 const mostATick = 500;
@@ -37,11 +38,14 @@ export interface ClaimedSync {
 
 type Ending = { readonly found: SyncFindings; readonly leftOut: FoundTools['leftOut'] };
 
-/** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. */
+/** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. A toolkit that was deleted has none. */
 export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities {
   return {
     syncToolkit: (input) => syncToolkit(deps, input),
-    failSync: (input) => endSync(deps, input, { found: { error: 'The sync was interrupted three times.' }, leftOut: [] }),
+    async failSync({ toolkitId }) {
+      const open = await inPlace(deps, (unit) => readOpenSync(unit, toolkitId));
+      if (open) await endSync(deps, { toolkitId, revisionId: open.id }, failedSync('The sync was interrupted three times.', false));
+    },
   };
 }
 
@@ -72,16 +76,15 @@ async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise
   const claimed = await claim(deps, input);
   if (claimed === null) return;
   const ending = await look(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
-  await endSync(deps, input, ending);
+  await endSync(deps, { toolkitId: input.toolkitId, revisionId: claimed.revision.id }, ending);
 }
 
-async function claim(deps: ActivityDeps, { toolkitId, revisionId }: ToolkitSyncInput): Promise<ClaimedSync | null> {
+async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promise<ClaimedSync | null> {
   const { workspaceId } = tenantOfActivity();
   return inPlace(deps, async (unit) => {
-    const revision = await readSync(unit, revisionId);
-    if (revision?.state !== 'syncing') return null;
-    const toolkit = await readMcpToolkit(unit, toolkitId);
-    if (toolkit === null) return null;
+    const revision = await readOpenSync(unit, toolkitId);
+    const toolkit = revision && (await readMcpToolkit(unit, toolkitId));
+    if (revision === null || toolkit === null) return null;
     const row = { scope: toolkit.scope, toolId: null, organizationId: toolkit.organizationId ?? '', workspaceId };
     const secrets = createSecretMask((name) => inPlace(deps, (each) => resolveSecret(each, deps.keys, { name, row })));
     const asker = {
@@ -106,7 +109,9 @@ function principalOf({ config }: McpToolkit, { created_by: by }: OpenSyncRow): M
 async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<Ending> {
   await exchangeReturned(deps, asker);
   const { workspaceId } = tenantOfActivity();
-  return useMcp(deps, { ...asker, workspaceId, timeoutMs }, async (session, patience) => {
+  const onToolsChanged = () => deps.toolsChanged(toolkit, asker.principal);
+  const ask = { ...asker, workspaceId, timeoutMs, onToolsChanged };
+  const work: Listing<Ending> = async (session, patience) => {
     const offered = masked(secrets, await session.listTools(patience));
     const { tools: found, leftOut } = await readFoundTools(offered, deps.schemas);
     const tools = found.map(toToolkitTool);
@@ -114,8 +119,15 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: leftOut.length }, 'toolkit listed');
     return { found: { tools, server, protocolVersion: session.protocolVersion, sourceHash }, leftOut };
+  };
+  return useMcp(deps, ask, work).catch((error: unknown) => {
+    // Without a grant nobody was asked yet: the server's own refusal says where consent is to be had.
+    if (!(error instanceof McpError) || error.kind !== 'unauthorized' || error.challenge !== null) throw error;
+    return asNobody(deps, ask, work);
   });
 }
+
+type Listing<R> = (session: McpSession, patience: McpPatience) => Promise<R>;
 
 /** What a failed look leaves: an error at once where a further try is of no use, else only after the last one. */
 async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<Ending> {
@@ -142,7 +154,11 @@ function failedSync(error: string, reachable: boolean): Ending {
   return { found: { error, reachable }, leftOut: [] };
 }
 
-function endSync(deps: ActivityDeps, { toolkitId, revisionId }: ToolkitSyncInput, { found, leftOut }: Ending): Promise<void> {
+function endSync(
+  deps: ActivityDeps,
+  { toolkitId, revisionId }: ToolkitSyncInput & { readonly revisionId: string },
+  { found, leftOut }: Ending,
+): Promise<void> {
   return inPlace(deps, async (unit) => {
     const { state, quarantined } = await finishSync(unit, revisionId, found);
     if (leftOut.length > 0) await noteLeftOut(unit, revisionId, leftOut);

@@ -36,6 +36,11 @@ export async function useMcp<R>(
   }
 }
 
+/** The same without any credential: for a server whose challenge is wanted. */
+export function asNobody<R>(parts: McpParts, ask: McpAsk, work: (session: McpSession, patience: McpPatience) => Promise<R>): Promise<R> {
+  return withCredential(parts, ask, { credential: { headers: {}, version: null }, work });
+}
+
 function withCredential<R>(
   { mcp }: McpParts,
   { toolkit, principal, policy, workspaceId, timeoutMs, signal, onToolsChanged }: McpAsk,

@@ -1,7 +1,14 @@
 import type { AttachmentPart } from '../../db/streams/frame-parts.schema.ts';
 import type { ModelAdapter, ReasoningLevel } from '../../ports/models.ts';
 import { pairCalls, type PairedMessage } from './pairing.ts';
-import type { ProviderAssistantPart, ProviderFilePart, ProviderMessage, ProviderOptions, ProviderPrompt, ProviderToolOutput } from './providers.ts';
+import type {
+  ProviderAssistantPart,
+  ProviderFilePart,
+  ProviderMessage,
+  ProviderOptions,
+  ProviderPrompt,
+  ProviderToolOutput,
+} from './providers.ts';
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 

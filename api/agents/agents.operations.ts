@@ -147,11 +147,12 @@ export const agents = area('Agents', {
         'It starts no run any more and its schedules pause. Refused while runs have not ended, unless force cancels them. Its slug may be taken again.',
       access: 'admin',
       audit: 'delete',
+      openWhenFrozen: true,
       params: AgentParams,
       query: AgentDeletion,
     },
     async (ctx, { params, query }) => {
-      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() });
       ctx.audit({
         resourceType: 'agent',

@@ -110,12 +110,13 @@ export const personaOperations = {
       description: 'Runs in flight keep it; new ones that name it are refused.',
       access: 'admin',
       audit: 'delete',
+      openWhenFrozen: true,
       params: PersonaParams,
     },
     async (ctx, { params }) => {
-      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
+      const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null, openWhenFrozen: true });
       const row = await readPersona(ctx, agent.id, params.persona_id);
-      const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion' });
+      const persona = await seeForChange(ctx, Persona, row.id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       persona.deletedAt = ctx.deps.now();
       persona.isDefault = false;
       await ctx.em.flush();

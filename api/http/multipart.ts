@@ -24,7 +24,9 @@ export interface FileReceiver<R> {
 }
 
 /** Reads the form of a `multipart` operation: its fields, valid, and what became of the file. */
-export type FormReader = <R>(receiver: FileReceiver<R>) => Promise<{ readonly fields: Readonly<Record<string, string>>; readonly received: R }>;
+export type FormReader = <R>(
+  receiver: FileReceiver<R>,
+) => Promise<{ readonly fields: Readonly<Record<string, string>>; readonly received: R }>;
 
 /** Name of the one part that is a file. */
 export const fileField = 'file';

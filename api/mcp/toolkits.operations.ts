@@ -3,7 +3,8 @@ import { listConnections, sharedPrincipal, type McpPrincipal } from '../../db/mc
 import { takeCode } from '../../db/mcp/consents.ts';
 import { readMcpStatus } from '../../db/mcp/status.ts';
 import { startSync } from '../../db/mcp/syncs.ts';
-import { seeForChange } from '../../db/scope.ts';
+import { organizationOf } from '../../db/reach.ts';
+import { refuseFrozen, seeForChange } from '../../db/scope.ts';
 import type { McpToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { readToolkitRevision } from '../../db/toolkits/toolkits.ts';
@@ -37,8 +38,10 @@ export const mcpToolkitOperations = {
       example: { body: { url: 'https://mcp.example.com/mcp' } },
     },
     async (ctx, { body }) => {
+      const home = placeOf(ctx);
+      await refuseFrozen(ctx.em, home);
       const policy = await discoveryPolicy(ctx, body.url);
-      ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host });
+      ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host, ...home });
       const before = { ...nothingYet };
       return reply(before, { afterCommit: async () => reply(await discoverServer(ctx.deps, policy, body)) });
     },
@@ -116,6 +119,11 @@ const nothingYet = {
   warnings: [],
   duration_ms: 0,
 };
+
+/** Where the caller asks from: a look at a server belongs to no row. */
+function placeOf({ caller }: Ctx): { readonly organizationId: string | null; readonly workspaceId: string | null } {
+  return { organizationId: organizationOf(caller), workspaceId: caller.view?.workspaceId ?? caller.workspaceId };
+}
 
 /** Whether the caller is an admin where the toolkit lives. */
 function isAdminOf({ caller }: Ctx, workspaceId: string | null): boolean {

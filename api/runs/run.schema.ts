@@ -9,7 +9,10 @@ const InputText = text(262_144, { minLength: 1 });
 const SessionKey = text(400, { minLength: 1, description: 'Runs of one key share a conversation' });
 const admissions = ['started', 'queued', 'delayed', 'steered'] as const;
 
-const AttachmentInput = closed({ attachment_id: idOf('Attachment') }, { $id: 'AttachmentInput', description: 'A file that was uploaded before' });
+const AttachmentInput = closed(
+  { attachment_id: idOf('Attachment') },
+  { $id: 'AttachmentInput', description: 'A file that was uploaded before' },
+);
 
 const RunInput = closed(
   {

@@ -159,10 +159,11 @@ export const skills = area('Skills', {
       description: 'No agent loads it any more, runs in flight included. Its slug may be taken again.',
       access: 'admin',
       audit: 'delete',
+      openWhenFrozen: true,
       params: SkillParams,
     },
     async (ctx, { params }) => {
-      const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion' });
+      const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       skill.deletedAt = ctx.deps.now();
       await ctx.em.flush();
       ctx.audit(noteOf(skill));

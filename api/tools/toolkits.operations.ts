@@ -123,10 +123,11 @@ export const toolkitOperations = {
         'Deletes a toolkit with its tools and what it held to reach its server. While the active revision of an agent binds it or one of its tools, the answer is 409 with the ids of at most 20.',
       access: 'admin',
       audit: 'delete',
+      openWhenFrozen: true,
       params: ToolkitParams,
     },
     async (ctx, { params }) => {
-      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
+      const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { openWhenFrozen: true });
       const usedBy = await agentsBinding(ctx, toolkit.id);
       if (usedBy.length > 0)
         throw fail('state_conflict', {

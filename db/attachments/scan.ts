@@ -4,7 +4,9 @@ import type { RunFile } from './run-attachments.ts';
 
 /** An attachment that is looked at, in the tenant of the unit; null when it is gone. */
 export function readScanned(unit: Unit, attachmentId: string): Promise<(RunFile & { readonly sha256: string }) | null> {
-  return row(unit.em, 'select id, filename, media_type, size_bytes, state, storage_key, sha256 from attachments where id = ?', [attachmentId]);
+  return row(unit.em, 'select id, filename, media_type, size_bytes, state, storage_key, sha256 from attachments where id = ?', [
+    attachmentId,
+  ]);
 }
 
 /** Writes what was found, once: a verdict is never changed. */

@@ -1,10 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { syncOpened } from '../../workflows/contracts/toolkit-sync.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { addOutbox } from '../outbox.ts';
 import { openSync, type OpenedRevision } from '../toolkits/revisions.ts';
 import { change, row, rows } from '../sql.ts';
-import type { ToolkitRevisionState } from '../toolkits/toolkit-revision.entity.ts';
 
 import type { Unit } from '../unit.ts';
 
@@ -33,11 +33,12 @@ export async function startSync(
       workflowType: 'toolkitSync',
       workflowId: workflowIds.sync(toolkit.id),
       taskQueue: taskQueues.runs,
-      args: [{ toolkitId: toolkit.id, revisionId: revision.id }],
+      args: [{ toolkitId: toolkit.id }],
       organizationId: toolkit.organizationId,
       workspaceId: toolkit.workspaceId,
       correlationId: unit.correlationId,
       reuse: 'allow_duplicate',
+      signal: syncOpened,
       priority: 3,
       searchAttributes: {},
     },
@@ -82,14 +83,15 @@ export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<Syn
   return found.map((due) => ({ id: due.id, organizationId: due.organization_id, workspaceId: due.workspace_id }));
 }
 
-/** A revision whose sync is, or was, under way. */
+/** A revision whose sync is under way. */
 export interface OpenSyncRow {
-  readonly state: ToolkitRevisionState;
+  readonly id: string;
   readonly created_by: ActorRef;
 }
 
-export function readSync(unit: Unit, revisionId: string): Promise<OpenSyncRow | null> {
-  return row<OpenSyncRow>(unit.em, 'select state, created_by from toolkit_revisions where id = ?', [revisionId]);
+/** The open sync of a toolkit: there is one at most. */
+export function readOpenSync(unit: Unit, toolkitId: string): Promise<OpenSyncRow | null> {
+  return row<OpenSyncRow>(unit.em, "select id, created_by from toolkit_revisions where toolkit_id = ? and state = 'syncing'", [toolkitId]);
 }
 
 /** Tells which tools of the server a revision lacks, and why. */

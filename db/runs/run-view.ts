@@ -132,7 +132,14 @@ export function toRunView(row: RunRow) {
     finish_reason: row.finish_reason,
     queue_position: row.queue_position,
     input: toInputView(row),
-    output: row.has_output ? { text: row.output_text, json: row.output_json, attachments: row.output_attachments.map(toAttachmentView), truncated: row.output_cut } : null,
+    output: row.has_output
+      ? {
+          text: row.output_text,
+          json: row.output_json,
+          attachments: row.output_attachments.map(toAttachmentView),
+          truncated: row.output_cut,
+        }
+      : null,
     error: row.error,
     warnings: row.warnings,
     limits: row.limits,

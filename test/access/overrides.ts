@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { completeMcpConfig } from '../../db/toolkits/toolkit-config.ts';
 import { testPassword } from '../support/tenant.ts';
+import { asObject } from './requests.ts';
 import type { Stage } from './stage.ts';
 import { makeUser, signedIn, type Actor, type Ground } from './world/actors.ts';
 import { platform, type Place } from './world/places.ts';
@@ -46,6 +48,8 @@ export const overrides: Readonly<Record<string, Override>> = {
     const revision_id = await makeWhole(stage.world.rows, { table: 'toolkit_revisions', place: ground.home, given: { toolkit_id } });
     return { params: { toolkit_id, revision_id }, body: { approve: 'all' } };
   },
+  syncMcpToolkit: async ({ stage, ground }) => ({ params: { toolkit_id: await mcpToolkit(stage, ground) }, body: {} }),
+  getMcpToolkitStatus: async ({ stage, ground }) => ({ params: { toolkit_id: await mcpToolkit(stage, ground) } }),
   updateTool: body({ display_name: 'Renamed' }),
   // No worker answers here: the stage's database does.
   testTool: body({ arguments: {}, dry_run: true }),
@@ -64,6 +68,12 @@ export const overrides: Readonly<Record<string, Override>> = {
     params: { run_id: await makeWhole(stage.world.rows, { table: 'runs', place: ground.home, given: openRun }) },
   }),
   waitForRun: () => ({ query: { timeout_s: '1' } }),
+  createAttachment: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  getAttachment: async ({ stage, ground }) => ({
+    params: { attachment_id: await makeWhole(stage.world.rows, { table: 'attachments', place: ground.home }) },
+    // Its bytes lie nowhere.
+    headers: { accept: 'application/json' },
+  }),
   createAgent: () => ({ body: { slug: freeSlug(), name: 'Agent', revision: document } }),
   updateAgent: body({ name: 'Renamed' }),
   createAgentRevision: body({ document }),
@@ -167,6 +177,14 @@ export const overrides: Readonly<Record<string, Override>> = {
 /** A skill that anybody of the place sees and a curator may approve. */
 function pendingSkill(stage: Stage, { home }: Ground): Promise<string> {
   return makeWhole(stage.world.rows, { table: 'skills', place: home });
+}
+
+function mcpToolkit(stage: Stage, { home }: Ground): Promise<string> {
+  return makeWhole(stage.world.rows, {
+    table: 'toolkits',
+    place: home,
+    given: { kind: 'mcp', config: completeMcpConfig({ url: 'https://mcp.canary.test/mcp' }) },
+  });
 }
 
 /** The organization around a place, or the platform. */

@@ -6,6 +6,7 @@ import { limitPolicies } from '../../api/http/quotas.ts';
 import { liveOperations } from '../../api/http/registry.ts';
 import { areas as ownAreas } from '../../api/operations.ts';
 import { createLog } from '../../api/parts.ts';
+import { asObject } from './requests.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { testDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';
@@ -115,11 +116,11 @@ function stageOf({ api, world, leaks, lines, place, database, mails, insiders }:
         url,
         headers: {
           'if-match': '*',
-          ...(body === undefined || headers?.['content-type'] ? {} : { 'content-type': 'application/json' }),
+          ...(body === undefined || headers?.['content-type'] ? {} : { 'content-type': bodyTypeOf(operation) }),
           ...actor.headers,
           ...headers,
         },
-        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+        ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : encoded(operation, body) }),
       });
       const answer: Sent = {
         operation,
@@ -195,4 +196,20 @@ async function openPolicies(adminUrl: string): Promise<void> {
       await admin.query(`alter policy ${name} on ${table} ${using} ${check}`);
     }
   });
+}
+
+const boundary = 'boundary-of-the-checks';
+
+function bodyTypeOf(operation: RegisteredOperation): string {
+  return operation.multipart ? `multipart/form-data; boundary=${boundary}` : 'application/json';
+}
+
+/** JSON, or for a form with a file the same fields, one part each. */
+function encoded(operation: RegisteredOperation, body: unknown): string {
+  if (!operation.multipart) return JSON.stringify(body);
+  const parts = Object.entries(asObject(body)).map(([name, value]) => {
+    const file = name === 'file' ? '; filename="notes.txt"' : '';
+    return `--${boundary}\r\ncontent-disposition: form-data; name="${name}"${file}\r\n\r\n${String(value)}\r\n`;
+  });
+  return `${parts.join('')}--${boundary}--\r\n`;
 }

@@ -11,7 +11,18 @@ const wanted = contractOperations();
 const live = liveOperations(areas);
 
 /** Areas of which every operation is mounted. */
-const wholeAreas = ['Sessions', 'Authentication', 'Organizations & workspaces', 'Oauth', 'System'];
+const wholeAreas = [
+  'Sessions',
+  'Agents',
+  'Skills',
+  'Tools',
+  'Authentication',
+  'Organizations & workspaces',
+  'Attachments',
+  'Mcp',
+  'Oauth',
+  'System',
+];
 /** What is mounted of the others. */
 const mountedBeside = [
   'createRun',
@@ -23,17 +34,6 @@ const mountedBeside = [
   'listRunSteps',
   'streamRun',
   'createStreamToken',
-  'createAgent',
-  'getAgent',
-  'listAgents',
-  'updateAgent',
-  'createAgentRevision',
-  'listAgentRevisions',
-  'getAgentRevision',
-  'activateAgentRevision',
-  'createTool',
-  'getTool',
-  'listTools',
   'createOrganization',
   'suspendOrganization',
   'resumeOrganization',

@@ -4,6 +4,7 @@ import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import { createSigningKeys } from '../../db/identity/signing-keys.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/scope.ts';
+import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/tenancy/envelope.ts';
@@ -23,7 +24,7 @@ afterAll(() => database.drop());
 beforeEach(async () => {
   keys = randomKeyRing();
   await inDatabase('delete from data_keys');
-  for (const table of sealedTables) await inDatabase(`delete from ${table}`);
+  for (const table of sealedTables.toReversed()) await inDatabase(`delete from ${table}`);
   await inDatabase('delete from audit_entries');
   world = await makeWorld(database.db);
 });
@@ -48,12 +49,14 @@ const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => se
 async function sealEverywhere(): Promise<Sealed[]> {
   const { organizationId, workspaceIds } = world;
   const place = { organization_id: organizationId, workspace_id: workspaceIds[0] ?? null, tool_id: null, name: 'a', value_version: 1 };
-  const [secret, user, reply, kid] = [newId(), newId(), newId(), newId()];
+  const [secret, user, reply, kid, toolkit, connection, state] = Array.from({ length: 7 }, newId) as [string, string, string, string, string, string, string];
   const bindings = {
     secrets: secretBinding(place),
     totp_factors: { organizationId, aad: ['totp_factors', user] } as const,
     idempotency_keys: storedReplyBinding(organizationId, reply),
     signing_keys: { organizationId: null, aad: ['signing_keys', kid] } as const,
+    mcp_connections: connectionBinding(organizationId, connection),
+    mcp_authorizations: authorizationBinding(organizationId, state),
   };
   await inDatabase(
     "insert into secrets (id, scope, organization_id, workspace_id, name, value_envelope) values (?, 'workspace', ?, ?, 'a', ?)",
@@ -80,7 +83,26 @@ async function sealEverywhere(): Promise<Sealed[]> {
     kid,
     await sealIn(bindings.signing_keys, 'value'),
   ]);
-  const ids = { secrets: secret, totp_factors: user, idempotency_keys: reply, signing_keys: kid };
+  await inDatabase(
+    "insert into toolkits (id, scope, organization_id, slug, name, kind) values (?, 'organization', ?, 'kit', 'Kit', 'mcp')",
+    [toolkit, organizationId],
+  );
+  await inDatabase(
+    "insert into mcp_connections (id, toolkit_id, organization_id, principal_kind, grant_enc, state) values (?, ?, ?, 'shared', ?, 'healthy')",
+    [connection, toolkit, organizationId, await sealIn(bindings.mcp_connections, 'value')],
+  );
+  await inDatabase(
+    "insert into mcp_authorizations (state_hash, connection_id, organization_id, verifier_enc, expires_at) values (?, ?, ?, ?, now() + interval '1 day')",
+    [state, connection, organizationId, await sealIn(bindings.mcp_authorizations, 'value')],
+  );
+  const ids = {
+    secrets: secret,
+    totp_factors: user,
+    idempotency_keys: reply,
+    signing_keys: kid,
+    mcp_connections: connection,
+    mcp_authorizations: state,
+  };
   return sealedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
 }
 
@@ -117,7 +139,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 4, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 6, unopened: [] });
   const live = (await dataKeys()).filter((key) => !key.is_retired).map(({ id }) => id);
   expect(live).toHaveLength(2);
   for (const [at, each] of sealed.entries()) {
@@ -151,9 +173,9 @@ test('a renewal that was interrupted goes on without making keys again; the next
   const resumed = await rotateKeys(database.db, ring, { reencrypt: true });
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(first).toMatchObject({ renewed: 2, resealed: 4 });
+  expect(first).toMatchObject({ renewed: 2, resealed: 6 });
   expect(resumed).toMatchObject({ renewed: 0, resealed: 0 });
-  expect(next).toMatchObject({ renewed: 2, resealed: 4 });
+  expect(next).toMatchObject({ renewed: 2, resealed: 6 });
   expect(await openAt(secret ?? fail(), ring)).toBe('value');
 });
 
@@ -166,11 +188,11 @@ test('an envelope that does not open is named and left; the others are done, and
   const ring = newer(keys);
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
-  expect(rotated).toMatchObject({ resealed: 3, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(rotated).toMatchObject({ resealed: 5, unopened: [{ table: 'secrets', key: secret?.key }] });
   expect(await envelopeAt(secret ?? fail())).toEqual(bad);
 
   await inDatabase('update secrets set value_envelope = ?', [good]);
-  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 4, unopened: [] });
+  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 6, unopened: [] });
 });
 
 test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
@@ -184,7 +206,7 @@ test('an envelope that never opens again keeps no later renewal from making new 
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
   expect([first.renewed, next.renewed]).toEqual([2, 2]);
-  expect(next).toMatchObject({ resealed: 3, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(next).toMatchObject({ resealed: 5, unopened: [{ table: 'secrets', key: secret?.key }] });
 });
 
 test('a deployment key that is missing is named, and nothing is changed', async () => {

@@ -85,15 +85,22 @@ function list(objects: S3Server['objects'], url: URL, response: ServerResponse):
 /** Signature Version 4, computed again from what arrived. */
 function isSigned(request: IncomingMessage, url: URL, body: Buffer): boolean {
   const { authorization = '' } = request.headers;
-  const [, scope = '', signed = '', signature = ''] = /Credential=AKTEST\/([^,]+), SignedHeaders=([^,]+), Signature=(\w+)/.exec(authorization) ?? [];
+  const [, scope = '', signed = '', signature = ''] =
+    /Credential=AKTEST\/([^,]+), SignedHeaders=([^,]+), Signature=(\w+)/.exec(authorization) ?? [];
   const [day = '', region = ''] = scope.split('/');
   const given = String(request.headers['x-amz-content-sha256'] ?? '');
   if (given !== 'UNSIGNED-PAYLOAD' && given !== hash(body)) return false;
-  const query = [...url.searchParams].map(([name, value]) => `${encode(name)}=${encode(value)}`).toSorted().join('&');
+  const query = [...url.searchParams]
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .toSorted()
+    .join('&');
   const headers = signed.split(';').map((name) => `${name}:${String(request.headers[name] ?? '').trim()}\n`);
   const canonical = [request.method, url.pathname, query, headers.join(''), signed, given].join('\n');
   const toSign = ['AWS4-HMAC-SHA256', request.headers['x-amz-date'], scope, hash(Buffer.from(canonical))].join('\n');
-  const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>((secret, part) => mac(secret, part), `AWS4${s3Keys.secretAccessKey}`);
+  const key = [day, region, 's3', 'aws4_request'].reduce<string | Buffer>(
+    (secret, part) => mac(secret, part),
+    `AWS4${s3Keys.secretAccessKey}`,
+  );
   return mac(key, toSign).toString('hex') === signature;
 }
 

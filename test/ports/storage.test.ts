@@ -15,7 +15,14 @@ beforeAll(async () => {
   s3 = await startS3Server();
   storages = {
     folder: await createStorage({ kind: 'folder', folder }),
-    s3: await createStorage({ kind: 's3', bucket: 'files', region: 'eu-test-1', prefix: 'lh/', endpoint: s3.endpoint, credentials: s3Keys }),
+    s3: await createStorage({
+      kind: 's3',
+      bucket: 'files',
+      region: 'eu-test-1',
+      prefix: 'lh/',
+      endpoint: s3.endpoint,
+      credentials: s3Keys,
+    }),
   };
 });
 afterAll(() => {

@@ -82,10 +82,7 @@ async function startScanner(): Promise<Scanner> {
   return state;
 }
 
-const png = Buffer.concat([
-  Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'),
-  Buffer.alloc(500, 7),
-]);
+const png = Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'), Buffer.alloc(500, 7)]);
 
 async function upload(content: string | Buffer, filename: string): Promise<{ id: string; state: string }> {
   const form = new FormData();

@@ -16,6 +16,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'attachmentSweep',
     'auditSeal',
     'delivery',
+    'fireSchedule',
     'httpSweep',
     'identitySweep',
     'orgPurge',
@@ -24,7 +25,9 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'retention',
     'signingKeys',
     'tendArchives',
+    'tendTriggers',
     'toolTest',
+    'triggerSync',
     'wsPurge',
     'wsStop',
   ]);
@@ -40,6 +43,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'turnSigningKeys',
     'startDuePurges',
     'purgeWorkspaces',
+    'tendTriggers',
     'sweepAttachments',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
@@ -48,6 +52,9 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
   expect(workflowIds.run('x')).toBe('run:x');
   expect(workflowIds.scan('x')).toBe('scan:x');
+  expect(workflowIds.triggerSync('x')).toBe('maint:trigger-sync:x');
+  expect(workflowIds.trigger('x')).toBe('trigger:x');
+  expect(workflowIds.fire('x')).toBe('fire:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');
   expect(tenantHeader).toBe('longhaul-tenant');

@@ -1,14 +1,16 @@
-/** What the workflow `sync:<toolkit>` is told: its rows. */
+/** What the workflow `sync:<toolkit>` is told: its row. Which revision is meant stands there, too: one is open at a time. */
 export interface ToolkitSyncInput {
   readonly toolkitId: string;
-  readonly revisionId: string;
 }
+
+/** Signal of `toolkitSync`: a sync was opened. Sent with each start, since the one before may be about to end. Carries nothing. */
+export const syncOpened = 'syncOpened';
 
 /** Activities of `toolkitSync`, by the names under which histories record them. */
 export interface ToolkitSyncActivities {
-  /** Asks the server for its tools and ends the revision; one that has ended is left as it is. */
+  /** Asks the server for its tools and ends the open revision; without one there is nothing to do. */
   syncToolkit(input: ToolkitSyncInput): Promise<void>;
-  /** Ends a revision whose sync was lost on the way. */
+  /** Ends the open revision of a sync that was lost on the way. */
   failSync(input: ToolkitSyncInput): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-import { proxyActivities } from '@temporalio/workflow';
-import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../contracts/toolkit-sync.ts';
+import { defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { syncOpened, toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../contracts/toolkit-sync.ts';
 
 const { syncToolkit } = proxyActivities<Pick<ToolkitSyncActivities, 'syncToolkit'>>({
   startToCloseTimeout: '2 minutes',
@@ -11,11 +11,17 @@ const { failSync } = proxyActivities<Pick<ToolkitSyncActivities, 'failSync'>>({
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });
 
-/** Workflow `sync:<toolkit>`: the tools that an MCP server offers now, as a revision. The revision always ends. */
+const syncOpenedSignal = defineSignal(syncOpened);
+
+/** Workflow `sync:<toolkit>`: the tools that an MCP server offers now, as a revision. A revision that was opened always ends. */
 export async function toolkitSync(input: ToolkitSyncInput): Promise<void> {
-  try {
-    await syncToolkit(input);
-  } catch {
-    await failSync(input);
+  let isOpen = true;
+  setHandler(syncOpenedSignal, () => {
+    isOpen = true;
+  });
+
+  while (isOpen) {
+    isOpen = false;
+    await syncToolkit(input).catch(() => failSync(input));
   }
 }

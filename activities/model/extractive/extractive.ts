@@ -114,9 +114,7 @@ interface Answer {
 function composeAnswer(request: ModelStepRequest, turn: Turn): Answer {
   const read = [
     ...turn.files,
-    ...turn.results
-      .filter((result) => result.status === 'succeeded')
-      .flatMap((result) => sourceOfResult(result, argsOf(turn, result))),
+    ...turn.results.filter((result) => result.status === 'succeeded').flatMap((result) => sourceOfResult(result, argsOf(turn, result))),
   ];
   const failures = turn.results
     .filter((result) => result.status !== 'succeeded')

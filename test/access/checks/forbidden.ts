@@ -7,10 +7,11 @@ import { platform, type Place } from '../world/places.ts';
 import { insidersOf } from './foreign.ts';
 
 /** Tables whose rows of the organization and of the platform everybody there sees (design 03 §5.2). */
-const seenByAll: ReadonlySet<string> = new Set(['agents', 'agent_revisions', 'tools', 'service_keys', 'users']);
+const ofAnyScope = ['agents', 'agent_revisions', 'personas', 'tools', 'toolkits', 'toolkit_revisions', 'skills'];
+const seenByAll: ReadonlySet<string> = new Set([...ofAnyScope, 'service_keys', 'users']);
 
 /** Operations that use the row of their path and change nothing of it. */
-const onlyUsing: ReadonlySet<string> = new Set(['testTool']);
+const onlyUsing: ReadonlySet<string> = new Set(['testTool', 'validateAgentRevision', 'cloneAgent']);
 
 /** G8: a row that is visible and not the actor's to change is 403 `resource_forbidden`, and stays as it is. */
 export async function forbiddenFaults(stage: Stage, operations = stage.operations): Promise<Fault[]> {
@@ -28,7 +29,7 @@ export async function forbiddenFaults(stage: Stage, operations = stage.operation
 
 function widerPlaces(stage: Stage, actor: Actor, table: string): Place[] {
   const organization = actor.home.workspaceId === null ? [] : [stage.world.a.organization];
-  return ['agents', 'agent_revisions', 'tools'].includes(table) ? [...organization, platform] : organization;
+  return ofAnyScope.includes(table) ? [...organization, platform] : organization;
 }
 
 async function rowFaults(stage: Stage, operation: RegisteredOperation, { actor, place }: { actor: Actor; place: Place }): Promise<Fault[]> {

@@ -56,6 +56,8 @@ export const sourceRules: readonly SourceRule[] = [
       'temporal/reconciler.ts': 'reconciler',
       'activities/delivery/send-mail.ts': 'outbox relay: whose mail it is stands in the row',
       'activities/maintenance/': sweeper,
+      'activities/attachments/attachment-activities.ts': 'the sweep of attachments that nothing holds any more',
+      'activities/mcp/sync-activities.ts': 'which toolkits are due for a sync',
       'activities/triggers/trigger-upkeep.ts': 'which schedules are due for upkeep',
       'activities/operator/': 'purge of organizations and workspaces',
       'cli/': 'the operator of the deployment',

@@ -29,7 +29,7 @@ const text = (table: string, column: string) => (place: Place) => ({ text: canar
 const unique = (table: string, column: string) => (place: Place) => `${canary(place, table, column)}.${newId()}`;
 const docsOf = (table: string) => (place: Place) => {
   const content = canary(place, table, 'reference_docs');
-  return JSON.stringify([{ name: 'a.md', media_type: 'text/markdown', size_chars: content.length, sha256: '0'.repeat(64), content }]);
+  return [{ name: 'a.md', media_type: 'text/markdown', size_chars: content.length, sha256: '0'.repeat(64), content }];
 };
 const inADay = () => new Date(Date.now() + 86_400_000);
 
@@ -97,6 +97,17 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   },
   login_failures: { ip_truncated: same('127.0.0.0/24') },
 
+  attachments: {
+    media_type: same('text/plain'),
+    sha256: same('0'.repeat(64)),
+    size_bytes: same(4),
+    state: same('ready'),
+    purpose: same('run_input'),
+    created_by: same({ kind: 'system', id: null }),
+    storage_key: unique('attachments', 'storage_key'),
+    expires_at: inADay,
+  },
+  attachment_links: { owner_kind: same('run'), conversation_id: none, until: none },
   agents: {
     slug: twin,
     attributes: note('agents', 'attributes'),
@@ -131,29 +142,32 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     toolkit_id: none,
   },
   toolkits: {
-    slug: twin,
+    // One character shorter than elsewhere: 40 at most.
+    slug: (_place, row) => (row.isFirst ? 'twin' : `kit-${row.id}`),
     kind: same('manual'),
     config: same({}),
     secrets_required: same([]),
     active_revision_id: none,
     server: note('toolkits', 'server'),
+    protocol_version: same('2025-11-25'),
     next_sync_at: none,
   },
   toolkit_revisions: {
     number: same(1),
     state: same('inactive'),
     origin: same('manual'),
-    tools: same('[]'),
-    diff: same('[]'),
+    tools: same([]),
+    diff: same([]),
     quarantined: same([]),
     server: note('toolkit_revisions', 'server'),
+    protocol_version: same('2025-11-25'),
     created_by: same({ kind: 'system', id: null }),
   },
   skills: {
     slug: twin,
     version: same(1),
     promoted_version: none,
-    promoted_versions: same('[]'),
+    promoted_versions: same([]),
     superseded_by: none,
     curation_state: same('pending'),
     origin: same('human'),

@@ -90,6 +90,8 @@ export async function makeWhole(
     await rows.query('update agents set active_revision_id = $1 where id = $2', [revision['id'], id]);
   }
   if (table === 'tools') await rows.make('tool_versions', place, { tool_id: id });
+  if (table === 'attachments')
+    await rows.make('attachment_links', place, { attachment_id: id, owner_id: rows.first('runs', place)?.['id'] });
   if (table === 'runs') {
     await rows.make('run_streams', place, { run_id: id, root_run_id: id });
     await rows.make('run_frame_chunks', place, { run_id: id });

@@ -84,7 +84,10 @@ test('ranges reassemble to the sha256; several, or one out of bounds, give the w
   const [tail, from, several, outside, backwards] = await Promise.all(
     ['bytes=-5', `bytes=${bytes.length - 3}-`, 'bytes=0-1,4-5', `bytes=${bytes.length}-`, 'bytes=9-3'].map((range) => get(range)),
   );
-  const [stale, fresh] = await Promise.all([get('bytes=0-1', { 'if-range': '"old"' }), get('bytes=0-1', { 'if-range': `"${body['sha256']}"` })]);
+  const [stale, fresh] = await Promise.all([
+    get('bytes=0-1', { 'if-range': '"old"' }),
+    get('bytes=0-1', { 'if-range': `"${body['sha256']}"` }),
+  ]);
 
   expect(parts.map((part) => part.status)).toEqual([206, 206, 206]);
   expect(parts[1]?.headers.get('content-range')).toBe(`bytes 70000-139999/${bytes.length}`);

@@ -36,7 +36,8 @@ test('a run names its files in its input, its message and its lists, and everybo
   ]);
 
   expect([before.status, started.status, after.status]).toEqual([404, 202, 200]);
-  for (const run of [started.body, read.body, listed.body.items[0]]) expect(run.input).toEqual({ text: 'Look', attachments: [ref], truncated: false });
+  for (const run of [started.body, read.body, listed.body.items[0]])
+    expect(run.input).toEqual({ text: 'Look', attachments: [ref], truncated: false });
   expect(messages.body.items[0].content).toEqual([
     { type: 'text', text: 'Look' },
     { type: 'attachment', ...ref },
@@ -68,7 +69,11 @@ test('a file named twice, 21 files and a rejected one are refused', async () => 
   const { body: file } = await upload(world, tokens.member, 'x');
 
   const twice = await start(tokens.member, agent.id, [file['id'], file['id']]);
-  const many = await start(tokens.member, agent.id, Array.from({ length: 21 }, () => crypto.randomUUID()));
+  const many = await start(
+    tokens.member,
+    agent.id,
+    Array.from({ length: 21 }, () => crypto.randomUUID()),
+  );
   await sql(`update attachments set state = 'rejected' where id = ?`, [file['id']]);
   const rejected = await start(tokens.member, agent.id, [file['id']]);
   const bytes = await download(world, tokens.member, file['id']);
@@ -81,10 +86,14 @@ test('a file named twice, 21 files and a rejected one are refused', async () => 
 test('a run holds its files past their day; when it goes they are given a day, then they are gone', async () => {
   const { tokens } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);
-  const [{ body: held }, { body: loose }] = await Promise.all([upload(world, tokens.member, 'held'), upload(world, tokens.member, 'loose')]);
+  const [{ body: held }, { body: loose }] = await Promise.all([
+    upload(world, tokens.member, 'held'),
+    upload(world, tokens.member, 'loose'),
+  ]);
   const { body: run } = await start(tokens.member, agent.id, [held['id']]);
   const past = `update attachments set expires_at = now() - interval '1 second' where id = ?`;
-  const exists = async (id: unknown) => (await sweep(world.api.db, (em) => row(em, 'select 1 from attachments where id = ?', [id]))) !== null;
+  const exists = async (id: unknown) =>
+    (await sweep(world.api.db, (em) => row(em, 'select 1 from attachments where id = ?', [id]))) !== null;
   const pass = async () => {
     await sweep(world.api.db, (em) => dropDeadLinks(em, 100));
     await sweep(world.api.db, (em) => expireUnlinked(em, 100));
@@ -109,7 +118,8 @@ test('bytes without a row, and those of a rejected one, are strays; others are n
   const [kept, rejected] = await Promise.all([upload(world, tokens.member, 'a'), upload(world, tokens.member, 'b')]);
   await sql(`update attachments set state = 'rejected' where id = ?`, [rejected.body['id']]);
   const keyOf = async (id: unknown) =>
-    (await sweep(world.api.db, (em) => row<{ storage_key: string }>(em, 'select storage_key from attachments where id = ?', [id])))?.storage_key ?? '';
+    (await sweep(world.api.db, (em) => row<{ storage_key: string }>(em, 'select storage_key from attachments where id = ?', [id])))
+      ?.storage_key ?? '';
   const [keptKey, rejectedKey] = [await keyOf(kept.body['id']), await keyOf(rejected.body['id'])];
   const nobodys = newStorageKey(organizationId);
 

@@ -52,7 +52,9 @@ export async function download(
   headers: Record<string, string> = {},
   method = 'GET',
 ): Promise<Reply> {
-  return answerOf(await fetch(`${world.api.url}/attachments/${String(id)}`, { method, headers: { authorization: `Bearer ${token}`, ...headers } }));
+  return answerOf(
+    await fetch(`${world.api.url}/attachments/${String(id)}`, { method, headers: { authorization: `Bearer ${token}`, ...headers } }),
+  );
 }
 
 async function answerOf(response: Response): Promise<Reply> {
