@@ -18,6 +18,8 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   skills_slug_workspace_key: 'slug',
   skills_slug_organization_key: 'slug',
   skills_slug_platform_key: 'slug',
+  personas_slug_key: 'slug',
+  schedules_tool_call_key: 'tool_call_id',
   model_prices_effective_key: 'effective_from',
 };
 

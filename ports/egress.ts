@@ -21,13 +21,15 @@ export interface EgressPolicy {
 /** A URL or address that the guard does not let out. The message names no address. */
 export class EgressRefused extends Error {
   override readonly name = 'EgressRefused';
+  /** What was refused is a redirect: its sender has seen the request. */
+  mayHaveArrived = false;
 }
 
 /** The target could not be reached or did not answer as HTTP; the message names no address. */
 export class EgressUnreachable extends Error {
   override readonly name = 'EgressUnreachable';
-  /** A connection was made: the target may have seen the request and acted on it. */
-  readonly mayHaveArrived: boolean;
+  /** A connection was made: the target, or one that redirected to it, may have seen the request and acted on it. */
+  mayHaveArrived: boolean;
 
   constructor(code: string) {
     super(`the target did not answer (${code})`);

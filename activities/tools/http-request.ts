@@ -22,8 +22,10 @@ export async function renderRequest(
   const url = await renderUrl(templates, config.url, config.query, variables);
   if (url === null) return { outcome: failed('invalid_arguments', 'an argument would leave the path of the tool', false, 'path') };
   const headers: Record<string, string> = { accept: 'application/json, text/*;q=0.9, */*;q=0.1' };
-  for (const [name, template] of Object.entries(config.headers))
-    headers[name.toLowerCase()] = oneLine((await templates.render(template, variables)).text);
+  for (const [name, template] of Object.entries(config.headers)) {
+    const value = oneLine((await templates.render(template, variables)).text);
+    if (value !== '') headers[name.toLowerCase()] = value; // an optional argument that was not given
+  }
   if (config.idempotency_header) headers[config.idempotency_header.toLowerCase()] = execution.toolCallId;
   const body = await renderBody(templates, config.body, variables);
   if (body.contentType !== null) headers['content-type'] ??= body.contentType;
@@ -89,8 +91,13 @@ async function renderLeaves(templates: Templates, node: unknown, variables: Read
 function encoded(node: unknown): unknown {
   if (typeof node === 'string') return encodeURIComponent(node);
   if (Array.isArray(node)) return node.map(encoded);
-  if (isObject(node)) return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, encoded(value)]));
+  if (isObject(node)) return Object.fromEntries(Object.entries(node).map(([key, value]) => [encodedName(key), encoded(value)]));
   return node;
+}
+
+/** A loop gives names as well. Only what divides a URL is encoded, so that templates find the others by their names. */
+function encodedName(name: string): string {
+  return name.replaceAll(/[/?#%\\]/g, encodeURIComponent);
 }
 
 /** The value at a JSON pointer (RFC 6901), own properties only; undefined when there is none. */

@@ -73,19 +73,42 @@ function maskedJson(node: unknown, mask: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [mask(key), maskedJson(value, mask)]));
 }
 
-/** The ways in which a server's echo may write a value. */
+/** The ways in which a server's echo may write a value; HTTP trims it, and JSON readers round a long number. */
 function formsOf(value: string): string[] {
-  const base64 = Buffer.from(value).toString('base64');
+  const bytes = Buffer.from(value);
+  const percent = encodeURIComponent(value.toWellFormed());
+  const json = JSON.stringify(value).slice(1, -1);
   const forms = [
     value,
-    encodeURIComponent(value.toWellFormed()),
+    value.trim(),
+    percent,
+    percent.replaceAll(/%../g, (code) => code.toLowerCase()),
     new URLSearchParams({ v: value }).toString().slice(2),
-    JSON.stringify(value).slice(1, -1),
-    Buffer.from(value).toString('latin1'),
-    base64.replace(/=+$/, ''),
-    Buffer.from(value).toString('base64url'),
+    json,
+    json.replaceAll('/', String.raw`\/`),
+    json.replaceAll(/[^\x20-\x7e]/g, unicodeEscape),
+    json.replaceAll(/[<>&]|[^\x20-\x7e]/g, unicodeEscape),
+    value.replaceAll(/[&<>"']/g, (mark) => htmlNames[mark] ?? mark),
+    bytes.toString('latin1'),
+    bytes.toString('hex'),
+    bytes.toString('hex').toUpperCase(),
+    ...[0, 1, 2].flatMap((before) => base64Within(bytes, before)),
+    ...(/^\d+$/.test(value) ? [String(Number(value))] : []),
   ];
   return [...new Set(forms)].filter((form) => form.length >= leastLength);
+}
+
+const htmlNames: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+function unicodeEscape(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** What Base64 makes of bytes behind `before` others, but for the ends that depend on their neighbours; in both alphabets. */
+function base64Within(bytes: Buffer, before: number): string[] {
+  const behind = Buffer.concat([Buffer.alloc(before), bytes]);
+  const [from, to] = [Math.ceil((before * 8) / 6), Math.floor((behind.length * 8) / 6)];
+  return [behind.toString('base64').slice(from, to), behind.toString('base64url').slice(from, to)];
 }
 
 /** A text that was cut may end within a value: what of it is there goes too. */

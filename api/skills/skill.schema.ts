@@ -136,8 +136,6 @@ export const SkillFilters = closed({
   owner_agent_id: Type.Optional(idOf('Agent')),
 });
 
-export type SkillCreateBody = Static<typeof SkillCreate>;
-export type SkillUpdateBody = Static<typeof SkillUpdate>;
 export type SkillImportBody = Static<typeof SkillImport>;
 
 /** The wire form of a skill. */

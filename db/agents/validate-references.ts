@@ -9,13 +9,13 @@ import {
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
 import { nearest, type AgentTarget, type RevisionHome, type RevisionTargets, type SkillTarget } from './revision-targets.ts';
 
-type ReferenceKind = 'tool' | 'toolkit' | 'skill' | 'agent' | 'knowledge';
+type ReferenceKind = 'tool' | 'toolkit' | 'skill' | 'sub_agent' | 'knowledge';
 
 const words: Readonly<Record<ReferenceKind, string>> = {
   tool: 'tool',
   toolkit: 'toolkit',
   skill: 'skill',
-  agent: 'agent',
+  sub_agent: 'agent',
   knowledge: 'knowledge base',
 };
 
@@ -88,7 +88,7 @@ export function bindSubAgents(
   for (const [index, draft] of drafts.entries()) {
     const pointer = `/sub_agents/${index}`;
     const target = nearest(targets.agents, draft);
-    if (!target) problems.push(unresolved(pointer, 'agent', draft));
+    if (!target) problems.push(unresolved(pointer, 'sub_agent', draft));
     else if (target.id === home.id) problems.push(atCreate(pointer, { rule: 'cycle', message: 'An agent can not ask itself.' }));
     else if (bindings.some((other) => other.slug === target.slug))
       problems.push(taken(pointer, 'An agent of this name is bound already.', target.slug));

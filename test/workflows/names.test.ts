@@ -27,6 +27,8 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'tendArchives',
     'tendTriggers',
     'toolTest',
+    'toolkitSync',
+    'toolkitSyncs',
     'triggerSync',
     'wsPurge',
     'wsStop',
@@ -43,8 +45,9 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'turnSigningKeys',
     'startDuePurges',
     'purgeWorkspaces',
-    'tendTriggers',
+    'startDueSyncs',
     'sweepAttachments',
+    'tendTriggers',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(workflowIds.delivery('x')).toBe('delivery:x');

@@ -18,6 +18,8 @@ interface Column {
 }
 
 const named: ReadonlySet<string> = new Set(['organization_id', 'workspace_id']);
+/** Columns that may be null by themselves and that a check of their table demands all the same. */
+const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds']);
 
 /** Tables with rows of organizations, parents first. */
 export function tenantTables(db: Databases): string[] {
@@ -56,7 +58,11 @@ async function insertSample(admin: pg.Client, table: string, tenant: SampledTena
   const columns = await columnsOf(admin, table);
   const wanted = columns.filter(
     ({ name, isNullable, hasDefault }) =>
-      named.has(name) || (!isNullable && !hasDefault) || (name === 'scope' && enums.has('scope')) || keyOf(table, name) !== undefined,
+      named.has(name) ||
+      demanded.has(`${table}.${name}`) ||
+      (!isNullable && !hasDefault) ||
+      (name === 'scope' && enums.has('scope')) ||
+      keyOf(table, name) !== undefined,
   );
   const ownId = crypto.randomUUID();
   const values: unknown[] = [];

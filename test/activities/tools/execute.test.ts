@@ -38,6 +38,10 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   for await (const part of request) body += String(part);
   if (request.url === '/robots.txt') return void response.end('User-agent: *\nDisallow: /private');
   if (request.url === '/silent') return;
+  if (request.url === '/leap') return void response.writeHead(302, { location: 'http://127.0.0.1:9/' }).end();
+  if (request.url === '/lead-out') return void response.writeHead(302, { location: 'http://10.0.0.1/' }).end();
+  if (request.url === '/headers')
+    return void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(request.headers));
   if (request.url === '/image') return void response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0, 1]));
   if (request.url === '/busy') return void response.writeHead(503, { 'content-type': 'text/plain' }).end('come back later');
   if (request.url?.startsWith('/echo')) {
@@ -195,6 +199,32 @@ test('only a request that may have arrived says so', async () => {
   });
 });
 
+test.each(['/leap', '/lead-out'])('a write that was answered with a redirect to %s nowhere has arrived all the same', async (path) => {
+  const exceptions = [...policy.exceptions, { host: '127.0.0.1', port: 9, allow_http: true }];
+  const config = { method: 'POST', url: `${origin}${path}`, redirects: 1 };
+
+  const outcome = await run({ kind: 'http', slug: 'h', config }, {}, { policy: { allowHttp: true, exceptions } });
+
+  expect(outcome).toMatchObject({ status: 'failed', mayHaveHappened: true });
+});
+
+test('names within an argument leave the path as little as its values', async () => {
+  const config = { method: 'GET', url: `${origin}/echo/{% for pair in args.o %}{{ pair[0] }}{{ pair[1] }}{% endfor %}/end` };
+
+  const outcome = await run({ kind: 'http', slug: 'h', config }, { o: { 'a/b?c#d%2e': 'x/y', 'größe': 1 } });
+
+  expect(outcome).toMatchObject({ value: { url: `/echo/a%2Fb%3Fc%23d%252ex%2Fy${encodeURI('größe')}1/end` } });
+});
+
+test('a header whose template gives nothing is not sent', async () => {
+  const config = { method: 'GET', url: `${origin}/headers`, headers: { 'X-Trace': '{{ args.trace }}', 'X-Fixed': 'yes' } };
+
+  const outcome = await run({ kind: 'http', slug: 'h', config }, {});
+
+  expect(outcome).toMatchObject({ value: { 'x-fixed': 'yes' } });
+  expect(outcome).not.toHaveProperty('value.x-trace');
+});
+
 test('a stricter tool never gets what a laxer one has kept', async () => {
   await run({ kind: 'web_fetch', slug: 'lax', config: { robots: false, cache_s: 300 } }, { url: `${origin}/private/kept` });
 
@@ -236,4 +266,22 @@ test('result_read gives the rest of an earlier result from an offset on', async 
     text: expect.stringContaining('go on with offset 4'),
   });
   expect(await run(tool, { call_id: 'other' }, { readOutput })).toMatchObject({ error: { code: 'invalid_arguments' } });
+});
+
+test('result_read gives whole characters and the offset to go on from within what a tool may give', async () => {
+  const tool = { kind: 'builtin', slug: 'read', config: { name: 'result_read' } } as const;
+  const body = `a${'😀'.repeat(30_000)}`;
+  const readOutput = (_callId: string, offset: number, limit: number) =>
+    Promise.resolve({ text: body.slice(offset, offset + limit), totalChars: body.length });
+  let read = '';
+
+  for (let offset = 0; offset < body.length;) {
+    const outcome = await run(tool, { call_id: 'c', offset }, { readOutput });
+    const [, text = '', next] = /^(.*?)(?:\n\n\[.* offset (\d+)\])?$/s.exec(outcome.status === 'succeeded' && outcome.type === 'text' ? outcome.text : '') ?? [];
+    expect(outcome).toMatchObject({ text: expect.not.stringMatching(/^.{20001}/s) });
+    read += text;
+    offset = next === undefined ? body.length : Number(next);
+  }
+
+  expect(read).toBe(body);
 });

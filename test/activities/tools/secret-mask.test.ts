@@ -46,3 +46,35 @@ test('bytes of a file hold no value, and files without one stay as they are', as
 
   expect(outcome).toMatchObject({ files: [{ bytes: Buffer.concat([clean, Buffer.from('[secret:key]'), clean]) }, { bytes: clean }] });
 });
+
+const hard = 'a/b"c&d<é>~0123';
+
+test.each([
+  ['percent-encoded in small letters', encodeURIComponent(hard).toLowerCase()],
+  ['escaped for HTML', 'a/b&quot;c&amp;d&lt;é&gt;~0123'],
+  ['in JSON with escaped slashes', JSON.stringify(hard).replaceAll('/', String.raw`\/`)],
+  ['in JSON of ASCII alone', JSON.stringify(hard).replaceAll('é', String.raw`\u00e9`)],
+  ['as hexadecimal digits', Buffer.from(hard).toString('hex')],
+  ['within other text in Base64', Buffer.from(`x:${hard}:y`).toString('base64')],
+  ['one byte later in Base64', Buffer.from(`xy:${hard}:y`).toString('base64')],
+])('a value is found %s', async (_name, text) => {
+  const made = createSecretMask(() => Promise.resolve(hard));
+  await made.secret('key');
+
+  expect(made.mask(`> ${text} <`)).toContain('[secret:key]');
+});
+
+test('what HTTP trims of a value is found without it', async () => {
+  const made = createSecretMask(() => Promise.resolve(' spaced value '));
+  await made.secret('key');
+
+  expect(made.mask('"spaced value"')).toBe('"[secret:key]"');
+});
+
+test('a number that is longer than a number can be is found as it was read', async () => {
+  const made = createSecretMask(() => Promise.resolve('12345678901234567890'));
+  await made.secret('key');
+
+  const value: unknown = JSON.parse('{"n": 12345678901234567890}');
+  expect(made.maskOutcome({ status: 'succeeded', type: 'json', value })).toMatchObject({ value: { n: '[secret:key]' } });
+});

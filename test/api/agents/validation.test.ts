@@ -101,7 +101,7 @@ test('five unknown references are five entries, each with kind and slug, and not
   ).toEqual([
     ['/document/knowledge/0', 'reference', { kind: 'knowledge', slug: 'no-base' }],
     ['/document/skills/0', 'reference', { kind: 'skill', slug: 'no-skill' }],
-    ['/document/sub_agents/0', 'reference', { kind: 'agent', slug: 'no-agent' }],
+    ['/document/sub_agents/0', 'reference', { kind: 'sub_agent', slug: 'no-agent' }],
     ['/document/toolkits/0', 'reference', { kind: 'toolkit', slug: 'no-kit' }],
     ['/document/tools/0', 'reference', { kind: 'tool', slug: 'no-tool' }],
   ]);
