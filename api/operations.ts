@@ -14,4 +14,18 @@ import { system } from './system/system.operations.ts';
 import { tools } from './tools/tools.operations.ts';
 
 /** Every operation of the contract that exists, by area, in the contract's order. */
-export const areas: readonly Area[] = [runs, sessions, agents, skills, tools, authentication, organizations, attachments, mcp, oauth, system, operator, specified];
+export const areas: readonly Area[] = [
+  runs,
+  sessions,
+  agents,
+  skills,
+  tools,
+  authentication,
+  organizations,
+  attachments,
+  mcp,
+  oauth,
+  system,
+  operator,
+  specified,
+];

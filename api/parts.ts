@@ -84,7 +84,15 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const close = async () => {
     await hub.close();
     await identity.close();
-    await Promise.all([templates.close(), openApi.close(), passwordStrength.close(), schemas.close(), limits.close(), temporal.close(), egress.close()]);
+    await Promise.all([
+      templates.close(),
+      openApi.close(),
+      passwordStrength.close(),
+      schemas.close(),
+      limits.close(),
+      temporal.close(),
+      egress.close(),
+    ]);
     redis.disconnect();
     storage.close();
     if (!options.db) await db.close();

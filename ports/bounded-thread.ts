@@ -92,8 +92,8 @@ export function createBoundedThread<Job, Result>(
       answer.reject(new ThreadLimit(`took more than ${limits.limitMs} ms`));
       void target.worker.terminate();
     });
-    target.worker.postMessage({ id, job });
     try {
+      target.worker.postMessage({ id, job }); // throws for what can't be copied
       return await answer.promise;
     } finally {
       cancel();

@@ -140,23 +140,14 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
     let url = checkUrlForm(asked.url, asked.policy);
     let { method, headers, body } = asked;
     if (Object.keys(headers).some(isReservedHeader)) throw new EgressRefused('a header of the tool is reserved');
-    for (let left = asked.redirects; ; left -= 1) {
-      const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
-      const answer = await send(url, {
-        method,
-        headers,
-        body,
-        dispatcher,
-        signal: asked.signal,
-        headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs,
-      });
+    for (let hops = 0; ; hops += 1) {
+      const sent = sendGuarded(url, { ...asked, method, headers, body });
+      const answer = await (hops === 0 ? sent : sent.catch(throwArrived));
       const location = redirectOf(answer);
-      if (location === null || left <= 0) return { answer, url: url.href };
+      if (location === null || hops >= asked.redirects) return { answer, url: url.href };
 
       answer.body.on('error', () => undefined).destroy();
-      if (!URL.canParse(location, url.href)) throw new EgressRefused('the redirect is not a URL');
-      const next = checkUrlForm(new URL(location, url).href, asked.policy);
-      if (asked.mayFollow && !(await asked.mayFollow(next))) throw new EgressRefused('the redirect is not allowed');
+      const next = await nextOf(location, url, asked).catch(throwArrived);
       if (answer.statusCode === 303 || (answer.statusCode <= 302 && method === 'POST')) {
         method = 'GET';
         body = undefined;
@@ -165,6 +156,26 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
       url = next;
     }
   }
+
+  function sendGuarded(url: URL, asked: Omit<EgressRequest, 'limitBytes' | 'body'> & { body?: string | Buffer | undefined }) {
+    const { method, headers, body, policy, signal } = asked;
+    const dispatcher = isExcepted(url, policy) ? excepted : guarded;
+    return send(url, { method, headers, body, dispatcher, signal, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
+  }
+}
+
+/** Where a redirect leads. Throws EgressRefused. */
+async function nextOf(location: string, from: URL, { policy, mayFollow }: Pick<EgressRequest, 'policy' | 'mayFollow'>): Promise<URL> {
+  if (!URL.canParse(location, from.href)) throw new EgressRefused('the redirect is not a URL');
+  const next = checkUrlForm(new URL(location, from).href, policy);
+  if (mayFollow && !(await mayFollow(next))) throw new EgressRefused('the redirect is not allowed');
+  return next;
+}
+
+/** Whoever redirected has seen the request, wherever it failed after that. */
+function throwArrived(error: unknown): never {
+  if (error instanceof EgressRefused || error instanceof EgressUnreachable) error.mayHaveArrived = true;
+  throw error;
 }
 
 /** Checks scheme, port and form before anything is resolved. Throws EgressRefused. */
@@ -267,15 +278,13 @@ export function toEgressError(error: unknown, signal: AbortSignal | null): unkno
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
-  const code =
-    typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' ? error.code : 'unreachable';
-  return new EgressUnreachable(code);
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  return new EgressUnreachable(typeof code === 'string' ? code : 'unreachable');
 }
 
 function redirectOf(answer: Dispatcher.ResponseData): string | null {
   if (![301, 302, 303, 307, 308].includes(answer.statusCode)) return null;
-  const location = flatHeaders(answer.headers)['location'];
-  return location ?? null;
+  return flatHeaders(answer.headers)['location'] ?? null;
 }
 
 function flatHeaders(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {

@@ -91,6 +91,8 @@ function cut(text: string): string {
   return line.length <= shortChars ? line : `${line.slice(0, shortChars).toWellFormed()}…`;
 }
 
+const leftOutNote = { type: 'text', text: '[This result was left out to make room.]' } as const;
+
 /** Takes the oldest tool results of a run out until the rest fits; calls and answers stay paired. */
 function elideResults(own: readonly HistoryMessage[], limitTokens: number): readonly HistoryMessage[] {
   let excess = tokensOf(own) - limitTokens;
@@ -98,8 +100,9 @@ function elideResults(own: readonly HistoryMessage[], limitTokens: number): read
   const newestStep = own.findLastIndex(({ role }) => role === 'assistant');
   return own.map((message, at) => {
     if (excess <= 0 || message.answers === null || at > newestStep) return message;
-    excess -= tokensOf([message]) - 20;
-    const answers = { ...message.answers, truncated: false };
-    return { ...message, answers, content: [{ type: 'text', text: '[This result was left out to make room.]' }] };
+    const saved = tokensOf([message]) - tokensOf([{ ...message, content: [leftOutNote] }]);
+    if (saved <= 0) return message; // short results stay: the note would take more room than they do
+    excess -= saved;
+    return { ...message, answers: { ...message.answers, truncated: false }, content: [leftOutNote] };
   });
 }

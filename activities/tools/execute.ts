@@ -37,7 +37,7 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
             error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true),
             mayHaveHappened: true,
           };
-        const mayHaveHappened = error instanceof EgressUnreachable && error.mayHaveArrived;
+        const mayHaveHappened = (error instanceof EgressUnreachable || error instanceof EgressRefused) && error.mayHaveArrived;
         return maskOutcome({ status: 'failed', error: errorOf(error), mayHaveHappened });
       }
     },

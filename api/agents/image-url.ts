@@ -1,16 +1,37 @@
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { checkUrlForm, EgressRefused } from '../../ports/egress.ts';
-import { invalid } from '../../workflows/contracts/failure.ts';
+import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 
+/** The address of a picture and where in the body it stands. */
+interface ImageUrl {
+  readonly pointer: string;
+  readonly url: string | null | undefined;
+}
+
 /** 422 for an image address that the egress guard would not let out; absent and null fit. */
-export async function checkImageUrl(ctx: Ctx, url: string | null | undefined, organizationId: string | null): Promise<void> {
-  if (url === undefined || url === null) return;
+export function checkImageUrl(ctx: Ctx, url: string | null | undefined, organizationId: string | null): Promise<void> {
+  return checkImageUrls(ctx, [{ pointer: '/image_url', url }], organizationId);
+}
+
+/** The same for several at once: one statement, and one answer for all that are refused. */
+export async function checkImageUrls(ctx: Ctx, images: readonly ImageUrl[], organizationId: string | null): Promise<void> {
+  const given = images.flatMap(({ pointer, url }) => (url ? [{ pointer, url }] : []));
+  if (given.length === 0) return;
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
+  const errors = given.flatMap(({ pointer, url }): Violation[] => {
+    const why = refusalOf(url, policy);
+    return why === null ? [] : [{ in: 'body', pointer, name: null, rule: 'egress', message: `The URL is refused: ${why}` }];
+  });
+  if (errors.length > 0) throw fail('validation_failed', { errors });
+}
+
+function refusalOf(url: string, policy: Parameters<typeof checkUrlForm>[1]): string | null {
   try {
     checkUrlForm(url, policy);
+    return null;
   } catch (error) {
-    if (error instanceof EgressRefused) throw invalid('/image_url', 'egress', `The URL is refused: ${error.message}`);
+    if (error instanceof EgressRefused) return error.message;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { avatarPresets } from '../../db/agents/agent.entity.ts';
 import { instructionsModes, type PersonaDocument as StoredPersona, type PersonaDraft } from '../../db/agents/persona-document.ts';
+import type { CopiedPersona } from '../../db/agents/copied-revision.ts';
 import type { PersonaRow } from '../../db/agents/personas.ts';
 import { iso } from '../../db/sql.ts';
 import {
@@ -28,9 +29,9 @@ const changeable = {
   description: Type.Optional(nullable(Description)),
   greeting: Type.Optional(nullable(text(2_000))),
   locale: Type.Optional(nullable(text(35, { minLength: 2, description: 'Language tag, BCP 47' }))),
-  instructions: Type.Optional(text(32_768, { description: 'Liquid template', default: '' })),
+  instructions: Type.Optional(text(32_768, { description: 'Liquid template; empty unless given' })),
   instructions_mode: Type.Optional(
-    oneOf(instructionsModes, { default: 'append', description: 'How its instructions and the revision’s come together' }),
+    oneOf(instructionsModes, { description: 'How its instructions and the revision’s come together; append unless given' }),
   ),
   model: Type.Optional(nullable(ModelName)),
   model_settings: Type.Optional(nullable(ModelSettingsOverride)),
@@ -43,8 +44,8 @@ const changeable = {
   avatar_preset: Type.Optional(nullable(oneOf(avatarPresets))),
   image_url: Type.Optional(nullable(Url)),
   attributes: Type.Optional(FreeObject),
-  is_default: Type.Optional(Type.Boolean({ default: false, description: 'Worn by runs that name none; one an agent' })),
-  is_active: Type.Optional(Type.Boolean({ default: true })),
+  is_default: Type.Optional(Type.Boolean({ description: 'Worn by runs that name none; one an agent. Not unless given' })),
+  is_active: Type.Optional(Type.Boolean({ description: 'True unless given' })),
 };
 
 /** A persona as authors write it and exports hold it. */
@@ -113,7 +114,7 @@ export function toPersonaView(row: PersonaRow): Static<typeof PersonaView> {
 }
 
 /** A persona as an import takes it: no id, references by slug and scope. */
-export function toPersonaExport(row: PersonaRow): Static<typeof PersonaDocument> {
+export function toPersonaExport(row: CopiedPersona): Static<typeof PersonaDocument> {
   const { document } = row;
   return {
     slug: row.slug,

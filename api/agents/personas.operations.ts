@@ -5,7 +5,15 @@ import { Agent } from '../../db/agents/agent.entity.ts';
 import { requireAgent } from '../../db/agents/agents.ts';
 import { Persona } from '../../db/agents/persona.entity.ts';
 import type { PersonaDraft } from '../../db/agents/persona-document.ts';
-import { clearDefault, insertPersonas, insertVersions, listPersonaRows, readPersona, type PersonaRow } from '../../db/agents/personas.ts';
+import {
+  clearDefault,
+  insertPersonas,
+  insertVersions,
+  listPersonaRows,
+  readPersona,
+  refuseFull,
+  type PersonaRow,
+} from '../../db/agents/personas.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
@@ -59,6 +67,7 @@ export const personaOperations = {
     async (ctx, { params, body }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: null });
       const document = await checked(ctx, agent, toPersonaDraft(body));
+      await refuseFull(ctx, agent.id);
       const isDefault = body.is_default ?? false;
       if (isDefault) await clearDefault(ctx, agent.id, null);
       const [id = ''] = await insertPersonas(ctx, {

@@ -1,27 +1,29 @@
 import type { Static } from 'typebox';
 import { creatorOf } from '../../db/actor-ref.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
-import { readAgent } from '../../db/agents/agents.ts';
-import { readRevisionToCopy } from '../../db/agents/copied-revision.ts';
+import { readAgent, type AgentRow } from '../../db/agents/agents.ts';
+import { readCopiedParts } from '../../db/agents/copied-revision.ts';
 import type { PersonaDraft } from '../../db/agents/persona-document.ts';
-import { insertPersonas, readPersonas, type NewPersona } from '../../db/agents/personas.ts';
+import { insertPersonas, type NewPersona } from '../../db/agents/personas.ts';
 import type { RevisionDocument, RevisionDraft } from '../../db/agents/revision-document.ts';
 import { insertRevision } from '../../db/agents/revisions.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid, validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
 import { newId } from '../../db/ids.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
+import type { Scope } from '../../workflows/contracts/access.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';
 import { get, post, type Ctx } from '../http/operation.ts';
 import { AgentParams, AgentView, toAgentDetailView } from './agent.schema.ts';
-import { checkImageUrl } from './image-url.ts';
+import { checkImageUrls } from './image-url.ts';
 import { toPersonaDraft, type PersonaDocument } from './persona.schema.ts';
 import { AgentClone, AgentExportView, AgentImport, ExportQuery, toAgentExport } from './portability.schema.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 
 const limitImportBytes = 4 * 1024 * 1024;
+const placesInImport = { at: '/revision', personasAt: '/personas' };
 
 export const portabilityOperations = {
   importAgent: post(
@@ -49,7 +51,7 @@ export const portabilityOperations = {
     async (ctx, { body }) => {
       checkBytes('/attributes', body.attributes, 16_384);
       const home = await homeOfNewRow(ctx, { scope: body.scope ?? null });
-      await checkImageUrl(ctx, body.image_url, home.organizationId);
+      await checkImageUrls(ctx, imagesOf(body), home.organizationId);
       const agent = ctx.em.create(Agent, {
         id: newId(),
         ...home,
@@ -65,7 +67,7 @@ export const portabilityOperations = {
         deletedAt: null,
       });
       const personas = (body.personas ?? []).map(toNewPersona);
-      await storeWhole(ctx, agent, { draft: body.revision ? toRevisionDraft(body.revision) : null, personas, at: '/revision' });
+      await storeWhole(ctx, agent, { draft: body.revision ? toRevisionDraft(body.revision) : null, personas, ...placesInImport });
       return toAgentDetailView(await readAgent(ctx, agent.id));
     },
   ),
@@ -77,14 +79,14 @@ export const portabilityOperations = {
       description:
         'The agent with one revision and its personas as importAgent takes it: references by slug and scope, no ids, no secrets. A toolkit or sub-agent pinned to a revision is exported as its active one.',
       access: 'member',
+      mcp: true,
       params: AgentParams,
       query: ExportQuery,
       view: AgentExportView,
     },
     async (ctx, { params, query }) => {
       const agent = await readAgent(ctx, params.agent_id);
-      const revision = await readRevisionToCopy(ctx, agent, { revisionId: query.revision_id ?? null, pointer: null });
-      return toAgentExport(agent, revision, await readPersonas(ctx, agent.id));
+      return toAgentExport(agent, await readCopiedParts(ctx, agent, { revisionId: query.revision_id ?? null, pointer: null }));
     },
   ),
 
@@ -105,10 +107,9 @@ export const portabilityOperations = {
     },
     async (ctx, { params, body }) => {
       const source = await readAgent(ctx, params.agent_id);
-      const document = await readRevisionToCopy(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
-      const personas = body.include_personas === false ? [] : await readPersonas(ctx, source.id);
-      const sourceHome = source.scope === 'workspace' ? ({ scope: 'workspace', workspace_id: source.workspace_id } as const) : {};
-      const home = await homeOfNewRow(ctx, body.scope ? { scope: body.scope } : sourceHome);
+      const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
+      const personas = body.include_personas === false ? [] : parts.personas;
+      const home = await homeOfNewRow(ctx, homeOfClone(source, body.scope ?? null));
       const agent = ctx.em.create(Agent, {
         id: newId(),
         ...home,
@@ -124,9 +125,10 @@ export const portabilityOperations = {
         deletedAt: null,
       });
       await storeWhole(ctx, agent, {
-        draft: document,
+        draft: parts.document,
         personas: personas.map((row) => ({ draft: row.document, isDefault: row.is_default, isActive: row.is_active })),
         at: '/revision_id',
+        personasAt: '/include_personas',
       });
       return toAgentDetailView(await readAgent(ctx, agent.id));
     },
@@ -144,10 +146,23 @@ interface WholeAgent {
   readonly personas: readonly PersonaToStore[];
   /** Where in the body the revision stands. */
   readonly at: string;
+  readonly personasAt: string;
+}
+
+/** A clone lives beside its original unless it is said otherwise; one of a platform agent where its author's new rows live. */
+function homeOfClone(source: AgentRow, scope: Scope | null): Parameters<typeof homeOfNewRow>[1] {
+  if (source.scope === 'platform') return { scope };
+  if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspace_id };
+  return { scope: scope ?? 'organization' };
+}
+
+function imagesOf(body: Static<typeof AgentImport>) {
+  const ofPersonas = (body.personas ?? []).map(({ image_url: url }, index) => ({ pointer: `/personas/${index}/image_url`, url }));
+  return [{ pointer: '/image_url', url: body.image_url }, ...ofPersonas];
 }
 
 /** Writes an agent with its first revision and its personas, or nothing: 422 tells everything that stands against it at once. */
-async function storeWhole(ctx: Ctx, agent: Agent, { draft, personas, at }: WholeAgent): Promise<void> {
+async function storeWhole(ctx: Ctx, agent: Agent, { draft, personas, at, personasAt }: WholeAgent): Promise<void> {
   refuseUnclear(personas);
   const checks = revisionChecks(ctx.deps);
   const problems: RevisionProblem[] = [];
@@ -155,9 +170,8 @@ async function storeWhole(ctx: Ctx, agent: Agent, { draft, personas, at }: Whole
   problems.push(...under(at, revision?.problems ?? []));
   const stored: NewPersona[] = [];
   for (const [index, { draft: persona, isDefault, isActive }] of personas.entries()) {
-    await checkImageUrl(ctx, persona.image_url, agent.organizationId);
     const checked = await validatePersona(persona, checks);
-    problems.push(...under(`/personas/${index}`, checked.problems));
+    problems.push(...under(`${personasAt}/${index}`, checked.problems));
     stored.push({ document: checked.document, isDefault, isActive });
   }
   refuseInvalid(problems, '');

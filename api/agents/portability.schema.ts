@@ -1,9 +1,9 @@
 import Type, { type Static } from 'typebox';
 import { avatarPresets } from '../../db/agents/agent.entity.ts';
 import type { AgentRow } from '../../db/agents/agents.ts';
-import type { PersonaRow } from '../../db/agents/personas.ts';
+import type { CopiedParts } from '../../db/agents/copied-revision.ts';
+import { mostPersonas } from '../../db/agents/personas.ts';
 import { toPortable } from '../../db/agents/portable.ts';
-import type { RevisionDocument as StoredDocument } from '../../db/agents/revision-document.ts';
 import type { AgentSummaryRow } from '../../db/agents/sub-agents.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, Q, Slug, Url } from '../http/schema.ts';
@@ -25,7 +25,7 @@ const importFields = {
   is_active: Type.Optional(Type.Boolean({ default: true })),
   attributes: Type.Optional(FreeObject),
   revision: Type.Optional(RevisionDocument),
-  personas: Type.Optional(listOf(PersonaDocument, { maxItems: 50 })),
+  personas: Type.Optional(listOf(PersonaDocument, { maxItems: mostPersonas })),
 };
 
 export const AgentImport = closed(importFields, {
@@ -33,10 +33,10 @@ export const AgentImport = closed(importFields, {
   description: 'An agent with its personas as a document; references name their targets by slug',
 });
 
-export const AgentExportView = closed(
-  { ...importFields, personas: Type.Optional(listOf(PersonaDocument, { maxItems: 200 })) },
-  { $id: 'AgentExportView', description: 'An agent as importAgent takes it: no ids and no secrets' },
-);
+export const AgentExportView = closed(importFields, {
+  $id: 'AgentExportView',
+  description: 'An agent as importAgent takes it: no ids and no secrets',
+});
 
 export const AgentClone = closed(
   {
@@ -86,7 +86,7 @@ export function toAgentSummary(row: AgentSummaryRow): Static<typeof AgentSummary
 }
 
 /** An agent, one of its revisions and its personas as one document. */
-export function toAgentExport(agent: AgentRow, document: StoredDocument | null, personas: readonly PersonaRow[]) {
+export function toAgentExport(agent: AgentRow, { document, personas }: CopiedParts) {
   return {
     schema_version: importVersion,
     kind: 'agent' as const,

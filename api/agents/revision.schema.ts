@@ -145,9 +145,9 @@ const SubAgentBinding = closed(
 export const KnowledgeBinding = closed(
   {
     ...refTo('KnowledgeBase', 'knowledge base'),
-    access: defaulted(oneOf(knowledgeAccesses), 'read'),
-    mode: defaulted(oneOf(knowledgeModes), 'tool'),
-    top_k: defaulted(integer({ minimum: 1, maximum: 20 }), 5),
+    access: Type.Optional(oneOf(knowledgeAccesses, { description: 'read unless given' })),
+    mode: Type.Optional(oneOf(knowledgeModes, { description: 'tool unless given' })),
+    top_k: Type.Optional(integer({ minimum: 1, maximum: 20, description: '5 unless given' })),
   },
   { $id: 'KnowledgeBinding', description: 'A knowledge base that the agent uses' },
 );

@@ -26,6 +26,7 @@ const candidates = [
   'Europe/Berlin',
   'application/json',
   'lh_example',
+  'abc'.repeat(21).concat('d'),
 ];
 
 /** A value that is valid against the schema: its own example, default or first choice where it has one. */

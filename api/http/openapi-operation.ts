@@ -131,7 +131,9 @@ function successResponse(operation: RegisteredOperation, status: number, collect
 
   const shape = schema ? collector.refer(schema) : bareShape(operation.produces);
   const example = operation.example?.view ?? (schema ? exampleOf(schema) : operation.produces === 'application/json' ? {} : 'text');
-  const pages = Object.fromEntries((operation.alsoProduces ?? []).map((type) => [type, { schema: bareShape(type), example: 'text' }]));
+  const pages = Object.fromEntries(
+    (operation.alsoProduces ?? []).map((type) => [type, { schema: bareShape(type), example: type === 'application/json' ? {} : 'text' }]),
+  );
   return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...pages } };
 }
 

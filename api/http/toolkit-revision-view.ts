@@ -1,9 +1,13 @@
-import Type from 'typebox';
+import Type, { type Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
-import { toolConcurrencies, toolEffects } from '../../db/tools/tool.entity.ts';
-import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../db/toolkits/toolkit-revision.entity.ts';
-import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import type { ToolkitRevisionRow } from '../../db/toolkits/toolkits.ts';
+import {
+  toolConcurrencies,
+  toolEffects,
+  toolkitRevisionOrigins,
+  toolkitRevisionStates,
+  type ToolkitRevisionOrigin,
+  type ToolkitRevisionState,
+} from '../../workflows/contracts/toolkits.ts';
 import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from './schema.ts';
 
 export const Title = text(200);
@@ -50,8 +54,33 @@ export const ToolkitRevisionView = closed(
   { $id: 'ToolkitRevisionView', description: 'The tools of a toolkit as one sync, document or author gave them' },
 );
 
+type ToolView = Static<typeof ToolkitToolView>;
+
+/** A revision as it is read (`db/toolkits`), as far as the view shows it. */
+interface RevisionRow {
+  readonly id: string;
+  readonly toolkit_id: string;
+  readonly number: number;
+  readonly state: ToolkitRevisionState;
+  readonly origin: ToolkitRevisionOrigin;
+  readonly diff: readonly {
+    readonly name: string;
+    readonly change: 'added' | 'removed' | 'changed' | 'unchanged';
+    readonly fields: readonly string[];
+  }[];
+  readonly quarantined: readonly string[];
+  readonly tools?: readonly ToolView[];
+  readonly server: Record<string, unknown> | null;
+  readonly protocol_version: string | null;
+  readonly error: string | null;
+  readonly note: string | null;
+  readonly created_by: Static<typeof ActorRef>;
+  readonly created_at: Date | string;
+  readonly activated_at: Date | string | null;
+}
+
 /** The wire form of a revision. */
-export function toToolkitRevisionView(row: ToolkitRevisionRow) {
+export function toToolkitRevisionView(row: RevisionRow) {
   return {
     id: row.id,
     toolkit_id: row.toolkit_id,
@@ -72,7 +101,7 @@ export function toToolkitRevisionView(row: ToolkitRevisionRow) {
 }
 
 // How it is called stays inside: the tools of an active revision show it as their config.
-function toToolkitToolView(tool: ToolkitTool) {
+function toToolkitToolView(tool: ToolView): ToolView {
   return {
     name: tool.name,
     title: tool.title,

@@ -3,7 +3,7 @@ import { mcpConnectionStates, mcpPrincipalKinds } from '../../db/mcp/mcp-connect
 import type { McpConnectionFacts } from '../../db/mcp/connections.ts';
 import type { McpStatusRow } from '../../db/mcp/status.ts';
 import { mcpTransports } from '../../db/toolkits/toolkit-config.ts';
-import { toolkitRevisionStates } from '../../db/toolkits/toolkit-revision.entity.ts';
+import { toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';
 import { iso } from '../../db/sql.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 import { RevisionNote, Title, ToolName } from '../http/toolkit-revision-view.ts';

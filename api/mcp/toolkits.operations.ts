@@ -94,7 +94,6 @@ export const mcpToolkitOperations = {
       summary: 'Read how an MCP toolkit stands',
       description: 'The last sync, quarantined tools and grants, by what the rows say: the server is not asked.',
       access: 'viewer',
-      mcp: true,
       params: McpToolkitParams,
       view: McpToolkitStatusView,
     },

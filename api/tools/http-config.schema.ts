@@ -17,22 +17,28 @@ const Templates = (names: string) =>
   });
 
 const authForms = {
-  none: closed({ type: oneOf(['none']) }),
-  bearer: closed({ type: oneOf(['bearer']), secret: SecretName }),
-  basic: closed({ type: oneOf(['basic']), user: text(200, { pattern: '^[^:]*$' }), secret: SecretName }),
-  api_key: closed({
-    type: oneOf(['api_key']),
-    in: oneOf(['header', 'query']),
-    name: text(100, { minLength: 1, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
-    secret: SecretName,
-  }),
-  oauth2_client_credentials: closed({
-    type: oneOf(['oauth2_client_credentials']),
-    token_url: text(2_048, { minLength: 1 }),
-    client_id: text(400, { minLength: 1 }),
-    secret: SecretName,
-    scope: Type.Optional(nullable(text(1_000))),
-  }),
+  none: closed({ type: oneOf(['none']) }, { $id: 'HttpAuthNone' }),
+  bearer: closed({ type: oneOf(['bearer']), secret: SecretName }, { $id: 'HttpAuthBearer' }),
+  basic: closed({ type: oneOf(['basic']), user: text(200, { pattern: '^[^:]*$' }), secret: SecretName }, { $id: 'HttpAuthBasic' }),
+  api_key: closed(
+    {
+      type: oneOf(['api_key']),
+      in: oneOf(['header', 'query']),
+      name: text(100, { minLength: 1, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
+      secret: SecretName,
+    },
+    { $id: 'HttpAuthApiKey' },
+  ),
+  oauth2_client_credentials: closed(
+    {
+      type: oneOf(['oauth2_client_credentials']),
+      token_url: text(2_048, { minLength: 1 }),
+      client_id: text(400, { minLength: 1 }),
+      secret: SecretName,
+      scope: Type.Optional(nullable(text(1_000))),
+    },
+    { $id: 'HttpAuthClientCredentials' },
+  ),
 };
 
 /** One of the forms, told apart by `type`, so that a fault is told of the form that was meant. */

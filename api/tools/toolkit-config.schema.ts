@@ -7,25 +7,33 @@ import { validatorFor } from '../http/validator.ts';
 import { HttpAuth, SecretName } from './http-config.schema.ts';
 
 const mcpAuthForms = {
-  none: closed({ type: oneOf(['none']) }),
-  bearer: closed({ type: oneOf(['bearer']), secret: SecretName }),
-  headers: closed({
-    type: oneOf(['headers']),
-    headers: Type.Unsafe<Record<string, string>>({
-      type: 'object',
-      description: 'Names of headers mapped to names of secrets',
-      minProperties: 1,
-      maxProperties: 10,
-      propertyNames: { type: 'string', maxLength: 100, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
-      additionalProperties: { type: 'string', minLength: 1, maxLength: 100, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$' },
-    }),
-  }),
-  oauth: closed({
-    type: oneOf(['oauth']),
-    mode: Type.Optional(oneOf(['shared', 'per_user'], { default: 'shared', description: 'One grant for all, or one of each user' })),
-    scopes: Type.Optional(listOf(text(200, { minLength: 1, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }), { maxItems: 50, default: [] })),
-    client_id: Type.Optional(nullable(text(400, { minLength: 1, description: 'A client registered beforehand; null registers one' }))),
-  }),
+  none: closed({ type: oneOf(['none']) }, { $id: 'McpAuthNone' }),
+  bearer: closed({ type: oneOf(['bearer']), secret: SecretName }, { $id: 'McpAuthBearer' }),
+  headers: closed(
+    {
+      type: oneOf(['headers']),
+      headers: Type.Unsafe<Record<string, string>>({
+        type: 'object',
+        description: 'Names of headers mapped to names of secrets',
+        minProperties: 1,
+        maxProperties: 10,
+        propertyNames: { type: 'string', maxLength: 100, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" },
+        additionalProperties: { type: 'string', minLength: 1, maxLength: 100, pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$' },
+      }),
+    },
+    { $id: 'McpAuthHeaders' },
+  ),
+  oauth: closed(
+    {
+      type: oneOf(['oauth']),
+      mode: Type.Optional(oneOf(['shared', 'per_user'], { default: 'shared', description: 'One grant for all, or one of each user' })),
+      scopes: Type.Optional(
+        listOf(text(200, { minLength: 1, pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }), { maxItems: 50, default: [] }),
+      ),
+      client_id: Type.Optional(nullable(text(400, { minLength: 1, description: 'A client registered beforehand; null registers one' }))),
+    },
+    { $id: 'McpAuthOauth' },
+  ),
 };
 
 /** One of the forms, told apart by `type`. */

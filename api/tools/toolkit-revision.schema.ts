@@ -6,16 +6,19 @@ import { HttpToolConfig } from './http-config.schema.ts';
 
 export const ToolkitRevisionParams = closed({ toolkit_id: idOf('Toolkit'), revision_id: idOf('ToolkitRevision') });
 
-const OpenApiSource = closed({
-  type: oneOf(['openapi']),
-  document: Type.Optional(
-    text(4 * 1024 * 1024, { minLength: 1, description: 'OpenAPI 3.0 or 3.1 as JSON or YAML text; or an attachment is named' }),
-  ),
-  attachment_id: Type.Optional(idOf('Attachment')),
-  include: Type.Optional(
-    listOf(text(128, { minLength: 1 }), { uniqueItems: true, description: 'Ids of the operations that become tools; all when left out' }),
-  ),
-});
+const OpenApiSource = closed(
+  {
+    type: oneOf(['openapi']),
+    document: Type.Optional(
+      text(4 * 1024 * 1024, { minLength: 1, description: 'OpenAPI 3.0 or 3.1 as JSON or YAML text; or an attachment is named' }),
+    ),
+    attachment_id: Type.Optional(idOf('Attachment')),
+    include: Type.Optional(
+      listOf(text(128, { minLength: 1 }), { uniqueItems: true, description: 'Ids of the operations that become tools; all when left out' }),
+    ),
+  },
+  { $id: 'OpenApiSource' },
+);
 
 const ManualTool = closed({
   name: text(128, { minLength: 1, pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*$' }),
@@ -28,7 +31,7 @@ const ManualTool = closed({
   concurrency: Type.Optional(oneOf(toolConcurrencies, { description: 'Its effect when left out' })),
 });
 
-const ManualSource = closed({ type: oneOf(['manual']), tools: listOf(ManualTool) });
+const ManualSource = closed({ type: oneOf(['manual']), tools: listOf(ManualTool) }, { $id: 'ManualSource' });
 
 /** What tools are made from, told apart by `type`. */
 const RevisionSource = Type.Unsafe<Type.Static<typeof OpenApiSource> | Type.Static<typeof ManualSource>>({

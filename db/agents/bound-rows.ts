@@ -1,4 +1,5 @@
 import { rows } from '../sql.ts';
+import { isToolOn } from '../tools/tool-on.sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
 import type { Unit } from '../unit.ts';
 import type { RevisionDocument } from './revision-document.ts';
@@ -135,7 +136,7 @@ const boundSql = `
      where s.is_active and s.curation_state not in ('retired', 'superseded') or (s.is_active and r.version is not null and s.curation_state = 'superseded')
   )
   select 'tools' as kind, jsonb_build_object('id', t.id, 'slug', t.slug, 'version', v.version, 'toolkit_id', t.toolkit_id, 'remote_name', t.remote_name,
-           'toolkit_revision_id', v.toolkit_revision_id, 'is_active', t.is_active, 'is_quarantined', t.quarantined_at is not null, 'is_critical', t.critical,
+           'toolkit_revision_id', v.toolkit_revision_id, 'is_active', ${isToolOn('t')}, 'is_quarantined', t.quarantined_at is not null, 'is_critical', t.critical,
            'descriptor', case when place.with_texts then v.descriptor else v.descriptor - 'description' - 'input_schema' - 'config' end,
            'secrets_missing', (
              select coalesce(jsonb_agg(wanted.name order by wanted.name), '[]')

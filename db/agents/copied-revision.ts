@@ -2,26 +2,41 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { AgentRow } from './agents.ts';
+import type { PersonaRow } from './personas.ts';
 import type { RevisionDocument } from './revision-document.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
+/** What of a persona is copied. */
+export type CopiedPersona = Pick<PersonaRow, 'slug' | 'document' | 'is_default' | 'is_active'>;
+
+/** What of an agent is copied or exported beside its own row; the document is null when it has no revision. */
+export interface CopiedParts {
+  readonly document: RevisionDocument | null;
+  /** By slug. */
+  readonly personas: readonly CopiedPersona[];
+}
+
 /**
- * The document of an agent that is copied or exported: of the revision asked for, else the active one, else the newest; null when the agent,
- * which the caller has been shown, has none. One asked for that is not the agent's is 404, or 422 at `pointer` where a body named it.
+ * The document of the revision asked for, else of the active one, else of the newest, and the personas of an agent which the caller has been
+ * shown; in one statement. A revision asked for that is not the agent's is 404, or 422 at `pointer` where a body named it.
  */
-export async function readRevisionToCopy(
+export async function readCopiedParts(
   ctx: Pick<Scoped, 'em'>,
   agent: Pick<AgentRow, 'id' | 'active_revision_id'>,
   asked: { readonly revisionId: string | null; readonly pointer: string | null },
-): Promise<RevisionDocument | null> {
-  const found = await row<{ document: RevisionDocument }>(
+): Promise<CopiedParts> {
+  const wanted = asked.revisionId ?? agent.active_revision_id;
+  const found = await row<{ document: RevisionDocument | null; personas: CopiedPersona[] }>(
     ctx.em,
-    'select v.document from agent_revisions v where v.agent_id = ? and (?::uuid is null or v.id = ?::uuid) order by v.number desc limit 1',
-    [agent.id, asked.revisionId ?? agent.active_revision_id, asked.revisionId ?? agent.active_revision_id],
+    `select (select v.document from agent_revisions v where v.agent_id = ? and (?::uuid is null or v.id = ?::uuid) order by v.number desc limit 1) as document,
+            (select coalesce(jsonb_agg(jsonb_build_object('slug', p.slug, 'document', p.document, 'is_default', p.is_default, 'is_active', p.is_active)
+               order by p.slug), '[]') from personas p where p.agent_id = ? and p.deleted_at is null) as personas`,
+    [agent.id, wanted, wanted, agent.id],
   );
-  if (!found && asked.revisionId !== null) {
+  const { document = null, personas = [] } = found ?? {};
+  if (document === null && asked.revisionId !== null) {
     if (asked.pointer === null) throw fail('not_found');
     throw invalid(asked.pointer, 'reference', 'The agent has no such revision.', { kind: 'agent_revision' });
   }
-  return found ? upgradeDocument(found.document) : null;
+  return { document: document && upgradeDocument(document), personas };
 }

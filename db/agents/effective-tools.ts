@@ -88,6 +88,10 @@ function addToolkit(
   const members = bound.tools
     .filter(({ toolkit_id: toolkitId }) => toolkitId === toolkit.id)
     .toSorted((left, right) => (left.slug < right.slug ? -1 : 1));
+  for (const name of binding.include) {
+    if (members.some((tool) => (tool.remote_name ?? tool.slug) === name)) continue;
+    warnings.push(leftOut(pointer, 'tool', { slug: name, why: 'is gone' }));
+  }
   for (const tool of members) {
     const name = tool.remote_name ?? tool.slug;
     if ((binding.include.length > 0 && !binding.include.includes(name)) || binding.exclude.includes(name)) continue;

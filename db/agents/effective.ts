@@ -120,7 +120,7 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
     approvals: document.approvals,
     context: document.context,
     limits: narrowed(document.limits, source.limits ?? {}),
-    warnings: [...bound.warnings, ...skills.warnings, ...agents.warnings, ...tools.flatMap(toolWarnings)],
+    warnings: [...bound.warnings, ...skills.warnings, ...agents.warnings, ...tools.flatMap(toolWarnings), ...modelWarnings(model, tools)],
   };
 }
 
@@ -139,6 +139,13 @@ export function hashOfConfiguration({ warnings: _warnings, tools, skills, ...con
 /** Whether runs are offered the tool: nobody can be asked inside a run yet, and nobody there can execute a client's own tool. */
 export function isOffered(tool: EffectiveTool): boolean {
   return !tool.approval.required && !tool.client_owned && tool.kind !== 'delegate';
+}
+
+/** A persona may name a model that can do less than the revision needs. */
+function modelWarnings(model: EffectiveModel | null, tools: readonly EffectiveTool[]): EffectiveWarning[] {
+  if (model === null || model.capabilities.tools || !tools.some(isOffered)) return [];
+  const message = `the model ${model.id} can not call tools, and all are left out`;
+  return [{ pointer: '/model', rule: 'capability', message, params: { capability: 'tools' } }];
 }
 
 function toolWarnings(tool: EffectiveTool): EffectiveWarning[] {

@@ -67,5 +67,6 @@ export function templateVariables({ persona, ...facts }: TemplateFacts): Record<
 /** Values of a revision's variables: what the input's JSON has under their names, else their defaults. */
 export function variablesOf({ variables }: Pick<RevisionDocument, 'variables'>, json: unknown): Record<string, unknown> {
   const given: Record<string, unknown> = json !== null && typeof json === 'object' && !Array.isArray(json) ? { ...json } : {};
-  return Object.fromEntries(variables.map((variable) => [variable.name, given[variable.name] ?? variable.default]));
+  const valueOf = (name: string) => (Object.hasOwn(given, name) ? given[name] : null); // a name like constructor is no field of it
+  return Object.fromEntries(variables.map((variable) => [variable.name, valueOf(variable.name) ?? variable.default]));
 }

@@ -33,6 +33,9 @@ export interface NewPersona {
   readonly isActive: boolean;
 }
 
+/** Personas of an agent, so that each export can be imported. */
+export const mostPersonas = 50;
+
 const columns =
   'p.id, p.agent_id, p.organization_id, p.workspace_id, p.slug, p.is_default, p.is_active, p.version, p.document, p.row_version, p.created_at, p.updated_at';
 
@@ -61,14 +64,11 @@ export function listPersonaRows(ctx: Scoped, agentId: string, page: PageRequest)
   });
 }
 
-/** All personas of an agent by slug, for its export and its clones; at most 200. */
-export function readPersonas(ctx: Scoped, agentId: string): Promise<PersonaRow[]> {
-  const visible = visibleTo(ctx, Persona, 'p');
-  return rows<PersonaRow>(
-    ctx.em,
-    `select ${columns} from personas p where p.agent_id = ? and p.deleted_at is null and ${visible.sql} order by p.slug limit 200`,
-    [agentId, ...visible.params],
-  );
+/** Throws 409 `limit_reached` when an agent has as many personas as an import may hold. The caller holds the agent's lock. */
+export async function refuseFull(unit: Unit, agentId: string): Promise<void> {
+  const found = await row<{ n: number }>(unit.em, 'select count(*)::int as n from personas where agent_id = ? and deleted_at is null', [agentId]);
+  if ((found?.n ?? 0) < mostPersonas) return;
+  throw fail('state_conflict', { reason: 'limit_reached', detail: `An agent has at most ${mostPersonas} personas.` });
 }
 
 /**

@@ -1,7 +1,8 @@
 import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
 import type { CurationState } from '../skills/skill.entity.ts';
 import { rows } from '../sql.ts';
-import type { ToolkitRevisionState } from '../toolkits/toolkit-revision.entity.ts';
+import { isToolOn } from '../tools/tool-on.sql.ts';
+import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { Unit } from '../unit.ts';
 import type { Ref, RevisionDraft } from './revision-document.ts';
 
@@ -105,7 +106,7 @@ const inReach = (at: string) =>
 
 const targetsSql = `
   select found.* from (
-    select 'tools' as kind, t.id, t.slug, t.scope::text as scope, t.is_active,
+    select 'tools' as kind, t.id, t.slug, t.scope::text as scope, ${isToolOn('t')} as is_active,
            jsonb_build_object('toolkit_id', t.toolkit_id, 'is_quarantined', t.quarantined_at is not null, 'critical', t.critical,
              'timeout_s', t.timeout_s, 'input_schema', t.input_schema) as facts
       from tools t where ${named('t')} and ${inReach('t')}

@@ -2,6 +2,8 @@ import type { BindingDraft, KnowledgeBinding } from './revision-document.ts';
 import { completePersona, type PersonaDocument, type PersonaDraft } from './persona-document.ts';
 import type { RevisionChecks, RevisionProblem } from './validate-revision.ts';
 
+const optionsPointer = '/model_settings/provider_options';
+
 /** Checks a persona, whole: the document as it would be stored, and everything that stands against it. Pointers lie within the persona. */
 export async function validatePersona(
   draft: PersonaDraft,
@@ -23,7 +25,11 @@ function modelProblems(document: PersonaDocument, checks: RevisionChecks): Revis
   const reasoning = document.model_settings?.reasoning ?? 'provider-default';
   const facts = checks.model(document.model, { hasTools: false, reasoning });
   if (!facts) return [problem('/model', 'reference', 'The deployment has no such model.', { kind: 'model', slug: document.model })];
-  return facts.lacks.map((capability) => problem('/model', 'capability', 'The model lacks what the persona needs.', { capability }));
+  const unknown = Object.keys(document.model_settings?.provider_options ?? {}).filter((key) => !facts.optionKeys.includes(key));
+  return [
+    ...facts.lacks.map((capability) => problem('/model', 'capability', 'The model lacks what the persona needs.', { capability })),
+    ...unknown.map((field) => problem(optionsPointer, 'unknown_field', 'The provider of the model takes no such option.', { field })),
+  ];
 }
 
 async function templateProblems(document: PersonaDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
@@ -57,8 +63,11 @@ function knowledgeProblems(knowledge: readonly BindingDraft<KnowledgeBinding>[])
 }
 
 function sizeProblems(document: PersonaDocument): RevisionProblem[] {
-  const isOver = Buffer.byteLength(JSON.stringify(document.attributes)) > 16_384;
-  return isOver ? [problem('/attributes', 'maxLength', 'At most 16 KiB.')] : [];
+  const isOver = (value: unknown, limitBytes: number) => Buffer.byteLength(JSON.stringify(value)) > limitBytes;
+  return [
+    ...(isOver(document.attributes, 16_384) ? [problem('/attributes', 'maxLength', 'At most 16 KiB.')] : []),
+    ...(isOver(document.model_settings?.provider_options ?? {}, 4_096) ? [problem(optionsPointer, 'maxLength', 'At most 4 KiB.')] : []),
+  ];
 }
 
 function problem(pointer: string, rule: string, message: string, params?: Record<string, unknown>): RevisionProblem {

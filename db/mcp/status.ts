@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { ToolkitRevisionState } from '../toolkits/toolkit-revision.entity.ts';
+import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import { Toolkit } from '../toolkits/toolkit.entity.ts';
 
 /** How an mcp toolkit stands, by its rows. */

@@ -31,14 +31,21 @@ export async function beginRun(unit: Unit, runId: string, deployment: Deployment
 
   const left = await unusableInputs(unit, { id: run.id, activatedAt: new Date(run.activated_at) }, run.input.attachments ?? []);
   const { manifest, warnings: pinned } = await pin(unit, run, deployment);
+  const personaSlug = manifest.persona?.slug ?? null;
   const warnings = [...pinned, ...left.map(leftOutWarning)];
   const [started] = await rows<{ started_at: string }>(
     unit.em,
-    `update runs set status = 'running', started_at = clock_timestamp(), manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
+    `update runs set status = 'running', started_at = clock_timestamp(), persona_slug = ?, manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
       where id = ? and status = 'queued' returning started_at`,
-    [JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
+    [personaSlug, JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
   );
-  const running: RunState = { ...run, status: 'running', manifest, started_at: started?.started_at ?? manifest.begun_at };
+  const running: RunState = {
+    ...run,
+    status: 'running',
+    persona_slug: personaSlug,
+    manifest,
+    started_at: started?.started_at ?? manifest.begun_at,
+  };
   await appendFrames(unit, [stateBatch(identityOf(running), [startedFrame(running), ...(await inputFrames(unit, running))])]);
   return running;
 }
@@ -91,8 +98,10 @@ function personaPin(persona: SourceRow['persona']): PinnedPersona | null {
 }
 
 function personaWarnings(run: RunState, { persona }: SourceRow): PinnedWarning[] {
-  if (run.persona_slug === null || persona !== null) return [];
-  return [{ code: 'state_conflict', message: `the persona ${run.persona_slug} is gone and is left out` }];
+  const asked = run.persona_slug;
+  if (asked === null || persona?.document.slug === asked) return [];
+  const instead = persona === null ? 'is left out' : 'the default one of the agent is worn';
+  return [{ code: 'state_conflict', message: `the persona ${asked} is gone and ${instead}` }];
 }
 
 interface SourceRow {
@@ -106,16 +115,18 @@ interface SourceRow {
   readonly persona: { readonly id: string; readonly version: number; readonly document: PersonaDocument } | null;
 }
 
+/** A persona that was switched off meanwhile leaves the agent's default one, not the agent with everything that both take away. */
 async function readSource(unit: Unit, run: RunState): Promise<SourceRow> {
   const source = await row<SourceRow>(
     unit.em,
     `select v.document, v.number as revision_number, a.name as agent_name, a.description as agent_description,
             w.slug as workspace_slug, w.name as workspace_name, w.timezone as workspace_timezone,
             (select jsonb_build_object('id', p.id, 'version', p.version, 'document', p.document) from personas p
-              where p.agent_id = a.id and p.slug = ?::text and p.is_active and p.deleted_at is null) as persona
+              where p.agent_id = a.id and p.is_active and p.deleted_at is null and ?::text is not null and (p.slug = ?::text or p.is_default)
+              order by p.slug = ?::text desc limit 1) as persona
        from agent_revisions v join agents a on a.id = v.agent_id join workspaces w on w.id = ?
       where v.id = ? and v.agent_id = ?`,
-    [run.persona_slug, run.workspace_id, run.agent_revision_id, run.agent_id],
+    [run.persona_slug, run.persona_slug, run.persona_slug, run.workspace_id, run.agent_revision_id, run.agent_id],
   );
   if (!source) throw fail('not_found', { detail: 'The revision of the run is gone.' });
   return source;

@@ -42,7 +42,16 @@ export async function lockSession(unit: Unit, key: SessionKey): Promise<Conversa
      values (?, ?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
      on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null do update set persona_slug = coalesce(excluded.persona_slug, c.persona_slug)
      returning ${conversationColumns}`,
-    [newId(), key.organizationId, key.workspaceId, key.agentId, key.subject?.kind ?? null, key.subject?.id ?? null, key.sessionKey, key.personaSlug],
+    [
+      newId(),
+      key.organizationId,
+      key.workspaceId,
+      key.agentId,
+      key.subject?.kind ?? null,
+      key.subject?.id ?? null,
+      key.sessionKey,
+      key.personaSlug,
+    ],
   );
   if (!conversation) throw new Error('the conversation upsert returned no row');
   return conversation;

@@ -61,10 +61,7 @@ export function lockRun(unit: Unit, runId: string): Promise<RunState | null> {
 }
 
 /** The same with the document of the run's revision. */
-export async function lockRunWithDocument(
-  unit: Unit,
-  runId: string,
-): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
+export async function lockRunWithDocument(unit: Unit, runId: string): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
   const found = await row<RunState & { readonly document: RevisionDocument }>(
     unit.em,
     `select ${columns}, v.document from runs r join agent_revisions v on v.id = r.agent_revision_id where r.id = ? and r.deleted_at is null for no key update of r`,

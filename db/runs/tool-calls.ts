@@ -6,6 +6,7 @@ import { appendFrames } from '../streams/append.ts';
 import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
+import { isToolOn } from '../tools/tool-on.sql.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
@@ -66,7 +67,7 @@ export interface LiveTool {
   readonly is_quarantined: boolean;
 }
 
-const liveTool = `(select jsonb_build_object('scope', t.scope, 'effect', t.effect, 'critical', t.critical, 'client_owned', t.client_owned, 'is_active', t.is_active,
+const liveTool = `(select jsonb_build_object('scope', t.scope, 'effect', t.effect, 'critical', t.critical, 'client_owned', t.client_owned, 'is_active', ${isToolOn('t')},
     'is_quarantined', t.quarantined_at is not null) from tools t where t.id = c.tool_id and t.deleted_at is null) as live`;
 
 const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conversation_id, r.root_run_id, r.parent_run_id, r.agent_slug, r.turn_no, r.status as run_status,

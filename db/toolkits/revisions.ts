@@ -6,7 +6,7 @@ import { newId } from '../ids.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { diffTools } from './diff.ts';
-import type { ToolkitRevisionOrigin, ToolkitRevisionState } from './toolkit-revision.entity.ts';
+import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { ToolkitTool } from './toolkit-tool.ts';
 
 /** Where a toolkit lives; its revisions and tools carry the same. */

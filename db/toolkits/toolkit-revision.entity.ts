@@ -1,14 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 import { createdAtColumn, idColumn, jsonColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
-
-export const toolkitRevisionStates = ['syncing', 'unchanged', 'inactive', 'failed', 'active', 'superseded'] as const;
-export type ToolkitRevisionState = (typeof toolkitRevisionStates)[number];
-export const toolkitRevisionOrigins = ['sync', 'openapi', 'manual'] as const;
-export type ToolkitRevisionOrigin = (typeof toolkitRevisionOrigins)[number];
 
 const schema = defineEntity({
   name: 'ToolkitRevision',

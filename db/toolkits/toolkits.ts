@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import type { ToolkitRevisionOrigin, ToolkitRevisionState } from './toolkit-revision.entity.ts';
+import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 import { Toolkit, type ToolkitKind } from './toolkit.entity.ts';
 

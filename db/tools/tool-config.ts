@@ -142,10 +142,16 @@ export const builtinInputSchemas = {
 export const emptyInputSchema = { type: 'object', properties: {}, additionalProperties: false } as const;
 
 /** What a builtin does to the world; no author can say otherwise. */
-export const builtinEffects = { current_time: 'read', result_read: 'read', attachment_read: 'read', skill_load: 'read', skill_write: 'write' } as const satisfies Record<BuiltinName, 'read' | 'write'>;
+export const builtinEffects = {
+  current_time: 'read',
+  result_read: 'read',
+  attachment_read: 'read',
+  skill_load: 'read',
+  skill_write: 'write',
+} as const satisfies Record<BuiltinName, 'read' | 'write'>;
 
 /** The config of an author's tool, complete, with its kind. */
-export type KindConfig =
+type KindConfig =
   | { readonly kind: 'http'; readonly config: HttpToolConfig }
   | { readonly kind: 'builtin'; readonly config: BuiltinToolConfig }
   | { readonly kind: 'code_exec'; readonly config: CodeExecToolConfig }

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
+import { toolConcurrencies, toolEffects } from '../../workflows/contracts/toolkits.ts';
 import {
   createdAtColumn,
   idColumn,
@@ -14,8 +15,7 @@ import {
 import { scopeCheck, scopedIndexes, slugIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
-export const toolEffects = ['read', 'write'] as const;
-export const toolConcurrencies = ['read', 'write', 'exclusive'] as const;
+export { toolConcurrencies, toolEffects };
 
 const schema = defineEntity({
   name: 'Tool',

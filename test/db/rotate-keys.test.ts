@@ -49,7 +49,15 @@ const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => se
 async function sealEverywhere(): Promise<Sealed[]> {
   const { organizationId, workspaceIds } = world;
   const place = { organization_id: organizationId, workspace_id: workspaceIds[0] ?? null, tool_id: null, name: 'a', value_version: 1 };
-  const [secret, user, reply, kid, toolkit, connection, state] = Array.from({ length: 7 }, newId) as [string, string, string, string, string, string, string];
+  const [secret, user, reply, kid, toolkit, connection, state] = Array.from({ length: 7 }, newId) as [
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+    string,
+  ];
   const bindings = {
     secrets: secretBinding(place),
     totp_factors: { organizationId, aad: ['totp_factors', user] } as const,

@@ -32,3 +32,12 @@ test('time in which the process itself stood still is not held against the job',
   expect(await asked).toBe(1_300);
   await thread.close();
 });
+
+test('a job that can not be handed over is refused, and neither it nor its time is left behind', async () => {
+  const thread = createBoundedThread<unknown, unknown>(script, { limitMs: 50, heapMb: 32 });
+
+  await expect(thread.ask(() => 1)).rejects.toThrow('could not be cloned');
+  await new Promise((resolve) => setTimeout(resolve, 150)); // longer than a job may take
+  expect(await thread.ask(1)).toBe(1);
+  await thread.close();
+});

@@ -122,7 +122,7 @@ function createValidator(document: OpenApiDocument): (pointer: string, value: un
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
-    formats: { ...formats, 'date-time': instant, 'int32': anything, 'int64': anything },
+    formats: { ...formats, 'date-time': instant, 'int32': anything, 'int64': anything, 'binary': anything },
   });
   ajv.addKeyword({ keyword: 'x-extensible-enum', validate: (known: readonly unknown[], value: unknown) => known.includes(value) });
   ajv.addSchema({ $id: 'document', ...structuredClone(document) });

@@ -209,6 +209,25 @@ test('a result is structured, in parts or an error; hostile ones end the call on
   expect(codes).toEqual(['timed_out', 'upstream_status', 'upstream_status', 'upstream_status']);
 });
 
+test('a write whose answer is lost may have happened; one that never left has not', async () => {
+  const toolkitId = await makeToolkit();
+  await activate(toolkitId, (await sync(toolkitId)).id, { echo: { effect: 'write', timeout_s: 20 } });
+  const [tool = { id: '', slug: '' }] = await toolsOf(toolkitId);
+  server.before = (_request, response, body) => {
+    if (!body.includes('"tools/call"')) return false;
+    response.destroy();
+    return true;
+  };
+  expect(await runCalls(tool, [{ text: 'lost' }])).toMatchObject([{ data: { status: 'failed', error: { code: 'outcome_unknown' } } }]);
+
+  server.restart();
+  server.before = (_request, response) => {
+    response.writeHead(503).end();
+    return true;
+  };
+  expect(await runCalls(tool, [{ text: 'never' }])).toMatchObject([{ data: { status: 'failed', error: { code: 'upstream_status' } } }]);
+});
+
 test('consent: 401, authorization_url, code and state, then calls; an expired token is refreshed once, a revoked one fails at the next call', async () => {
   server.accepts = (token) => oauth.accepts(token);
   server.challenge = `Bearer resource_metadata="${oauth.resourceMetadata(server.url)}"`;
@@ -254,6 +273,21 @@ test('a bearer secret is sent and masked; without a value the call says so', asy
   server.answer = () => ({ content: [{ type: 'text', text: `you sent ${secret}` }] });
 
   expect(await runCalls(tool ?? { id: '', slug: '' }, [{ text: 'a' }])).toMatchObject([{ data: { output: 'you sent [secret:mcp_key]' } }]);
+});
+
+test('a toolkit is listed anew when its interval has passed', async () => {
+  const slug = `kit-${crypto.randomUUID().slice(0, 8)}`;
+  const config = { url: server.url, sync_interval_s: 3_600 };
+  const toolkitId = (await ask('POST', '/toolkits', { slug, name: 'Far', kind: 'mcp', config })).body.id;
+  await sweep(stack.db, (em) => rows(em, "update toolkits set next_sync_at = now() - interval '1 second' where id = ?", [toolkitId]));
+
+  await stack.temporal.client.schedule.getHandle('maint:toolkit-syncs').trigger();
+
+  await until(async () => (await status(toolkitId)).last_sync?.state === 'inactive', 30_000);
+  const [due] = await sweep(stack.db, (em) =>
+    rows<{ later: boolean }>(em, 'select next_sync_at > now() as later from toolkits where id = ?', [toolkitId]),
+  );
+  expect(due).toEqual({ later: true });
 });
 
 test('discover tells what a server is, with what it wants, and stores nothing', async () => {

@@ -70,25 +70,27 @@ test('a prompt that the provider found too long is cut to less than half', () =>
   expect(size(fitted)).toBeLessThan(size(history) / 2);
 });
 
+const answers = (n: number) => ({
+  tool_call_id: `id${n}`,
+  provider_call_id: `c${n}`,
+  slug: 's',
+  args: {},
+  state: 'succeeded',
+  error: null,
+  truncated: true,
+  total_chars: 9,
+});
+/** A step of the run itself: one call and its result. */
+const step = (n: number, result = `result ${n} ${'r'.repeat(4_000)}`) => [
+  message('assistant', '', {
+    is_own: true,
+    turn: 5,
+    calls: [{ tool_call_id: `id${n}`, provider_call_id: `c${n}`, slug: 's', args: {} }],
+  }),
+  message('tool', result, { is_own: true, turn: 5, answers: answers(n) }),
+];
+
 test('a run whose own results take too much loses the oldest of them, and calls keep their answers', () => {
-  const answers = (n: number) => ({
-    tool_call_id: `id${n}`,
-    provider_call_id: `c${n}`,
-    slug: 's',
-    args: {},
-    state: 'succeeded',
-    error: null,
-    truncated: true,
-    total_chars: 9,
-  });
-  const step = (n: number) => [
-    message('assistant', '', {
-      is_own: true,
-      turn: 5,
-      calls: [{ tool_call_id: `id${n}`, provider_call_id: `c${n}`, slug: 's', args: {} }],
-    }),
-    message('tool', `result ${n} ${'r'.repeat(4_000)}`, { is_own: true, turn: 5, answers: answers(n) }),
-  ];
   const own = [message('user', 'now', { is_own: true, turn: 5 }), ...step(1), ...step(2), ...step(3)];
 
   const fitted = fitHistory(own, { rules: rules('drop_oldest'), limitTokens: 3_000, wasTooLong: false });
@@ -99,4 +101,18 @@ test('a run whose own results take too much loses the oldest of them, and calls 
       .filter((text) => text !== '')
       .map((text) => text.slice(0, 8)),
   ).toEqual(['now', '[This re', 'result 2', 'result 3']);
+});
+
+test('short results are not taken out, which would only make the prompt longer', () => {
+  const own = [
+    message('user', 'now '.repeat(400), { is_own: true, turn: 5 }),
+    ...step(1, 'ok'),
+    ...step(2, 'ok'),
+    ...step(3),
+    ...step(4, 'ok'),
+  ];
+
+  const fitted = textsOf(fitHistory(own, { rules: rules('drop_oldest'), limitTokens: 1_000, wasTooLong: false }));
+
+  expect(fitted.filter((text) => text !== '').map((text) => text.slice(0, 8))).toEqual(['now now ', 'ok', 'ok', '[This re', 'ok']);
 });

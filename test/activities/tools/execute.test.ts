@@ -10,7 +10,13 @@ import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
 import { createTemplates } from '../../../ports/templates.ts';
 
 const page = `<html><head><title>Manual</title></head><body><nav>menu</nav><article><h1>Start</h1><p>${'How to start a run. '.repeat(30)}</p></article><script>bad()</script></body></html>`;
-const parts = { egress: createEgress(), templates: createTemplates(), pages: createWebPages(), storage: createFolderStorage(tmpdir()), sandbox: null };
+const parts = {
+  egress: createEgress(),
+  templates: createTemplates(),
+  pages: createWebPages(),
+  storage: createFolderStorage(tmpdir()),
+  sandbox: null,
+};
 const executor: ToolExecutor = createToolExecutor(parts as never); // other packages' parts are not used by these tools
 
 let server: Server;
@@ -277,7 +283,8 @@ test('result_read gives whole characters and the offset to go on from within wha
 
   for (let offset = 0; offset < body.length;) {
     const outcome = await run(tool, { call_id: 'c', offset }, { readOutput });
-    const [, text = '', next] = /^(.*?)(?:\n\n\[.* offset (\d+)\])?$/s.exec(outcome.status === 'succeeded' && outcome.type === 'text' ? outcome.text : '') ?? [];
+    const [, text = '', next] =
+      /^(.*?)(?:\n\n\[.* offset (\d+)\])?$/s.exec(outcome.status === 'succeeded' && outcome.type === 'text' ? outcome.text : '') ?? [];
     expect(outcome).toMatchObject({ text: expect.not.stringMatching(/^.{20001}/s) });
     read += text;
     offset = next === undefined ? body.length : Number(next);

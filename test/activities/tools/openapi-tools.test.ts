@@ -52,7 +52,10 @@ const document = {
           query('tag', { schema: array }),
           query('ids', { schema: array, explode: false }),
           query('pipes', { schema: array, style: 'pipeDelimited' }),
-          query('filter', { style: 'deepObject', schema: { type: 'object', properties: { a: { type: 'string' }, b: { type: 'boolean' } } } }),
+          query('filter', {
+            style: 'deepObject',
+            schema: { type: 'object', properties: { a: { type: 'string' }, b: { type: 'boolean' } } },
+          }),
           { name: 'where', in: 'query', content: { 'application/json': { schema: { type: 'object' } } } },
           { name: 'X-Trace', in: 'header', schema: { type: 'string' } },
         ],
@@ -121,12 +124,12 @@ test('every argument goes where the document says, encoded', async () => {
   expect(url.pathname).toBe('/v1/a%2Fb%3Fc/itemsx,y%26z');
   expect(url.searchParams.getAll('tag')).toEqual(['r&d', 'é']);
   expect(Object.fromEntries(url.searchParams)).toMatchObject({
-    q: 'one two&three=#',
-    page: '0',
-    pipes: 'p|q',
+    'q': 'one two&three=#',
+    'page': '0',
+    'pipes': 'p|q',
     'filter[a]': 'x y',
     'filter[b]': 'false',
-    where: '{"n":[1]}',
+    'where': '{"n":[1]}',
   });
   expect(request).toMatchObject({ method: 'POST', type: 'application/json', trace: 't-1', body: '{"deep":[null,1]}' });
 });

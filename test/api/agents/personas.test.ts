@@ -100,6 +100,19 @@ test('what a persona can not be is told, all in one answer', async () => {
   expect(clash).toMatchObject({ status: 409, body: { code: 'already_exists' } });
 });
 
+test('options that the provider of a persona’s model does not take, or too many of them, are refused', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const personaWith = (more: object) => world.call(tokens.member, 'POST', personasOf(agent), { body: { slug: 'x', name: 'X', ...more } });
+
+  const unknown = await personaWith({ model: 'builtin/extractive', model_settings: { provider_options: { store: true } } });
+  const large = await personaWith({ model_settings: { provider_options: { text: 'x'.repeat(5_000) } } });
+
+  const pointer = '/model_settings/provider_options';
+  expect(unknown.body.errors).toMatchObject([{ pointer, rule: 'unknown_field', params: { field: 'store' } }]);
+  expect(large.body.errors).toMatchObject([{ pointer, rule: 'maxLength' }]);
+});
+
 test('a deleted persona is gone, and its slug is free', async () => {
   const { tokens } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);

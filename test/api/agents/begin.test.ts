@@ -1,0 +1,262 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Deployment } from '../../../db/agents/effective.ts';
+import { beginRun } from '../../../db/runs/begin-run.ts';
+import type { RunState } from '../../../db/runs/run-state.ts';
+import { transact, workspaceTenant } from '../../../db/scope.ts';
+import type { TestTenant } from '../../support/tenant.ts';
+import { makeAgent, openWorld, type World } from '../world.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+
+afterAll(() => world.close());
+
+const made = async (token: string, path: string, body: unknown, method: 'POST' | 'PATCH' = 'POST') => {
+  const answer = await world.call(token, method, path, { body });
+  if (answer.status > 202) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  return answer.body;
+};
+const httpTool = (slug: string, more: object = {}) => ({
+  slug,
+  kind: 'http',
+  description: `Calls ${slug}.`,
+  input_schema: { type: 'object' },
+  config: { method: 'GET', url: 'https://weather.example.com/' },
+  ...more,
+});
+const kitTool = (name: string, description: string) => ({
+  name,
+  description,
+  input_schema: { type: 'object' },
+  config: { method: 'GET', url: 'https://kit.example.com/x' },
+});
+const etagOf = async (token: string, path: string) => (await world.call(token, 'GET', path)).headers['etag'] ?? '';
+
+/** A manual toolkit with one active revision for each list of tools; gives the ids of its revisions. */
+async function toolkitOf(token: string, slug: string, revisions: readonly object[][]): Promise<{ id: string; revisions: string[] }> {
+  const toolkit = await made(token, '/toolkits', { slug, name: slug, kind: 'manual', config: {} });
+  const ids: string[] = [];
+  for (const tools of revisions) {
+    const revision = await made(token, `/toolkits/${toolkit.id}/revisions`, { source: { type: 'manual', tools } });
+    await made(token, `/toolkits/${toolkit.id}/revisions/${revision.id}/activate`, { approve: 'all' });
+    ids.push(revision.id);
+  }
+  return { id: toolkit.id, revisions: ids };
+}
+
+interface Begun {
+  readonly tenant: TestTenant;
+  readonly runId: string;
+  readonly model?: Deployment['model'];
+}
+
+/** What beginRun does for a run that was started over HTTP, with the statements that it took. */
+async function begin({ tenant, runId, model = world.api.deps.models.resolve }: Begun): Promise<{ run: RunState; statements: string[] }> {
+  const { config } = world.api.deps.db.app;
+  const onQuery = config.get('onQuery');
+  const statements: string[] = [];
+  config.set('onQuery', (sql: string, params: readonly unknown[]) => {
+    statements.push(sql);
+    return onQuery(sql, params);
+  });
+  const place = workspaceTenant(tenant.organizationId, tenant.workspaceIds[0] ?? '');
+  const actor = { kind: 'agent_run' as const, id: runId, role: null, actingUserId: null, impersonationId: null };
+  const { value } = await transact(world.api.db, { tenant: place, actor, correlationId: 'begin' }, (unit) =>
+    beginRun(unit, runId, { model }),
+  ).finally(() => config.set('onQuery', onQuery));
+  if (value === null) throw new Error('the run has ended');
+  return { run: value, statements };
+}
+const startRun = (token: string, agent: { id: string }, more: object = {}) =>
+  made(token, '/runs', { agent_id: agent.id, input: { text: 'Go.' }, ...more });
+const pinned = ({ manifest }: RunState) => manifest?.tools.map(({ slug }) => slug);
+
+test('a run pins what GET effective has shown, under the same hash', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  for (const slug of ['one', 'two']) await made(tokens.admin, '/tools', httpTool(slug, { secrets_required: ['key'] }));
+  await toolkitOf(tokens.admin, 'kit', [[kitTool('a', 'A'), kitTool('b', 'B')]]);
+  const skill = await made(tokens.admin, '/skills', { slug: 'maps', description: 'Maps.', instructions: 'Maps.' });
+  for (const to of ['reviewed', 'promoted']) await made(tokens.admin, `/skills/${skill.id}/curate`, { to, version: 1 });
+  const helper = await makeAgent(world, tokens.admin);
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: {
+      model: 'builtin/extractive',
+      instructions: 'Help {{ subject.id }}.',
+      tools: [
+        { slug: 'one', preset: { x: 1 } },
+        { slug: 'two', approval: 'first' },
+      ],
+      toolkits: [{ slug: 'kit' }],
+      skills: [{ slug: 'maps' }],
+      sub_agents: [{ id: helper.id }],
+    },
+  });
+  await made(tokens.admin, `/agents/${agent.id}/personas`, {
+    slug: 'p',
+    name: 'P',
+    is_default: true,
+    tools_allow: ['one', 'two', 'kit__b'],
+  });
+
+  const shown = await world.call(tokens.member, 'GET', `/agents/${agent.id}/effective`);
+  const { run } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
+
+  expect(run.manifest?.hash).toBe(shown.body.hash);
+  expect(pinned(run)).toEqual(['one', 'kit__b', 'skill_load']);
+  expect(run.manifest).toMatchObject({ persona: { slug: 'p', version: 1 }, skills: [{ slug: 'maps', version: 1 }] });
+});
+
+test('no binding, effect or toolkit lets a tool into a run that would need an approval', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  for (const slug of ['r-default', 'r-never', 'r-always', 'r-first']) await made(tokens.admin, '/tools', httpTool(slug));
+  for (const slug of ['w-default', 'w-never']) await made(tokens.admin, '/tools', httpTool(slug, { effect: 'write' }));
+  await made(tokens.admin, '/tools', httpTool('critical', { critical: true }));
+  await made(tokens.admin, '/tools', httpTool('theirs', { client_owned: true }));
+  await toolkitOf(tokens.admin, 'kit', [[kitTool('a', 'A')]]);
+  const bindings = ['r-default', 'r-never', 'r-always', 'r-first', 'w-default', 'w-never', 'critical', 'theirs'].map((slug) => ({
+    slug,
+    approval: /never|always|first/.exec(slug)?.[0] ?? 'default',
+  }));
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: {
+      model: 'builtin/extractive',
+      tools: bindings,
+      toolkits: [{ slug: 'kit', approval: 'always' }],
+      approvals: { write: 'ask' },
+    },
+  });
+
+  const { run } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
+
+  expect(pinned(run)).toEqual(['r-default', 'r-never', 'w-never']);
+});
+
+test('a toolkit pinned to an older revision gives its tools as they were then', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  const kit = await toolkitOf(tokens.admin, 'kit', [
+    [kitTool('a', 'First a'), kitTool('gone', 'Gone')],
+    [kitTool('a', 'Second a'), kitTool('new', 'New')],
+  ]);
+  const [first, second] = kit.revisions;
+  const agentOf = (revision: string | undefined, more: object = {}) =>
+    makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', toolkits: [{ slug: 'kit', revision, ...more }] } });
+  const [old, named, current] = [await agentOf(first), await agentOf(first, { include: ['a', 'gone'] }), await agentOf(second)];
+  const shownOf = async (agent: { id: string }) => (await world.call(tokens.member, 'GET', `/agents/${agent.id}/effective`)).body;
+  const toolsOf = async (agent: { id: string }) =>
+    (await shownOf(agent)).tools.map((tool: { name: string; description: string; toolkit_revision_id: string }) => [
+      tool.name,
+      tool.description,
+      tool.toolkit_revision_id,
+    ]);
+
+  expect(await toolsOf(old)).toEqual([['kit__a', 'First a', first]]);
+  expect((await shownOf(named)).warnings).toMatchObject([{ rule: 'left_out', params: { kind: 'tool', slug: 'gone' } }]);
+  expect(await toolsOf(current)).toEqual([
+    ['kit__a', 'Second a', second],
+    ['kit__new', 'New', second],
+  ]);
+  const { run } = await begin({ tenant, runId: (await startRun(tokens.member, old)).id });
+  expect(run.manifest?.tools).toMatchObject([{ slug: 'kit__a', version: 1, toolkit_revision_id: first }]);
+  expect(run.manifest?.hash).toBe((await shownOf(old)).hash);
+});
+
+test('a toolkit that is switched off gives no tool, not even one that is bound by itself', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  const kit = await toolkitOf(tokens.admin, 'kit', [[kitTool('a', 'A')]]);
+  const agent = await makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', tools: [{ slug: 'kit__a' }] } });
+  const path = `/toolkits/${kit.id}`;
+  await world.call(tokens.admin, 'PATCH', path, { body: { is_active: false }, headers: { 'if-match': await etagOf(tokens.admin, path) } });
+
+  const { run } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
+  const checked = await world.call(tokens.member, 'POST', `/agents/${agent.id}/validate`, {
+    body: { revision: { model: 'builtin/extractive', tools: [{ slug: 'kit__a' }] } },
+  });
+
+  expect(pinned(run)).toEqual([]);
+  expect(checked.body.problems).toContainEqual(expect.objectContaining({ stage: 'activate', pointer: '/tools/0', rule: 'inactive' }));
+});
+
+test('a conversation whose persona was switched off goes on with the default one, never with more tools', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  for (const slug of ['one', 'two']) await made(tokens.admin, '/tools', httpTool(slug));
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: { model: 'builtin/extractive', tools: [{ slug: 'one' }, { slug: 'two' }] },
+  });
+  const personas = `/agents/${agent.id}/personas`;
+  await made(tokens.admin, personas, { slug: 'house', name: 'House', is_default: true, tools_allow: ['one'] });
+  const chosen = await made(tokens.admin, personas, { slug: 'chosen', name: 'Chosen', tools_allow: [] });
+  const started = await startRun(tokens.member, agent, { persona_slug: 'chosen', session_key: 's' });
+  const off = await world.call(tokens.admin, 'PATCH', `${personas}/${chosen.id}`, {
+    body: { is_active: false },
+    headers: { 'if-match': chosen.etag },
+  });
+
+  const { run } = await begin({ tenant, runId: started.id });
+  const read = await world.call(tokens.member, 'GET', `/runs/${started.id}`);
+
+  expect(off.status).toBe(200);
+  expect(pinned(run)).toEqual(['one']);
+  expect(run.manifest?.persona).toMatchObject({ slug: 'house' });
+  expect(read.body).toMatchObject({ persona_slug: 'house', warnings: [{ message: expect.stringContaining('persona chosen') }] });
+});
+
+test('a persona whose model calls no tools takes them all along, and the run says so', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  await made(tokens.admin, '/tools', httpTool('one'));
+  const agent = await makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', tools: [{ slug: 'one' }] } });
+  const { resolve } = world.api.deps.models;
+  const model: Deployment['model'] = (name) => {
+    const found = resolve(name);
+    return found && { ...found, capabilities: { ...found.capabilities, tools: false } };
+  };
+
+  const started = await startRun(tokens.member, agent);
+  await begin({ tenant, runId: started.id, model });
+  const read = await world.call(tokens.member, 'GET', `/runs/${started.id}`);
+
+  expect(read.body.warnings).toEqual([{ code: 'state_conflict', message: expect.stringContaining('can not call tools') }]);
+});
+
+test('variables named as what every object has are read like any other', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: {
+      model: 'builtin/extractive',
+      instructions: 'Build {{ vars.constructor }} {{ vars.toString }}.',
+      variables: [{ name: 'constructor', default: 'houses' }, { name: 'toString' }],
+    },
+  });
+
+  const shown = await world.call(tokens.member, 'GET', `/agents/${agent.id}/effective`);
+  const { run } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
+
+  expect(shown.status).toBe(200);
+  expect(shown.body.instructions).toBe('Build houses .');
+  expect(run.manifest?.vars).toEqual({ constructor: 'houses', toString: null });
+});
+
+test('a plain run begins in no more statements than before there were layers', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  await made(tokens.admin, '/tools', httpTool('one'));
+  const plain = await makeAgent(world, tokens.admin);
+  const bound = await makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', tools: [{ slug: 'one' }] } });
+
+  const counts: number[] = [];
+  for (const agent of [plain, bound]) {
+    const { statements } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
+    counts.push(statements.filter((sql) => /^\s*(select|with|update|insert)/i.test(sql)).length);
+  }
+
+  expect(counts).toEqual([6, 7]);
+});

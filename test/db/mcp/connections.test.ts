@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { randomKeyRing } from '../../../db/identity/key-ring.ts';
+import { newId } from '../../../db/ids.ts';
+import {
+  findConnection,
+  forgetConnections,
+  openConnection,
+  readGrant,
+  refuseGrant,
+  sharedPrincipal,
+  storeGrant,
+  takeRefreshLease,
+  type McpConnectionRow,
+} from '../../../db/mcp/connections.ts';
+import { beginConsent, findReturned, takeCode } from '../../../db/mcp/consents.ts';
+import type { McpConsent, McpGrant } from '../../../db/mcp/grant.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
+import { change, rows } from '../../../db/sql.ts';
+import type { Unit } from '../../../db/unit.ts';
+import { testDatabase, type TestDatabase } from '../../support/database.ts';
+import { makeWorld } from '../world.ts';
+
+const keys = randomKeyRing();
+const at = { issuer: 'https://as.example', metadata: {}, resource: null };
+const grant: McpGrant = { at, client: { client_id: 'c' }, accessToken: 'access-1', refreshToken: 'refresh-1' };
+const consent: McpConsent = { at, client: grant.client, verifier: 'v', redirectUri: 'https://app.example', scopes: [], code: null };
+let database: TestDatabase;
+let place: { organizationId: string; workspaceId: string };
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const { organizationId, workspaceIds } = await makeWorld(database.db);
+  place = { organizationId, workspaceId: workspaceIds[0] ?? '' };
+});
+afterAll(() => database.drop());
+
+async function inPlace<R>(work: (unit: Unit) => Promise<R>): Promise<R> {
+  const tenant = workspaceTenant(place.organizationId, place.workspaceId);
+  return (await transact(database.db, { tenant, actor: systemActor, correlationId: newId() }, work)).value;
+}
+
+async function makeConnection(): Promise<McpConnectionRow> {
+  const id = newId();
+  await sweep(database.db, (em) =>
+    change(em, "insert into toolkits (id, scope, organization_id, slug, name, kind) values (?, 'organization', ?, ?, 'Kit', 'mcp')", [
+      id,
+      place.organizationId,
+      `kit-${id.slice(-8)}`,
+    ]),
+  );
+  return inPlace((unit) => openConnection(unit, { id, organizationId: place.organizationId, workspaceId: null }, sharedPrincipal));
+}
+
+const reread = async (connection: McpConnectionRow): Promise<McpConnectionRow> => {
+  const found = await inPlace((unit) => findConnection(unit, connection.toolkit_id, sharedPrincipal));
+  if (!found) throw new Error('gone');
+  return found;
+};
+
+test('of many who want to refresh one may; after 15 s another may', async () => {
+  const connection = await makeConnection();
+
+  const taken = await Promise.all(Array.from({ length: 10 }, () => inPlace((unit) => takeRefreshLease(unit, connection))));
+  expect(taken.filter(Boolean)).toHaveLength(1);
+  await sweep(database.db, (em) =>
+    change(em, "update mcp_connections set refresh_until = now() - interval '1 second' where id = ?", [connection.id]),
+  );
+  expect(await inPlace((unit) => takeRefreshLease(unit, connection))).toBe(true);
+});
+
+test('a grant opens as it was kept; a refusal of an older token leaves the newer one', async () => {
+  const old = await makeConnection();
+  expect(await inPlace((unit) => storeGrant(unit, keys, { ...old, grant, scopes: ['a'], lifeS: 60 }))).toBe(true);
+  expect(await inPlace((unit) => storeGrant(unit, keys, { ...old, grant, scopes: ['b'], lifeS: 60 }))).toBe(false);
+
+  await inPlace((unit) => refuseGrant(unit, old, 'revoked'));
+  const now = await reread(old);
+  expect(now).toMatchObject({ state: 'healthy', is_fresh: true });
+  expect(await inPlace((unit) => readGrant(unit, keys, now))).toEqual(grant);
+  const stored = await sweep(database.db, (em) =>
+    rows<{ text: string }>(em, 'select m::text as text from mcp_connections m where id = ?', [old.id]),
+  );
+  expect(stored[0]?.text).not.toContain('access-1');
+
+  await inPlace((unit) => refuseGrant(unit, now, 'revoked'));
+  expect(await reread(old)).toMatchObject({ state: 'needs_auth', grant_enc: null });
+});
+
+test('a state is good once, for ten minutes, for its own toolkit and principal', async () => {
+  const connection = await makeConnection();
+  const other = await makeConnection();
+  const begin = (state: string) => inPlace((unit) => beginConsent(unit, keys, { connection, state, consent, url: 'https://as.example/x' }));
+  const back = (state: string, toolkitId = connection.toolkit_id) =>
+    inPlace((unit) => takeCode(unit, keys, { toolkitId, principal: sharedPrincipal, code: 'the-code', state }));
+
+  await begin('first');
+  await begin('second');
+  await expect(back('first')).rejects.toMatchObject({ code: 'validation_failed' });
+  await expect(back('second', other.toolkit_id)).rejects.toMatchObject({ code: 'validation_failed' });
+  const tries = await Promise.allSettled([back('second'), back('second')]);
+  expect(tries.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
+  expect(await inPlace((unit) => findReturned(unit, keys, connection.id))).toMatchObject({ consent: { ...consent, code: 'the-code' } });
+
+  await begin('late');
+  await sweep(database.db, (em) => change(em, "update mcp_authorizations set expires_at = now() - interval '1 second'"));
+  await expect(back('late')).rejects.toMatchObject({ code: 'validation_failed' });
+  await inPlace((unit) => forgetConnections(unit, connection.toolkit_id));
+  expect(await inPlace((unit) => findConnection(unit, connection.toolkit_id, sharedPrincipal))).toBeNull();
+});
