@@ -158,9 +158,8 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
   }
 
   function sendGuarded(url: URL, asked: Omit<EgressRequest, 'limitBytes' | 'body'> & { body?: string | Buffer | undefined }) {
-    const { method, headers, body, policy, signal } = asked;
-    const dispatcher = isExcepted(url, policy) ? excepted : guarded;
-    return send(url, { method, headers, body, dispatcher, signal, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
+    const dispatcher = isExcepted(url, asked.policy) ? excepted : guarded;
+    return send(url, { ...asked, dispatcher, headersTimeout: asked.headersTimeoutMs ?? headersTimeoutMs });
   }
 }
 
@@ -278,7 +277,7 @@ export function toEgressError(error: unknown, signal: AbortSignal | null): unkno
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
   for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   return new EgressUnreachable(typeof code === 'string' ? code : 'unreachable');
 }
 

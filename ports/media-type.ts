@@ -56,6 +56,19 @@ const takenTypes: ReadonlySet<string> = new Set([
   'video/x-m4v',
 ]);
 
+/** Signatures that are words themselves; any other in a file of nothing but words is a coincidence. */
+const wordTypes: ReadonlySet<string> = new Set([
+  'application/pdf',
+  'application/rtf',
+  'application/xml',
+  'text/calendar',
+  'text/vcard',
+  'text/vtt',
+]);
+
+/** A format of words alone, told by its first six letters. */
+const wordyType = 'model/stl';
+
 /** A zip that names itself a document is told apart by its name only when its first entry does not say it. */
 const zipTypes: Readonly<Record<string, string>> = {
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
@@ -99,9 +112,25 @@ export type Sniffed =
 export async function sniff(head: Uint8Array, filename: string): Promise<Sniffed> {
   const signature = await signatureOf(head);
   const extension = extensionOf(filename);
-  if (signature === null) return { kind: 'text', mediaType: textTypes[extension] ?? 'text/plain' };
+  if (signature === null || isCoincidence(signature, head)) return { kind: 'text', mediaType: textTypes[extension] ?? 'text/plain' };
   if (signature === 'application/zip') return { kind: 'taken', mediaType: zipTypes[extension] ?? signature };
   return takenTypes.has(signature) ? { kind: 'taken', mediaType: signature } : { kind: 'refused' };
+}
+
+/** "BMW" begins like a bitmap, and "The free book" like a film; their real files hold control characters. Programs are believed in any case. */
+function isCoincidence(signature: string, head: Uint8Array): boolean {
+  const isDoubtful = signature === wordyType || (takenTypes.has(signature) && !wordTypes.has(signature));
+  return isDoubtful && isWords(head);
+}
+
+function isWords(head: Uint8Array): boolean {
+  try {
+    // The head may end within a character.
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
+    return !/[^\P{Cc}\t\n\f\r]/u.test(text);
+  } catch {
+    return false;
+  }
 }
 
 async function signatureOf(head: Uint8Array): Promise<string | null> {

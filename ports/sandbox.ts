@@ -8,7 +8,7 @@ import { probeJail } from './sandbox/probe.ts';
 import { quickjsOwnMemoryMb, readQuickjsFiles, sendJob, startQuickjs, type QuickjsFiles } from './sandbox/quickjs.ts';
 import { watch } from './sandbox/watch.ts';
 
-export type { CodeIsolation, CodeJob, CodeLanguage, CodeReply } from './sandbox/job.ts';
+export type { CodeJob, CodeReply } from './sandbox/job.ts';
 
 /** What one process runs code in: a process of its own for each program, used once. */
 export interface Sandbox {

@@ -5,11 +5,13 @@ import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fail } from '../workflows/contracts/failure.ts';
 import type { ByteRange, ByteSource, Storage, StoredObject } from './storage.ts';
-import { checkKey } from './storage-key.ts';
+import { checkKey, isStorageKey } from './storage-key.ts';
 
 const chunkBytes = 65_536;
 /** Uploads under way; a name of its own, that no key can have. */
 const partsFolder = '.parts';
+/** Folders of organizations; a disk has others of its own. */
+const placeForm = /^[0-9a-f-]{36}$/;
 
 /** Files in a folder (0700, files 0600), for one machine or a volume that all processes share. */
 export function createFolderStorage(folder: string): Storage {
@@ -24,7 +26,8 @@ export function createFolderStorage(folder: string): Storage {
         await writePart(part, source, signal);
         await prepared(() => rename(part, path).then(() => syncFolder(dirname(path))));
       } finally {
-        await rm(part, { force: true });
+        // A place that fails must not hide how; what stays is tidied away later.
+        await rm(part, { force: true }).catch(() => undefined);
       }
     },
     async open(key, range) {
@@ -35,6 +38,7 @@ export function createFolderStorage(folder: string): Storage {
       await prepared(() => rm(pathOf(key), { force: true }));
     },
     list: (prefix) => listFolder(folder, prefix),
+    tidy: (untouchedSince) => prepared(() => removeParts(join(folder, partsFolder), untouchedSince)),
     close: () => undefined,
   };
 }
@@ -82,7 +86,7 @@ function readerOf(handle: FileHandle, range: ByteRange | undefined): Readable {
 
 async function* listFolder(folder: string, prefix: string): AsyncGenerator<StoredObject> {
   for (const place of await namesIn(folder)) {
-    if (place === partsFolder) continue;
+    if (!placeForm.test(place)) continue;
     if (!prefix.startsWith(`${place}/`) && !`${place}/`.startsWith(prefix)) continue;
     yield* listPlace(folder, place, prefix);
   }
@@ -91,10 +95,26 @@ async function* listFolder(folder: string, prefix: string): AsyncGenerator<Store
 async function* listPlace(folder: string, place: string, prefix: string): AsyncGenerator<StoredObject> {
   for await (const entry of await opendir(join(folder, place))) {
     const key = `${place}/${entry.name}`;
-    if (!entry.isFile() || !key.startsWith(prefix)) continue;
+    if (!entry.isFile() || !isStorageKey(key) || !key.startsWith(prefix)) continue;
     const found = await stat(join(folder, key)).catch(() => null);
     if (found) yield { key, storedAt: found.mtime };
   }
+}
+
+/** A process that was killed leaves the part of the file that it had. */
+async function removeParts(folder: string, untouchedSince: Date): Promise<number> {
+  let removed = 0;
+  try {
+    for await (const { name } of await opendir(folder)) {
+      const found = await stat(join(folder, name)).catch(() => null);
+      if (!found || found.mtime > untouchedSince) continue;
+      await rm(join(folder, name), { force: true });
+      removed += 1;
+    }
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') throw error;
+  }
+  return removed;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

@@ -13,8 +13,13 @@ export function storagePlace(organizationId: string): string {
   return `${organizationId}/`;
 }
 
+/** Whether a name is a key of ours: a folder or bucket may hold what somebody else put there. */
+export function isStorageKey(name: string): boolean {
+  return keyForm.test(name);
+}
+
 /** The key itself. A key of another form is a bug, and must never reach a path. */
 export function checkKey(key: string): string {
-  if (!keyForm.test(key)) throw new Error('not a storage key');
+  if (!isStorageKey(key)) throw new Error('not a storage key');
   return key;
 }

@@ -7,18 +7,18 @@ import {
   S3ServiceException,
 } from '@aws-sdk/client-s3';
 import { randomUUID } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { open as openFile, rm } from 'node:fs/promises';
+import { open as openFile, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fail } from '../workflows/contracts/failure.ts';
 import type { ByteSource, Storage, StoredObject } from './storage.ts';
-import { checkKey } from './storage-key.ts';
+import { checkKey, isStorageKey } from './storage-key.ts';
 import type { S3Settings } from './storage-settings.ts';
 
 const mostTries = 3;
+const chunkBytes = 65_536;
 /** What it says names buckets; what matters comes as an error. */
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
 
@@ -26,7 +26,7 @@ const silent = { debug: () => undefined, info: () => undefined, warn: () => unde
  * Any server that speaks S3. An object's length must be known before its first byte is sent, and a multipart upload would hold 5 MiB a
  * part in memory: what comes is spooled to a file of the machine first.
  */
-export function createS3Storage(settings: S3Settings): Storage {
+export function createS3Storage(settings: S3Settings, spoolFolder: string = tmpdir()): Storage {
   const client = clientOf(settings);
   const Bucket = settings.bucket;
   const nameOf = (key: string) => settings.prefix + checkKey(key);
@@ -34,16 +34,20 @@ export function createS3Storage(settings: S3Settings): Storage {
   return {
     async put(key, source, { signal } = {}) {
       const Key = nameOf(key);
-      const spool = join(tmpdir(), `longhaul-${randomUUID()}.part`);
+      const spool = await openSpool(spoolFolder);
       try {
-        const length = await spoolTo(spool, source, signal);
-        const send = () => {
-          const body = { Body: createReadStream(spool), ContentLength: length };
-          return client.send(new PutObjectCommand({ Bucket, Key, ...body }), { abortSignal: signal });
+        const ContentLength = await spoolTo(spool, source, signal);
+        const send = async () => {
+          const Body = Readable.from(chunksOf(spool), { objectMode: false });
+          try {
+            await client.send(new PutObjectCommand({ Bucket, Key, Body, ContentLength }), { abortSignal: signal });
+          } finally {
+            Body.destroy();
+          }
         };
         await answered(() => retried(send));
       } finally {
-        await rm(spool, { force: true });
+        await spool.close();
       }
     },
     async open(key, range) {
@@ -56,6 +60,8 @@ export function createS3Storage(settings: S3Settings): Storage {
       await answered(() => client.send(new DeleteObjectCommand({ Bucket, Key: nameOf(key) })));
     },
     list: (prefix) => listBucket(client, settings, prefix),
+    // A spool has no name that could stay.
+    tidy: () => Promise.resolve(0),
     close: () => client.destroy(),
   };
 }
@@ -80,26 +86,52 @@ async function* listBucket(client: S3Client, settings: S3Settings, prefix: strin
     const from: string | undefined = token;
     const page = await answered(() => client.send(new ListObjectsV2Command({ ...place, ContinuationToken: from })));
     for (const { Key, LastModified } of page.Contents ?? [])
-      if (Key !== undefined && LastModified) yield { key: Key.slice(settings.prefix.length), storedAt: LastModified };
+      if (LastModified && isStorageKey(Key?.slice(settings.prefix.length) ?? ''))
+        yield { key: Key?.slice(settings.prefix.length) ?? '', storedAt: LastModified };
     if (!page.IsTruncated || page.NextContinuationToken === undefined) return;
     token = page.NextContinuationToken;
   }
 }
 
+/** A file that loses its name at once, so that not even a killed process leaves it behind. */
+async function openSpool(folder: string): Promise<FileHandle> {
+  const path = join(folder, `longhaul-${randomUUID()}.part`);
+  return spooled(async () => {
+    const handle = await openFile(path, 'wx+', 0o600);
+    await rm(path);
+    return handle;
+  });
+}
+
+async function* chunksOf(spool: FileHandle): AsyncGenerator<Buffer> {
+  for (let at = 0; ;) {
+    const { bytesRead, buffer } = await spool.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, at);
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
+  }
+}
+
 /** Gives the number of bytes. */
-async function spoolTo(path: string, source: ByteSource, signal: AbortSignal | undefined): Promise<number> {
-  const handle = await openFile(path, 'wx', 0o600);
+async function spoolTo(spool: FileHandle, source: ByteSource, signal: AbortSignal | undefined): Promise<number> {
   let length = 0;
-  try {
-    for await (const bytes of source) {
-      signal?.throwIfAborted();
-      for (let at = 0; at < bytes.byteLength;) at += (await handle.write(bytes, at)).bytesWritten;
-      length += bytes.byteLength;
-    }
+  for await (const bytes of source) {
     signal?.throwIfAborted();
-    return length;
-  } finally {
-    await handle.close();
+    await spooled(async () => {
+      for (let at = 0; at < bytes.byteLength;) at += (await spool.write(bytes, at)).bytesWritten;
+    });
+    length += bytes.byteLength;
+  }
+  signal?.throwIfAborted();
+  return length;
+}
+
+/** Faults of the machine's disk, without its paths. */
+async function spooled<R>(work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (cause) {
+    throw fail('service_unavailable', { detail: 'The storage of files fails.', reason: 'storage_spool', retryAfterS: 5, cause });
   }
 }
 
@@ -126,7 +158,8 @@ async function answered<R>(ask: () => Promise<R>): Promise<R> {
     return await ask();
   } catch (cause) {
     const isAnswer = cause instanceof S3ServiceException;
-    if (isAnswer && cause.$metadata.httpStatusCode === 404) throw fail('not_found', { detail: 'The stored bytes are gone.', cause });
+    if (isAnswer && cause.$metadata.httpStatusCode === 404 && cause.name !== 'NoSuchBucket')
+      throw fail('not_found', { detail: 'The stored bytes are gone.', cause });
     if (isAbort(cause)) throw cause;
     const reason = isAnswer ? `storage_${cause.$metadata.httpStatusCode ?? 'fault'}` : 'storage_unreachable';
     throw fail('service_unavailable', { detail: 'The storage of files fails.', reason, retryAfterS: 5, cause });

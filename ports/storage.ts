@@ -35,8 +35,10 @@ export interface Storage {
   open(key: string, range?: ByteRange): Promise<Readable>;
   /** Removes it; what is not there is removed already. */
   remove(key: string): Promise<void>;
-  /** Objects whose keys begin so, in no promised order; they may come and go meanwhile. */
+  /** Objects of ours whose keys begin so, in no promised order; they may come and go meanwhile. */
   list(prefix: string): AsyncIterable<StoredObject>;
+  /** Removes what uploads had begun that nobody has written to since; gives how many. */
+  tidy(untouchedSince: Date): Promise<number>;
   close(): void;
 }
 

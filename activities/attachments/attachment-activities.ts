@@ -38,6 +38,7 @@ export async function sweepAttachments(deps: SweepDeps): Promise<number> {
   await sweepAll(log, { what: 'attachment links', deleteSome: (limit) => sweep(db, (em) => dropDeadLinks(em, limit)) });
   await sweepAll(log, { what: 'attachments let go', deleteSome: (limit) => sweep(db, (em) => expireUnlinked(em, limit)) });
   const deleted = (await removeExpired(deps)) + (await removeStrays(deps));
+  await deps.storage.tidy(new Date(Date.now() - orphanAgeMs));
   if (deleted > 0) log.info({ deleted, what: 'attachments' }, 'swept');
   return deleted;
 }

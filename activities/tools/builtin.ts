@@ -1,9 +1,11 @@
 import { readAttachment } from '../attachments/read-attachment.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { cutText } from './output.ts';
 import { loadSkill, writeSkill } from './skills.ts';
 
-const readLimitChars = 20_000;
+/** Room of `[<n> of <m> characters; go on with offset <n>]` behind a part. */
+const noteChars = 80;
 
 /** One builtin by its name. It gets the process's parts, for what it reads or stores. */
 export type BuiltinHandler = (execution: ToolExecution, parts: ExecutorParts) => ToolOutcome | Promise<ToolOutcome>;
@@ -51,11 +53,14 @@ async function readResult(execution: ToolExecution): Promise<ToolOutcome> {
   const callId = execution.args['call_id'];
   const offset = execution.args['offset'];
   const start = typeof offset === 'number' ? offset : 0;
-  const found = typeof callId === 'string' ? await execution.readOutput(callId, start, readLimitChars) : null;
+  const limit = Math.max(noteChars, execution.tool.responseMaxChars ?? 20_000) - noteChars;
+  // One more tells whether the last character is whole.
+  const found = typeof callId === 'string' ? await execution.readOutput(callId, start, limit + 1) : null;
   if (found === null) return failed('invalid_arguments', 'this run has no stored result under that call_id', false);
-  const next = start + found.text.length;
+  const text = cutText(found.text, limit);
+  const next = start + text.length;
   const more = next < found.totalChars ? `\n\n[${next} of ${found.totalChars} characters; go on with offset ${next}]` : '';
-  return { status: 'succeeded', type: 'text', text: found.text + more };
+  return { status: 'succeeded', type: 'text', text: text + more };
 }
 
 function isTimeZone(zone: string): boolean {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { dropLeaseRow, renewLeaseRow, takeLeaseRow, type LeaseKey } from '../../db/tools/tool-leases.ts';
+import { dropLeaseRow, renewLeaseRow, takeLeaseRow, type LeaseKey, type TakenAt } from '../../db/tools/tool-leases.ts';
 import type { Unit } from '../../db/unit.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
@@ -29,22 +29,24 @@ export async function holdLease({ transact, key, waitMs, signal }: LeaseOptions)
   const end = performance.now() + waitMs;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, mostPauseMs)) {
     signal.throwIfAborted();
-    if (await transact((unit) => takeLeaseRow(unit, key))) break;
+    const asked = performance.now();
+    const takenAt = await transact((unit) => takeLeaseRow(unit, key));
+    if (takenAt !== null) return keep({ transact, key }, takenAt, asked);
     const leftMs = end - performance.now();
     if (leftMs <= 0) return null;
     await delay(Math.min(pauseMs, leftMs), undefined, { signal }).catch(() => undefined);
   }
-  return keep(transact, key);
 }
 
-function keep(transact: LeaseOptions['transact'], key: LeaseKey): HeldLease {
+/** `askedAt`: before the lease began, as the database counts it. */
+function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt: TakenAt, askedAt: number): HeldLease {
   const lost = new AbortController();
-  let renewedAt = performance.now();
+  let renewedAt = askedAt;
   const lose = () => lost.abort(fail('service_unavailable', { reason: 'lease_lost', detail: 'The tool is no longer held by this call.' }));
   const renew = async () => {
     const asked = performance.now();
     try {
-      if (await transact((unit) => renewLeaseRow(unit, key))) renewedAt = asked;
+      if (await transact((unit) => renewLeaseRow(unit, key, takenAt))) renewedAt = asked;
       else lose();
     } catch {
       // The database is away for a moment: the timer below judges.
@@ -59,7 +61,7 @@ function keep(transact: LeaseOptions['transact'], key: LeaseKey): HeldLease {
     signal: lost.signal,
     async release() {
       clearInterval(timer);
-      await transact((unit) => dropLeaseRow(unit, key)).catch(() => undefined);
+      await transact((unit) => dropLeaseRow(unit, key, takenAt)).catch(() => undefined);
     },
   };
 }

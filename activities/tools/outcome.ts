@@ -9,6 +9,8 @@ export interface ExecutableTool {
   readonly kind: ToolKind;
   readonly slug: string;
   readonly config: Readonly<Record<string, unknown>>;
+  /** Where its result is cut; 20,000 when left out. */
+  readonly responseMaxChars?: number;
 }
 
 /** One call to execute. `args` fit the tool's input schema; presets are merged in already. */

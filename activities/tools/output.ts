@@ -48,14 +48,6 @@ export function bodyOutcome(answer: {
   return { status: 'succeeded', type: 'text', text };
 }
 
-/** At most `maxChars` UTF-16 units, never half a surrogate pair. */
-export function cutText(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const last = text.charCodeAt(maxChars - 1);
-  const isSplit = last >= 0xd800 && last <= 0xdbff;
-  return text.slice(0, isSplit ? maxChars - 1 : maxChars);
-}
-
 /** What the server calls the file, else the end of its address. Only a proposal: whoever stores it cleans it. */
 function nameOf({ headers, url }: { readonly headers: Readonly<Record<string, string>>; readonly url: string }): string {
   const given = /filename="?([^";]+)"?/i.exec(headers['content-disposition'] ?? '')?.[1]?.trim();

@@ -109,7 +109,7 @@ async function whileHeld<R>(lease: HeldLease, work: () => Promise<R>): Promise<R
 function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, policy }: ClaimedTest): ToolExecution {
   const place = { organizationId: test.organization_id, workspaceId: test.workspace_id };
   return {
-    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config },
+    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config, responseMaxChars: tool.response_max_chars },
     toolCallId: test.id,
     args: test.arguments,
     run: null,

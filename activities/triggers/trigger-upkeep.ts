@@ -67,7 +67,7 @@ async function inPlaceOf({ db, dispatch }: ActivityDeps, due: DueSchedule, work:
 async function noteOverdue(unit: Unit, schedule: ScheduleRow): Promise<void> {
   if (!schedule.is_active || schedule.deleted_at !== null) return;
   const timetable = timetableOf(schedule);
-  const until = new Date(Date.now() - (schedule.catch_up_seconds + 60) * 1_000);
+  const until = new Date(Date.now() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
   const strikes = strikesAfter(timetable, {
     after: new Date(schedule.evaluated_until).getTime(),
     until: until.getTime(),

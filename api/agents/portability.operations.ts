@@ -10,6 +10,7 @@ import { insertRevision } from '../../db/agents/revisions.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid, validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
 import { newId } from '../../db/ids.ts';
+import { scopeOf } from '../../db/reach.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
@@ -23,6 +24,8 @@ import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 
 const limitImportBytes = 4 * 1024 * 1024;
+/** The slug is judged last: what can't be stored at all is told before what is taken. */
+const notYet = { persist: false };
 const placesInImport = { at: '/revision', personasAt: '/personas' };
 
 export const portabilityOperations = {
@@ -52,20 +55,24 @@ export const portabilityOperations = {
       checkBytes('/attributes', body.attributes, 16_384);
       const home = await homeOfNewRow(ctx, { scope: body.scope ?? null });
       await checkImageUrls(ctx, imagesOf(body), home.organizationId);
-      const agent = ctx.em.create(Agent, {
-        id: newId(),
-        ...home,
-        slug: body.slug,
-        name: body.name,
-        description: body.description ?? null,
-        avatarPreset: body.avatar_preset ?? null,
-        imageUrl: body.image_url ?? null,
-        isActive: body.is_active ?? true,
-        attributes: body.attributes ?? {},
-        activeRevisionId: null,
-        createdByUserId: ctx.caller.userId,
-        deletedAt: null,
-      });
+      const agent = ctx.em.create(
+        Agent,
+        {
+          id: newId(),
+          ...home,
+          slug: body.slug,
+          name: body.name,
+          description: body.description ?? null,
+          avatarPreset: body.avatar_preset ?? null,
+          imageUrl: body.image_url ?? null,
+          isActive: body.is_active ?? true,
+          attributes: body.attributes ?? {},
+          activeRevisionId: null,
+          createdByUserId: ctx.caller.userId,
+          deletedAt: null,
+        },
+        notYet,
+      );
       const personas = (body.personas ?? []).map(toNewPersona);
       await storeWhole(ctx, agent, { draft: body.revision ? toRevisionDraft(body.revision) : null, personas, ...placesInImport });
       return toAgentDetailView(await readAgent(ctx, agent.id));
@@ -109,21 +116,25 @@ export const portabilityOperations = {
       const source = await readAgent(ctx, params.agent_id);
       const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
       const personas = body.include_personas === false ? [] : parts.personas;
-      const home = await homeOfNewRow(ctx, homeOfClone(source, body.scope ?? null));
-      const agent = ctx.em.create(Agent, {
-        id: newId(),
-        ...home,
-        slug: body.slug,
-        name: body.name ?? source.name,
-        description: source.description,
-        avatarPreset: source.avatar_preset,
-        imageUrl: source.image_url,
-        isActive: true,
-        attributes: source.attributes,
-        activeRevisionId: null,
-        createdByUserId: ctx.caller.userId,
-        deletedAt: null,
-      });
+      const home = await homeOfNewRow(ctx, homeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
+      const agent = ctx.em.create(
+        Agent,
+        {
+          id: newId(),
+          ...home,
+          slug: body.slug,
+          name: body.name ?? source.name,
+          description: source.description,
+          avatarPreset: source.avatar_preset,
+          imageUrl: source.image_url,
+          isActive: true,
+          attributes: source.attributes,
+          activeRevisionId: null,
+          createdByUserId: ctx.caller.userId,
+          deletedAt: null,
+        },
+        notYet,
+      );
       await storeWhole(ctx, agent, {
         draft: parts.document,
         personas: personas.map((row) => ({ draft: row.document, isDefault: row.is_default, isActive: row.is_active })),
@@ -149,11 +160,12 @@ interface WholeAgent {
   readonly personasAt: string;
 }
 
-/** A clone lives beside its original unless it is said otherwise; one of a platform agent where its author's new rows live. */
-function homeOfClone(source: AgentRow, scope: Scope | null): Parameters<typeof homeOfNewRow>[1] {
-  if (source.scope === 'platform') return { scope };
+/** A clone lives where its original does unless it is said otherwise, and where its author's new rows do when that is narrower. */
+function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof homeOfNewRow>[1] {
   if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspace_id };
-  return { scope: scope ?? 'organization' };
+  // An operator's own rows are everybody's: not so the copy of an organization's agent.
+  if (scope === null && source.scope === 'organization' && own === 'platform') return { scope: 'organization' };
+  return { scope };
 }
 
 function imagesOf(body: Static<typeof AgentImport>) {

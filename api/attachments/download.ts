@@ -14,6 +14,11 @@ interface Exchange {
 export async function sendBytes({ request, reply }: Exchange, storage: Storage, row: AttachmentRow): Promise<void> {
   refuseNotReady(row.state);
   const etag = etagOf(row.sha256);
+  const isKnown = isNotModified(request.headers['if-none-match'], etag);
+  const isHead = request.method === 'HEAD';
+  const range = isHead ? null : readRange(request.headers, row.size_bytes, etag);
+  // Opened before anything is said of the bytes: an error carries neither their tag nor their name.
+  const bytes = isKnown || isHead ? undefined : await storage.open(row.storage_key, range ?? undefined);
   reply.headers({
     etag,
     'accept-ranges': 'bytes',
@@ -22,18 +27,16 @@ export async function sendBytes({ request, reply }: Exchange, storage: Storage, 
     'content-security-policy': "sandbox; default-src 'none'",
     'cache-control': 'private, no-cache',
   });
-  if (isNotModified(request.headers['if-none-match'], etag)) {
+  if (isKnown) {
     reply.code(304).send();
     return;
   }
 
-  const range = readRange(request.headers, row.size_bytes, etag);
   reply.headers({
     'content-type': row.media_type.startsWith('text/') ? `${row.media_type}; charset=utf-8` : row.media_type,
     'content-length': range ? range.end - range.start + 1 : row.size_bytes,
     ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${row.size_bytes}` } : {}),
   });
   reply.code(range ? 206 : 200);
-  // Opened before the head leaves: a storage that fails is still said so.
-  reply.send(request.method === 'HEAD' ? undefined : await storage.open(row.storage_key, range ?? undefined));
+  reply.send(bytes);
 }

@@ -16,8 +16,8 @@ export interface Upload {
 const nowhere = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Streams the file of a form to its place before there is a transaction. What the handler then refuses stays behind as bytes that no row
- * names, which the sweep removes.
+ * Streams the file of a form to its place before there is a transaction. What the handler then refuses is discarded; what a fault or a
+ * death leaves are bytes that no row names, which the sweep removes.
  */
 export async function receiveUpload({ deps, caller, readForm }: IdentifyRequest): Promise<Upload> {
   const storageKey = newStorageKey(organizationOf(caller) ?? nowhere);

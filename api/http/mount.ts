@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
+import { Failure } from '../../workflows/contracts/failure.ts';
 import { admission } from './admission.ts';
 import { perform, send } from './answer.ts';
 import { bodyLimitOf } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { rawContext } from './make-context.ts';
 import { claimKey } from './idempotency.ts';
-import { formReader } from './multipart.ts';
+import { formReader, type RequestForm } from './multipart.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { inputParser } from './parse-input.ts';
 import { prepare } from './prepare.ts';
@@ -42,7 +43,12 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
   const read = operation.multipart ? formReader(operation) : null;
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const readForm = read?.(request, bodyLimitOf(operation, deps.env)) ?? null;
+    const form = read?.(request, bodyLimitOf(operation, deps.env)) ?? null;
+    return discarding(deps, form, () => serve(request, reply, form));
+  };
+
+  async function serve(request: FastifyRequest, reply: FastifyReply, form: RequestForm | null): Promise<FastifyReply> {
+    const readForm = form?.read ?? null;
     const execution = await prepare(deps, operation, { request, input: parse(request), readForm, source: 'api', signal: null });
     if (operation.kind === 'raw') {
       // The registry erases each handler's own types; its schemas have just been enforced on the input.
@@ -52,7 +58,25 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
 
     const key = execution.input.idempotencyKey;
     const claim = key === null ? null : await claimKey(execution, key);
-    if (claim?.kind === 'replay') return send(execution, reply, claim.reply);
+    if (claim?.kind === 'replay') {
+      await letGo(deps, form);
+      return send(execution, reply, claim.reply);
+    }
     return perform(execution, reply, claim?.reservation ?? null);
-  };
+  }
+}
+
+/** What is refused was rolled back, so nothing names what its form has left. After another fault a commit may stand: the sweep judges. */
+async function discarding<R>(deps: AppDeps, form: RequestForm | null, work: () => Promise<R>): Promise<R> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Failure && error.status < 500) await letGo(deps, form);
+    throw error;
+  }
+}
+
+/** Never throws: the request has its answer, and the sweep comes later. */
+async function letGo({ log }: AppDeps, form: RequestForm | null): Promise<void> {
+  await form?.discard().catch((err: unknown) => log.warn({ err }, 'form not discarded'));
 }

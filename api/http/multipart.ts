@@ -28,6 +28,13 @@ export type FormReader = <R>(
   receiver: FileReceiver<R>,
 ) => Promise<{ readonly fields: Readonly<Record<string, string>>; readonly received: R }>;
 
+/** The form of one request. */
+export interface RequestForm {
+  readonly read: FormReader;
+  /** Undoes what a receiver has kept of it, when the request is refused afterwards or was answered before. */
+  discard(): Promise<void>;
+}
+
 /** Name of the one part that is a file. */
 export const fileField = 'file';
 
@@ -40,19 +47,27 @@ interface Form<R> {
 }
 
 /** The reader of one request of an operation; its validator compiles on first use. */
-export function formReader(operation: RegisteredOperation): (request: FastifyRequest, limitBytes: number) => FormReader {
+export function formReader(operation: RegisteredOperation): (request: FastifyRequest, limitBytes: number) => RequestForm {
   const { [fileField]: _, ...properties } = (operation.body as TObject).properties; // the form of an operation is an object
   const validator = validatorFor(closed(properties), 'form');
 
-  return (request, limitBytes) => async (receiver) => {
-    const form = await readParts(request.raw, receiver, limitBytes);
-    const fields = Object.fromEntries(form.fields);
-    const violations = [...form.faults, ...validator.check(fields, true)];
-    if (violations.length === 0 && form.received) return { fields, received: form.received.value };
+  return (request, limitBytes) => {
+    let discard = (): Promise<void> => Promise.resolve();
+    const read: FormReader = async (receiver) => {
+      const form = await readParts(request.raw, receiver, limitBytes);
+      const fields = Object.fromEntries(form.fields);
+      const violations = [...form.faults, ...validator.check(fields, true)];
+      const { received } = form;
+      if (violations.length === 0 && received) {
+        discard = () => receiver.discard(received.value);
+        return { fields, received: received.value };
+      }
 
-    if (form.received) await receiver.discard(form.received.value);
-    else if (violations.length === 0) violations.push(faultAt(fileField, 'required', 'is required'));
-    throw fail('validation_failed', { errors: violations });
+      if (received) await receiver.discard(received.value);
+      else if (violations.length === 0) violations.push(faultAt(fileField, 'required', 'is required'));
+      throw fail('validation_failed', { errors: violations });
+    };
+    return { read, discard: () => discard() };
   };
 }
 

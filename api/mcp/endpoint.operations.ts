@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import Type from 'typebox';
 import { endMcpSession, touchMcpSession } from '../../db/mcp/server-sessions.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -6,6 +7,7 @@ import { raw, rawPost, remove } from '../http/operation.ts';
 import { maxInteger } from '../http/schema.ts';
 import { principalOf } from '../streams/attach.ts';
 import { answerPost } from './dispatch.ts';
+import { isSessionVersion } from './era.ts';
 import { notificationText } from './json-rpc.ts';
 import { serveListStream } from './list-stream.ts';
 import { sessionIdOf, storeOf } from './session.ts';
@@ -62,7 +64,7 @@ export const endpointOperations = {
     },
     async (ctx, _input, http) => {
       refuseForeignOrigin(ctx.deps.env, http.request.headers.origin);
-      const id = demandId(sessionIdOf(http.request.headers));
+      const id = demandSessionId(http.request.headers);
       const isAlive = () => touchMcpSession(storeOf(ctx), id, principalOf(ctx.caller));
       if (!(await isAlive())) throw fail('not_found');
       serveListStream(ctx, http, { first: null, changed: notificationText('notifications/tools/list_changed', null), last: null, isAlive });
@@ -79,7 +81,7 @@ export const endpointOperations = {
       transaction: 'none',
       identify: async ({ deps, headers, caller }) => {
         refuseForeignOrigin(deps.env, headers.origin);
-        const isEnded = await endMcpSession(storeOf({ deps }), demandId(sessionIdOf(headers)), principalOf(caller));
+        const isEnded = await endMcpSession(storeOf({ deps }), demandSessionId(headers), principalOf(caller));
         if (!isEnded) throw fail('not_found');
       },
     },
@@ -93,7 +95,12 @@ function refuseForeignOrigin(env: ApiEnv, origin: string | undefined): void {
   throw fail('resource_forbidden', { reason: 'origin_not_allowed', detail: 'Pages of this origin may not use the endpoint.' });
 }
 
-function demandId(id: string | null): string {
-  if (id !== null) return id;
-  throw fail('method_not_allowed', { detail: 'Without a session only POST is served.', headers: { allow: 'POST, OPTIONS' } });
+/** The session that GET and DELETE name. 400 for a version that is not served; 405 without a session, which newer versions have none of. */
+function demandSessionId(headers: Readonly<IncomingHttpHeaders>): string {
+  const id = sessionIdOf(headers);
+  if (id === null)
+    throw fail('method_not_allowed', { detail: 'Without a session only POST is served.', headers: { allow: 'POST, OPTIONS' } });
+  const version = headers['mcp-protocol-version'];
+  if (version === undefined || (typeof version === 'string' && isSessionVersion(version.trim()))) return id;
+  throw fail('malformed_request', { detail: 'MCP-Protocol-Version names a version that is not served within sessions.' });
 }

@@ -31,13 +31,18 @@ export function eraOf(message: RpcMessage, headers: Headers): Era {
   const isStateless = claim !== undefined || (named !== null && isIn(statelessVersions, named));
 
   if (!isStateless) {
-    if (named !== null && !isIn(sessionVersions, named) && message.method !== 'initialize') throw unsupported(named, sessionVersions);
+    if (named !== null && !isSessionVersion(named) && message.method !== 'initialize') throw unsupported(named, sessionVersions);
     return 'session';
   }
   if (message.kind === 'request') demandMeta(message.params);
   checkVersion(named, claim);
   if (message.kind === 'request') checkHeaders(message, headers, named);
   return 'stateless';
+}
+
+/** Whether a revision with sessions is served. */
+export function isSessionVersion(version: string): boolean {
+  return isIn(sessionVersions, version);
 }
 
 /** `_meta` of a message's parameters; empty where there is none. */

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import { rawHeaders } from '../http/headers.ts';
 
 /** Messages to a client as server-sent events, on the response of its request. */
@@ -12,8 +13,9 @@ export interface EventStream {
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 /** Proxies close what is silent for longer. */
 const commentMs = 15_000;
-/** A client that reads nothing is cut off when so much waits for it. */
+/** A client that leaves so much unread is told nothing more; one message may be larger than this. */
 const mostUnsentBytes = 4 * 1024 * 1024;
+/** How long an ended stream waits for a client that takes nothing. */
 const lingerMs = 5_000;
 
 /** Takes the response over and opens the stream; a comment goes out every 15 s. */
@@ -38,14 +40,27 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
     send: (message) => write(`event: message\ndata: ${message}\n\n`),
     end() {
       clearInterval(beat);
+      if (response.destroyed || response.writableEnded) return;
       response.end();
-      setTimeout(() => response.destroy(), lingerMs).unref();
+      cutOffWhenStill(response);
     },
   };
 
   function write(chunk: string): void {
     if (response.destroyed || response.writableEnded) return;
-    response.write(chunk);
+    // Judged before the chunk: a large answer to a client that reads is no reason to cut it off.
     if (response.writableLength > mostUnsentBytes) response.destroy();
+    else response.write(chunk);
   }
+}
+
+/** Lets an ended response go out to its last byte, as long as its client takes any. */
+function cutOffWhenStill(response: ServerResponse): void {
+  let unsentBytes = response.writableLength;
+  const timer = setInterval(() => {
+    if (response.writableLength >= unsentBytes) response.destroy();
+    unsentBytes = response.writableLength;
+  }, lingerMs);
+  timer.unref();
+  response.on('close', () => clearInterval(timer));
 }

@@ -83,12 +83,12 @@ export async function readBoundRows(unit: Pick<Unit, 'em'>, ask: BoundAsk): Prom
       ask.withTexts,
       ask.agentId,
       ask.subjectUserId,
+      tools.map(({ id }) => id),
       toolkits.map(({ id }) => id),
       toolkits.map(({ revision }) => (revision === 'active' ? null : revision)),
       skills.map(({ id }) => id),
       skills.map(({ version }) => version),
       skills.map(({ mode }) => mode),
-      tools.map(({ id }) => id),
       agents.map(({ id }) => id),
     ]);
     for (const { kind, facts } of found) bound[kind].push(facts);
@@ -111,7 +111,7 @@ const hasSecret = `exists (
       or (x.scope = 'platform' and t.scope = 'platform')))))`;
 
 const boundSql = `
-  with recursive place as (select ?::uuid as organization_id, ?::uuid as workspace_id, ?::boolean as with_texts, ?::uuid as agent_id, ?::uuid as user_id),
+  with recursive place as (select ?::uuid as organization_id, ?::uuid as workspace_id, ?::boolean as with_texts, ?::uuid as agent_id, ?::uuid as user_id, ?::uuid[] as tool_ids),
   kits as (select * from unnest(?::uuid[], ?::uuid[]) as k (id, revision_id)),
   skill_bindings as (
     select b.ord, b.id, b.version, b.mode from unnest(?::uuid[], ?::int[], ?::text[]) with ordinality as b (id, version, mode, ord)
@@ -143,7 +143,8 @@ const boundSql = `
                from jsonb_array_elements_text(coalesce(v.descriptor -> 'secrets_required', '[]')) wanted (name) where not ${hasSecret})) as facts
     from tools t
     cross join place
-    left join kits k on k.id = t.toolkit_id
+    -- A tool that is bound by itself, too, is the newest, whatever its toolkit is pinned to.
+    left join kits k on k.id = t.toolkit_id and t.id <> all (place.tool_ids)
     join lateral (
       select c.version, c.descriptor, c.toolkit_revision_id from (
         select n.version, n.descriptor, coalesce(n.toolkit_revision_id, (
@@ -152,7 +153,7 @@ const boundSql = `
           from tool_versions n where n.tool_id = t.id
       ) c where k.revision_id is null or c.toolkit_revision_id = k.revision_id order by c.version desc limit 1
     ) v on true
-   where (t.id = any (?::uuid[]) or k.id is not null) and ${inPlace('t')}
+   where (t.id = any (place.tool_ids) or k.id is not null) and ${inPlace('t')}
   union all
   select 'toolkits', jsonb_build_object('id', k.id, 'is_active', k.is_active, 'active_revision_id', k.active_revision_id)
     from toolkits k cross join place where k.id in (select id from kits) and ${inPlace('k')}

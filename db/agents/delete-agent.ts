@@ -1,4 +1,4 @@
-import { fail } from '../../workflows/contracts/failure.ts';
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { rows } from '../sql.ts';
 import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
@@ -30,6 +30,15 @@ export async function deleteAgent(
   await unit.em.flush();
   await pauseSchedulesOfAgent(unit, agent.id);
   // Those in line first, so that no line moves for nothing.
-  for (const run of live)
-    if (run.status !== 'cancelling') await cancelRun(unit, { runId: run.id, policy: 'interrupt', reason: 'agent_deleted' });
+  for (const run of live) if (run.status !== 'cancelling') await cancelUnlessEnded(unit, run.id);
+}
+
+/** A run may end by itself between being found and being locked. */
+async function cancelUnlessEnded(unit: Unit, runId: string): Promise<void> {
+  try {
+    await cancelRun(unit, { runId, policy: 'interrupt', reason: 'agent_deleted' });
+  } catch (error) {
+    if (error instanceof Failure && error.context['reason'] === 'run_finished') return;
+    throw error;
+  }
 }

@@ -35,6 +35,8 @@ export interface EffectiveTool {
   /** The author's own description; null shows the tool's. */
   readonly own_description: string | null;
   readonly own_timeout_s: number | null;
+  /** Effects with which a call would wait for a person, should the tool come to have them. */
+  readonly asks: readonly ('read' | 'write')[];
 }
 
 interface Binding {
@@ -129,6 +131,7 @@ function toEffective(tool: BoundTool, binding: Binding, document: RevisionDocume
     preset: binding.preset,
     own_description: binding.description,
     own_timeout_s: binding.timeout_s,
+    asks: binding.approval === 'default' ? (['read', 'write'] as const).filter((effect) => document.approvals[effect] === 'ask') : [],
   };
 }
 

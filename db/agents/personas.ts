@@ -66,7 +66,9 @@ export function listPersonaRows(ctx: Scoped, agentId: string, page: PageRequest)
 
 /** Throws 409 `limit_reached` when an agent has as many personas as an import may hold. The caller holds the agent's lock. */
 export async function refuseFull(unit: Unit, agentId: string): Promise<void> {
-  const found = await row<{ n: number }>(unit.em, 'select count(*)::int as n from personas where agent_id = ? and deleted_at is null', [agentId]);
+  const found = await row<{ n: number }>(unit.em, 'select count(*)::int as n from personas where agent_id = ? and deleted_at is null', [
+    agentId,
+  ]);
   if ((found?.n ?? 0) < mostPersonas) return;
   throw fail('state_conflict', { reason: 'limit_reached', detail: `An agent has at most ${mostPersonas} personas.` });
 }

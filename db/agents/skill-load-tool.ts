@@ -33,4 +33,5 @@ export const skillLoadTool: EffectiveTool = {
   preset: {},
   own_description: null,
   own_timeout_s: null,
+  asks: [],
 };

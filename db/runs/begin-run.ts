@@ -125,10 +125,11 @@ async function readSource(unit: Unit, run: RunState): Promise<SourceRow> {
               where p.agent_id = a.id and p.is_active and p.deleted_at is null and ?::text is not null and (p.slug = ?::text or p.is_default)
               order by p.slug = ?::text desc limit 1) as persona
        from agent_revisions v join agents a on a.id = v.agent_id join workspaces w on w.id = ?
-      where v.id = ? and v.agent_id = ?`,
+      where v.id = ? and v.agent_id = ? and a.deleted_at is null`,
     [run.persona_slug, run.persona_slug, run.persona_slug, run.workspace_id, run.agent_revision_id, run.agent_id],
   );
-  if (!source) throw fail('not_found', { detail: 'The revision of the run is gone.' });
+  // An agent is deleted with its runs; one that was started at the same moment ends here.
+  if (!source) throw fail('not_found', { detail: 'The agent of the run is gone.' });
   return source;
 }
 

@@ -12,6 +12,8 @@ export interface PinnedTool {
   readonly timeout_s: number | null;
   readonly preset: Readonly<Record<string, unknown>>;
   readonly description: string | null;
+  /** Effects with which its calls need an approval. Absent in older manifests, whose revisions had no such rule. */
+  readonly asks?: readonly ('read' | 'write')[];
 }
 
 /** A skill as a run may load it: the version pinned. */
@@ -70,6 +72,7 @@ export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools
       timeout_s: tool.own_timeout_s,
       preset: tool.preset,
       description: tool.own_description,
+      asks: tool.asks,
     })),
     skills: effective.skills.map(({ skill_id, version, slug, description, mode }) => ({ skill_id, version, slug, description, mode })),
     max_tool_calls: effective.limits.max_tool_calls,

@@ -169,8 +169,17 @@ export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, ma
   return inserted;
 }
 
-/** Takes every tool of a toolkit out of service until an activation approves it anew: its server or its credentials are others now. */
+/**
+ * Takes every tool of a toolkit out of service until an activation approves it anew: its server or its credentials are others now. What a
+ * sync that is under way brings home is the former server's and counts no more. The caller holds the toolkit's lock.
+ */
 export async function quarantineAll(unit: Unit, toolkitId: string): Promise<void> {
+  await change(
+    unit.em,
+    `update toolkit_revisions set state = 'failed', error = 'The address or the credentials of the toolkit changed during the sync.',
+       updated_at = now() where toolkit_id = ? and state = 'syncing'`,
+    [toolkitId],
+  );
   const names = (await toolsInForce(unit, toolkitId)).map((tool) => tool.name);
   await quarantineTools(unit, toolkitId, names);
 }
@@ -196,13 +205,18 @@ async function lockToolkit(unit: Unit, toolkitId: string): Promise<void> {
   if (!locked) throw fail('not_found');
 }
 
-// The toolkit's lock keeps an activation from passing between the comparison and the quarantine.
+// The toolkit's lock keeps an activation from passing between the comparison and the quarantine. It comes first, here as everywhere.
 async function lockRevision(unit: Unit, revisionId: string): Promise<OpenSync> {
+  await row(
+    unit.em,
+    'select k.id from toolkits k where k.id = (select v.toolkit_id from toolkit_revisions v where v.id = ?) for update',
+    [revisionId],
+  );
   const found = await row<OpenSync>(
     unit.em,
     `select v.toolkit_id, v.state, v.quarantined, k.config ->> 'on_change' as on_change, a.tools as active_tools
        from toolkit_revisions v join toolkits k on k.id = v.toolkit_id left join toolkit_revisions a on a.id = k.active_revision_id
-      where v.id = ? for update of v, k`,
+      where v.id = ? for update of v`,
     [revisionId],
   );
   if (!found) throw fail('not_found');

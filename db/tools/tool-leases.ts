@@ -12,30 +12,34 @@ export interface LeaseKey {
 
 const leaseS = 30;
 
-/** Takes the tool's lease in its workspace unless another holder's still runs. True: it is the holder's for 30 s. */
-export async function takeLeaseRow(unit: Unit, { organizationId, workspaceId, toolId, holder }: LeaseKey): Promise<boolean> {
-  const taken = await row(
+/** When a lease was taken, to the microsecond: another try of its holder's call that took it since has another. */
+export type TakenAt = string;
+
+/** Takes the tool's lease in its workspace unless another holder's still runs: the holder's for 30 s. Null: it is another's. */
+export async function takeLeaseRow(unit: Unit, { organizationId, workspaceId, toolId, holder }: LeaseKey): Promise<TakenAt | null> {
+  const taken = await row<{ taken_at: TakenAt }>(
     unit.em,
     `insert into tool_leases as l (workspace_id, tool_id, organization_id, call_id, expires_at, created_at)
-     values (?, ?, ?, ?, clock_timestamp() + interval '${leaseS} seconds', now())
+     values (?, ?, ?, ?, clock_timestamp() + interval '${leaseS} seconds', clock_timestamp())
      on conflict (workspace_id, tool_id) do update set call_id = excluded.call_id, expires_at = excluded.expires_at, created_at = excluded.created_at
-       where l.call_id = excluded.call_id or l.expires_at < clock_timestamp() returning l.call_id`,
+       where l.call_id = excluded.call_id or l.expires_at < clock_timestamp() returning l.created_at::text as taken_at`,
     [workspaceId, toolId, organizationId, holder],
   );
-  return taken !== null;
+  return taken?.taken_at ?? null;
 }
 
-/** Prolongs a lease by another 30 s from now. False: it has lapsed and may be another's. */
-export async function renewLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey): Promise<boolean> {
+/** Prolongs a lease by another 30 s from now. False: it has lapsed, or was taken again, and may be another's. */
+export async function renewLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<boolean> {
   const renewed = await change(
     unit.em,
     `update tool_leases set expires_at = clock_timestamp() + interval '${leaseS} seconds'
-      where workspace_id = ? and tool_id = ? and call_id = ? and expires_at > clock_timestamp()`,
-    [workspaceId, toolId, holder],
+      where workspace_id = ? and tool_id = ? and call_id = ? and created_at = ?::timestamptz and expires_at > clock_timestamp()`,
+    [workspaceId, toolId, holder, takenAt],
   );
   return renewed === 1;
 }
 
-export async function dropLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey): Promise<void> {
-  await change(unit.em, 'delete from tool_leases where workspace_id = ? and tool_id = ? and call_id = ?', [workspaceId, toolId, holder]);
+export async function dropLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<void> {
+  const own = 'workspace_id = ? and tool_id = ? and call_id = ? and created_at = ?::timestamptz';
+  await change(unit.em, `delete from tool_leases where ${own}`, [workspaceId, toolId, holder, takenAt]);
 }

@@ -30,8 +30,9 @@ export async function fireInstant(unit: Unit, schedule: ScheduleRow, firing: Fir
 async function outcomeOf(unit: Unit, schedule: ScheduleRow, firing: Firing): Promise<Outcome> {
   const { instant, now } = firing;
   if (instant.isSkipped) return { status: 'skipped_dst' };
-  if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + schedule.catch_up_seconds * 1_000)
-    return { status: 'missed', reason: 'late' };
+  // Jitter is meant: it makes nothing late.
+  const patienceMs = (schedule.catch_up_seconds + schedule.jitter_seconds) * 1_000;
+  if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + patienceMs) return { status: 'missed', reason: 'late' };
 
   const live = await readLive(unit, schedule.id);
   if (schedule.overlap === 'allow_all' || live.started.length === 0) return start(unit, schedule, firing);
@@ -60,12 +61,13 @@ async function cancelLive(unit: Unit, runId: string): Promise<void> {
   if (live) await cancelRun(unit, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
 }
 
-/** What has been looked at is never looked at again: by evaluation, whatever came of it. */
+/** What has been looked at is never looked at again: by evaluation, whatever came of it. An instant that comes behind a later one moves nothing. */
 async function moveOn(unit: Unit, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
   if (instant.kind === 'manual') return;
   await rows(
     unit.em,
-    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz where id = ?`,
-    [instant.nominalAt, instant.nominalAt, nextRunAt, schedule.id],
+    `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz 
+      where id = ? and coalesce(last_occurrence_at, '-infinity') <= ?::timestamptz`,
+    [instant.nominalAt, instant.nominalAt, nextRunAt, schedule.id, instant.nominalAt],
   );
 }

@@ -197,7 +197,7 @@ export function readScheduleOfCall(
   return row(unit.em, 'select s.id, s.description, s.next_run_at from schedules s where s.tool_call_id = ?', [toolCallId]);
 }
 
-/** How many schedules of a tool still strike. */
+/** How many schedules of a tool still strike; until the transaction ends nobody else counts them. */
 export async function countActiveOfTool(unit: Unit, place: { readonly workspaceId: string; readonly toolId: string }): Promise<number> {
   const found = await row<{ n: number }>(
     unit.em,

@@ -25,7 +25,7 @@ export function unsyncedSchedules(em: SqlEntityManager, limit: number): Promise<
 export function overdueSchedules(em: SqlEntityManager, limit: number): Promise<DueSchedule[]> {
   return rows<DueSchedule>(
     em,
-    `${found} where s.is_active and s.deleted_at is null and s.next_run_at < now() - make_interval(secs => s.catch_up_seconds + 60) order by s.next_run_at limit ?`,
+    `${found} where s.is_active and s.deleted_at is null and s.next_run_at < now() - make_interval(secs => s.catch_up_seconds + s.jitter_seconds + 60) order by s.next_run_at limit ?`,
     [limit],
   );
 }

@@ -6,7 +6,9 @@ import type { Rows } from './world/rows.ts';
  * an outbox row has been sent is noted after the reply and waited for.
  */
 export async function checksums(rows: Rows, organizationId: string | null = null): Promise<Readonly<Record<string, string>>> {
-  await until(async () => (await rows.query('select from outbox where sent_at is null')).length === 0);
+  await until(async () => (await unsent(rows)).length === 0).catch(async (cause: unknown) => {
+    throw new Error(`not sent: ${(await unsent(rows)).map(({ row }) => row).join('; ')}`, { cause });
+  });
   const tables = await rows.query<{ name: string }>(
     `select c.table_name as name from information_schema.columns c where c.table_schema = 'public' and c.column_name = 'organization_id'
      union select 'organizations' order by 1`,
@@ -19,6 +21,11 @@ export async function checksums(rows: Rows, organizationId: string | null = null
   const found = await rows.query<{ name: string; sum: string }>(sums.join(' union all '));
   return Object.fromEntries(found.map(({ name, sum }) => [name, sum]));
 }
+
+const unsent = (rows: Rows) =>
+  rows.query<{ row: string }>(
+    `select concat_ws(' ', kind, payload ->> 'workflowType', last_error) as row from outbox where sent_at is null order by id limit 5`,
+  );
 
 /** Tables whose checksums are not the same. */
 export function differing(before: Readonly<Record<string, string>>, after: Readonly<Record<string, string>>): string[] {

@@ -7,6 +7,7 @@ import { liveOperations } from '../../api/http/registry.ts';
 import { areas as ownAreas } from '../../api/operations.ts';
 import { createLog } from '../../api/parts.ts';
 import { asObject } from './requests.ts';
+import { startRelay } from '../../temporal/relay.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { testDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';
@@ -82,7 +83,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     env: { TEMPORAL_NAMESPACE: place.namespace, RATE_LIMITS: limits, MAIL_DIR: mails, OAUTH_DYNAMIC_REGISTRATION: 'true' },
   });
   if (options.withoutPolicies) await openPolicies(database.adminUrl);
-  await settleDryTests(database.adminUrl);
+  await settleToolTests(database.adminUrl);
   const world = await makeAccessWorld({ db: api.db, keys: api.keys, adminUrl: database.adminUrl });
   const leaks = createLeakWatch(world);
   await leaks.learn();
@@ -102,6 +103,8 @@ interface Parts {
 
 function stageOf({ api, world, leaks, lines, place, database, mails, insiders }: Parts): Stage {
   const sent: Sent[] = [];
+  // A busy machine answers the first try too late now and then; no worker is here to try again.
+  const relay = startRelay({ temporal: place.temporal, db: api.db, log: api.deps.log });
   return {
     api,
     world,
@@ -136,6 +139,7 @@ function stageOf({ api, world, leaks, lines, place, database, mails, insiders }:
       return answer;
     },
     async close() {
+      await relay.stop();
       await world.close();
       await api.close();
       await database.drop();
@@ -163,8 +167,8 @@ export function told({ status, code, actor, body }: Sent): string {
   return `${actor.name}: ${status}${code ? ` ${code}` : ''}${status >= 400 ? ` (${JSON.stringify(body?.['context'] ?? {})} ${errors})`.slice(0, 300) : ''}`;
 }
 
-/** Stands for the worker that there is none of: a dry run of a tool has its result as soon as it is written. */
-async function settleDryTests(adminUrl: string): Promise<void> {
+/** Stands for the worker that there is none of: a trial of a tool has its result as soon as it is written. */
+async function settleToolTests(adminUrl: string): Promise<void> {
   const result = {
     status: 'succeeded',
     output: null,
@@ -176,10 +180,10 @@ async function settleDryTests(adminUrl: string): Promise<void> {
     duration_ms: 1,
   };
   await withAdmin(adminUrl, async (admin) => {
-    await admin.query(`create function settle_dry_test() returns trigger language plpgsql as
+    await admin.query(`create function settle_tool_test() returns trigger language plpgsql as
       $$ begin new.result := '${JSON.stringify(result)}'::jsonb; return new; end $$`);
     await admin.query(
-      'create trigger settle_dry_test before insert on tool_tests for each row when (new.dry_run) execute function settle_dry_test()',
+      'create trigger settle_tool_test before insert on tool_tests for each row execute function settle_tool_test()',
     );
   });
 }

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { holdLease } from '../../activities/tools/lease.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { row } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
@@ -69,6 +70,24 @@ test.each([
   expect(effects.effects.length).toBe(before + 1);
 });
 
+test('a tool that comes to need an approval by its effect is refused at its next call', async () => {
+  const tool = writeTool(slugOf('effect'), effects, { effect: 'read' });
+  const agent = await makeAgent(stack, [tool], { approvals: { write: 'ask' } });
+  const before = effects.effects.length;
+  effects.onEffect = async () => {
+    await stack.request('PATCH', `/tools/${agent.toolIds[0]}`, { body: { effect: 'write' } });
+  };
+  const name = String(tool['slug']);
+
+  const run = await startRun(stack, agent.id, scripted({ steps: [call(name), call(name), { text: 'So be it.' }] }));
+
+  expect(await resultsOf(run.id)).toMatchObject([
+    { status: 'succeeded' },
+    { status: 'failed', error: { code: 'tool_unavailable', reason: 'approval_required' } },
+  ]);
+  expect(effects.effects.length).toBe(before + 1);
+});
+
 test('a quarantined or deleted tool is refused at its next call', async () => {
   const tools = [writeTool(slugOf('quarantined'), effects), writeTool(slugOf('deleted'), effects)];
   const agent = await makeAgent(stack, tools);
@@ -108,6 +127,25 @@ test('a toolkit that is switched off during a run takes its tools along at the n
       headers: { 'if-match': headers.get('etag') ?? '' },
     });
   };
+
+  const run = await startRun(stack, agent.id, scripted({ steps: [call(name), call(name), { text: 'So be it.' }] }));
+
+  expect(await resultsOf(run.id)).toMatchObject([{ status: 'succeeded' }, { status: 'failed', error: { code: 'tool_unavailable' } }]);
+  expect(effects.effects.length).toBe(before + 1);
+});
+
+test('a tool whose toolkit is switched off during a run is refused at its next call', async () => {
+  const tool = writeTool(slugOf('of-toolkit'), effects);
+  const agent = await makeAgent(stack, [tool]);
+  const toolkit = await stack.request('POST', '/toolkits', { body: { slug: slugOf('kit'), name: 'Kit', kind: 'manual', config: {} } });
+  const toolkitId = String(toolkit.body['id']);
+  await change(agent.toolIds[0] ?? '', `toolkit_id = '${toolkitId}', remote_name = 'n'`);
+  const before = effects.effects.length;
+  effects.onEffect = async () => {
+    const changed = await stack.request('PATCH', `/toolkits/${toolkitId}`, { body: { is_active: false } });
+    if (changed.status !== 200) throw new Error(`PATCH answered ${changed.status}`);
+  };
+  const name = String(tool['slug']);
 
   const run = await startRun(stack, agent.id, scripted({ steps: [call(name), call(name), { text: 'So be it.' }] }));
 
@@ -205,4 +243,27 @@ test('the lease of a dead holder lapses: its effect happened once, and the next 
   expect(ofFirst).toMatchObject([{ status: 'failed', error: { code: 'outcome_unknown' } }]);
   expect(ofSecond).toMatchObject([{ status: 'succeeded' }]);
   expect(effects.effects.length).toBe(before + 2);
+});
+
+test('a try that was replaced neither keeps nor gives free the lease of the next one', async () => {
+  const agent = await makeAgent(stack, [writeTool(slugOf('fenced'), effects, { concurrency: 'exclusive' })]);
+  const { organizationId, workspaceId } = stack.tenant;
+  const tenant = workspaceTenant(organizationId, workspaceId);
+  const hold = (holder: string) =>
+    holdLease({
+      transact: async (work) => (await transact(stack.db, { tenant, actor: systemActor, correlationId: newId() }, work)).value,
+      key: { organizationId, workspaceId, toolId: agent.toolIds[0] ?? '', holder },
+      waitMs: 200,
+      signal: new AbortController().signal,
+    });
+  const holder = newId();
+
+  const first = await hold(holder);
+  const second = await hold(holder);
+  await until(() => first?.signal.aborted === true, 20_000);
+  await first?.release();
+  const other = await hold(newId());
+  await second?.release();
+
+  expect([second?.signal.aborted, other]).toEqual([false, null]);
 });

@@ -48,6 +48,7 @@ async function answer(
   if (!isSigned(request, url, body)) return refuse(response, 403, 'SignatureDoesNotMatch');
   if (request.method === 'GET' && url.searchParams.has('list-type')) return list(objects, url, response);
 
+  if (!url.pathname.startsWith(bucketPath)) return refuse(response, 404, 'NoSuchBucket');
   const key = decodeURIComponent(url.pathname.slice(bucketPath.length));
   const found = objects.get(key);
   if (request.method === 'PUT') {

@@ -1,9 +1,11 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createStorage, readWhole, type Storage } from '../../ports/storage.ts';
+import { createS3Storage } from '../../ports/storage-s3.ts';
 import { newStorageKey, storagePlace } from '../../ports/storage-key.ts';
+import { until } from '../support/temporal.ts';
 import { s3Keys, startS3Server, type S3Server } from '../fakes/s3-server.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-storage-'));
@@ -43,6 +45,18 @@ const bytesOf = async (storage: Storage, key: string, range?: { start: number; e
   for await (const part of await storage.open(key, range)) parts.push(part as Buffer);
   return Buffer.concat(parts);
 };
+
+/** Files without a name that this process still holds open. */
+function openSpools(): string[] {
+  const targets = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return '';
+    }
+  });
+  return targets.filter((target) => /longhaul-.*\.part/.test(target));
+}
 
 async function keysIn(storage: Storage, prefix: string): Promise<string[]> {
   const keys: string[] = [];
@@ -133,4 +147,71 @@ test('a wrong secret is refused by the server and told as such', async () => {
 
   await expect(wrong.put(newStorageKey(organizationId), chunks('x'))).rejects.toMatchObject({ context: { reason: 'storage_403' } });
   wrong.close();
+});
+
+test('a place that is no folder is service_unavailable, and what a killed process had begun is tidied away', async () => {
+  const file = join(folder, 'no-folder');
+  writeFileSync(file, 'x');
+  const broken = await createStorage({ kind: 'folder', folder: file });
+  const [old, young] = ['old', 'young'].map((name) => join(folder, '.parts', name));
+  for (const path of [old, young]) writeFileSync(path ?? '', 'begun');
+  utimesSync(old ?? '', new Date(0), new Date(0));
+
+  await expect(broken.put(newStorageKey(organizationId), chunks('x'))).rejects.toMatchObject({ code: 'service_unavailable' });
+  await expect(broken.open(newStorageKey(organizationId))).rejects.toMatchObject({ code: 'service_unavailable' });
+  expect(await storages.folder.tidy(new Date(Date.now() - 3_600_000))).toBe(1);
+
+  expect(readdirSync(join(folder, '.parts'))).toEqual(['young']);
+  rmSync(young ?? '');
+});
+
+test.each(['folder', 's3'] as const)('what others put beside our objects is in no listing of a %s', async (kind) => {
+  mkdirSync(join(folder, 'lost+found'), { recursive: true });
+  writeFileSync(join(folder, 'lost+found', 'x'), 'x');
+  mkdirSync(join(folder, organizationId), { recursive: true });
+  writeFileSync(join(folder, organizationId, '.nfs0001'), 'x');
+  for (const name of ['lh/report.csv', 'other/x', `lh/${organizationId}/notes.txt`]) s3.objects.set(name, Buffer.from('x'));
+  await storages[kind].put(newStorageKey(organizationId), chunks('x'));
+
+  const keys = await keysIn(storages[kind], '');
+
+  expect(keys.length).toBeGreaterThan(0);
+  expect(keys.filter((key) => !/^[0-9a-f-]{36}\/[0-9a-f]{48}$/.test(key))).toEqual([]);
+});
+
+test('a machine without room for the way to the bucket is service_unavailable', async () => {
+  const settings = { kind: 's3', bucket: 'files', region: 'x', prefix: '', endpoint: s3.endpoint, credentials: s3Keys } as const;
+  const storage = createS3Storage(settings, join(folder, 'is-not-there'));
+
+  await expect(storage.put(newStorageKey(organizationId), chunks('x'))).rejects.toMatchObject({ context: { reason: 'storage_spool' } });
+  storage.close();
+});
+
+test('an upload that is broken off on its way to the bucket leaves neither file nor open handle', async () => {
+  const abort = new AbortController();
+  const cutOff = async function* () {
+    yield Buffer.from('x');
+    setImmediate(() => abort.abort());
+  };
+
+  s3.faults.push(500, 500, 500);
+  const failed = storages.s3.put(newStorageKey(organizationId), chunks(Buffer.alloc(3_000_000)));
+  await expect(failed).rejects.toMatchObject({ code: 'service_unavailable' });
+  await storages.s3.put(newStorageKey(organizationId), cutOff(), { signal: abort.signal }).catch(() => undefined);
+
+  await until(async () => openSpools().length === 0);
+});
+
+test('a bucket that is not there is no missing file', async () => {
+  const gone = await createStorage({
+    kind: 's3',
+    bucket: 'no-bucket',
+    region: 'x',
+    prefix: '',
+    endpoint: s3.endpoint,
+    credentials: s3Keys,
+  });
+
+  await expect(gone.open(newStorageKey(organizationId))).rejects.toMatchObject({ context: { reason: 'storage_404' } });
+  gone.close();
 });

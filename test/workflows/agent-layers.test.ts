@@ -127,6 +127,27 @@ test('a JSON answer that does not fit is asked for once more; a second one ends 
   expect(failed.run.usage.own.model_calls).toBe(2);
 });
 
+test('a worker that dies while the model repairs its answer does not make it one more repair', async () => {
+  // The request for a repair holds no script of its own.
+  models.script('scripted', { steps: [{ text: 'Still no JSON.', first_token_ms: 4_000 }] });
+  const agent = await jsonAgent();
+  const words = `Repair ${crypto.randomUUID()}.`;
+  const calls = () => models.calls().filter(({ body }) => JSON.stringify(body).includes(words)).length;
+
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'No JSON.' }] }, words));
+  const reader = watchRun(stack, run.id);
+  await until(() => calls() === 2, 30_000);
+  await stack.kill('worker-runs');
+  await stack.start('worker-runs');
+  const frames = await endOf(reader, 90_000);
+  const checked = await checkRun(stack, run.id, { seen: [frames] });
+
+  expect(checked.faults).toEqual([]);
+  expect(checked.run).toMatchObject({ status: 'failed', error: { reason: 'output_invalid' } });
+  expect(calls()).toBe(3);
+  expect(frames.filter(({ type, data }) => type === 'message.completed' && data['origin'] === 'system')).toHaveLength(1);
+}, 150_000);
+
 test('keep_last_turns bounds what the model reads of a conversation', async () => {
   const agent = await makeAgent(stack, [], { context: { keep_last_turns: 1 } });
   const sessionKey = unique('session');

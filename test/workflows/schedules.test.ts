@@ -6,7 +6,12 @@ import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { makeSchedule, occurrencesOf, scheduleRow, within, type SchedulePlace } from './schedule-world.ts';
+import { executeSchedule } from '../../activities/tools/schedule.ts';
+import type { ToolExecution } from '../../activities/tools/outcome.ts';
+import { newId } from '../../db/ids.ts';
+import { fireInstant } from '../../db/triggers/fire-instant.ts';
 import { pauseSchedulesOfAgent } from '../../db/triggers/pause.ts';
+import { lockSchedule } from '../../db/triggers/schedules.ts';
 
 jest.setTimeout(180_000);
 
@@ -168,6 +173,60 @@ test.each([
 
   expect(call).toMatchObject({ state: 'failed', error: { code: 'invalid_arguments', message: expect.stringMatching(message) } });
   expect(await plannedBy(run.id)).toEqual([]);
+});
+
+/** Fires one instant of a schedule now, as its activity would. */
+function fireAt(id: string, nominalAt: Date, nextRunAt: Date | null): Promise<void> {
+  return within(stack.db, place, async (unit) => {
+    const schedule = await lockSchedule(unit, id);
+    if (!schedule) throw new Error('no such schedule');
+    const instant = { kind: 'regular' as const, nominalAt, localTime: nominalAt.toISOString(), shiftedFrom: null, isSkipped: false };
+    const rendered = { prompt: scripted({ steps: [{ text: 'Done.' }] }), input: null, sessionKey: null, personaSlug: null, subject: null };
+    await fireInstant(unit, schedule, { instant, rendered, renderFault: null, nextRunAt, currency: 'EUR', now: new Date() });
+  });
+}
+
+test('an instant that jitter delays beyond its catch-up is not late', async () => {
+  const agent = await makeAgent(stack, []);
+  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 3_600, catchUpSeconds: 10, jitterSeconds: 600 });
+
+  await fireAt(id, inSeconds(-300), inSeconds(3_000));
+  await fireAt(id, inSeconds(-700), inSeconds(2_000));
+
+  expect((await occurrencesOf(stack.db, id)).map(({ status }) => status)).toEqual(['missed', expect.stringMatching(/started|succeeded/)]);
+});
+
+test('an instant that is fired behind a later one moves nothing back', async () => {
+  const agent = await makeAgent(stack, []);
+  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 60, overlap: 'allow_all' });
+  const next = inSeconds(60);
+
+  await fireAt(id, inSeconds(0), next);
+  await fireAt(id, inSeconds(-60), inSeconds(0));
+
+  expect(new Date(String((await scheduleRow(stack.db, id))['next_run_at']))).toEqual(next);
+  expect(await occurrencesOf(stack.db, id)).toHaveLength(2);
+});
+
+test('calls at once make no more schedules than a tool may have open', async () => {
+  const slug = `plan-${crypto.randomUUID().slice(0, 8)}`;
+  const agent = await makeAgent(stack, [scheduleTool(slug)]);
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Done.' }] }));
+  const config = { agent: 'self', allow: ['once'], min_interval_s: 3_600, max_active: 2, horizon_days: 90 };
+  const call = () =>
+    executeSchedule({
+      tool: { toolId: agent.toolIds[0], kind: 'schedule', slug, config },
+      toolCallId: newId(),
+      args: { prompt: 'Hi', at: inSeconds(86_400).toISOString() },
+      run: { id: run.id },
+      place,
+      variables: {},
+      transact: (work) => within(stack.db, place, work),
+    } as Partial<ToolExecution> as ToolExecution); // what a schedule needs of it
+
+  const outcomes = await Promise.all(Array.from({ length: 8 }, call));
+
+  expect(outcomes.filter(({ status }) => status === 'succeeded')).toHaveLength(2);
 });
 
 function plannedBy(runId: string): Promise<{ id: string }[]> {

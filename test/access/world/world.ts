@@ -127,6 +127,8 @@ async function fillPlace(base: WorldBase, rows: Rows, place: Place): Promise<voi
     if (made.has(meta.tableName) || !fits(meta, place)) continue;
     await makeWhole(rows, { table: meta.tableName, place });
   }
+  // Beside the secret of the place itself, one of its tool under the same name.
+  await rows.make('secrets', place, { tool_id: rows.first('tools', place)?.['id'], name: 'twin' });
   if (place.workspaceId !== null) await makeRunStates(rows, place);
 }
 

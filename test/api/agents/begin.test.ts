@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Deployment } from '../../../db/agents/effective.ts';
 import { beginRun } from '../../../db/runs/begin-run.ts';
+import { openModelStep } from '../../../db/runs/model-steps.ts';
 import type { RunState } from '../../../db/runs/run-state.ts';
 import { transact, workspaceTenant } from '../../../db/scope.ts';
+import { rows } from '../../../db/sql.ts';
+import { sweep } from '../../../db/transaction.ts';
+import type { Unit } from '../../../db/unit.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
@@ -54,7 +58,14 @@ interface Begun {
 }
 
 /** What beginRun does for a run that was started over HTTP, with the statements that it took. */
-async function begin({ tenant, runId, model = world.api.deps.models.resolve }: Begun): Promise<{ run: RunState; statements: string[] }> {
+async function begin({ tenant, runId, model = world.api.deps.models.resolve }: Begun) {
+  const { value, statements } = await asRun({ tenant, runId }, (unit) => beginRun(unit, runId, { model }));
+  if (value === null) throw new Error('the run has ended');
+  return { run: value, statements };
+}
+
+/** Work in a transaction of the run, as its activities do it. */
+async function asRun<R>({ tenant, runId }: Begun, work: (unit: Unit) => Promise<R>): Promise<{ value: R; statements: string[] }> {
   const { config } = world.api.deps.db.app;
   const onQuery = config.get('onQuery');
   const statements: string[] = [];
@@ -64,11 +75,10 @@ async function begin({ tenant, runId, model = world.api.deps.models.resolve }: B
   });
   const place = workspaceTenant(tenant.organizationId, tenant.workspaceIds[0] ?? '');
   const actor = { kind: 'agent_run' as const, id: runId, role: null, actingUserId: null, impersonationId: null };
-  const { value } = await transact(world.api.db, { tenant: place, actor, correlationId: 'begin' }, (unit) =>
-    beginRun(unit, runId, { model }),
-  ).finally(() => config.set('onQuery', onQuery));
-  if (value === null) throw new Error('the run has ended');
-  return { run: value, statements };
+  const { value } = await transact(world.api.db, { tenant: place, actor, correlationId: 'begin' }, work).finally(() =>
+    config.set('onQuery', onQuery),
+  );
+  return { value, statements: statements.filter((sql) => /^\s*(select|with|update|insert)/i.test(sql)) };
 }
 const startRun = (token: string, agent: { id: string }, more: object = {}) =>
   made(token, '/runs', { agent_id: agent.id, input: { text: 'Go.' }, ...more });
@@ -147,6 +157,9 @@ test('a toolkit pinned to an older revision gives its tools as they were then', 
   const agentOf = (revision: string | undefined, more: object = {}) =>
     makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', toolkits: [{ slug: 'kit', revision, ...more }] } });
   const [old, named, current] = [await agentOf(first), await agentOf(first, { include: ['a', 'gone'] }), await agentOf(second)];
+  const both = await makeAgent(world, tokens.admin, {
+    revision: { model: 'builtin/extractive', tools: [{ slug: 'kit__new' }], toolkits: [{ slug: 'kit', revision: first }] },
+  });
   const shownOf = async (agent: { id: string }) => (await world.call(tokens.member, 'GET', `/agents/${agent.id}/effective`)).body;
   const toolsOf = async (agent: { id: string }) =>
     (await shownOf(agent)).tools.map((tool: { name: string; description: string; toolkit_revision_id: string }) => [
@@ -160,6 +173,10 @@ test('a toolkit pinned to an older revision gives its tools as they were then', 
   expect(await toolsOf(current)).toEqual([
     ['kit__a', 'Second a', second],
     ['kit__new', 'New', second],
+  ]);
+  expect(await toolsOf(both)).toEqual([
+    ['kit__new', 'New', second],
+    ['kit__a', 'First a', first],
   ]);
   const { run } = await begin({ tenant, runId: (await startRun(tokens.member, old)).id });
   expect(run.manifest?.tools).toMatchObject([{ slug: 'kit__a', version: 1, toolkit_revision_id: first }]);
@@ -245,18 +262,50 @@ test('variables named as what every object has are read like any other', async (
   expect(run.manifest?.vars).toEqual({ constructor: 'houses', toString: null });
 });
 
-test('a plain run begins in no more statements than before there were layers', async () => {
+test('a run that an older release has begun goes on with what it pinned', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  await made(tokens.admin, '/tools', httpTool('one'));
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: { model: 'builtin/extractive', instructions: 'Old.', tools: [{ slug: 'one' }] },
+  });
+  const { id: runId } = await startRun(tokens.member, agent);
+  await begin({ tenant, runId });
+  await sweep(world.api.db, async (em) => {
+    await rows(
+      em,
+      `update runs set manifest = (manifest - 'skills' - 'persona' - 'hash') #- '{tools,0,toolkit_revision_id}' where id = ? returning id`,
+      [runId],
+    );
+    const later = ['response_format', 'toolkits', 'skills', 'sub_agents', 'knowledge', 'approvals', 'context', 'input_schema'];
+    await rows(em, `update tool_versions set descriptor = descriptor - 'critical' - 'client_owned' - 'is_idempotent' returning id`);
+    await rows(em, `update agent_revisions set document = document - ?::text[] where agent_id = ? returning id`, [later, agent.id]);
+  });
+
+  const { value: step } = await asRun({ tenant, runId }, (unit) => openModelStep(unit, { runId, step: 1 }));
+
+  if (step.kind !== 'open') throw new Error(step.kind);
+  expect(step).toMatchObject({ persona: null, skills: [], tools: [{ slug: 'one', clientOwned: false, critical: false }] });
+  expect(step.document).toMatchObject({ instructions: 'Old.', context: { keep_last_turns: 20 }, response_format: { type: 'text' } });
+});
+
+test('a plain run takes no more statements to begin and to open a step than before there were layers', async () => {
   const tenant = await world.tenant();
   const { tokens } = tenant;
   await made(tokens.admin, '/tools', httpTool('one'));
   const plain = await makeAgent(world, tokens.admin);
   const bound = await makeAgent(world, tokens.admin, { revision: { model: 'builtin/extractive', tools: [{ slug: 'one' }] } });
 
-  const counts: number[] = [];
+  const counts: number[][] = [];
   for (const agent of [plain, bound]) {
-    const { statements } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
-    counts.push(statements.filter((sql) => /^\s*(select|with|update|insert)/i.test(sql)).length);
+    const { id: runId } = await startRun(tokens.member, agent);
+    const begun = await begin({ tenant, runId });
+    const opened = await asRun({ tenant, runId }, (unit) => openModelStep(unit, { runId, step: 1 }));
+    counts.push([begun.statements.length, opened.statements.length]);
   }
 
-  expect(counts).toEqual([6, 7]);
+  expect(counts).toEqual([
+    [6, 5],
+    [7, 6],
+  ]);
 });

@@ -1,6 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { beginRun } from '../../../db/runs/begin-run.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
 import { row, rows } from '../../../db/sql.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
@@ -11,6 +13,23 @@ beforeAll(async () => {
 });
 
 afterAll(() => world.close());
+
+/** How many other transactions wait for this one. */
+async function blockedBy(em: Parameters<typeof row>[0]): Promise<number> {
+  const found = await row<{ n: number }>(
+    em,
+    'select count(*)::int as n from pg_stat_activity a where pg_backend_pid() = any (pg_blocking_pids(a.pid))',
+  );
+  return found?.n ?? 0;
+}
+
+async function waitFor(isSo: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    if (await isSo()) return;
+    await setTimeout(25);
+  }
+  throw new Error('it never came to that');
+}
 
 const start = (token: string, agent: { id: string }) =>
   world.call(token, 'POST', '/runs', { body: { agent_id: agent.id, input: { text: 'Hello' } } });
@@ -46,6 +65,40 @@ test('live runs stand against a deletion; force cancels each through the outbox'
   expect(forced.status).toBe(204);
   expect(after.body.status).toBe('cancelling');
   expect(outbox?.n).toBe(1);
+});
+
+test('a run that ends while it is about to be cancelled does not stand against a forced deletion', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const run = await start(tokens.member, agent);
+  let deletion: ReturnType<World['call']> | undefined;
+
+  await sweep(world.api.db, async (em) => {
+    await rows(em, 'select id from conversations where id = (select conversation_id from runs where id = ?) for update', [run.body.id]);
+    deletion = world.call(tokens.admin, 'DELETE', `/agents/${agent.id}?force=true`);
+    await waitFor(async () => (await blockedBy(em)) > 0);
+    await rows(
+      em,
+      "update runs set status = 'cancelled', finish_reason = 'cancelled', started_at = null, finished_at = now(), queue_no = null where id = ?",
+      [run.body.id],
+    );
+  });
+
+  expect((await deletion)?.status).toBe(204);
+  expect((await world.call(tokens.viewer, 'GET', `/agents/${agent.id}`)).status).toBe(404);
+});
+
+test('a run that slipped in while its agent was being deleted does not begin', async () => {
+  const { tokens, organizationId, workspaceId } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const run = await start(tokens.member, agent);
+  // As two transactions leave it that do not see each other.
+  await sweep(world.api.db, (em) => rows(em, 'update agents set deleted_at = now() where id = ?', [agent.id]));
+
+  const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
+  const begun = transact(world.api.db, options, (unit) => beginRun(unit, run.body.id, { model: world.api.deps.models.resolve }));
+
+  await expect(begun).rejects.toMatchObject({ code: 'not_found' });
 });
 
 test('schedules of a deleted agent pause with the reason', async () => {

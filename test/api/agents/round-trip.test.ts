@@ -7,7 +7,10 @@ let world: World;
 const seen: string[] = [];
 
 beforeAll(async () => {
-  world = await openWorld({ onQuery: (sql) => seen.push(sql) });
+  world = await openWorld({
+    onQuery: (sql) => seen.push(sql),
+    env: { LONGHAUL_MODEL_BASE_URL: 'http://127.0.0.1:9/v1', LONGHAUL_MODEL_API_KEY: 'k', LONGHAUL_MODEL: 'scripted' },
+  });
 });
 
 afterAll(() => world.close());
@@ -38,13 +41,15 @@ async function furnish(tenant: TestTenant, count = 1): Promise<{ toolkitRevision
 
 /** A document in which no field has its default. */
 const wholeRevision = (pins: { toolkitRevisionId: string; helperRevisionId: string }) => ({
-  model: 'scripted/x',
-  fallback_models: ['scripted/y'],
+  model: 'scripted',
+  fallback_models: ['scripted'],
   instructions: 'Answer about {{ vars.product }}, é.',
   variables: [{ name: 'product', required: true, default: 'Longhaul', description: 'What it is about' }],
   model_settings: { temperature: 0.5, top_p: 0.9, max_output_tokens: 500, stop: ['END'], seed: 7, cache: 'off' },
   response_format: { type: 'json', name: 'answer', schema: { type: 'object', properties: { text: { type: 'string' } } }, strict: true },
-  tools: [{ slug: 'web-0', approval: 'first', max_calls: 3, timeout_s: 5, preset: { url: 'https://example.com' }, description: 'Reads ours' }],
+  tools: [
+    { slug: 'web-0', approval: 'first', max_calls: 3, timeout_s: 5, preset: { url: 'https://example.com' }, description: 'Reads ours' },
+  ],
   toolkits: [{ slug: 'kit', revision: pins.toolkitRevisionId, include: ['find'], exclude: ['lose'], approval: 'always' }],
   skills: [{ slug: 'tone-0', version: 1, mode: 'always' }],
   sub_agents: [
@@ -73,7 +78,7 @@ const wholePersona = {
   locale: 'de-DE',
   instructions: 'Be formal, {{ vars.product }}.',
   instructions_mode: 'prepend',
-  model: 'scripted/y',
+  model: 'scripted',
   model_settings: { temperature: 0, stop: ['X'] },
   tools_allow: ['web-0'],
   avatar_preset: null,
@@ -169,7 +174,7 @@ test('an import takes at most 12 statements, however many references, personas a
     name: 'Many',
     image_url: 'https://images.example.com/b.png',
     revision: {
-      model: 'scripted/x',
+      model: 'scripted',
       tools: slugs('web'),
       skills: slugs('tone'),
       toolkits: [{ slug: 'kit' }],
@@ -178,18 +183,44 @@ test('an import takes at most 12 statements, however many references, personas a
     personas: Array.from({ length: 50 }, (_, at) => ({ slug: `p-${at}`, name: 'P', image_url: `https://images.example.com/${at}.png` })),
   };
 
-  const { status, statements } = await statementsOf(() =>
-    world.call(tenant.tokens.member, 'POST', '/agents/import', { body, headers: { 'idempotency-key': crypto.randomUUID() } }),
-  );
+  const { status, statements } = await statementsOf(() => world.call(tenant.tokens.member, 'POST', '/agents/import', { body }));
 
   expect(status).toBe(201);
   expect({ isWithin: statements.length <= 12, statements }).toMatchObject({ isWithin: true });
 });
 
+test('what can not be stored at all is told before the slug that is taken', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+
+  const refused = await world.call(tokens.member, 'POST', '/agents/import', {
+    body: { slug: agent.slug, name: 'X', revision: { tools: [{ slug: 'none' }] } },
+  });
+
+  expect(refused.status).toBe(422);
+});
+
+test('an operator who clones an agent of an organization does not publish it to all', async () => {
+  const { tokens, organizationOwner, organizationId } = await world.tenant();
+  const agent = await makeAgent(world, organizationOwner.token, { scope: 'organization' });
+  const clone = (token: string, slug: string, headers = {}) =>
+    world.call(token, 'POST', `/agents/${agent.id}/clone`, { body: { slug }, headers });
+
+  const unnamed = await clone(tokens.operator, 'copy');
+  const named = await clone(tokens.operator, 'copy', { 'x-view-organization': organizationId });
+  const byMember = await clone(tokens.member, 'mine');
+
+  expect(unnamed.status).toBe(422);
+  expect([named.status, named.body.scope]).toEqual([201, 'organization']);
+  expect([byMember.status, byMember.body.scope]).toEqual([201, 'workspace']);
+});
+
 test('an agent has at most 50 personas, so that what is exported can be imported', async () => {
   const [here, there] = [await world.tenant(), await world.tenant()];
   const personas = Array.from({ length: 50 }, (_, at) => ({ slug: `p-${at}`, name: 'P' }));
-  const { body: agent } = await world.call(here.tokens.member, 'POST', '/agents/import', { body: { slug: 'many', name: 'Many', personas } });
+  const { body: agent } = await world.call(here.tokens.member, 'POST', '/agents/import', {
+    body: { slug: 'many', name: 'Many', personas },
+  });
 
   const more = await world.call(here.tokens.member, 'POST', `/agents/${agent.id}/personas`, { body: { slug: 'more', name: 'More' } });
   const exported = await world.call(here.tokens.member, 'GET', `/agents/${agent.id}/export`);

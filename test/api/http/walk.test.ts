@@ -15,9 +15,9 @@ jest.setTimeout(60_000);
 
 // Shapes alone: who may send what is walked by test/access.
 const live = liveOperations(areas);
-const withJson = live.filter((operation) => operation.body !== null && operation.form !== true);
-/** Raw handlers read their bodies by rules of their own: JSON-RPC on /mcp is open by design. */
-const isHeldAgainstSchema = ({ kind }: RegisteredOperation) => kind !== 'raw';
+const withJson = live.filter((operation) => operation.body !== null && operation.form !== true && operation.multipart !== true);
+/** Raw handlers and forms with a file read their bodies by rules of their own: JSON-RPC on /mcp is open by design. */
+const isHeldAgainstSchema = ({ kind, multipart }: RegisteredOperation) => kind !== 'raw' && multipart !== true;
 const each = (operations: readonly RegisteredOperation[]) => operations.map((operation) => [operation.operationId, operation] as const);
 
 let stage: Stage;

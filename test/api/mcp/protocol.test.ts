@@ -110,6 +110,18 @@ test('GET and DELETE without a session are 405', async () => {
   }
 });
 
+test('GET and DELETE of a session under a version that is not served are 400, and the session lives on', async () => {
+  const session = await openSession(api, tenant.tokens.viewer);
+
+  for (const method of ['GET', 'DELETE'] as const)
+    for (const version of ['2024-01-01', '2026-07-28']) {
+      const headers = { ...bearer(tenant.tokens.viewer), ...session, 'mcp-protocol-version': version };
+      expect((await api.app.inject({ method, url: '/mcp', headers })).statusCode).toBe(400);
+    }
+
+  expect((await postMcp(api, tenant.tokens.viewer, listTools, session)).status).toBe(200);
+});
+
 test('notifications and answers are taken with 202 and no body', async () => {
   const headers = await openSession(api, tenant.tokens.viewer);
 

@@ -174,6 +174,41 @@ test('a call makes the queries of its route and no more', async () => {
   expect(list).toBe(1);
 });
 
+test('a large answer reaches a client that reads, as an event stream too', async () => {
+  const content = '"'.repeat(262_144);
+  const { body: skill } = await send('POST', '/skills', {
+    slug: 'large',
+    description: 'Large',
+    instructions: 'Read.',
+    reference_docs: Array.from({ length: 5 }, (_, at) => ({ name: `doc-${at}.md`, content })),
+  });
+  const params = {
+    name: 'getSkill',
+    arguments: { skill_id: skill.id },
+    _meta: {
+      'progressToken': 'p',
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  };
+
+  const reply = await fetch(`${api.url}/mcp`, {
+    method: 'POST',
+    headers: {
+      ...bearer(tenant.tokens.admin),
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'getSkill',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  });
+  const messages = [...(await reply.text()).matchAll(/^data: (.*)$/gm)].map(([, message = '']) => JSON.parse(message));
+
+  expect(messages.at(-1).result.structuredContent.reference_docs).toHaveLength(5);
+  expect(messages.at(-1).result.structuredContent.reference_docs[4].content).toBe(content);
+});
+
 test('a tool call counts once in the limits of its principal', async () => {
   const before = await askMcp(api, tenant.serviceKey.plaintext, 'tools/call', { name: 'listAgents' });
   const after = await askMcp(api, tenant.serviceKey.plaintext, 'tools/call', { name: 'listAgents' });
