@@ -41,7 +41,8 @@ export class McpError extends Error {
     message: string,
     { code = null, challenge = null }: { code?: number | null; challenge?: string | null } = {},
   ) {
-    super(message.slice(0, 500));
+    // Kept in rows, which hold no U+0000.
+    super(message.slice(0, 500).toWellFormed().replaceAll('\0', '\uFFFD'));
     this.kind = kind;
     this.code = code;
     this.challenge = challenge;

@@ -22,16 +22,21 @@ const mostOffered = 1_000;
 const limitName = 200;
 const limitDescription = 16_384;
 const limitPartBytes = 64 * 1024;
+const limitTotalBytes = 4 * 1024 * 1024;
 
 /** Sorts out what a server offers: what can't be approved as a whole is left out, never shortened into something else. */
 export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'check'>): Promise<FoundTools> {
   const tools = new Map<string, FoundTool>();
   const leftOut: { name: string; reason: string }[] = [];
+  let bytes = 0;
   for (const raw of offered.slice(0, mostOffered)) {
     const tool = toFoundTool(raw);
-    const reason = unfit(tool, tools) ?? (await unsound(tool, schemas));
-    if (reason === null) tools.set(tool.name, tool);
-    else leftOut.push({ name: tool.name.slice(0, limitName), reason });
+    const size = Buffer.byteLength(JSON.stringify(tool));
+    const reason = unfit(tool, tools) ?? (bytes + size > limitTotalBytes ? 'is beyond 4 MiB together' : await unsound(tool, schemas));
+    if (reason === null) {
+      tools.set(tool.name, tool);
+      bytes += size;
+    } else leftOut.push({ name: tool.name.slice(0, limitName), reason });
   }
   return { tools: [...tools.values()], leftOut };
 }

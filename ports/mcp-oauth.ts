@@ -73,6 +73,7 @@ export interface AuthFacts {
 }
 
 const requestTimeoutMs = 10_000;
+const limitConsentUrl = 8_192;
 
 /** How a server that answered 401 wants its callers to be authorized (RFC 9728, RFC 8414). Never throws: what can't be read is absent. */
 export async function describeAuth(way: OauthWay, url: string, challenge: string | null): Promise<AuthFacts> {
@@ -81,7 +82,7 @@ export async function describeAuth(way: OauthWay, url: string, challenge: string
     const metadata = info.authorizationServerMetadata;
     if (!metadata && !info.resourceMetadata) return { authorizationServers: [], scopes, registration: 'none' };
     const servers = info.resourceMetadata?.authorization_servers ?? [info.authorizationServerUrl];
-    return { authorizationServers: servers.map(String).slice(0, 20), scopes: scopes.slice(0, 50), registration: registrationOf(metadata) };
+    return { authorizationServers: servers.map(String).filter(isShort).slice(0, 20), scopes, registration: registrationOf(metadata) };
   } catch {
     way.signal.throwIfAborted();
     return { authorizationServers: [], scopes: [], registration: 'none' };
@@ -118,6 +119,7 @@ export async function askConsent(way: OauthWay, asked: ConsentRequest): Promise<
       ...scope,
       ...(at.resource === null ? {} : { resource: at.resource }),
     });
+    if (authorizationUrl.href.length > limitConsentUrl) throw new McpOauthError('the address of the consent is too long', true);
     return { url: authorizationUrl.href, state, at, client, verifier: codeVerifier, scopes };
   });
 }
@@ -164,7 +166,16 @@ async function discover(way: OauthWay, url: string, challenge: string | null): P
   const answer = new Response(null, challenge === null ? {} : { headers: { 'www-authenticate': challenge } });
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(answer);
   const info = await discoverOAuthServerInfo(url, { fetchFn: fetchFor(way), ...(resourceMetadataUrl ? { resourceMetadataUrl } : {}) });
-  return { info, scopes: scope ? scope.split(' ').filter(Boolean) : (info.resourceMetadata?.scopes_supported ?? []) };
+  return { info, scopes: bounded(scope ? scope.split(' ') : (info.resourceMetadata?.scopes_supported ?? [])) };
+}
+
+/** Scopes as they can be kept and shown. */
+function bounded(scopes: readonly string[]): string[] {
+  return scopes.filter((scope) => /^[\x21-\x7e]{1,200}$/.test(scope)).slice(0, 50);
+}
+
+function isShort(url: string): boolean {
+  return url.length <= 2_048;
 }
 
 /** A resource that is not the server's own must not get tokens meant for it (RFC 9728 §3.3). */
@@ -209,7 +220,7 @@ function tokenSet(tokens: OAuthTokens): OauthTokenSet {
   return {
     accessToken: tokens.access_token,
     refreshToken: tokens.refresh_token ?? null,
-    scopes: tokens.scope === undefined ? null : tokens.scope.split(' ').filter(Boolean).slice(0, 50),
+    scopes: tokens.scope === undefined ? null : bounded(tokens.scope.split(' ')),
     lifeS: tokens.expires_in ?? null,
   };
 }

@@ -143,7 +143,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   return {
     transport: kind,
     protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
-    server: client.getServerVersion() ? { ...client.getServerVersion() } : null,
+    server: serverFacts(client.getServerVersion()),
     instructions: client.getInstructions()?.slice(0, 8_000) ?? null,
     isDead: () => death.signal.aborted,
     setHeaders: (fresh) => {
@@ -166,6 +166,18 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
       ),
     close: () => closeAll(client, transport),
   };
+}
+
+const limitFact = 200;
+
+/** What a server calls itself, short and storable; icons and the rest may be of any size. */
+function serverFacts(told: Readonly<Record<string, unknown>> | undefined): Record<string, string> | null {
+  if (told === undefined) return null;
+  const facts = ['name', 'title', 'version', 'websiteUrl'].flatMap((field) => {
+    const value = told[field];
+    return typeof value === 'string' ? [[field, value.slice(0, limitFact).toWellFormed().replaceAll('\0', '\uFFFD')] as const] : [];
+  });
+  return Object.fromEntries(facts);
 }
 
 type Transport = StreamableHTTPClientTransport | SSEClientTransport;

@@ -65,7 +65,10 @@ function bodyOf(document: Document, { mediaType, schema, place, argument }: Medi
 
   const form = isObject(schema) ? document.resolve(schema, place).node : {};
   const fields = isObject(form['properties']) ? Object.entries(form['properties']) : [];
-  const isFlat = fields.every(([name, field]) => /^[A-Za-z_]\w*$/.test(name) && isScalar(document, field, place));
+  const required = Array.isArray(form['required']) ? form['required'] : [];
+  // An absent `size` is a count in Liquid.
+  const isSayable = (name: string) => /^[A-Za-z_]\w*$/.test(name) && (name !== 'size' || required.includes(name));
+  const isFlat = fields.every(([name, field]) => isSayable(name) && isScalar(document, field, place));
   if (fields.length === 0 || fields.length > 200 || !isFlat) return null;
   const template = Object.fromEntries(fields.map(([name]) => [name, `{{ args.${argument}.${name} }}`]));
   return { contentType: null, body: { mode: 'form', template } };

@@ -1,3 +1,4 @@
+import { cutText } from '../workflows/contracts/cut-text.ts';
 import { isReservedHeader } from './egress.ts';
 import { isObject, step, textOf, Unusable, type Document, type Json } from './openapi-document.ts';
 import type { SchemaReader } from './openapi-schema.ts';
@@ -28,6 +29,8 @@ interface Declared {
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization']);
 const separators: Readonly<Record<string, string>> = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' };
 const simpleName = /^[A-Za-z_]\w*$/;
+/** An absent `size` is a count in Liquid. */
+const reservedNames = new Set(['__proto__', 'size']);
 
 /**
  * The parameters of an operation; those of its path that it doesn't name anew included. Throws Unusable for a required one that no request of
@@ -60,7 +63,7 @@ export function readParameters(
 /** A name that templates can say and that no other argument has. */
 export function argumentName(name: string, taken: ReadonlySet<string>): string {
   const plain = name.replaceAll(/\W/g, '_').slice(0, 60);
-  const base = simpleName.test(plain) && plain !== '__proto__' ? plain : `p_${plain}`;
+  const base = simpleName.test(plain) && !reservedNames.has(plain) ? plain : `p_${plain}`;
   let free = base;
   for (let count = 2; taken.has(free); count++) free = `${base}_${count}`;
   return free;
@@ -89,8 +92,8 @@ function declaredIn(document: Document, { node, pointer }: { readonly node: Json
 function schemaOf(schemas: SchemaReader, { node, pointer }: Declared): unknown {
   const json = jsonContent(node);
   const read = json ? schemas.read(json['schema'] ?? {}, `${pointer}/content`) : schemas.read(node['schema'] ?? {}, `${pointer}/schema`);
-  const description = textOf(node['description'])?.slice(0, 1_000);
-  return description === undefined || !isObject(read) ? read : { ...read, description };
+  const description = cutText(textOf(node['description']) ?? '', 1_000);
+  return description === '' || !isObject(read) ? read : { ...read, description };
 }
 
 function jsonContent(node: Json): Json | null {
@@ -148,6 +151,8 @@ function objectPlacement({ node, name }: Declared, argument: string, schema: Jso
   const pieces = fields.map((field) => {
     const path = `args.${argument}.${field}`;
     const key = isDeep ? `${queryName(name)}[${field}]` : field;
+    if (reservedNames.has(field))
+      return `{% for pair in args.${argument} %}{% if pair[0] == "${field}" %}&${key}={{ pair[1] }}{% endif %}{% endfor %}`;
     return `{% if ${path} != nil %}&${key}={{ ${path} }}{% endif %}`;
   });
   return { in: 'suffix', template: pieces.join('') };

@@ -1,3 +1,4 @@
+import { cutText } from '../workflows/contracts/cut-text.ts';
 import { readBody } from './openapi-body.ts';
 import { isObject, isStorable, openDocument, step, textOf, Unusable, type Document, type Json } from './openapi-document.ts';
 import { readParameters, type ReadParameter } from './openapi-parameters.ts';
@@ -70,10 +71,8 @@ function findOperations(document: Document): Found[] {
 }
 
 function nameOf(node: Json, method: string, path: string): string {
-  return (textOf(node['operationId']) ?? `${method.toLowerCase()}_${path.replaceAll(/\W+/g, '_').replaceAll(/^_+|_+$/g, '')}`).slice(
-    0,
-    128,
-  );
+  const made = `${method.toLowerCase()}_${path.replaceAll(/\W+/g, '_').replaceAll(/^_+|_+$/g, '')}`;
+  return cutText(textOf(node['operationId']) ?? made, 128);
 }
 
 function refuseRepeats(chosen: readonly Found[], problems: DocumentProblem[]): void {
@@ -107,8 +106,8 @@ function readOperation(document: Document, found: Found): OpenApiOperation {
   const headers = Object.fromEntries(parameters.flatMap(({ place }) => (place.in === 'header' ? [[place.name, place.template]] : [])));
   const read: OpenApiOperation = {
     name: found.name,
-    title: textOf(operation.node['summary'])?.slice(0, 200) ?? null,
-    description: (textOf(operation.node['description']) ?? textOf(operation.node['summary']) ?? `${method} ${found.path}`).slice(0, 4_096),
+    title: cutText(textOf(operation.node['summary']) ?? '', 200) || null,
+    description: cutText(textOf(operation.node['description']) ?? textOf(operation.node['summary']) ?? `${method} ${found.path}`, 4_096),
     input_schema,
     output_schema: outputOf(document, operation),
     method,

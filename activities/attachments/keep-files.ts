@@ -52,8 +52,15 @@ export async function storeFiles(
   return { stored, text: [outcome.text, ...notes].filter((line) => line !== '').join('\n\n') };
 }
 
+/** Stored files whose rows are to be written. */
+export interface RecordedFiles {
+  readonly stored: readonly StoredFile[];
+  /** What a tool brings is a stranger's: it is looked at like an upload, where somebody looks. */
+  readonly isScanned: boolean;
+}
+
 /** Writes the rows of kept files, in the transaction that records the call's result; the run holds them. */
-export async function recordFiles(unit: Unit, run: KeptFor, stored: readonly StoredFile[]): Promise<AttachmentRef[]> {
+export async function recordFiles(unit: Unit, run: KeptFor, { stored, isScanned }: RecordedFiles): Promise<AttachmentRef[]> {
   const made: AttachmentRef[] = [];
   for (const file of stored) {
     const row = await insertAttachment(unit, {
@@ -61,7 +68,7 @@ export async function recordFiles(unit: Unit, run: KeptFor, stored: readonly Sto
       organizationId: run.organizationId,
       workspaceId: run.workspaceId,
       purpose: 'other',
-      isScanned: false,
+      isScanned,
       createdBy: { kind: 'agent', id: run.runId },
     });
     made.push(toAttachmentRef(row));

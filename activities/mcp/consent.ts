@@ -1,4 +1,5 @@
 import { openConnection, findConnection, storeGrant } from '../../db/mcp/connections.ts';
+import { holdThere } from '../../db/mcp/mcp-toolkit.ts';
 import { beginConsent, endConsent, findReturned } from '../../db/mcp/consents.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import type { McpError } from '../../ports/mcp-errors.ts';
@@ -48,10 +49,14 @@ export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal:
     const asked = await askConsent({ ...deps, ...asker }, { url, challenge, clientId: auth.client_id, scopes: auth.scopes, redirectUri });
     const { at, client, verifier, scopes } = asked;
     const consent = { at, client, verifier, redirectUri, scopes, code: null };
-    await transact(async (unit) => {
+    const isBegun = await transact(async (unit) => {
+      // A grant of the former server would go to the new one.
+      if (!(await holdThere(unit, toolkit))) return false;
       const connection = await openConnection(unit, toolkit, principal);
       await beginConsent(unit, deps.keys, { connection, state: asked.state, consent, url: asked.url });
+      return true;
     });
+    if (!isBegun) return 'The address or the credentials of the toolkit changed during the sync.';
     return 'The server asks for consent: open authorization_url of the status, then sync again with code and state.';
   } catch (error) {
     if (error instanceof McpOauthError || error instanceof EgressRefused || error instanceof EgressUnreachable)

@@ -10,7 +10,7 @@ import {
   type McpPrincipal,
 } from '../../db/mcp/connections.ts';
 import type { McpGrant } from '../../db/mcp/grant.ts';
-import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import { isStillThere, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { Egress, EgressPolicy } from '../../ports/egress.ts';
@@ -94,7 +94,8 @@ async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused:
 
 function readConnection({ keys }: CredentialParts, { toolkit, principal, transact }: McpAsker) {
   return transact(async (unit) => {
-    const connection = await findConnection(unit, toolkit.id, principal);
+    // A grant of the new server never goes to the former one.
+    const connection = (await isStillThere(unit, toolkit)) ? await findConnection(unit, toolkit.id, principal) : null;
     return { connection, grant: connection && (await readGrant(unit, keys, connection)) };
   });
 }

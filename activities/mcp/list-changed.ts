@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { McpPrincipal } from '../../db/mcp/connections.ts';
 import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import { requestSync } from '../../db/mcp/syncs.ts';
@@ -7,9 +8,15 @@ import type { ActivityDeps } from '../deps.ts';
 
 export type ToolsChanged = (toolkit: McpToolkit, principal: McpPrincipal) => void;
 
-/** What happens when a server says that its tools are others now: a sync, at most one a minute whatever the server says. Never throws. */
+const pauseMs = 5_000;
+
+/**
+ * What happens when a server says that its tools are others now: a sync, at most one a minute whatever the server says, and a look at our own
+ * rows at most every five seconds. Never throws.
+ */
 export function createToolsChanged({ db, log, dispatch }: Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>): ToolsChanged {
-  const asking = new Set<string>();
+  /** Toolkits that were heard of lately; true: again since then. */
+  const heard = new Map<string, boolean>();
 
   async function ask(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
     if (toolkit.organizationId === null) return;
@@ -23,12 +30,18 @@ export function createToolsChanged({ db, log, dispatch }: Pick<ActivityDeps, 'db
     await dispatch(outgoing);
   }
 
+  async function askInTurn(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
+    do {
+      heard.set(toolkit.id, false);
+      await ask(toolkit, principal).catch((err: unknown) => log.warn({ err, toolkit_id: toolkit.id }, 'sync not requested'));
+      await delay(pauseMs, undefined, { ref: false });
+    } while (heard.get(toolkit.id));
+    heard.delete(toolkit.id);
+  }
+
   return (toolkit, principal) => {
-    // A server that repeats itself is heard once at a time.
-    if (asking.has(toolkit.id)) return;
-    asking.add(toolkit.id);
-    void ask(toolkit, principal)
-      .catch((err: unknown) => log.warn({ err, toolkit_id: toolkit.id }, 'sync not requested'))
-      .finally(() => asking.delete(toolkit.id));
+    const isHeard = heard.has(toolkit.id);
+    heard.set(toolkit.id, true);
+    if (!isHeard) void askInTurn(toolkit, principal);
   };
 }

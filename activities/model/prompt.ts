@@ -215,9 +215,9 @@ function toFilePart({ name, mediaType, data }: Extract<PromptBlock, { type: 'fil
   return { type: 'file', filename: name, mediaType, data: { type: 'data', data: data.bytes } };
 }
 
-/** Between marks that say what it is: a model must be able to tell a file from what its user says. */
+/** Between marks that say what it is: a model must be able to tell a file from what its user says, so the file never holds the last of them. */
 function fileText({ name, mediaType, attachmentId, text }: Extract<PromptBlock, { type: 'file_text' }>): string {
-  return `<attachment id="${attachmentId}" name=${JSON.stringify(name)} type="${mediaType}">\n${text}\n</attachment>`;
+  return `<attachment id="${attachmentId}" name=${JSON.stringify(name)} type="${mediaType}">\n${text.replaceAll(/<\/(?=attachment)/gi, '<\\/')}\n</attachment>`;
 }
 
 /** A failure is told in one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */

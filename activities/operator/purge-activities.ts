@@ -1,10 +1,11 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { keysElsewhere } from '../../db/attachments/attachment-sweep.ts';
 import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge } from '../../db/operator/purge-steps.ts';
 import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
 import { sweep } from '../../db/scope.ts';
-import { storagePlace } from '../../ports/storage-key.ts';
+import { isStorageKey, storagePlace } from '../../ports/storage-key.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
@@ -20,6 +21,15 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     return sweep(deps.db, (em) => work(em, organizationId));
   };
 
+  /** Before the rows, which alone know of them. */
+  const removeElsewhere = async (): Promise<void> => {
+    const keys = await step((em, organizationId) => keysElsewhere(em, organizationId, storagePlace(organizationId)));
+    for (const key of keys) {
+      cancellationSignal().throwIfAborted();
+      if (isStorageKey(key)) await deps.storage.remove(key);
+    }
+  };
+
   return {
     async openPurge() {
       const tables = await step(openPurge);
@@ -31,6 +41,7 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
       return inPlace(deps, countLiveRuns);
     },
     async deleteRows({ table }) {
+      if (table === 'attachments') await removeElsewhere();
       const end = Date.now() + limitTableMs;
       for (let after: string | null = null; ;) {
         const from: string | null = after;

@@ -1,6 +1,9 @@
+import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isUtf8 } from 'node:buffer';
 import { cleanJson, cleanText } from '../model/plain-text.ts';
 import { failed, type ToolOutcome } from './outcome.ts';
+
+export { cutText };
 
 /** What of a result goes into the call's row and to the model: cut between code points, with the size of the whole. */
 export interface CappedOutput {

@@ -230,9 +230,10 @@ async function settlementOf(deps: ActivityDeps, call: CallState, outcome: ToolOu
     const end = endOf(call, outcome);
     return async () => end;
   }
-  const { maxBytes: limitBytes } = deps.env.attachments;
+  const { maxBytes: limitBytes, scan } = deps.env.attachments;
   const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, limitBytes, signal });
-  return async (unit) => filesEnd(await recordFiles(unit, keptFor(call), kept.stored), kept.text, call.response_max_chars);
+  const recorded = { stored: kept.stored, isScanned: scan !== null };
+  return async (unit) => filesEnd(await recordFiles(unit, keptFor(call), recorded), kept.text, call.response_max_chars);
 }
 
 function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallEnd {

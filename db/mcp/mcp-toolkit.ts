@@ -52,6 +52,25 @@ export async function readRemoteTool(
   return found && { toolkit: toToolkit(found), tool: found.tool };
 }
 
+/**
+ * Whether the toolkit still goes where, and as whom, it did when it was read: else what was asked for is another server's, and no token of it
+ * is kept or sent. False for one that was deleted.
+ */
+export async function isStillThere(unit: Unit, { id, config }: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
+  const found = await row(
+    unit.em,
+    `select 1 as is_there from toolkits k where k.id = ? and k.deleted_at is null and k.config ->> 'url' = ? and k.config -> 'auth' = ?::jsonb`,
+    [id, config.url, JSON.stringify(config.auth)],
+  );
+  return found !== null;
+}
+
+/** The same, and so to the end of the transaction. */
+export async function holdThere(unit: Unit, toolkit: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
+  await row(unit.em, 'select k.id from toolkits k where k.id = ? for update', [toolkit.id]);
+  return isStillThere(unit, toolkit);
+}
+
 /** After a sync: when the next one is due, if it has an interval. One that was asked for meanwhile stays. */
 export async function scheduleNextSync(unit: Unit, id: string): Promise<void> {
   await change(

@@ -1,4 +1,5 @@
 import { LockMode } from '@mikro-orm/core';
+import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { change, rows } from '../sql.ts';
@@ -6,7 +7,8 @@ import { descriptorOf } from '../tools/tool-descriptor.ts';
 import { ToolVersion } from '../tools/tool-version.entity.ts';
 import { Tool } from '../tools/tool.entity.ts';
 import type { Unit } from '../unit.ts';
-import { settingsOf, type ToolOverrides } from './approval.ts';
+import { settingsOf, type FormerSettings, type ToolOverrides } from './approval.ts';
+import { formerSettings } from './former-settings.ts';
 import { secretsOfAuth } from './toolkit-config.ts';
 import { toolSlug } from './tool-slug.ts';
 import type { ToolkitTool } from './toolkit-tool.ts';
@@ -38,7 +40,8 @@ export async function activateToolkitRevision(unit: Unit, toolkit: Toolkit, acti
 
   withdraw(held, revision.tools);
   const approvedTools = revision.tools.filter((tool) => approved.has(tool.name));
-  approve(unit, { toolkit, held, overrides: activation.overrides }, approvedTools);
+  const former = await formerSettings(unit, toolkit.id, revision.id);
+  approve(unit, { toolkit, held, former, overrides: activation.overrides }, approvedTools);
   await unit.em.flush();
   await writeVersions(unit, toolkit, revision);
   await change(unit.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
@@ -80,15 +83,18 @@ interface Approving {
   readonly toolkit: Toolkit;
   /** All rows of the toolkit, deleted ones too. */
   readonly held: readonly Tool[];
+  /** By the tool's id. */
+  readonly former: ReadonlyMap<string, FormerSettings>;
   readonly overrides: Activation['overrides'];
 }
 
-function approve(unit: Unit, { toolkit, held, overrides }: Approving, tools: readonly ToolkitTool[]): void {
+function approve(unit: Unit, { toolkit, held, former, overrides }: Approving, tools: readonly ToolkitTool[]): void {
   const byName = new Map(held.map((tool) => [tool.remoteName, tool]));
   const taken = new Set(held.map((tool) => tool.slug));
   for (const found of tools) {
     const existing = byName.get(found.name) ?? null;
-    const settings = { ...contentOf(toolkit, found), ...settingsOf(existing, found, overrides[found.name] ?? {}) };
+    const known = { tool: existing, former: (existing && former.get(existing.id)) ?? null };
+    const settings = { ...contentOf(toolkit, found), ...settingsOf(known, found, overrides[found.name] ?? {}) };
     if (existing) {
       Object.assign(existing, settings, { quarantinedAt: null, deletedAt: null });
       continue;
@@ -102,7 +108,7 @@ function approve(unit: Unit, { toolkit, held, overrides }: Approving, tools: rea
         organizationId: toolkit.organizationId,
         workspaceId: toolkit.workspaceId,
         slug,
-        displayName: found.title?.slice(0, 200) || null,
+        displayName: cutText(found.title ?? '', 200) || null,
         clientOwned: false,
         isActive: true,
         toolkitId: toolkit.id,
@@ -121,7 +127,7 @@ function contentOf(toolkit: Toolkit, found: ToolkitTool) {
   const authSecrets = secretsOfAuth(found.execution ? config : toolkit.config);
   return {
     kind: found.execution?.kind ?? ('remote_protocol' as const),
-    description: (found.description || found.title || found.name).slice(0, 4_096),
+    description: cutText(found.description || found.title || found.name, 4_096),
     inputSchema: found.input_schema,
     config,
     secretsRequired: [...new Set([...toolkit.secretsRequired, ...authSecrets])],
@@ -152,7 +158,8 @@ async function writeVersions(unit: Unit, toolkit: Toolkit, { id, tools }: Activa
         workspaceId: tool.workspaceId,
         version: (numbers.get(tool.id) ?? 0) + 1,
         toolkitRevisionId: id,
-        descriptor: { ...descriptorOf(tool) },
+        // The hash says for which content the settings were approved (`formerSettings`).
+        descriptor: { ...descriptorOf(tool), remote_hash: tool.remoteHash },
       }),
     );
   }

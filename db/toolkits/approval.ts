@@ -11,13 +11,32 @@ export interface ToolOverrides {
   readonly response_max_chars?: number;
 }
 
+/** Settings that were in force with a revision, until another followed it. */
+export interface FormerSettings {
+  /** Hash of the tool that they were approved for. */
+  readonly remoteHash: string;
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly isIdempotent: boolean;
+  readonly timeoutS: number;
+  readonly responseMaxChars: number;
+}
+
+type Known = Pick<Tool, 'remoteHash' | 'effect' | 'critical' | 'concurrency' | 'isIdempotent' | 'timeoutS' | 'responseMaxChars'>;
 type Settings = Pick<Tool, 'effect' | 'critical' | 'concurrency' | 'isIdempotent' | 'timeoutS' | 'responseMaxChars'>;
 
 /**
  * How an approved tool is treated. A remote tool is a write until it is approved as read: what a server says of itself only proposes. Of a tool
- * that is known, the settings in force stay; when it has changed, only those that it still proposes.
+ * that is known, the settings in force stay; when it has changed, only those that it still proposes. One that comes back as it was approved
+ * once (`former`) gets the settings of then; critical is never undone by it.
  */
-export function settingsOf(existing: Tool | null, found: ToolkitTool, asked: ToolOverrides): Settings {
+export function settingsOf(
+  { tool, former }: { readonly tool: Tool | null; readonly former: FormerSettings | null },
+  found: ToolkitTool,
+  asked: ToolOverrides,
+): Settings {
+  const isBack = tool !== null && former !== null && tool.remoteHash !== found.hash && former.remoteHash === found.hash;
+  const existing: Known | null = isBack ? { ...former, critical: tool.critical } : tool;
   const effect = asked.effect ?? effectOf(existing, found);
   return {
     effect,
@@ -29,19 +48,19 @@ export function settingsOf(existing: Tool | null, found: ToolkitTool, asked: Too
   };
 }
 
-function effectOf(existing: Tool | null, found: ToolkitTool): 'read' | 'write' {
+function effectOf(existing: Known | null, found: ToolkitTool): 'read' | 'write' {
   if (!existing) return found.execution ? found.proposed.effect : 'write';
   if (existing.remoteHash === found.hash) return existing.effect;
   return existing.effect === 'read' ? found.proposed.effect : 'write';
 }
 
-function concurrencyOf(existing: Tool | null, found: ToolkitTool, effect: 'read' | 'write'): 'read' | 'write' | 'exclusive' {
+function concurrencyOf(existing: Known | null, found: ToolkitTool, effect: 'read' | 'write'): 'read' | 'write' | 'exclusive' {
   // An author's own word counts; a server's only proposes.
   if (!existing) return found.execution && found.proposed.effect === effect ? found.proposed.concurrency : effect;
   return existing.concurrency === 'exclusive' || existing.effect === effect ? existing.concurrency : effect;
 }
 
-function isIdempotent(existing: Tool | null, found: ToolkitTool): boolean {
+function isIdempotent(existing: Known | null, found: ToolkitTool): boolean {
   if (!existing?.isIdempotent) return false;
   return existing.remoteHash === found.hash || found.proposed.idempotent;
 }

@@ -199,6 +199,10 @@ export function readScheduleOfCall(
 
 /** How many schedules of a tool still strike; until the transaction ends nobody else counts them. */
 export async function countActiveOfTool(unit: Unit, place: { readonly workspaceId: string; readonly toolId: string }): Promise<number> {
+  await rows(unit.em, `select pg_advisory_xact_lock(hashtextextended('schedules-of-tool:' || ?::text || ?::text, 0))`, [
+    place.workspaceId,
+    place.toolId,
+  ]);
   const found = await row<{ n: number }>(
     unit.em,
     `select count(*)::int as n from schedules s

@@ -141,10 +141,14 @@ function stageOf({ api, world, leaks, lines, place, database, mails, insiders }:
     async close() {
       await relay.stop();
       await world.close();
-      await api.close();
-      await database.drop();
-      await place.close();
-      rmSync(mails, { recursive: true });
+      try {
+        // Throws where replies differ from the document.
+        await api.close();
+      } finally {
+        await database.drop();
+        await place.close();
+        rmSync(mails, { recursive: true });
+      }
     },
   };
 }
@@ -182,9 +186,7 @@ async function settleToolTests(adminUrl: string): Promise<void> {
   await withAdmin(adminUrl, async (admin) => {
     await admin.query(`create function settle_tool_test() returns trigger language plpgsql as
       $$ begin new.result := '${JSON.stringify(result)}'::jsonb; return new; end $$`);
-    await admin.query(
-      'create trigger settle_tool_test before insert on tool_tests for each row execute function settle_tool_test()',
-    );
+    await admin.query('create trigger settle_tool_test before insert on tool_tests for each row execute function settle_tool_test()');
   });
 }
 

@@ -109,31 +109,6 @@ test('a quarantined or deleted tool is refused at its next call', async () => {
   expect(effects.effects.length).toBe(before + 1);
 });
 
-test('a toolkit that is switched off during a run takes its tools along at the next call', async () => {
-  const made = async (method: string, path: string, body: object) => (await stack.request(method, path, { body })).body as { id: string };
-  const kit = await made('POST', '/toolkits', { slug: slugOf('kit'), name: 'Kit', kind: 'manual', config: {} });
-  const { slug, description, input_schema, config } = writeTool(slugOf('kit'), effects);
-  const source = { type: 'manual', tools: [{ name: slug, description, input_schema, config }] };
-  const revision = await made('POST', `/toolkits/${kit.id}/revisions`, { source });
-  await made('POST', `/toolkits/${kit.id}/revisions/${revision.id}/activate`, { approve: 'all' });
-  const agent = await makeAgent(stack, [], { toolkits: [{ id: kit.id }] });
-  const effective = (await stack.request('GET', `/agents/${agent.id}/effective`)).body as { tools: { name: string }[] };
-  const name = effective.tools[0]?.name ?? '';
-  const before = effects.effects.length;
-  effects.onEffect = async () => {
-    const { headers } = await stack.request('GET', `/toolkits/${kit.id}`);
-    await stack.request('PATCH', `/toolkits/${kit.id}`, {
-      body: { is_active: false },
-      headers: { 'if-match': headers.get('etag') ?? '' },
-    });
-  };
-
-  const run = await startRun(stack, agent.id, scripted({ steps: [call(name), call(name), { text: 'So be it.' }] }));
-
-  expect(await resultsOf(run.id)).toMatchObject([{ status: 'succeeded' }, { status: 'failed', error: { code: 'tool_unavailable' } }]);
-  expect(effects.effects.length).toBe(before + 1);
-});
-
 test('a tool whose toolkit is switched off during a run is refused at its next call', async () => {
   const tool = writeTool(slugOf('of-toolkit'), effects);
   const agent = await makeAgent(stack, [tool]);

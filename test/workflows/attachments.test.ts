@@ -190,9 +190,13 @@ test('a tool that gives a file: it is kept, named in the result and in the outpu
   };
   const agent = await makeAgent(stack, [tool]);
   const steps = [{ tool_calls: [{ name: 'draw', arguments: {} }] }, { text: 'Here.' }];
+  const looks = () => scanner.seen.filter(({ bytes }) => bytes === png.toString('latin1')).length;
+  const before = looks();
 
   const last = await ended((await run(agent.id, scripted({ steps }, 'Draw test.'), []))['id']);
   const [made] = (last['output'] as { attachments: { attachment_id: string }[] }).attachments;
+  await isReady(made?.attachment_id ?? '');
+  expect(looks()).toBe(before + 1);
   const bytes = await fetch(`${stack.url()}/attachments/${made?.attachment_id}`, {
     headers: { authorization: `Bearer ${stack.tenant.serviceKey.plaintext}` },
   });

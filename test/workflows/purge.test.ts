@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
+import { createStorage } from '../../ports/storage.ts';
+import { newStorageKey } from '../../ports/storage-key.ts';
+import { storageDirOf } from '../support/api.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
@@ -40,6 +43,7 @@ test('a purge killed again and again in the middle empties every table but the l
      select gen_random_uuid(), now(), '\\x00', $1, '127.0.0.0/24', 'password' from generate_series(1, 12000)`,
     [organizationId],
   );
+  const kept = await storeFiles(neighbour.organizationId);
   const before = await rowsByTable(admin, tables, organizationId);
   const beside = await sums(neighbour);
   expect(Object.entries(before).filter(([table, count]) => count === 0 && table !== 'purges')).toEqual([]);
@@ -62,6 +66,7 @@ test('a purge killed again and again in the middle empties every table but the l
     before['usage_entries'] ?? 1,
   );
   expect(await sums(neighbour)).toEqual(beside);
+  expect(await storedKeys()).toEqual([kept]);
   expect(Object.values(await rowsByTable(admin, filled, neighbour.organizationId))).not.toContain(0);
   const counts = (await progress())['counts'] as Record<string, number>;
   expect(counts['login_failures']).toBeGreaterThanOrEqual(12_000);
@@ -124,6 +129,37 @@ async function liveALittle(): Promise<void> {
     headers: { 'idempotency-key': 'a' },
     credential: tokens.admin,
   });
+}
+
+/** Bytes of every kind that the organization can have, and one of a neighbour, whose key is given. */
+async function storeFiles(neighbourId: string): Promise<string> {
+  const { organizationId, workspaceId, serviceKey, tokens } = world.stack.tenant;
+  await sendFile(serviceKey.plaintext, {});
+  // An operator without a view: at first nobody knows whose bytes these are.
+  await sendFile(tokens.operator, { workspace_id: workspaceId });
+  const storage = await openStorage();
+  await storage.put(newStorageKey(organizationId), [Buffer.from('no row names it')]);
+  const kept = newStorageKey(neighbourId);
+  await storage.put(kept, [Buffer.from('kept')]);
+  expect(await storedKeys()).toHaveLength(4);
+  return kept;
+}
+
+async function sendFile(credential: string, fields: Readonly<Record<string, string>>): Promise<void> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append('file', new Blob(['of the organization']), 'a.txt');
+  const headers = { authorization: `Bearer ${credential}` };
+  const answer = await fetch(`${world.stack.url()}/attachments`, { method: 'POST', headers, body: form });
+  expect([answer.status, await answer.text()]).toEqual([201, expect.any(String)]);
+}
+
+const openStorage = () => createStorage({ kind: 'folder', folder: storageDirOf(world.stack.redisPrefix) });
+
+async function storedKeys(): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const { key } of (await openStorage()).list('')) keys.push(key);
+  return keys;
 }
 
 async function askForPurge(key: string): Promise<Record<string, unknown>> {

@@ -111,7 +111,8 @@ test('a slug that a tool made by hand has is 409, at once and at a rollback, and
   const { id } = await kit.toolkit();
   const first = await kit.revision(id, [manualTool('a')]);
   const second = await kit.revision(id, [manualTool('b')]);
-  const byHand = (slug: string) => kit.post('/tools', { slug, kind: 'http', description: 'x', config: { method: 'GET', url: 'https://a.example/' } });
+  const byHand = (slug: string) =>
+    kit.post('/tools', { slug, kind: 'http', description: 'x', config: { method: 'GET', url: 'https://a.example/' } });
 
   await byHand('kit__a');
   const clash = await kit.activate(id, first.id);

@@ -14,6 +14,7 @@ import {
 } from '../../../db/mcp/connections.ts';
 import { beginConsent, findReturned, takeCode } from '../../../db/mcp/consents.ts';
 import type { McpConsent, McpGrant } from '../../../db/mcp/grant.ts';
+import { holdThere } from '../../../db/mcp/mcp-toolkit.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { Unit } from '../../../db/unit.ts';
@@ -106,4 +107,26 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   await expect(back('late')).rejects.toMatchObject({ code: 'validation_failed' });
   await inPlace((unit) => forgetConnections(unit, connection.toolkit_id));
   expect(await inPlace((unit) => findConnection(unit, connection.toolkit_id, sharedPrincipal))).toBeNull();
+});
+
+test('a toolkit that was changed, or deleted, after it was read is another one', async () => {
+  const connection = await makeConnection();
+  const id = connection.toolkit_id;
+  const set = (sql: string) => sweep(database.db, (em) => change(em, `update toolkits set ${sql} where id = ?`, [id]));
+  const config = {
+    url: 'https://mcp.example/',
+    transport: 'auto',
+    auth: { type: 'none' },
+    on_change: 'block',
+    sync_interval_s: null,
+  } as const;
+  const isThere = () => inPlace((unit) => holdThere(unit, { id, config }));
+
+  await set(`config = '${JSON.stringify(config)}'`);
+  const asRead = await isThere();
+  await set(`config = jsonb_set(config, '{url}', '"https://other.example/"')`);
+  const moved = await isThere();
+  await set(`config = '${JSON.stringify(config)}', deleted_at = now()`);
+
+  expect([asRead, moved, await isThere()]).toEqual([true, false, false]);
 });
