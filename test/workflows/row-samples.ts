@@ -21,6 +21,9 @@ const named: ReadonlySet<string> = new Set(['organization_id', 'workspace_id']);
 /** Columns that may be null by themselves and that a check of their table demands all the same. */
 const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds']);
 
+/** References that a check of their table excludes beside another. */
+const excluded: ReadonlySet<string> = new Set(['agent_refs.persona_id']);
+
 /** Tables with rows of organizations, parents first. */
 export function tenantTables(db: Databases): string[] {
   const classes: readonly EntityClass<object>[] = entities;
@@ -58,11 +61,12 @@ async function insertSample(admin: pg.Client, table: string, tenant: SampledTena
   const columns = await columnsOf(admin, table);
   const wanted = columns.filter(
     ({ name, isNullable, hasDefault }) =>
-      named.has(name) ||
-      demanded.has(`${table}.${name}`) ||
-      (!isNullable && !hasDefault) ||
-      (name === 'scope' && enums.has('scope')) ||
-      keyOf(table, name) !== undefined,
+      !excluded.has(`${table}.${name}`) &&
+      (named.has(name) ||
+        demanded.has(`${table}.${name}`) ||
+        (!isNullable && !hasDefault) ||
+        (name === 'scope' && enums.has('scope')) ||
+        keyOf(table, name) !== undefined),
   );
   const ownId = crypto.randomUUID();
   const values: unknown[] = [];
