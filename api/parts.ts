@@ -35,6 +35,8 @@ export interface PartsOptions {
   readonly log: Logger;
   readonly isDraining: () => boolean;
   readonly now?: () => Date;
+  /** How long Redis may take to count a limit; see `createLimits`. */
+  readonly redisTimeoutMs?: number;
   /** Pools that somebody else closes; without them two are opened. */
   readonly db?: Databases;
   /** In place of the guarded client of the process: tests. */
@@ -69,7 +71,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     }));
   const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, log, now });
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
-  const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas });
+  const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas, redisTimeoutMs: options.redisTimeoutMs });
   const limitsOfStreams = { streamsPerPrincipal: env.streams.perPrincipal, streams: env.streams.perProcess };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();

@@ -85,6 +85,7 @@ export async function ownerOrm(ownerUrl: string, log: Pick<Logger, 'debug' | 'wa
     max: 2,
     applicationName: 'longhaul-migrate',
     statementTimeoutMs: null,
+    acquireTimeoutMs: 10_000,
     onError: (error) => log.warn({ err: error }, 'database connection lost'),
   });
   return MikroORM.init({

@@ -15,6 +15,8 @@ export interface DatabaseSettings {
   readonly applicationName: string;
   /** Null (the default): no limit. The API sets 10 s. */
   readonly statementTimeoutMs?: number | null;
+  /** How long a statement may wait for a connection before it is answered 503; 2 s unless given. */
+  readonly acquireTimeoutMs?: number;
   readonly log: Logger;
   /** Sees the text of every statement of both pools. */
   readonly onQuery?: (sql: string) => void;
@@ -61,6 +63,7 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
     max,
     applicationName: settings.applicationName,
     statementTimeoutMs: settings.statementTimeoutMs ?? null,
+    acquireTimeoutMs: settings.acquireTimeoutMs ?? 2_000,
     onError: (error) => settings.log.warn({ err: error }, 'database connection lost'),
   });
   const orm = await MikroORM.init(ormOptions({ url, dialect, log: settings.log, onQuery: settings.onQuery }));

@@ -9,11 +9,11 @@ export interface PoolSettings {
   readonly applicationName: string;
   /** Null: no limit. */
   readonly statementTimeoutMs: number | null;
+  /** How long a statement may wait for a connection. */
+  readonly acquireTimeoutMs: number;
   readonly onError: (error: Error) => void;
 }
 
-/** How long a request may wait for a connection before it is answered 503. */
-const acquireTimeoutMs = 2_000;
 const lockTimeoutMs = 5_000;
 /** A frozen process frees its locks after this. */
 const idleInTransactionTimeoutMs = 10_000;
@@ -24,7 +24,7 @@ export function createDialect(settings: PoolSettings): PoolDialect {
     connectionString: settings.url,
     max: settings.max,
     application_name: settings.applicationName,
-    connectionTimeoutMillis: acquireTimeoutMs,
+    connectionTimeoutMillis: settings.acquireTimeoutMs,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
     lock_timeout: lockTimeoutMs,

@@ -44,7 +44,7 @@ interface Counter {
 
 type Counters = Map<LimitPolicy, Counter>;
 
-const redisTimeoutMs = 50;
+const usualTimeoutMs = 50;
 const loginBlock = { firstS: 60, longestS: 900, rememberS: 3_600 } as const;
 
 /** Opens a connection of its own, so that a slow Redis costs a request 50 ms and never a queue; what is counted in one tick goes out in one write. */
@@ -52,8 +52,10 @@ export function createLimits(options: {
   redis: Redis;
   prefix: string;
   quotas?: Readonly<Partial<Record<LimitPolicy, Quota | null>>>;
+  /** How long Redis may take; 50 ms unless given. */
+  redisTimeoutMs?: number | undefined;
 }): Limits {
-  const client = connectAside(options.redis);
+  const client = connectAside(options.redis, options.redisTimeoutMs ?? usualTimeoutMs);
   const counters: Counters = new Map();
   for (const policy of limitPolicies) {
     const quota = options.quotas?.[policy] === undefined ? defaultQuotas[policy] : options.quotas[policy];
@@ -97,7 +99,7 @@ export function limitsOfRequest(limits: Limits, owed: Record<string, string>): R
   };
 }
 
-function connectAside(redis: Redis): Redis {
+function connectAside(redis: Redis, redisTimeoutMs: number): Redis {
   const client = redis.duplicate({
     commandTimeout: redisTimeoutMs,
     enableOfflineQueue: false,

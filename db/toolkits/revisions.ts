@@ -207,11 +207,9 @@ async function lockToolkit(unit: Unit, toolkitId: string): Promise<void> {
 
 // The toolkit's lock keeps an activation from passing between the comparison and the quarantine. It comes first, here as everywhere.
 async function lockRevision(unit: Unit, revisionId: string): Promise<OpenSync> {
-  await row(
-    unit.em,
-    'select k.id from toolkits k where k.id = (select v.toolkit_id from toolkit_revisions v where v.id = ?) for update',
-    [revisionId],
-  );
+  await row(unit.em, 'select k.id from toolkits k where k.id = (select v.toolkit_id from toolkit_revisions v where v.id = ?) for update', [
+    revisionId,
+  ]);
   const found = await row<OpenSync>(
     unit.em,
     `select v.toolkit_id, v.state, v.quarantined, k.config ->> 'on_change' as on_change, a.tools as active_tools

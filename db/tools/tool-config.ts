@@ -150,16 +150,6 @@ export const builtinEffects = {
   skill_write: 'write',
 } as const satisfies Record<BuiltinName, 'read' | 'write'>;
 
-/** The config of an author's tool, complete, with its kind. */
-type KindConfig =
-  | { readonly kind: 'http'; readonly config: HttpToolConfig }
-  | { readonly kind: 'builtin'; readonly config: BuiltinToolConfig }
-  | { readonly kind: 'code_exec'; readonly config: CodeExecToolConfig }
-  | { readonly kind: 'web_search'; readonly config: WebSearchToolConfig }
-  | { readonly kind: 'web_fetch'; readonly config: WebFetchToolConfig }
-  | { readonly kind: 'delegate'; readonly config: DelegateToolConfig }
-  | { readonly kind: 'schedule'; readonly config: ScheduleToolConfig };
-
 /** Names of the secrets that a config uses; they belong to what the tool requires. */
 export function secretsOfConfig(config: Readonly<Record<string, unknown>>): string[] {
   const { auth, secret } = config;

@@ -65,6 +65,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     models: source,
     ...(options.hasOwnPools ? {} : { db: database.db }),
     now: options.now,
+    // A machine that is busy with other tests is no outage.
+    redisTimeoutMs: 2_000,
     egress: options.egress,
     log: options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     isDraining: () => isDraining,

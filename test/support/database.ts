@@ -34,6 +34,8 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     poolMax: options.poolMax ?? 5,
     sweeperPoolMax: 3,
     applicationName: 'longhaul-test',
+    // A machine that is busy with other tests is no outage.
+    acquireTimeoutMs: 15_000,
     log: pino({ level: 'silent' }),
     onQuery: options.onQuery,
   });
