@@ -1,6 +1,5 @@
 import { skillLoadInputSchema } from '../agents/skill-load-tool.ts';
 import { skillWriteInputSchema } from '../skills/skill-write-schema.ts';
-import type { CodeExecToolConfig, DelegateToolConfig, ScheduleToolConfig, WebSearchToolConfig } from './kind-config.ts';
 
 /** Kinds of tools that an author makes; those of kind remote_protocol come with their toolkit. */
 export const creatableToolKinds = ['http', 'builtin', 'code_exec', 'web_search', 'web_fetch', 'delegate', 'schedule'] as const;
