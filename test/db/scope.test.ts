@@ -119,7 +119,7 @@ describe('transact', () => {
   });
 
   test('an exhausted pool is 503 after two seconds', async () => {
-    const narrow = await testDatabase({ poolMax: 1 });
+    const narrow = await testDatabase({ poolMax: 1, hasUsualTimeouts: true });
     const held = await beginUnit(narrow.db, unitIn(a));
     const startedAt = Date.now();
 

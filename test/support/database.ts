@@ -19,6 +19,8 @@ export interface TestDatabaseOptions {
   /** Sees every statement, for counting. */
   readonly onQuery?: (sql: string) => void;
   readonly poolMax?: number;
+  /** Waits for a connection as a deployment does. */
+  readonly hasUsualTimeouts?: boolean;
 }
 
 /** An empty, migrated database of its own: a clone of the template, made once a test file. */
@@ -35,7 +37,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
     sweeperPoolMax: 3,
     applicationName: 'longhaul-test',
     // A machine that is busy with other tests is no outage.
-    acquireTimeoutMs: 15_000,
+    ...(options.hasUsualTimeouts ? {} : { acquireTimeoutMs: 15_000 }),
     log: pino({ level: 'silent' }),
     onQuery: options.onQuery,
   });
