@@ -19,5 +19,7 @@ export default {
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['<rootDir>/test/support/reporter.mjs'],
   maxWorkers: 2,
+  // Modules of finished files stay in memory (ESM in vm contexts): a worker that has grown is replaced between two files.
+  workerIdleMemoryLimit: '1200MB',
   testTimeout: 30_000,
 };

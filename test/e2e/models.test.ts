@@ -56,7 +56,7 @@ afterAll(async () => {
 
 function registryOf(baseUrl: string): object {
   const capabilities = { tools: true, parallel_tools: true, json: 'tool', reasoning: true, image: false, pdf: false, audio: false };
-  const defaults = { context_window: 100_000, capabilities, first_token_s: 2, idle_s: 1 };
+  const defaults = { context_window: 100_000, capabilities, first_token_s: 4, idle_s: 3 };
   return {
     providers: [{ id: 'fake', adapter: 'openai_compatible', base_url: baseUrl, default_model: 'good', model_defaults: defaults }],
     models: Object.keys(behaviours).map((name) => ({ provider: 'fake', name })),
