@@ -33,7 +33,8 @@ afterAll(async () => {
 }, 60_000);
 
 test('what the services hold survives kill -9 of each, on the same addresses', async () => {
-  await query(services, "create table kept as select 'still here' as text");
+  // The services of tests write behind; what has been told as committed is asked for here.
+  await query(services, "set synchronous_commit = on; create table kept as select 'still here' as text");
   await withRedis(services, (redis) => redis.set('kept', 'still here'));
   await withTemporal(services, (client) => client.workflow.start('none', { workflowId: 'kept', taskQueue: 'none' }));
   const before = services.children;
