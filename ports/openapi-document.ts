@@ -1,4 +1,5 @@
 import { parseDocument } from 'yaml';
+import { valueAt } from './json-pointer.ts';
 import type { DocumentProblem } from './openapi-reader.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -38,7 +39,7 @@ export function openDocument(text: string): Document {
   const target: Document['target'] = (reference, from) => {
     if (!reference.startsWith('#')) throw new Unusable(from, 'reference', 'only references inside the document are followed');
     const pointer = fragmentOf(reference, from);
-    const node = at(root, pointer);
+    const node = valueAt(root, pointer);
     if (node === undefined) throw new Unusable(from, 'reference', 'refers to nothing in the document');
     return { node, pointer };
   };
@@ -103,15 +104,4 @@ function fragmentOf(reference: string, from: string): string {
   } catch {
     throw new Unusable(from, 'reference', 'is no reference');
   }
-}
-
-function at(root: unknown, pointer: string): unknown {
-  if (pointer === '') return root;
-  let node: unknown = root;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (node === null || typeof node !== 'object' || !Object.hasOwn(node, key)) return undefined;
-    node = Reflect.get(node, key);
-  }
-  return node;
 }

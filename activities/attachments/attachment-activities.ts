@@ -6,7 +6,7 @@ import type { AttachmentActivities } from '../../workflows/contracts/attachments
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { sweepAll } from '../maintenance/sweep-all.ts';
-import { inPlace } from '../operator/stop-activities.ts';
+import { inPlace } from '../support/in-place.ts';
 import { askScanner } from './scanner.ts';
 
 export type SweepDeps = Pick<ActivityDeps, 'db' | 'storage' | 'log'>;

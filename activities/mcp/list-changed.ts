@@ -3,8 +3,9 @@ import type { McpPrincipal } from '../../db/mcp/connections.ts';
 import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import { requestSync } from '../../db/mcp/syncs.ts';
 import { newId } from '../../db/ids.ts';
-import { organizationTenant, systemActor, transact } from '../../db/scope.ts';
+import { organizationTenant, systemActor } from '../../db/scope.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/in-place.ts';
 
 export type ToolsChanged = (toolkit: McpToolkit, principal: McpPrincipal) => void;
 
@@ -14,26 +15,25 @@ const pauseMs = 5_000;
  * What happens when a server says that its tools are others now: a sync, at most one a minute whatever the server says, and a look at our own
  * rows at most every five seconds. Never throws.
  */
-export function createToolsChanged({ db, log, dispatch }: Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>): ToolsChanged {
+export function createToolsChanged(deps: Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>): ToolsChanged {
   /** Toolkits that were heard of lately; true: again since then. */
   const heard = new Map<string, boolean>();
 
   async function ask(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
     if (toolkit.organizationId === null) return;
     const tenant = organizationTenant(toolkit.organizationId);
-    const { outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
+    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
       requestSync(unit, toolkit, {
         note: 'The server said that its tools have changed.',
         createdBy: principal.kind === 'user' ? { kind: 'user', id: principal.id } : { kind: 'system', id: null },
       }),
     );
-    await dispatch(outgoing);
   }
 
   async function askInTurn(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
     do {
       heard.set(toolkit.id, false);
-      await ask(toolkit, principal).catch((err: unknown) => log.warn({ err, toolkit_id: toolkit.id }, 'sync not requested'));
+      await ask(toolkit, principal).catch((err: unknown) => deps.log.warn({ err, toolkit_id: toolkit.id }, 'sync not requested'));
       await delay(pauseMs, undefined, { ref: false });
     } while (heard.get(toolkit.id));
     heard.delete(toolkit.id);

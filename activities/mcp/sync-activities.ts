@@ -3,7 +3,7 @@ import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts'
 import { readMcpToolkit, scheduleNextSync, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import { dueSyncs, noteLeftOut, readOpenSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
 import { newId } from '../../db/ids.ts';
-import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { organizationTenant, sweep, systemActor } from '../../db/scope.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { finishSync, sha256Of, type SyncFindings } from '../../db/toolkits/revisions.ts';
@@ -18,6 +18,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../../workflows/contracts/toolkit-sync.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { inPlace, transactAndSend } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { createSecretMask, type SecretMask } from '../tools/secret-mask.ts';
 import { consentNeeded, exchangeReturned } from './consent.ts';
@@ -63,13 +64,12 @@ export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities
   };
 }
 
-async function startDue({ db, dispatch }: ActivityDeps, toolkit: SyncedToolkit): Promise<void> {
+async function startDue(deps: ActivityDeps, toolkit: SyncedToolkit): Promise<void> {
   if (toolkit.organizationId === null) return;
   const tenant = organizationTenant(toolkit.organizationId);
-  const { outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
+  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
     requestSync(unit, toolkit, { note: null, createdBy: { kind: 'system', id: null } }),
   );
-  await dispatch(outgoing);
 }
 
 async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise<void> {
@@ -171,13 +171,4 @@ function endSync(
 function masked<V>({ maskOutcome }: SecretMask, value: V): V {
   const outcome = maskOutcome({ status: 'succeeded', type: 'json', value });
   return outcome.status === 'succeeded' && outcome.type === 'json' ? (outcome.value as V) : value; // a mask changes texts only
-}
-
-/** One transaction in the tenant of the toolkit, as the platform. */
-async function inPlace<R>({ db, dispatch }: ActivityDeps, work: (unit: Unit) => Promise<R>): Promise<R> {
-  const { organizationId, workspaceId, correlationId } = tenantOfActivity();
-  const tenant = workspaceId === null ? organizationTenant(organizationId) : workspaceTenant(organizationId, workspaceId);
-  const { value, outgoing } = await transact(db, { tenant, actor: systemActor, correlationId }, work);
-  await dispatch(outgoing);
-  return value;
 }

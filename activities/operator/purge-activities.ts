@@ -9,7 +9,8 @@ import { isStorageKey, storagePlace } from '../../ports/storage-key.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { inPlace, stopRuns } from './stop-activities.ts';
+import { inPlace } from '../support/in-place.ts';
+import { stopRuns } from './stop-activities.ts';
 
 /** A table is left for another activity after this long. */
 const limitTableMs = 120_000;

@@ -1,11 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { readStop, runsToStop, stopReasons, stopRun } from '../../db/operator/stopped-runs.ts';
-import { organizationTenant, systemActor, transact, workspaceTenant, type UnitOptions } from '../../db/scope.ts';
 import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers/pause.ts';
-import type { Unit } from '../../db/unit.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StopActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { inPlace } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 const runsARound = 200;
@@ -37,16 +36,6 @@ export async function stopRuns(deps: ActivityDeps): Promise<number> {
     await inPlace(deps, (unit) => stopRun(unit, runId)).catch(ignoreEnded);
   }
   return runIds.length;
-}
-
-/** One transaction in the signed tenant, as the system; what it let out is sent after the commit. */
-export async function inPlace<R>(deps: ActivityDeps, work: (unit: Unit) => Promise<R>): Promise<R> {
-  const { organizationId, workspaceId, correlationId } = tenantOfActivity();
-  const tenant = workspaceId === null ? organizationTenant(organizationId) : workspaceTenant(organizationId, workspaceId);
-  const options: UnitOptions = { tenant, actor: systemActor, correlationId };
-  const { value, outgoing } = await transact(deps.db, options, work);
-  await deps.dispatch(outgoing);
-  return value;
 }
 
 // A run that has ended by itself meanwhile is what was wanted.

@@ -1,14 +1,15 @@
-import { transact, workspaceTenant } from '../../db/scope.ts';
+import { workspaceTenant } from '../../db/scope.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 /** One transaction of a run's activity in its signed tenant, as the run; what it let out is sent after the commit. */
 export async function inTenant<R>(deps: ActivityDeps, runId: string, work: (unit: Unit) => Promise<R>): Promise<R> {
   const { organizationId, workspaceId, correlationId } = tenantOfActivity();
   if (workspaceId === null) throw new Error('a run has a workspace');
-  const { value, outgoing } = await transact(
-    deps.db,
+  return transactAndSend(
+    deps,
     {
       tenant: workspaceTenant(organizationId, workspaceId),
       actor: { kind: 'agent_run', id: runId, role: null, actingUserId: null, impersonationId: null },
@@ -16,6 +17,4 @@ export async function inTenant<R>(deps: ActivityDeps, runId: string, work: (unit
     },
     work,
   );
-  await deps.dispatch(outgoing);
-  return value;
 }

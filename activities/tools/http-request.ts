@@ -1,8 +1,7 @@
+import { renderLeaves } from '../../ports/template-leaves.ts';
 import type { Templates } from '../../ports/templates.ts';
 import type { HttpToolConfig } from '../../db/tools/tool-config.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
-
-const wholeLeaf = /^\s*\{\{\s*([A-Za-z_][\w.]*)\s*\}\}\s*$/;
 
 /** One request as it is sent, but for its credential. */
 export interface HttpRequest {
@@ -64,28 +63,14 @@ async function renderBody(
   variables: Readonly<Record<string, unknown>>,
 ): Promise<{ text: string | null; contentType: string | null }> {
   if (body.mode === 'none') return { text: null, contentType: null };
-  const rendered = await renderLeaves(templates, body.template ?? variables['args'], variables);
+  const render = async (text: string) => (await templates.render(text, variables)).text;
+  const rendered = await renderLeaves(body.template ?? variables['args'], { render, variables });
   if (body.mode === 'json') return { text: JSON.stringify(rendered), contentType: 'application/json' };
   if (body.mode === 'raw') return { text: String(rendered), contentType: 'text/plain; charset=utf-8' };
 
   const form = new URLSearchParams();
   for (const [name, value] of Object.entries(isObject(rendered) ? rendered : {})) if (value !== null) form.append(name, String(value));
   return { text: form.toString(), contentType: 'application/x-www-form-urlencoded' };
-}
-
-/** Renders every string leaf; a leaf that is exactly one `{{ path }}` keeps the type of its value. */
-async function renderLeaves(templates: Templates, node: unknown, variables: Readonly<Record<string, unknown>>): Promise<unknown> {
-  if (typeof node === 'string') {
-    const whole = wholeLeaf.exec(node)?.[1];
-    if (whole !== undefined) return at(variables, `/${whole.replaceAll('.', '/')}`) ?? null;
-    return (await templates.render(node, variables)).text;
-  }
-  if (Array.isArray(node)) return Promise.all(node.map((item) => renderLeaves(templates, item, variables)));
-  if (!isObject(node)) return node;
-  const entries = await Promise.all(
-    Object.entries(node).map(async ([key, value]) => [key, await renderLeaves(templates, value, variables)] as const),
-  );
-  return Object.fromEntries(entries);
 }
 
 function encoded(node: unknown): unknown {
@@ -98,17 +83,6 @@ function encoded(node: unknown): unknown {
 /** A loop gives names as well. Only what divides a URL is encoded, so that templates find the others by their names. */
 function encodedName(name: string): string {
   return name.replaceAll(/[/?#%\\]/g, encodeURIComponent);
-}
-
-/** The value at a JSON pointer (RFC 6901), own properties only; undefined when there is none. */
-export function at(root: unknown, pointer: string): unknown {
-  let node: unknown = root;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (node === null || typeof node !== 'object' || !Object.hasOwn(node, key)) return undefined;
-    node = Reflect.get(node, key);
-  }
-  return node;
 }
 
 function oneLine(text: string): string {

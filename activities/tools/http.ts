@@ -3,7 +3,8 @@ import type { EgressResponse } from '../../ports/egress.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { withCredential, withNamedCredential } from './http-auth.ts';
-import { at, renderRequest, type HttpRequest } from './http-request.ts';
+import { valueAt } from '../../ports/json-pointer.ts';
+import { renderRequest, type HttpRequest } from './http-request.ts';
 import { failed, type GuardedExecution, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { bodyOutcome } from './output.ts';
 
@@ -77,7 +78,7 @@ function outcomeOf(answer: EgressResponse, response: HttpToolConfig['response'],
     return failed('upstream_status', `the server answered ${answer.status}: ${excerpt}`, retryable, String(answer.status));
   }
   if (pointer === null || pointer === '' || outcome.status !== 'succeeded' || outcome.type !== 'json') return outcome;
-  return { status: 'succeeded', type: 'json', value: at(outcome.value, pointer) ?? null };
+  return { status: 'succeeded', type: 'json', value: valueAt(outcome.value, pointer) ?? null };
 }
 
 function excerptOf(outcome: ToolOutcome): string {

@@ -1,5 +1,5 @@
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
-import { at as valueAt } from './http-request.ts';
+import { valueAt } from '../../ports/json-pointer.ts';
 
 /** One request to a search service. */
 export interface SearchRequest {

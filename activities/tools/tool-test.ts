@@ -1,5 +1,4 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import {
@@ -14,6 +13,7 @@ import type { Unit } from '../../db/unit.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { inPlace } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { whileAway } from '../support/while-away.ts';
 import { createToolExecutor, errorOf, type ToolExecutor } from './execute.ts';
@@ -37,7 +37,8 @@ export function createToolTestActivities(deps: ActivityDeps): ToolTestActivities
   const executor = createToolExecutor(deps);
   return {
     async testTool({ testId }) {
-      const transactTest: Transact = (work) => inTest(deps, work);
+      if (tenantOfActivity().workspaceId === null) throw new Error('a test of a tool has a workspace');
+      const transactTest: Transact = (work) => inPlace(deps, work);
       const began = performance.now();
       const claimed = await transactTest((unit) => claim(deps, unit, testId));
       if (claimed === null) return;
@@ -130,14 +131,4 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
     signal: cancellationSignal(),
     readOutput: () => Promise.resolve(null),
   };
-}
-
-/** One transaction in the signed tenant of the test. */
-async function inTest<R>(deps: ActivityDeps, work: (unit: Unit) => Promise<R>): Promise<R> {
-  const { organizationId, workspaceId, correlationId } = tenantOfActivity();
-  if (workspaceId === null) throw new Error('a test of a tool has a workspace');
-  const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId };
-  const { value, outgoing } = await transact(deps.db, options, work);
-  await deps.dispatch(outgoing);
-  return value;
 }

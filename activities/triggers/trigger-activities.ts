@@ -11,8 +11,8 @@ import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/tri
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { OccurrenceInput, TriggerActivities } from '../../workflows/contracts/triggers.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inPlace } from '../operator/stop-activities.ts';
 import { toApplicationFailure } from '../support/failures.ts';
+import { inPlace, readInPlace } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 const mostReadings = 5;
@@ -26,7 +26,7 @@ export function createTriggerActivities(deps: ActivityDeps, temporal: Temporal):
       throw toApplicationFailure(fail('service_unavailable', { reason: 'schedule_changing' }));
     },
     async syncSchedule({ scheduleId }) {
-      const schedule = await inPlace(deps, (unit) => readSchedule(unit, scheduleId));
+      const schedule = await readInPlace(deps, (unit) => readSchedule(unit, scheduleId));
       if (schedule === null || schedule.deleted_at !== null) await removeTriggerSchedule(temporal, scheduleId);
       else await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
       return schedule === null || inPlace(deps, (unit) => markSynced(unit, scheduleId, schedule.version));
@@ -36,7 +36,7 @@ export function createTriggerActivities(deps: ActivityDeps, temporal: Temporal):
 
 /** False when the row changed between reading and locking: its templates may be others now. */
 async function fire(deps: ActivityDeps, { scheduleId, nominalAt }: OccurrenceInput): Promise<boolean> {
-  const schedule = await inPlace(deps, (unit) => readSchedule(unit, scheduleId));
+  const schedule = await readInPlace(deps, (unit) => readSchedule(unit, scheduleId));
   if (!isFiring(schedule)) return true;
   const timetable = timetableOf(schedule);
   const nominal = new Date(nominalAt);

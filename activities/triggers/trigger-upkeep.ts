@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../db/ids.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, workspaceTenant } from '../../db/scope.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import {
@@ -19,6 +19,7 @@ import { compileTimetable } from '../../ports/compile-cadence.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/in-place.ts';
 
 const mostATick = 200;
 const mostMissed = 1_000;
@@ -54,13 +55,12 @@ async function each(
   return due.length;
 }
 
-async function inPlaceOf({ db, dispatch }: ActivityDeps, due: DueSchedule, work: Upkeep): Promise<void> {
+async function inPlaceOf(deps: ActivityDeps, due: DueSchedule, work: Upkeep): Promise<void> {
   const tenant = workspaceTenant(due.organization_id, due.workspace_id);
-  const { outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
+  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
     const schedule = await lockSchedule(unit, due.id);
     if (schedule) await work(unit, schedule);
   });
-  await dispatch(outgoing);
 }
 
 /** Each instant up to the last that may still be caught up with gets its row, if it has none. */

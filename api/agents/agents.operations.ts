@@ -5,17 +5,18 @@ import type { RevisionDraft } from '../../db/agents/revision-document.ts';
 import { insertRevision, setActiveRevision } from '../../db/agents/revisions.ts';
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
 import { listSubAgents } from '../../db/agents/sub-agents.ts';
-import { newId } from '../../db/ids.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';
+import { noteOfNamed } from '../http/audit.ts';
 import { area, get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
 import { applyUpdate } from './agent-update.ts';
 import { AgentCreate, AgentFilters, AgentParams, AgentUpdate, AgentView, toAgentDetailView, toAgentView } from './agent.schema.ts';
 import { effectiveOperations } from './effective.operations.ts';
 import { checkImageUrl } from './image-url.ts';
+import { newAgent } from './new-agent.ts';
 import { personaOperations } from './personas.operations.ts';
 import { portabilityOperations } from './portability.operations.ts';
 import { AgentDeletion, AgentSummary, SubAgentFilters, toAgentSummary } from './portability.schema.ts';
@@ -69,20 +70,7 @@ export const agents = area('Agents', {
       const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       await checkImageUrl(ctx, body.image_url, home.organizationId);
       if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
-      const agent = ctx.em.create(Agent, {
-        id: newId(),
-        ...home,
-        slug: body.slug,
-        name: body.name,
-        description: body.description ?? null,
-        avatarPreset: body.avatar_preset ?? null,
-        imageUrl: body.image_url ?? null,
-        isActive: body.is_active ?? true,
-        attributes: body.attributes ?? {},
-        activeRevisionId: null,
-        createdByUserId: ctx.caller.userId,
-        deletedAt: null,
-      });
+      const agent = newAgent(ctx, home, body);
       await ctx.em.persist(agent).flush();
       if (body.revision) await addFirstRevision(ctx, agent, { draft: toRevisionDraft(body.revision), activate: body.activate === true });
       return toAgentDetailView(await readAgent(ctx, agent.id));
@@ -126,14 +114,7 @@ export const agents = area('Agents', {
       await checkImageUrl(ctx, body.image_url, agent.organizationId);
       const changes = applyUpdate(agent, body);
       await ctx.em.flush();
-      ctx.audit({
-        resourceType: 'agent',
-        resourceId: agent.id,
-        label: agent.slug,
-        organizationId: agent.organizationId,
-        workspaceId: agent.workspaceId,
-        changes,
-      });
+      ctx.audit(noteOfNamed('agent', agent, changes));
       const row = await readAgent(ctx, agent.id);
       return reply(toAgentDetailView(row), { version: row.row_version });
     },
@@ -154,13 +135,7 @@ export const agents = area('Agents', {
     async (ctx, { params, query }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() });
-      ctx.audit({
-        resourceType: 'agent',
-        resourceId: agent.id,
-        label: agent.slug,
-        organizationId: agent.organizationId,
-        workspaceId: agent.workspaceId,
-      });
+      ctx.audit(noteOfNamed('agent', agent));
     },
   ),
 

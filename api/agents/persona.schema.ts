@@ -86,26 +86,11 @@ export const PersonaView = closed(
 
 /** The wire form of a persona. */
 export function toPersonaView(row: PersonaRow): Static<typeof PersonaView> {
-  const { document } = row;
   return {
+    ...toSaid(row),
     id: row.id,
     agent_id: row.agent_id,
-    slug: row.slug,
-    name: document.name,
-    description: document.description,
-    greeting: document.greeting,
-    locale: document.locale,
-    instructions: document.instructions,
-    instructions_mode: document.instructions_mode,
-    model: document.model,
-    model_settings: settingsOf(document),
-    tools_allow: document.tools_allow === null ? null : [...document.tools_allow],
-    knowledge: [...document.knowledge],
-    avatar_preset: document.avatar_preset,
-    image_url: document.image_url,
-    attributes: document.attributes,
-    is_default: row.is_default,
-    is_active: row.is_active,
+    knowledge: [...row.document.knowledge],
     version: row.version,
     etag: `"${row.row_version}"`,
     created_at: iso(row.created_at),
@@ -115,9 +100,14 @@ export function toPersonaView(row: PersonaRow): Static<typeof PersonaView> {
 
 /** A persona as an import takes it: no id, references by slug and scope. */
 export function toPersonaExport(row: CopiedPersona): Static<typeof PersonaDocument> {
-  const { document } = row;
+  const { knowledge } = row.document;
+  return { ...toSaid(row), knowledge: knowledge.map(({ slug, scope, access, mode, top_k }) => ({ slug, scope, access, mode, top_k })) };
+}
+
+/** What a persona is, its references aside: the same wherever it is shown. */
+function toSaid({ slug, document, is_default, is_active }: CopiedPersona) {
   return {
-    slug: row.slug,
+    slug,
     name: document.name,
     description: document.description,
     greeting: document.greeting,
@@ -127,12 +117,11 @@ export function toPersonaExport(row: CopiedPersona): Static<typeof PersonaDocume
     model: document.model,
     model_settings: settingsOf(document),
     tools_allow: document.tools_allow === null ? null : [...document.tools_allow],
-    knowledge: document.knowledge.map(({ slug, scope, access, mode, top_k }) => ({ slug, scope, access, mode, top_k })),
     avatar_preset: document.avatar_preset,
     image_url: document.image_url,
     attributes: document.attributes,
-    is_default: row.is_default,
-    is_active: row.is_active,
+    is_default,
+    is_active,
   };
 }
 

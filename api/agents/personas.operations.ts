@@ -18,6 +18,8 @@ import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
+import { noteOfRow } from '../http/audit.ts';
+import { changesOf } from '../http/changes.ts';
 import { list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
 import { AgentParams } from './agent.schema.ts';
 import { checkImageUrl } from './image-url.ts';
@@ -107,7 +109,7 @@ export const personaOperations = {
       if (isAnew)
         await insertVersions(ctx, { agent, versions: [{ id: persona.id, version: persona.version }], createdBy: creatorOf(ctx.actor) });
       const row = await readPersona(ctx, agent.id, persona.id);
-      ctx.audit(noteOf(row, changesBetween(before, row)));
+      ctx.audit(noteOf(row, changesOf(toPersonaView(before), toPersonaView(row), auditedFields)));
       return reply(toPersonaView(row), { version: row.row_version });
     },
   ),
@@ -142,36 +144,24 @@ async function checked(ctx: Ctx, agent: Agent, draft: PersonaDraft) {
   return document;
 }
 
-function noteOf(row: PersonaRow, changes: NonNullable<AuditNote['changes']>): AuditNote {
-  return {
-    resourceType: 'persona',
-    resourceId: row.id,
-    label: row.slug,
-    organizationId: row.organization_id,
-    workspaceId: row.workspace_id,
-    changes,
-  };
+function noteOf(row: PersonaRow, changes: AuditNote['changes']): AuditNote {
+  return { ...noteOfRow('persona', row, changes), label: row.slug };
 }
 
-function changesBetween(before: PersonaRow, after: PersonaRow): NonNullable<AuditNote['changes']> {
-  const [from, to]: Readonly<Record<string, unknown>>[] = [toPersonaView(before), toPersonaView(after)];
-  const named: readonly (keyof Static<typeof PersonaUpdate>)[] = [
-    'name',
-    'description',
-    'greeting',
-    'locale',
-    'instructions',
-    'instructions_mode',
-    'model',
-    'model_settings',
-    'tools_allow',
-    'knowledge',
-    'avatar_preset',
-    'image_url',
-    'attributes',
-    'is_default',
-    'is_active',
-  ];
-  const differing = named.filter((field) => !isDeepStrictEqual(from?.[field], to?.[field]));
-  return Object.fromEntries(differing.map((field) => [field, { from: from?.[field], to: to?.[field] }]));
-}
+const auditedFields = [
+  'name',
+  'description',
+  'greeting',
+  'locale',
+  'instructions',
+  'instructions_mode',
+  'model',
+  'model_settings',
+  'tools_allow',
+  'knowledge',
+  'avatar_preset',
+  'image_url',
+  'attributes',
+  'is_default',
+  'is_active',
+] as const satisfies readonly (keyof Static<typeof PersonaUpdate>)[];

@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { creatorOf } from '../../db/actor-ref.ts';
-import { Agent } from '../../db/agents/agent.entity.ts';
+import type { Agent } from '../../db/agents/agent.entity.ts';
 import { readAgent, type AgentRow } from '../../db/agents/agents.ts';
 import { readCopiedParts } from '../../db/agents/copied-revision.ts';
 import type { PersonaDraft } from '../../db/agents/persona-document.ts';
@@ -9,7 +9,6 @@ import type { RevisionDocument, RevisionDraft } from '../../db/agents/revision-d
 import { insertRevision } from '../../db/agents/revisions.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid, validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
-import { newId } from '../../db/ids.ts';
 import { scopeOf } from '../../db/reach.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
@@ -18,14 +17,13 @@ import { checkBytes } from '../http/bounds.ts';
 import { get, post, type Ctx } from '../http/operation.ts';
 import { AgentParams, AgentView, toAgentDetailView } from './agent.schema.ts';
 import { checkImageUrls } from './image-url.ts';
+import { newAgent } from './new-agent.ts';
 import { toPersonaDraft, type PersonaDocument } from './persona.schema.ts';
 import { AgentClone, AgentExportView, AgentImport, ExportQuery, toAgentExport } from './portability.schema.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 
 const limitImportBytes = 4 * 1024 * 1024;
-/** The slug is judged last: what can't be stored at all is told before what is taken. */
-const notYet = { persist: false };
 const placesInImport = { at: '/revision', personasAt: '/personas' };
 
 export const portabilityOperations = {
@@ -55,24 +53,7 @@ export const portabilityOperations = {
       checkBytes('/attributes', body.attributes, 16_384);
       const home = await homeOfNewRow(ctx, { scope: body.scope ?? null });
       await checkImageUrls(ctx, imagesOf(body), home.organizationId);
-      const agent = ctx.em.create(
-        Agent,
-        {
-          id: newId(),
-          ...home,
-          slug: body.slug,
-          name: body.name,
-          description: body.description ?? null,
-          avatarPreset: body.avatar_preset ?? null,
-          imageUrl: body.image_url ?? null,
-          isActive: body.is_active ?? true,
-          attributes: body.attributes ?? {},
-          activeRevisionId: null,
-          createdByUserId: ctx.caller.userId,
-          deletedAt: null,
-        },
-        notYet,
-      );
+      const agent = newAgent(ctx, home, body);
       const personas = (body.personas ?? []).map(toNewPersona);
       await storeWhole(ctx, agent, { draft: body.revision ? toRevisionDraft(body.revision) : null, personas, ...placesInImport });
       return toAgentDetailView(await readAgent(ctx, agent.id));
@@ -117,24 +98,15 @@ export const portabilityOperations = {
       const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
       const personas = body.include_personas === false ? [] : parts.personas;
       const home = await homeOfNewRow(ctx, homeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
-      const agent = ctx.em.create(
-        Agent,
-        {
-          id: newId(),
-          ...home,
-          slug: body.slug,
-          name: body.name ?? source.name,
-          description: source.description,
-          avatarPreset: source.avatar_preset,
-          imageUrl: source.image_url,
-          isActive: true,
-          attributes: source.attributes,
-          activeRevisionId: null,
-          createdByUserId: ctx.caller.userId,
-          deletedAt: null,
-        },
-        notYet,
-      );
+      const { description, avatar_preset, image_url, attributes } = source;
+      const agent = newAgent(ctx, home, {
+        slug: body.slug,
+        name: body.name ?? source.name,
+        description,
+        avatar_preset,
+        image_url,
+        attributes,
+      });
       await storeWhole(ctx, agent, {
         draft: parts.document,
         personas: personas.map((row) => ({ draft: row.document, isDefault: row.is_default, isActive: row.is_active })),

@@ -5,6 +5,7 @@ import { insertRevision, listRevisionRows, readRevision, setActiveRevision } fro
 import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
+import { noteOfNamed } from '../http/audit.ts';
 import { get, list, post, reply } from '../http/operation.ts';
 import { AgentParams, AgentRevisionParams, AgentView, toAgentDetailView } from './agent.schema.ts';
 import { revisionChecks } from './revision-checks.ts';
@@ -58,13 +59,7 @@ export const revisionOperations = {
       );
       refuseInvalid(problems, '/document');
       const { id } = await insertRevision(ctx, { agent, document, note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null });
-      ctx.audit({
-        resourceType: 'agent_revision',
-        resourceId: id,
-        label: agent.slug,
-        organizationId: agent.organizationId,
-        workspaceId: agent.workspaceId,
-      });
+      ctx.audit({ ...noteOfNamed('agent_revision', agent), resourceId: id });
       return toAgentRevisionView(await readRevision(ctx, agent.id, id));
     },
   ),
@@ -104,14 +99,7 @@ export const revisionOperations = {
       refuseNotActivatable(problems);
       const from = agent.activeRevisionId;
       await setActiveRevision(ctx, agent.id, revision.id);
-      ctx.audit({
-        resourceType: 'agent',
-        resourceId: agent.id,
-        label: agent.slug,
-        organizationId: agent.organizationId,
-        workspaceId: agent.workspaceId,
-        changes: from === revision.id ? {} : { active_revision_id: { from, to: revision.id } },
-      });
+      ctx.audit(noteOfNamed('agent', agent, from === revision.id ? {} : { active_revision_id: { from, to: revision.id } }));
       const row = await readAgent(ctx, agent.id);
       return reply(toAgentDetailView(row), { version: row.row_version });
     },

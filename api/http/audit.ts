@@ -32,6 +32,16 @@ export function noteOfRow(
   return { resourceType, resourceId: row.id, organizationId: row.organization_id, workspaceId: row.workspace_id, changes };
 }
 
+/** The note of an entity that is told by its slug. */
+export function noteOfNamed(
+  resourceType: string,
+  entity: { readonly id: string; readonly slug: string; readonly organizationId: string | null; readonly workspaceId: string | null },
+  changes: AuditNote['changes'] = {},
+): AuditNote {
+  const { id, slug, organizationId, workspaceId } = entity;
+  return { resourceType, resourceId: id, label: slug, organizationId, workspaceId, changes };
+}
+
 /** The note of a mutation whose handler wrote none: the view's own id and place, else the last id of the path. */
 export function defaultNote(operation: RegisteredOperation, view: unknown, params: Readonly<Record<string, unknown>>): AuditNote {
   const textAt = (name: string) => {

@@ -21,7 +21,7 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { LoginView } from '../http/login-view.ts';
 import { get, list, post, remove, type Ctx } from '../http/operation.ts';
 import { accept, attemptAcceptance, type AttemptedAcceptance } from './accept-invitation.ts';
-import { changesOf } from './changes.ts';
+import { changesOf } from '../http/changes.ts';
 import {
   InvitationAccept,
   InvitationCreate,

@@ -16,7 +16,7 @@ import {
 import { listUserRows, seeUser } from '../../db/tenancy/users.ts';
 import { get, list, patch, post, put, remove, reply } from '../http/operation.ts';
 import { toUserView, UserView } from '../http/user-view.ts';
-import { changesOf, hasAny } from './changes.ts';
+import { changesOf, hasAny } from '../http/changes.ts';
 import { createUser, prepareUser, type PreparedUser } from './new-user.ts';
 import { UserCreate, UserParams, UserQuery, UserRolePut, UserUpdate } from './user.schema.ts';
 

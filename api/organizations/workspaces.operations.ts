@@ -16,7 +16,7 @@ import {
 import { fail } from '../../workflows/contracts/failure.ts';
 import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
 import { checkCurrency, checkTimezone } from '../http/zones.ts';
-import { changesOf, hasAny } from './changes.ts';
+import { changesOf, hasAny } from '../http/changes.ts';
 import { NameQuery, OrganizationParams } from './organization.schema.ts';
 import { toWorkspaceView, WorkspaceCreate, WorkspaceParams, WorkspaceUpdate, WorkspaceView } from './workspace.schema.ts';
 

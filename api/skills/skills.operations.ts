@@ -2,11 +2,11 @@ import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
 import { curateSkill } from '../../db/skills/curation.ts';
 import { refuseOwners } from '../../db/skills/owners.ts';
-import type { Skill } from '../../db/skills/skill.entity.ts';
 import { insertSkill, listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
 import { requireSkill, seeSkillForChange } from '../../db/skills/visible-skills.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import { area, get, list, patch, post, remove, reply, type AuditNote } from '../http/operation.ts';
+import { noteOfNamed } from '../http/audit.ts';
+import { area, get, list, patch, post, remove, reply } from '../http/operation.ts';
 import { readImport, storeImport, type ReadImport } from './import-skill.ts';
 import { toStoredDocs } from './reference-docs.ts';
 import {
@@ -72,7 +72,7 @@ export const skills = area('Skills', {
       const made = { ...home, ...owners, slug: body.slug, text, origin: 'human', isActive: body.is_active ?? true } as const;
       const skill = await insertSkill(ctx, made);
 
-      ctx.audit(noteOf(skill));
+      ctx.audit(noteOfNamed('skill', skill));
       return toSkillView(await readSkill(ctx, skill.id));
     },
   ),
@@ -103,7 +103,7 @@ export const skills = area('Skills', {
       const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject' });
       const { skill, isNew, before } = stored;
 
-      ctx.audit(noteOf(skill, isNew || before === skill.version ? {} : { version: { from: before, to: skill.version } }));
+      ctx.audit(noteOfNamed('skill', skill, isNew || before === skill.version ? {} : { version: { from: before, to: skill.version } }));
       return toSkillView(await readSkill(ctx, skill.id));
     },
   ),
@@ -146,7 +146,7 @@ export const skills = area('Skills', {
       const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion' });
       const changes = await updateSkill(ctx, skill, { ...body, reference_docs: referenceDocs });
 
-      ctx.audit(noteOf(skill, changes));
+      ctx.audit(noteOfNamed('skill', skill, changes));
       const row = await readSkill(ctx, skill.id);
       return reply(toSkillView(row), { version: row.row_version });
     },
@@ -166,7 +166,7 @@ export const skills = area('Skills', {
       const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       skill.deletedAt = ctx.deps.now();
       await ctx.em.flush();
-      ctx.audit(noteOf(skill));
+      ctx.audit(noteOfNamed('skill', skill));
     },
   ),
 
@@ -195,7 +195,7 @@ export const skills = area('Skills', {
       const { skill, from } = await curateSkill(ctx, params.skill_id, { to: body.to, version: body.version, supersededBy });
 
       ctx.audit(
-        noteOf(skill, {
+        noteOfNamed('skill', skill, {
           curation_state: { from, to: body.to },
           version: { from: body.version, to: body.version },
           ...(supersededBy === null ? {} : { superseded_by: { from: null, to: supersededBy } }),
@@ -223,14 +223,3 @@ export const skills = area('Skills', {
     },
   ),
 });
-
-function noteOf(skill: Skill, changes?: AuditNote['changes']): AuditNote {
-  return {
-    resourceType: 'skill',
-    resourceId: skill.id,
-    label: skill.slug,
-    organizationId: skill.organizationId,
-    workspaceId: skill.workspaceId,
-    ...(changes ? { changes } : {}),
-  };
-}

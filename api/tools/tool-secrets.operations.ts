@@ -3,7 +3,8 @@ import { deleteToolSecretRow, putToolSecret } from '../../db/tools/tool-secrets.
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
-import { put, remove, type AuditNote } from '../http/operation.ts';
+import { noteOfNamed } from '../http/audit.ts';
+import { put, remove } from '../http/operation.ts';
 import { escapePointer } from '../http/text-scan.ts';
 import { ToolParams, ToolSecretParams, ToolSecretsPut, ToolView, toToolView } from './tool.schema.ts';
 
@@ -34,7 +35,7 @@ export const toolSecretOperations = {
         await putToolSecret(ctx, ctx.deps.keys, { tool, name, value, userId: ctx.caller.userId });
         changes[name] = { changed: true };
       }
-      ctx.audit(noteOf(tool, changes));
+      ctx.audit(noteOfNamed('tool', tool, changes));
       return toToolView(await readTool(ctx, tool.id));
     },
   ),
@@ -53,7 +54,7 @@ export const toolSecretOperations = {
     async (ctx, { params }) => {
       const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenFrozen: true });
       if (!(await deleteToolSecretRow(ctx, tool.id, params.name))) throw fail('not_found');
-      ctx.audit(noteOf(tool, { [params.name]: { changed: true } }));
+      ctx.audit(noteOfNamed('tool', tool, { [params.name]: { changed: true } }));
     },
   ),
 };
@@ -61,9 +62,4 @@ export const toolSecretOperations = {
 function notRequired(name: string): Violation {
   const message = 'is not among the secrets that the tool requires';
   return { in: 'body', pointer: `/values/${escapePointer(name)}`, name: null, rule: 'unknown_field', message };
-}
-
-function noteOf(tool: Tool, changes: NonNullable<AuditNote['changes']>): AuditNote {
-  const { id, slug, organizationId, workspaceId } = tool;
-  return { resourceType: 'tool', resourceId: id, label: slug, organizationId, workspaceId, changes };
 }

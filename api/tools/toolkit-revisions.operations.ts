@@ -6,6 +6,7 @@ import { insertToolkitRevision } from '../../db/toolkits/revisions.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
+import { noteOfNamed } from '../http/audit.ts';
 import { list, post, reply, type Ctx } from '../http/operation.ts';
 import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
 import { ToolkitRevisionActivate, ToolkitRevisionCreate, ToolkitRevisionParams } from './toolkit-revision.schema.ts';
@@ -82,13 +83,7 @@ export const toolkitRevisionOperations = {
         note: body.note ?? null,
         createdBy: creatorOf(ctx.actor),
       });
-      ctx.audit({
-        resourceType: 'toolkit_revision',
-        resourceId: id,
-        label: toolkit.slug,
-        organizationId: toolkit.organizationId,
-        workspaceId: toolkit.workspaceId,
-      });
+      ctx.audit({ ...noteOfNamed('toolkit_revision', toolkit), resourceId: id });
       return toToolkitRevisionView(await readToolkitRevision(ctx, toolkit.id, id));
     },
   ),
@@ -112,14 +107,7 @@ export const toolkitRevisionOperations = {
       const revision = await readToolkitRevision(ctx, toolkit.id, params.revision_id);
       const from = toolkit.activeRevisionId;
       await activateToolkitRevision(ctx, toolkit, { revision, approve: body.approve, overrides: body.overrides ?? {} });
-      ctx.audit({
-        resourceType: 'toolkit',
-        resourceId: toolkit.id,
-        label: toolkit.slug,
-        organizationId: toolkit.organizationId,
-        workspaceId: toolkit.workspaceId,
-        changes: { active_revision_id: { from, to: revision.id }, approved: { to: body.approve } },
-      });
+      ctx.audit(noteOfNamed('toolkit', toolkit, { active_revision_id: { from, to: revision.id }, approved: { to: body.approve } }));
       const row = await readToolkit(ctx, toolkit.id);
       return reply(toToolkitView(row), { version: row.row_version });
     },

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
 import { forgetConnections } from '../../db/mcp/connections.ts';
@@ -8,7 +7,9 @@ import { quarantineAll } from '../../db/toolkits/revisions.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { agentsBinding, listToolkitRows, readToolkit, removeToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { noteOfNamed } from '../http/audit.ts';
+import { changesOf } from '../http/changes.ts';
+import { get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
 import { checkToolkitConfig } from './toolkit-config.schema.ts';
 import { toolkitRevisionOperations } from './toolkit-revisions.operations.ts';
 import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
@@ -110,7 +111,7 @@ export const toolkitOperations = {
       const before = auditedOf(toolkit);
       await applyUpdate(ctx, toolkit, body);
       await ctx.em.flush();
-      ctx.audit(noteOf(toolkit, changesBetween(before, auditedOf(toolkit))));
+      ctx.audit(noteOfNamed('toolkit', toolkit, changesOf(before, auditedOf(toolkit))));
       return toReply(await readToolkit(ctx, toolkit.id));
     },
   ),
@@ -136,7 +137,7 @@ export const toolkitOperations = {
           context: { used_by: usedBy },
         });
       await removeToolkit(ctx, toolkit.id);
-      ctx.audit(noteOf(toolkit));
+      ctx.audit(noteOfNamed('toolkit', toolkit));
     },
   ),
 
@@ -173,17 +174,4 @@ function auditedOf(toolkit: Toolkit) {
     secrets_required: toolkit.secretsRequired,
     is_active: toolkit.isActive,
   };
-}
-
-type Audited = ReturnType<typeof auditedOf>;
-
-function changesBetween(before: Audited, after: Audited): NonNullable<AuditNote['changes']> {
-  const fields = ['name', 'description', 'config', 'secrets_required', 'is_active'] as const;
-  const differing = fields.filter((field) => !isDeepStrictEqual(before[field], after[field]));
-  return Object.fromEntries(differing.map((field) => [field, { from: before[field], to: after[field] }]));
-}
-
-function noteOf(toolkit: Toolkit, changes: AuditNote['changes'] = {}): AuditNote {
-  const { id, slug, organizationId, workspaceId } = toolkit;
-  return { resourceType: 'toolkit', resourceId: id, label: slug, organizationId, workspaceId, changes };
 }

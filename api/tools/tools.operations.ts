@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
@@ -7,7 +6,9 @@ import { agentsUsing, deleteToolRow } from '../../db/tools/tool-use.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { insertTool, listToolRows, readTool, updateToolRow } from '../../db/tools/tools.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { noteOfNamed } from '../http/audit.ts';
+import { changesOf } from '../http/changes.ts';
+import { area, get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
 import { checkConfigForm, toolChecks } from './tool-checks.ts';
 import { auditedFields, refuseManaged, toChanges, toNewTool } from './tool-fields.ts';
 import { shapeOf, type ToolShape } from './tool-rules.ts';
@@ -103,9 +104,8 @@ export const tools = area('Tools', {
       const shape = await shapeOfUpdate(ctx, tool, body);
       const before = auditedFields(tool);
       await updateToolRow(ctx, tool, toChanges(tool, body, shape));
-      const { id, slug, organizationId, workspaceId } = tool;
-      ctx.audit({ resourceType: 'tool', resourceId: id, label: slug, organizationId, workspaceId, changes: changesBetween(before, tool) });
-      const row = await readTool(ctx, id);
+      ctx.audit(noteOfNamed('tool', tool, changesOf(before, auditedFields(tool))));
+      const row = await readTool(ctx, tool.id);
       return reply(toToolView(row), { version: row.row_version });
     },
   ),
@@ -130,8 +130,7 @@ export const tools = area('Tools', {
       if (usedBy.length > 0)
         throw fail('state_conflict', { reason: 'in_use', detail: 'Active revisions use this tool.', context: { used_by: usedBy } });
 
-      const { id, slug, organizationId, workspaceId } = tool;
-      ctx.audit({ resourceType: 'tool', resourceId: id, label: slug, organizationId, workspaceId });
+      ctx.audit(noteOfNamed('tool', tool));
       await deleteToolRow(ctx, tool);
     },
   ),
@@ -155,12 +154,4 @@ async function shapeOfUpdate(ctx: Ctx, tool: Tool, body: Static<typeof ToolUpdat
   const mayHaveSchema = clientOwned || kind === 'http' || (kind === 'code_exec' && typeof config['source'] === 'string');
   const inputSchema = body.input_schema ?? (mayHaveSchema ? tool.inputSchema : undefined);
   return shapeOf({ kind, config, inputSchema, clientOwned }, await toolChecks(ctx, tool));
-}
-
-function changesBetween(before: ReturnType<typeof auditedFields>, tool: Tool): NonNullable<AuditNote['changes']> {
-  const after = Object.entries(auditedFields(tool));
-  const old = new Map<string, unknown>(Object.entries(before));
-  return Object.fromEntries(
-    after.filter(([name, to]) => !isDeepStrictEqual(old.get(name), to)).map(([name, to]) => [name, { from: old.get(name), to }]),
-  );
 }

@@ -1,6 +1,7 @@
 import type { BindingDraft, KnowledgeBinding } from './revision-document.ts';
 import { completePersona, type PersonaDocument, type PersonaDraft } from './persona-document.ts';
-import type { RevisionChecks, RevisionProblem } from './validate-revision.ts';
+import { atCreate, type RevisionProblem } from './revision-problems.ts';
+import type { RevisionChecks } from './validate-revision.ts';
 
 const optionsPointer = '/model_settings/provider_options';
 
@@ -24,11 +25,22 @@ function modelProblems(document: PersonaDocument, checks: RevisionChecks): Revis
   if (document.model === null) return [];
   const reasoning = document.model_settings?.reasoning ?? 'provider-default';
   const facts = checks.model(document.model, { hasTools: false, reasoning });
-  if (!facts) return [problem('/model', 'reference', 'The deployment has no such model.', { kind: 'model', slug: document.model })];
+  if (!facts)
+    return [
+      atCreate('/model', {
+        rule: 'reference',
+        message: 'The deployment has no such model.',
+        params: { kind: 'model', slug: document.model },
+      }),
+    ];
   const unknown = Object.keys(document.model_settings?.provider_options ?? {}).filter((key) => !facts.optionKeys.includes(key));
   return [
-    ...facts.lacks.map((capability) => problem('/model', 'capability', 'The model lacks what the persona needs.', { capability })),
-    ...unknown.map((field) => problem(optionsPointer, 'unknown_field', 'The provider of the model takes no such option.', { field })),
+    ...facts.lacks.map((capability) =>
+      atCreate('/model', { rule: 'capability', message: 'The model lacks what the persona needs.', params: { capability } }),
+    ),
+    ...unknown.map((field) =>
+      atCreate(optionsPointer, { rule: 'unknown_field', message: 'The provider of the model takes no such option.', params: { field } }),
+    ),
   ];
 }
 
@@ -39,25 +51,27 @@ async function templateProblems(document: PersonaDocument, checks: RevisionCheck
     return [];
   } catch {
     // The parser's message quotes the template.
-    return [problem('/instructions', 'template', 'The template can not be read.')];
+    return [atCreate('/instructions', { rule: 'template', message: 'The template can not be read.' })];
   }
 }
 
 function localeProblems({ locale }: PersonaDocument): RevisionProblem[] {
   if (locale === null) return [];
+  const wrong = [atCreate('/locale', { rule: 'format', message: 'must be a language tag (BCP 47)' })];
   try {
-    return Intl.getCanonicalLocales(locale).length === 1 ? [] : [problem('/locale', 'format', 'must be a language tag (BCP 47)')];
+    return Intl.getCanonicalLocales(locale).length === 1 ? [] : wrong;
   } catch {
-    return [problem('/locale', 'format', 'must be a language tag (BCP 47)')];
+    return wrong;
   }
 }
 
 /** There is no knowledge base yet that a reference could mean. */
 function knowledgeProblems(knowledge: readonly BindingDraft<KnowledgeBinding>[]): RevisionProblem[] {
   return knowledge.map((binding, at) =>
-    problem(`/knowledge/${at}`, 'reference', 'The knowledge base does not exist where the agent can use it.', {
-      kind: 'knowledge',
-      slug: binding.slug ?? null,
+    atCreate(`/knowledge/${at}`, {
+      rule: 'reference',
+      message: 'The knowledge base does not exist where the agent can use it.',
+      params: { kind: 'knowledge', slug: binding.slug ?? null },
     }),
   );
 }
@@ -65,11 +79,9 @@ function knowledgeProblems(knowledge: readonly BindingDraft<KnowledgeBinding>[])
 function sizeProblems(document: PersonaDocument): RevisionProblem[] {
   const isOver = (value: unknown, limitBytes: number) => Buffer.byteLength(JSON.stringify(value)) > limitBytes;
   return [
-    ...(isOver(document.attributes, 16_384) ? [problem('/attributes', 'maxLength', 'At most 16 KiB.')] : []),
-    ...(isOver(document.model_settings?.provider_options ?? {}, 4_096) ? [problem(optionsPointer, 'maxLength', 'At most 4 KiB.')] : []),
+    ...(isOver(document.attributes, 16_384) ? [atCreate('/attributes', { rule: 'maxLength', message: 'At most 16 KiB.' })] : []),
+    ...(isOver(document.model_settings?.provider_options ?? {}, 4_096)
+      ? [atCreate(optionsPointer, { rule: 'maxLength', message: 'At most 4 KiB.' })]
+      : []),
   ];
-}
-
-function problem(pointer: string, rule: string, message: string, params?: Record<string, unknown>): RevisionProblem {
-  return { severity: 'error', stage: 'create', pointer, rule, message, ...(params ? { params } : {}) };
 }

@@ -1,9 +1,9 @@
 import { cancelRun } from '../runs/cancel-run.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { claim, readLive, settle, type Instant, type Outcome } from './occurrences.ts';
+import { claim, readLive, settle, startOutcome, type Instant, type Outcome } from './occurrences.ts';
 import type { ScheduleRow } from './schedules.ts';
-import { startScheduled, type RenderedStart } from './start-scheduled.ts';
+import type { RenderedStart } from './start-scheduled.ts';
 
 /** What is done with an instant that is due. */
 export interface Firing {
@@ -35,7 +35,7 @@ async function outcomeOf(unit: Unit, schedule: ScheduleRow, firing: Firing): Pro
   if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + patienceMs) return { status: 'missed', reason: 'late' };
 
   const live = await readLive(unit, schedule.id);
-  if (schedule.overlap === 'allow_all' || live.started.length === 0) return start(unit, schedule, firing);
+  if (schedule.overlap === 'allow_all' || live.started.length === 0) return startOutcome(unit, schedule, firing);
   if (schedule.overlap === 'skip') return { status: 'skipped_overlap' };
   if (firing.rendered === null) return { status: 'failed', reason: firing.renderFault ?? 'template' };
   if (schedule.overlap === 'buffer_one')
@@ -47,13 +47,7 @@ async function outcomeOf(unit: Unit, schedule: ScheduleRow, firing: Firing): Pro
   for (const { run_id: runId } of live.started) if (runId !== null) await cancelLive(unit, runId);
   // A run that was still in line has ended in this transaction, and took nothing with it.
   const left = await readLive(unit, schedule.id);
-  return left.started.length === 0 ? start(unit, schedule, firing) : { status: 'buffered', rendered: firing.rendered };
-}
-
-async function start(unit: Unit, schedule: ScheduleRow, { rendered, renderFault, currency }: Firing): Promise<Outcome> {
-  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
-  const started = await startScheduled(unit, schedule, { rendered, currency });
-  return 'runId' in started ? { status: 'started', runId: started.runId } : { status: 'failed', reason: started.reason };
+  return left.started.length === 0 ? startOutcome(unit, schedule, firing) : { status: 'buffered', rendered: firing.rendered };
 }
 
 async function cancelLive(unit: Unit, runId: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { row, rows } from '../sql.ts';
+import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
@@ -84,7 +84,7 @@ export async function readLive(unit: Unit, scheduleId: string): Promise<Live> {
 }
 
 /** Failures in a row pause a schedule that says so; a success forgets them. */
-async function noteEnd(
+export async function noteEnd(
   unit: Unit,
   { occurrenceId, isFailed }: { readonly occurrenceId: string; readonly isFailed: boolean },
 ): Promise<void> {
@@ -105,40 +105,16 @@ async function noteEnd(
   if (paused?.paused === true) await syncSchedule(unit, paused);
 }
 
-/** A run of a schedule that has ended. */
-export interface EndedRun {
-  readonly id: string;
-  readonly status: 'succeeded' | 'failed' | 'cancelled';
-  readonly currency: string;
-}
-
-/** Closes the occurrence of a run in the transaction that ends it, and starts the one that was buffered behind it. */
-export async function closeOccurrence(unit: Unit, run: EndedRun, readSchedule: (id: string) => Promise<ScheduleRow | null>): Promise<void> {
-  const [closed] = await rows<{ id: string; schedule_id: string }>(
-    unit.em,
-    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id`,
-    [run.status, run.id],
-  );
-  if (!closed) return;
-  const schedule = await readSchedule(closed.schedule_id);
-  if (run.status !== 'cancelled') await noteEnd(unit, { occurrenceId: closed.id, isFailed: run.status === 'failed' });
-  if (!schedule || (await readLive(unit, schedule.id)).started.length > 0) return;
-  await startBuffered(unit, schedule, run.currency);
-}
-
-async function startBuffered(unit: Unit, schedule: ScheduleRow, currency: string): Promise<void> {
-  const buffered = await row<{ id: string; rendered: RenderedStart | null }>(
-    unit.em,
-    "select o.id, o.rendered from schedule_occurrences o where o.schedule_id = ? and o.status = 'buffered' order by o.nominal_at desc limit 1",
-    [schedule.id],
-  );
-  if (!buffered) return;
-  const now = new Date();
-  if (schedule.deleted_at !== null) return settle(unit, buffered.id, { status: 'cancelled', reason: 'schedule_deleted' }, now);
-  const started =
-    buffered.rendered === null ? { reason: 'template' } : await startScheduled(unit, schedule, { rendered: buffered.rendered, currency });
-  const outcome: Outcome = 'runId' in started ? { status: 'started', runId: started.runId } : { status: 'failed', reason: started.reason };
-  await settle(unit, buffered.id, outcome, now);
+/** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
+export async function startOutcome(
+  unit: Unit,
+  schedule: ScheduleRow,
+  start: { readonly rendered: RenderedStart | null; readonly renderFault: string | null; readonly currency: string },
+): Promise<Outcome> {
+  const { rendered, renderFault, currency } = start;
+  if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
+  const started = await startScheduled(unit, schedule, { rendered, currency });
+  return 'runId' in started ? { status: 'started', runId: started.runId } : { status: 'failed', reason: started.reason };
 }
 
 /** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
-import { finishSync, openSync, toolHash } from '../../../db/toolkits/revisions.ts';
+import { finishSync } from '../../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import type { Unit } from '../../../db/unit.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';
-import { manualTool, toolkitMaker } from './toolkit-world.ts';
+import { manualTool, remote, syncRows, toolkitMaker } from './toolkit-world.ts';
 
 let world: World;
 
@@ -18,33 +17,8 @@ afterAll(() => world.close());
 
 const mcp = { kind: 'mcp', config: { url: 'https://mcp.example.com/mcp' } };
 
-function remote(name: string, more: Partial<ToolkitTool> = {}): ToolkitTool {
-  const tool = {
-    name,
-    title: null,
-    description: `Does ${name}`,
-    input_schema: { type: 'object' },
-    output_schema: null,
-    annotations: { readOnlyHint: true },
-    proposed: { effect: 'read', concurrency: 'read', idempotent: true } as const,
-    ...more,
-  };
-  return { ...tool, hash: toolHash(tool) };
-}
-
-async function inWorkspace<T>({ organizationId, workspaceId }: TestTenant, work: (unit: Unit) => Promise<T>): Promise<T> {
-  const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
-  return (await transact(world.api.db, options, work)).value;
-}
-
-const open = (tenant: TestTenant, id: string) =>
-  inWorkspace(tenant, (unit) =>
-    openSync(
-      unit,
-      { id, organizationId: tenant.organizationId, workspaceId: tenant.workspaceId },
-      { note: null, createdBy: { kind: 'system', id: null } },
-    ),
-  );
+const inWorkspace = <T>(tenant: TestTenant, work: (unit: Unit) => Promise<T>) => syncRows(world, tenant).inWorkspace(work);
+const open = (tenant: TestTenant, id: string) => syncRows(world, tenant).open(id);
 const finish = (tenant: TestTenant, revisionId: string, tools: ToolkitTool[]) =>
   inWorkspace(tenant, (unit) => finishSync(unit, revisionId, { tools, server: null, protocolVersion: '2026-07-28', sourceHash: null }));
 

@@ -1,3 +1,8 @@
+import { newId } from '../../../db/ids.ts';
+import { systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
+import { openSync, toolHash } from '../../../db/toolkits/revisions.ts';
+import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
+import type { Unit } from '../../../db/unit.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import type { Answer, World } from '../world.ts';
 
@@ -28,5 +33,33 @@ export function toolkitMaker(world: World, { tokens }: TestTenant) {
       const { items } = (await get(`/tools?toolkit_id=${toolkitId}`)).body;
       return items.toSorted((left: { slug: string }, right: { slug: string }) => (left.slug < right.slug ? -1 : 1));
     },
+  };
+}
+
+/** A tool as a server of the era describes it; `more` replaces fields. */
+export function remote(name: string, more: Partial<ToolkitTool> = {}): ToolkitTool {
+  const tool = {
+    name,
+    title: null,
+    description: `Does ${name}`,
+    input_schema: { type: 'object' },
+    output_schema: null,
+    annotations: { readOnlyHint: true },
+    proposed: { effect: 'read', concurrency: 'read', idempotent: true } as const,
+    ...more,
+  };
+  return { ...tool, hash: toolHash(tool) };
+}
+
+/** What the sync of a toolkit does with rows, in the tenant's workspace. */
+export function syncRows(world: World, { organizationId, workspaceId }: TestTenant) {
+  async function inWorkspace<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
+    const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
+    return (await transact(world.api.db, options, work)).value;
+  }
+  return {
+    inWorkspace,
+    open: (id: string) =>
+      inWorkspace((unit) => openSync(unit, { id, organizationId, workspaceId }, { note: null, createdBy: { kind: 'system', id: null } })),
   };
 }

@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AuditNote } from '../http/operation.ts';
+import type { AuditNote } from './operation.ts';
 
 type Changes = NonNullable<AuditNote['changes']>;
 
-/** Which of the named fields differ between two rows, for the audit entry. */
-export function changesOf<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[]): Changes {
+/** Which of the named fields differ between two rows, or of all, for the audit entry. */
+export function changesOf<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[] = fieldsOf(after)): Changes {
   // Not their JSON text: the database keeps the fields of an object in an order of its own.
   const differing = fields.filter((field) => !isDeepStrictEqual(before[field], after[field]));
   return Object.fromEntries(differing.map((field) => [field, { from: before[field], to: after[field] }]));
@@ -13,4 +13,9 @@ export function changesOf<Row extends object>(before: Row, after: Row, fields: r
 /** Whether there is anything to write. */
 export function hasAny(changes: Changes): boolean {
   return Object.keys(changes).length > 0;
+}
+
+function fieldsOf<Row extends object>(row: Row): (keyof Row & string)[] {
+  // Of a literal's own making: it has the fields of its type and no others.
+  return Object.keys(row) as (keyof Row & string)[];
 }
