@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { UnpricedRule } from '../db/billing/prices.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
 import type { Databases } from '../db/orm.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
@@ -41,6 +42,8 @@ export interface ActivityDeps {
     readonly allowHttp: boolean;
     /** `BILLING_CURRENCY`. */
     readonly billingCurrency: string;
+    /** `UNPRICED_MODEL`. */
+    readonly unpricedModel: UnpricedRule;
     /** `MCP_OAUTH_REDIRECT_URI`; null: no toolkit can be given a person's consent. */
     readonly mcpRedirectUri: string | null;
     /** Bounds of stored files and who looks at them. */

@@ -2,6 +2,8 @@ import { createReconciler } from '../temporal/reconciler.ts';
 import type { Temporal } from '../temporal/client.ts';
 import type { AttachmentActivities } from '../workflows/contracts/attachments.ts';
 import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
+import type { DelayedStartActivities } from '../workflows/contracts/delayed-start.ts';
+import type { BulkCancelActivities } from '../workflows/contracts/bulk-cancel.ts';
 import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
@@ -12,7 +14,9 @@ import { newId } from '../db/ids.ts';
 import { createAttachmentActivities } from './attachments/attachment-activities.ts';
 import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
+import { createGateActivities } from './gates/gate-activities.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
+import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
 import { createSyncActivities, createSyncUpkeep } from './mcp/sync-activities.ts';
@@ -20,6 +24,9 @@ import { createModelActivities } from './model/call-model.ts';
 import { createDueActivities } from './operator/due-activities.ts';
 import { createPurgeActivities } from './operator/purge-activities.ts';
 import { createStopActivities } from './operator/stop-activities.ts';
+import { createAdmitActivities } from './runs/admit-activities.ts';
+import { createBulkCancelActivities } from './runs/bulk-cancel-activities.ts';
+import { createChildActivities } from './runs/child-activities.ts';
 import { createRunActivities } from './runs/run-activities.ts';
 import { asTenant } from './support/tenant.ts';
 import { createToolActivities } from './tools/tool-activities.ts';
@@ -28,6 +35,8 @@ import { createTriggerUpkeep } from './triggers/trigger-upkeep.ts';
 import { createTriggerActivities } from './triggers/trigger-activities.ts';
 
 export type Activities = AgentRunActivities &
+  DelayedStartActivities &
+  BulkCancelActivities &
   DeliveryActivities &
   MaintenanceActivities &
   StopActivities &
@@ -54,8 +63,12 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
 
   return {
     ...runs,
+    ...createAdmitActivities(deps),
     ...createModelActivities(deps),
+    ...createBulkCancelActivities(deps),
     ...createToolActivities(deps),
+    ...createChildActivities(deps),
+    ...createGateActivities(deps),
     ...createToolTestActivities(deps),
     ...createSyncActivities(deps),
     ...createSyncUpkeep(deps),
@@ -68,6 +81,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createTriggerActivities(deps, temporal),
     ...createAttachmentActivities(deps),
     ...createTriggerUpkeep(deps),
+    ...createBudgetActivities(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };
 }

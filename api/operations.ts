@@ -1,6 +1,7 @@
 import { agents } from './agents/agents.operations.ts';
 import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
+import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { mcp } from './mcp/mcp.operations.ts';
 import { oauth } from './oauth/oauth.ts';
@@ -23,6 +24,7 @@ export const areas: readonly Area[] = [
   authentication,
   organizations,
   attachments,
+  feedback,
   mcp,
   oauth,
   system,

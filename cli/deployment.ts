@@ -36,6 +36,7 @@ const handedOn = [
   'RATE_LIMITS',
   'DATABASE_POOL_MAX',
   'BILLING_CURRENCY',
+  'UNPRICED_MODEL',
   'SMTP_URL',
   'MAIL_FROM',
   'MAIL_LINK_URL',

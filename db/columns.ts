@@ -22,6 +22,8 @@ export const idColumn = () =>
     .onCreate(() => newId());
 export const uuidColumn = () => p.uuid();
 export const timeColumn = () => p.datetime(3);
+/** A day of the calendar, `2026-01-31`: no instant. */
+export const dateColumn = () => p.date();
 export const createdAtColumn = () =>
   p
     .datetime(3)

@@ -3,12 +3,17 @@ import { AgentRevision } from './agents/agent-revision.entity.ts';
 import { Agent } from './agents/agent.entity.ts';
 import { PersonaVersion } from './agents/persona-version.entity.ts';
 import { Persona } from './agents/persona.entity.ts';
+import { Approval } from './approvals/approval.entity.ts';
 import { AttachmentLink } from './attachments/attachment-link.entity.ts';
 import { Attachment } from './attachments/attachment.entity.ts';
 import { AuditEntry } from './audit/audit-entry.entity.ts';
 import { AuditSeal } from './audit/audit-seal.entity.ts';
+import { BudgetHold } from './billing/budget-hold.entity.ts';
+import { BudgetWindow } from './billing/budget-window.entity.ts';
+import { Budget } from './billing/budget.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
+import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
 import { AuthChallenge } from './identity/auth-challenge.entity.ts';
@@ -29,6 +34,8 @@ import { OauthTransaction } from './oauth/oauth-transaction.entity.ts';
 import { Impersonation } from './operator/impersonation.entity.ts';
 import { Purge } from './operator/purge.entity.ts';
 import { OutboxEntry } from './outbox.entity.ts';
+import { AddedInput } from './runs/added-input.entity.ts';
+import { BulkCancel } from './runs/bulk-cancel.entity.ts';
 import { Conversation } from './runs/conversation.entity.ts';
 import { Message } from './runs/message.entity.ts';
 import { RunStep } from './runs/run-step.entity.ts';
@@ -107,6 +114,13 @@ export const entities = [
   RunStep,
   ToolCall,
   ToolOutput,
+  Approval,
+  AddedInput,
+  BulkCancel,
+  Feedback,
+  Budget,
+  BudgetWindow,
+  BudgetHold,
   ToolLease,
   SkillUse,
   Attachment,

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { newId } from './ids.ts';
-import { change, iso, rows } from './sql.ts';
+import { change, iso, rows, runLater } from './sql.ts';
 import type { Unit } from './unit.ts';
 
 /** An unsent message as the sender gets it. */
@@ -52,6 +52,46 @@ export async function addOutbox(
 
   if (!notBefore || notBefore.getTime() <= Date.now()) unit.outgoing.outboxIds.push(id);
   return id;
+}
+
+interface OutboxDraft {
+  readonly message: OutboxMessage;
+  readonly dedupeKey: string;
+}
+
+/** Messages of what this transaction has just made, whose keys nobody else can have: they go with the next statement. */
+export async function addFreshOutbox(unit: Unit, entries: readonly OutboxDraft[]): Promise<void> {
+  for (const { message, dedupeKey } of entries) {
+    const [organizationId, workspaceId] = homeOf(unit, message);
+    const id = newId();
+    await runLater(
+      unit.em,
+      `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
+       values (?, ?, ?, ?, ?, ?, ?::jsonb, now()) on conflict do nothing`,
+      [id, organizationId, workspaceId, message.kind, dedupeKey, message.workflowId, JSON.stringify(message)],
+    );
+    unit.outgoing.outboxIds.push(id);
+  }
+}
+
+/** Several messages at once, each under its own key, in one statement. Gives the ids of those that were not written before. */
+export async function addOutboxAll(unit: Unit, entries: readonly OutboxDraft[]): Promise<string[]> {
+  if (entries.length === 0) return [];
+  const drafts = entries.map(({ message, dedupeKey }) => {
+    const [organizationId, workspaceId] = homeOf(unit, message);
+    return { id: newId(), organizationId, workspaceId, kind: message.kind, dedupeKey, target: message.workflowId, payload: message };
+  });
+  const written = await rows<{ id: string }>(
+    unit.em,
+    `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
+     select d.id, d."organizationId", d."workspaceId", d.kind, d."dedupeKey", d.target, d.payload, now()
+       from jsonb_to_recordset(?::jsonb) as d(id uuid, "organizationId" uuid, "workspaceId" uuid, kind text, "dedupeKey" text, target text, payload jsonb)
+     on conflict do nothing returning id`,
+    [JSON.stringify(drafts)],
+  );
+  const ids = written.map(({ id }) => id);
+  unit.outgoing.outboxIds.push(...ids);
+  return ids;
 }
 
 /** The rows among `ids` that are still unsent, in the order of making. */

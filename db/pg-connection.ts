@@ -10,8 +10,16 @@ export interface SettledStatement extends Statement {
   readonly settings: string;
 }
 
+/** A statement that is sent with the next one: nobody reads what it gives, and its fault comes with the other's. */
+export interface LaterStatement extends Statement {
+  readonly isLater: true;
+  /** Told how many rows it wrote, before the other's result is given. */
+  readonly onWritten?: (affected: number) => void;
+}
+
 /** What we use of the protocol's writer. */
 interface Wire {
+  readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
   parse(message: { text: string; name?: string }): void;
   bind(message: object): void;
@@ -30,6 +38,9 @@ declare module 'pg' {
     handleCommandComplete(message: unknown, connection: unknown): void;
   }
 }
+
+// The package gives it away, and its types leave it out: how pg itself writes a value.
+const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): string | Buffer | null } }).utils;
 
 const usesOfOrdinary = 4;
 const mostNames = 200;
@@ -60,15 +71,18 @@ function nameOf({ sql, parameters }: Statement): string | undefined {
 /** How MikroORM's statement with the session settings begins; it holds no bound parameters and its result is not read. */
 const settingsStatement = 'select set_config(';
 const changes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
+const begin: Statement = { sql: 'begin', parameters: [] };
 
 /**
- * One pooled connection as Kysely uses it, but that `begin` and the session settings travel with the statement that follows them: a
- * transaction costs one round trip less, and one without statements none. They go out in one batch of the extended protocol, of which
- * PostgreSQL skips the rest once a part fails: no statement ever runs without the settings before it.
+ * One pooled connection as Kysely uses it, but that `begin`, the session settings and what is said to be later travel with the statement that
+ * follows them: a transaction costs a round trip less for each, and one without statements none. They go out in one batch of the extended
+ * protocol, of which PostgreSQL skips the rest once a part fails: no statement ever runs without the ones before it.
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
-  #opening: string[] = [];
+  #waiting: WaitingStatement[] = [];
+  /** Names that a failed batch may or may not have made known to the server: never used here again. */
+  readonly #unsure = new Set<string>();
 
   constructor(client: pg.PoolClient) {
     this.client = client;
@@ -76,23 +90,35 @@ export class PooledConnection implements DatabaseConnection {
 
   /** `begin`, when something follows. */
   begin(): void {
-    this.#opening = ['begin'];
+    this.#waiting = [begin];
   }
 
-  /** Whether nothing of the transaction has been sent; then nothing need end it. */
-  forgetOpening(): boolean {
-    const isUnsent = this.#opening.length > 0;
-    this.#opening = [];
+  /** Gives up what has not been sent. True when that is the whole transaction: then nothing need end it. */
+  forgetWaiting(): boolean {
+    const isUnsent = this.#waiting[0] === begin;
+    this.#waiting = [];
     return isUnsent;
   }
 
-  async executeQuery<R>(query: Statement | SettledStatement): Promise<QueryResult<R>> {
-    if (this.#opening.length > 0 && query.parameters.length === 0 && query.sql.startsWith(settingsStatement)) {
-      this.#opening.push(query.sql);
+  /** Ends the transaction, with what still waits to be sent before; null when nothing of it has been sent and nothing need be. */
+  commit(): Promise<unknown> | null {
+    const isUnsent = this.#waiting[0] === begin;
+    if (isUnsent && this.#waiting.every((part) => part === begin || part.sql.startsWith(settingsStatement))) {
+      this.#waiting = [];
+      return null;
+    }
+    return this.executeQuery({ sql: 'commit', parameters: [] });
+  }
+
+  async executeQuery<R>(query: Statement | SettledStatement | LaterStatement): Promise<QueryResult<R>> {
+    const isSettings = this.#waiting[0] === begin && query.parameters.length === 0 && query.sql.startsWith(settingsStatement);
+    if (isSettings || 'isLater' in query) {
+      const onWritten = 'isLater' in query ? query.onWritten : undefined;
+      this.#waiting.push({ sql: query.sql, parameters: query.parameters, ...(onWritten ? { onWritten } : {}) });
       return { rows: [] };
     }
-    const preceding = 'settings' in query ? [query.settings] : this.#opening;
-    this.#opening = [];
+    const preceding = 'settings' in query ? [{ sql: query.settings, parameters: [] }] : this.#waiting;
+    this.#waiting = [];
     const { command, rowCount, rows } = await this.#send<R>(query, preceding);
     return { numAffectedRows: changes.has(command) ? BigInt(rowCount ?? 0) : undefined, rows };
   }
@@ -101,52 +127,107 @@ export class PooledConnection implements DatabaseConnection {
     yield* refuseStream<R>();
   }
 
-  async #send<R>(query: Statement, preceding: readonly string[]): Promise<Answer<R>> {
+  async #send<R>(query: Statement, preceding: readonly WaitingStatement[]): Promise<Answer<R>> {
     // What has no parameters needs no more than a line of the simple protocol.
     if (preceding.length === 0 && query.parameters.length === 0) return this.client.query<R & pg.QueryResultRow>(query.sql);
+    const parts = preceding.map((part) => this.#prepared(part));
+    const submitted: string[] = [];
     try {
       return await new Promise((resolve, reject) => {
-        const preceded = new PrecededQuery(query, preceding, (error, result) => {
+        const preceded = new PrecededQuery(this.#prepared(query), { parts, submitted }, (error, result) => {
           if (error) reject(error);
           else resolve(result as Answer<R>); // pg's own result of one statement
         });
         this.client.query(preceded);
       });
     } catch (error) {
+      for (const name of submitted) this.#unsure.add(name);
       // As pg does: a stack that leads to who asked, not to the socket.
       if (error instanceof Error) Error.captureStackTrace(error);
       throw error;
     }
   }
+
+  #prepared({ sql, parameters, onWritten }: WaitingStatement): PreparedStatement {
+    const name = nameOf({ sql, parameters });
+    // Made here, where a value that can't be sent harms nothing yet.
+    const values = parameters.map(prepareValue);
+    return { sql, values, name: name === undefined || this.#unsure.has(name) ? undefined : name, onWritten };
+  }
 }
 
 type Answer<R> = Pick<pg.QueryResult, 'command' | 'rowCount'> & { rows: R[] };
 
+type WaitingStatement = Statement & Pick<LaterStatement, 'onWritten'>;
+
+/** A statement with its values as they are sent. */
+interface PreparedStatement {
+  readonly sql: string;
+  readonly values: readonly (string | Buffer | null)[];
+  readonly name: string | undefined;
+  readonly onWritten: LaterStatement['onWritten'];
+}
+
+interface Preceding {
+  readonly parts: readonly PreparedStatement[];
+  /** Takes the names that the server learns with it. */
+  readonly submitted: string[];
+}
+
 /** A statement of the extended protocol with others before it, in one batch; their results are dropped. */
 class PrecededQuery extends pg.Query {
-  readonly preceding: readonly string[];
+  readonly preceding: Preceding;
   #dropped: number;
+  #connection: Wire | null = null;
 
-  constructor(query: Statement, preceding: readonly string[], callback: (error: Error | undefined, result: unknown) => void) {
-    super(query.sql, [...query.parameters], callback);
-    this.name = nameOf(query);
+  constructor(
+    { sql, values, name }: PreparedStatement,
+    preceding: Preceding,
+    callback: (error: Error | undefined, result: unknown) => void,
+  ) {
+    super(sql, [...values], (error: Error | undefined, result: unknown) => {
+      if (!error) this.#confirm();
+      callback(error, result);
+    });
+    this.name = name;
     this.queryMode = 'extended';
     this.preceding = preceding;
-    this.#dropped = preceding.length;
+    this.#dropped = preceding.parts.length;
   }
 
   override prepare(connection: Wire): void {
+    this.#connection = connection;
+    const { parts, submitted } = this.preceding;
     // First, since pg takes the first confirmation of a parse for that of the name.
-    if (this.name && !this.hasBeenParsed(connection)) {
-      connection.parse({ text: this.text, name: this.name });
-      connection.submittedNamedStatements[this.name] = this.text;
-    }
-    for (const text of this.preceding) {
-      connection.parse({ text });
-      connection.bind({});
+    if (this.name && !this.hasBeenParsed(connection)) submitNamed(connection, this.name, this.text);
+    for (const { name, sql, values } of parts) {
+      if (name === undefined) connection.parse({ text: sql });
+      else if (!isKnown(connection, name)) {
+        submitNamed(connection, name, sql);
+        submitted.push(name);
+      }
+      connection.bind({ statement: name, values });
       connection.execute({});
     }
     super.prepare(connection);
+  }
+
+  /** The tag of a part that comes before, as `INSERT 0 1`. */
+  #note(tag: string): void {
+    const { parts } = this.preceding;
+    parts[parts.length - this.#dropped]?.onWritten?.(Number(/(\d+)$/.exec(tag)?.[1] ?? 0));
+    this.#dropped -= 1;
+  }
+
+  /** What pg does for the name of a statement that is sent alone. */
+  #confirm(): void {
+    if (!this.#connection) return;
+    const { parsedStatements, submittedNamedStatements } = this.#connection;
+    for (const name of this.preceding.submitted) {
+      const text = submittedNamedStatements[name];
+      if (text !== undefined) parsedStatements[name] = text;
+      delete submittedNamedStatements[name];
+    }
   }
 
   override handleDataRow(message: unknown): void {
@@ -155,8 +236,17 @@ class PrecededQuery extends pg.Query {
 
   override handleCommandComplete(message: unknown, connection: unknown): void {
     if (this.#dropped === 0) super.handleCommandComplete(message, connection);
-    else this.#dropped -= 1;
+    else this.#note(String((message as { text?: unknown }).text ?? '')); // pg's CommandComplete
   }
+}
+
+function submitNamed(connection: Wire, name: string, text: string): void {
+  connection.parse({ text, name });
+  connection.submittedNamedStatements[name] = text;
+}
+
+function isKnown({ parsedStatements, submittedNamedStatements }: Wire, name: string): boolean {
+  return parsedStatements[name] !== undefined || submittedNamedStatements[name] !== undefined;
 }
 
 function refuseStream<R>(): QueryResult<R>[] {

@@ -88,7 +88,7 @@ class PoolDriver extends PostgresDriver {
 
   override async releaseConnection(connection: DatabaseConnection): Promise<void> {
     const own = ours(connection);
-    own.forgetOpening();
+    own.forgetWaiting();
     own.client.release();
   }
 
@@ -99,11 +99,11 @@ class PoolDriver extends PostgresDriver {
   }
 
   override async commitTransaction(connection: DatabaseConnection): Promise<void> {
-    if (!ours(connection).forgetOpening()) await super.commitTransaction(connection);
+    await ours(connection).commit();
   }
 
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    if (ours(connection).forgetOpening()) return;
+    if (ours(connection).forgetWaiting()) return;
     await super.rollbackTransaction(connection).catch((error: unknown) => this.#giveBack(connection, error));
   }
 

@@ -11,6 +11,7 @@ import type { Unit } from './unit.ts';
 export { homeOfNewRow, workspaceOfNewRow } from './home.ts';
 export {
   beginUnit,
+  eachAlone,
   emptyOutgoing,
   nobodyTenant,
   organizationTenant,

@@ -93,13 +93,9 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
  * A unit for work that only reads: each statement is a transaction of its own that sees the tenant's rows and can't write, so that it
  * costs one round trip and holds a connection no longer. Statements see what others have committed, as in any transaction here.
  */
-export function readUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): OpenUnit {
-  const em: SqlEntityManager = db.app.em.fork();
-  const settings = settingsStatement({ ...settingsOf(tenant), transaction_read_only: 'on' });
-  em.setTransactionContext({
-    executeQuery: ({ sql, parameters }: CompiledQuery) => runAlone(db.app, { sql, parameters, settings }),
-  });
-  const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
+export function readUnit(db: Databases, options: UnitOptions): OpenUnit {
+  const unit = aloneUnit(db, options, settingsStatement({ ...settingsOf(options.tenant), transaction_read_only: 'on' }));
+  const { em } = unit;
 
   return {
     unit,
@@ -113,6 +109,15 @@ export function readUnit(db: Databases, { tenant, actor, correlationId }: UnitOp
       throw new Error('a read keeps nothing');
     },
   };
+}
+
+/**
+ * Runs `work` with each of its statements a transaction of its own in a tenant: one round trip each, for work whose statements stand alone. Faults
+ * of the database become Failures; nothing may be outgoing.
+ */
+export async function eachAlone<R>(db: Databases, options: UnitOptions, work: (unit: Unit) => Promise<R>): Promise<R> {
+  const settings = settingsStatement(settingsOf(options.tenant));
+  return translated(() => work(aloneUnit(db, options, settings)));
 }
 
 /**
@@ -131,6 +136,14 @@ export async function transact<R>(
   });
 }
 
+function aloneUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions, settings: string): Unit {
+  const em: SqlEntityManager = db.app.em.fork();
+  em.setTransactionContext({
+    executeQuery: ({ sql, parameters }: CompiledQuery) => runAlone(db.app, { sql, parameters, settings }),
+  });
+  return { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
+}
+
 /** One transaction across tenants on the sweeper's pool: for the allow-listed jobs only. Retried like `transact`. */
 export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Promise<R>): Promise<R> {
   return retried(async () => {
@@ -145,7 +158,7 @@ export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Pr
 }
 
 export function emptyOutgoing(): Outgoing {
-  return { frames: [], outboxIds: [], cancelledRunIds: [], revoked: [] };
+  return { frames: [], outboxIds: [], cancelledRunIds: [], erasedRunIds: [], revoked: [] };
 }
 
 async function retried<R>(attempt: () => Promise<R>): Promise<R> {
@@ -204,6 +217,7 @@ function taken(outgoing: Outgoing): Outgoing {
     frames: outgoing.frames.splice(0),
     outboxIds: outgoing.outboxIds.splice(0),
     cancelledRunIds: outgoing.cancelledRunIds.splice(0),
+    erasedRunIds: outgoing.erasedRunIds.splice(0),
     revoked: outgoing.revoked.splice(0),
   };
 }

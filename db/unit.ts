@@ -14,6 +14,8 @@ export interface Outgoing {
   readonly outboxIds: string[];
   /** Runs whose activities should hear of a cancel at once (Redis notice). */
   readonly cancelledRunIds: string[];
+  /** Runs whose frames have been erased: what is cached of them goes too. */
+  readonly erasedRunIds: string[];
   /** Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose open streams end at once. */
   readonly revoked: string[];
 }

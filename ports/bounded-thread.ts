@@ -87,7 +87,7 @@ export function createBoundedThread<Job, Result>(
     const id = nextId++;
     const answer = Promise.withResolvers<Result>();
     running = { id, worker: target.worker, resolve: answer.resolve, reject: answer.reject };
-    const cancel = afterRunningFor(limits.limitMs, () => {
+    const cancel = afterWorkingFor(limits.limitMs, target.worker, () => {
       if (thread === target) thread = null;
       answer.reject(new ThreadLimit(`took more than ${limits.limitMs} ms`));
       void target.worker.terminate();
@@ -116,19 +116,37 @@ export function createBoundedThread<Job, Result>(
   };
 }
 
+/** A thread that gets no processor is not waited for any longer than so many times its time. */
+const mostTurns = 30;
+
 /**
- * A timer that does not count time in which the process itself stood still (stopped, starved, swapped out): when it rings far too late, the job
- * gets its time again, for its answer may lie in the queue. Gives the function that cancels it.
+ * A timer for the work of a thread: it counts the processor time that the thread has had, so that a machine which is too busy, or a process
+ * which was stopped, is not held against the job. When it rings far too late the answer may lie in the queue: it gets its turn first. Gives the
+ * function that cancels it.
  */
-function afterRunningFor(limitMs: number, over: () => void): () => void {
-  let timer: NodeJS.Timeout;
-  const arm = (): void => {
+function afterWorkingFor(limitMs: number, worker: Worker, over: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let isCancelled = false;
+  let turns = 0;
+  const before = worker.cpuUsage().catch(() => undefined);
+
+  const arm = (ms: number): void => {
     const startedAt = performance.now();
-    timer = setTimeout(() => (performance.now() - startedAt > 2 * limitMs ? arm() : over()), limitMs);
+    timer = setTimeout(() => (performance.now() - startedAt > ms + limitMs ? arm(limitMs) : void judge()), ms);
+  };
+  const judge = async (): Promise<void> => {
+    const used = await worker.cpuUsage(await before).catch(() => null);
+    if (isCancelled) return;
+    const leftMs = used === null ? 0 : limitMs - (used.user + used.system) / 1_000;
+    if (leftMs > 0 && ++turns < mostTurns) arm(Math.max(leftMs, limitMs / 10));
+    else over();
   };
 
-  arm();
-  return () => clearTimeout(timer);
+  arm(limitMs);
+  return () => {
+    isCancelled = true;
+    clearTimeout(timer);
+  };
 }
 
 function isOutOfMemory(error: Error): boolean {

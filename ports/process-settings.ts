@@ -16,6 +16,7 @@ export const commonVariables = {
   TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   CODE_EXEC: Type.Enum(['on', 'off'], { default: 'on' }),
+  UNPRICED_MODEL: Type.Optional(Type.Enum(['reject', 'zero_with_alert'])),
   BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
   SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048 })),
   MAIL_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
@@ -40,6 +41,8 @@ export interface CommonSettings {
   /** Whether tools of kind code_exec can be made and run (`CODE_EXEC`). */
   readonly hasCodeExec: boolean;
   readonly billingCurrency: string;
+  /** `UNPRICED_MODEL`; null: a model without a price is rejected where an enforced budget stands, else it costs nothing. */
+  readonly unpricedModel: 'reject' | 'zero_with_alert' | null;
   /** Page to which authorization servers of MCP toolkits send a person back; null: consent can't be had. */
   readonly mcpRedirectUri: string | null;
   /** How mails leave the deployment; null: there is no mailer, and what needs one is refused. */
@@ -74,6 +77,7 @@ export function commonSettings(values: Static<typeof CommonVariables>): CommonSe
     allowHttp: values.EGRESS_ALLOW_HTTP,
     hasCodeExec: values.CODE_EXEC === 'on',
     billingCurrency: values.BILLING_CURRENCY,
+    unpricedModel: values.UNPRICED_MODEL ?? null,
     mcpRedirectUri: values.MCP_OAUTH_REDIRECT_URI ?? null,
     mail: mailSettings(values),
     ...storageSettings(values),

@@ -23,9 +23,10 @@ export interface DispatchDeps {
 export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
   const { publisher, log } = deps;
 
-  return async ({ frames, cancelledRunIds, revoked, outboxIds }) => {
+  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds }) => {
     publisher.publish(frames);
     publisher.notifyCancelled(cancelledRunIds);
+    publisher.erase(erasedRunIds);
     publisher.notifyRevoked(revoked);
     if (outboxIds.length === 0) return;
 

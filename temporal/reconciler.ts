@@ -7,6 +7,7 @@ import { activateNext, lockConversation, runStartMessage } from '../db/runs/conv
 import {
   endedRunsAmong,
   freeConversations,
+  lateWaits,
   liveRunsAmong,
   markReconciled,
   overdueRuns,
@@ -14,9 +15,10 @@ import {
   type FreeConversation,
   type ReconcilableRun,
 } from '../db/runs/reconcile.ts';
+import { admitRun, dueRuns } from '../db/runs/delayed-start.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/scope.ts';
-import type { Outgoing } from '../db/unit.ts';
-import type { FinishRunInput } from '../workflows/contracts/agent-run.ts';
+import type { Outgoing, Unit } from '../db/unit.ts';
+import { agentRunSignals, type FinishRunInput } from '../workflows/contracts/agent-run.ts';
 import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';
 import { runIdOf, workflowIds } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
@@ -59,7 +61,9 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       await examineSilent(deps, counts, signal);
       openPage = await terminateLeftOver(deps, counts, from);
       await activateLines(deps, counts);
+      await admitDue(deps, counts);
       await finishOverdue(deps, counts);
+      await wakeLate(deps, counts, signal);
       if (counts.started + counts.finished + counts.terminated + counts.activated > 0) deps.log.warn({ ...counts }, 'reconciler repaired');
 
       return counts;
@@ -90,23 +94,25 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
   }
 }
 
-/** Looks at one run's workflow and does what its state asks for. */
-async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<void> {
+/** Looks at one run's workflow and does what its state asks for; gives the state. */
+async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
   const state = await workflowState(deps.temporal, workflowIds.run(run.id));
 
   counts.examined++;
-  if (state === 'open') return;
-  if (state === 'missing' && run.status === 'queued') {
+  if (state === 'open') return state;
+  if (state === 'missing' && run.status === 'queued' && run.source !== 'sub_agent') {
     await sendMessage(deps.temporal, runStartMessage(run, newId()));
     counts.started++;
-    return;
+    return state;
   }
   await finishClosed(deps, run);
   counts.finished++;
+  return state;
 }
 
 function finishClosed({ finish }: ReconcilerDeps, run: ReconcilableRun): Promise<unknown> {
-  if (run.status === 'cancelling') return finish(run, { reason: 'cancelled' });
+  // A child that was never begun has lost its parent, which would have started it.
+  if (run.status === 'cancelling' || (run.status === 'queued' && run.source === 'sub_agent')) return finish(run, { reason: 'cancelled' });
   return finish(run, {
     reason: 'error',
     error: { code: 'internal_error', message: 'The run was lost and could not be continued.', reason: 'workflow_closed' },
@@ -140,16 +146,38 @@ async function activateLines(deps: ReconcilerDeps, counts: Counts): Promise<void
   }
 }
 
-async function activateLine({ db, dispatch }: ReconcilerDeps, conversation: FreeConversation): Promise<boolean> {
-  const tenant = workspaceTenant(conversation.organizationId, conversation.workspaceId);
-  const { value, outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
+async function activateLine(deps: ReconcilerDeps, conversation: FreeConversation): Promise<boolean> {
+  const activated = await changing(deps, conversation, async (unit) => {
     const locked = await lockConversation(unit, conversation.id);
 
     return locked && !locked.active_run_id ? activateNext(unit, conversation.id) : null;
   });
 
+  return activated !== null;
+}
+
+/** Delayed runs whose time came half a minute ago without their workflow: whoever comes second finds it done. */
+async function admitDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
+  for (const run of await sweep(deps.db, (em) => dueRuns(em, mostRepairs))) {
+    await guarded(deps, run.id, async () => {
+      const { isDone } = await changing(deps, run, (unit) => admitRun(unit, run.id));
+
+      if (isDone) counts.activated++;
+    });
+  }
+}
+
+/** One transaction in the tenant of what is repaired, and what it lets out. */
+async function changing<R>(
+  { db, dispatch }: ReconcilerDeps,
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
+  work: (unit: Unit) => Promise<R>,
+): Promise<R> {
+  const tenant = workspaceTenant(organizationId, workspaceId);
+  const { value, outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work);
+
   await dispatch(outgoing);
-  return value !== null;
+  return value;
 }
 
 /** Deadlines that passed a minute ago: the workflow's own clock should have rung. */
@@ -162,8 +190,19 @@ async function finishOverdue(deps: ReconcilerDeps, counts: Counts): Promise<void
   }
 }
 
+/** Waits that ended a minute ago: the workflow is told to look, or the run ends that has none. */
+async function wakeLate(deps: ReconcilerDeps, counts: Counts, signal: AbortSignal): Promise<void> {
+  for (const run of await sweep(deps.db, (em) => lateWaits(em, mostRepairs))) {
+    if (signal.aborted) return;
+    await guarded(deps, run.id, async () => {
+      if ((await repair(deps, counts, run)) !== 'open') return;
+      await deps.temporal.client.workflow.getHandle(workflowIds.run(run.id)).signal(agentRunSignals.approvalDecided);
+    });
+  }
+}
+
 /** One row that can't be repaired keeps no other from it; with Temporal away the pass ends. */
-async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<void>): Promise<void> {
+async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<unknown>): Promise<void> {
   try {
     await work();
   } catch (err) {
@@ -172,8 +211,10 @@ async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<
   }
 }
 
+type WorkflowState = 'open' | 'closed' | 'missing';
+
 /** Asks Temporal for one workflow, paced: a pass over many broken runs must not crowd out the runs that work. */
-async function workflowState({ client }: Temporal, workflowId: string): Promise<'open' | 'closed' | 'missing'> {
+async function workflowState({ client }: Temporal, workflowId: string): Promise<WorkflowState> {
   await delay(1000 / describesPerS);
   try {
     const { status } = await client.workflow.getHandle(workflowId).describe();

@@ -13,6 +13,7 @@ interface Maintenance {
 /** Every schedule of the deployment itself. A new sweep is one line here and one workflow. */
 const schedules: readonly Maintenance[] = [
   { name: 'reconcile', workflowType: 'reconcile', taskQueue: taskQueues.runs, everyS: 20 },
+  { name: 'budget-holds', workflowType: 'budgetHolds', taskQueue: taskQueues.runs, everyS: 30 },
   { name: 'http-sweep', workflowType: 'httpSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'frames', workflowType: 'tendArchives', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'audit-seal', workflowType: 'auditSeal', taskQueue: taskQueues.bulk, everyS: 60 },

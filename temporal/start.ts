@@ -46,6 +46,7 @@ export async function startWorkflow(temporal: Temporal, message: StartMessage): 
     priority: { priorityKey: message.priority, fairnessKey: workspaceId ?? organizationId },
     memo: { correlation_id: correlationId },
     typedSearchAttributes: searchAttributePairs({ OrganizationId: organizationId, WorkspaceId: workspaceId, ...message.searchAttributes }),
+    ...(message.startAt === undefined ? {} : { startDelay: Math.max(0, Date.parse(message.startAt) - Date.now()) }),
   };
 
   try {

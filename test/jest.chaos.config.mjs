@@ -5,6 +5,9 @@ export default {
   ...config,
   testMatch: ['<rootDir>/test/chaos/**/*.test.ts'],
   testPathIgnorePatterns: ['/node_modules/'],
+  globalSetup: '<rootDir>/test/chaos/report/global-setup.mjs',
+  // Writes bench/RELIABILITY.md when the whole matrix has run.
+  globalTeardown: '<rootDir>/test/chaos/report/global-teardown.mjs',
   maxWorkers: 1,
   testTimeout: 600_000,
 };

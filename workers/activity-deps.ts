@@ -95,6 +95,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     env: {
       allowHttp: env.allowHttp,
       billingCurrency: env.billingCurrency,
+      unpricedModel: env.unpricedModel,
       mcpRedirectUri: env.mcpRedirectUri,
       attachments: env.attachments,
     },

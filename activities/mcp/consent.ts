@@ -7,20 +7,26 @@ import { askConsent, exchangeCode, McpOauthError } from '../../ports/mcp-oauth.t
 import type { ActivityDeps } from '../deps.ts';
 import type { McpAsker } from './credentials.ts';
 
-type ConsentDeps = Pick<ActivityDeps, 'egress' | 'keys' | 'env'>;
+export interface ConsentDeps extends Pick<ActivityDeps, 'egress'> {
+  readonly keys: Pick<ActivityDeps['keys'], 'keks'>;
+  readonly env: Pick<ActivityDeps['env'], 'mcpRedirectUri'>;
+}
+
+/** A link is good for ten minutes where the person sits before it. */
+const linkS = 600;
 
 /**
  * Exchanges the code of a consent that has come back, if there is one. The code is spent by it: killed in the middle, the sync asks for
- * a new consent. Throws McpOauthError when the authorization server refuses.
+ * a new consent. False: none has. Throws McpOauthError when the authorization server refuses.
  */
-export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Promise<void> {
+export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Promise<boolean> {
   const { toolkit, principal, transact } = asker;
-  if (toolkit.config.auth.type !== 'oauth') return;
+  if (toolkit.config.auth.type !== 'oauth') return false;
   const { connection, returned } = await transact(async (unit) => {
     const found = await findConnection(unit, toolkit.id, principal);
     return { connection: found, returned: found && (await findReturned(unit, deps.keys, found.id)) };
   });
-  if (connection === null || returned === null || returned.consent.code === null) return;
+  if (connection === null || returned === null || returned.consent.code === null) return false;
 
   const { at, client, verifier, redirectUri, scopes, code } = returned.consent;
   const tokens = await exchangeCode({ ...deps, ...asker }, { at, client, code, verifier, redirectUri }).catch(async (error: unknown) => {
@@ -32,17 +38,24 @@ export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Prom
     await storeGrant(unit, deps.keys, { ...connection, grant, scopes: tokens.scopes ?? scopes, lifeS: tokens.lifeS });
     await endConsent(unit, returned.stateHash);
   });
+  return true;
 }
 
-/** A server wants authorization: where OAuth can give it, a consent is begun. Gives what the sync says of it. */
-export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal: McpError): Promise<string> {
+/** What is said of a consent, and whether one is under way. */
+export interface AskedConsent {
+  readonly told: string;
+  readonly isBegun: boolean;
+}
+
+/** A server wants authorization: where OAuth can give it, a consent is begun, whose link is good for `lifeS`. */
+export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal: McpError, lifeS = linkS): Promise<AskedConsent> {
   const { toolkit, principal, transact } = asker;
   const { auth, url } = toolkit.config;
-  if (auth.type !== 'oauth') return 'The server does not accept the credentials of the toolkit.';
+  if (auth.type !== 'oauth') return without('The server does not accept the credentials of the toolkit.');
   if (auth.mode === 'per_user' && principal.kind !== 'user')
-    return 'Each user has a grant of its own here: a user has to ask for the sync.';
+    return without('Each user has a grant of its own here: a user has to ask for the sync.');
   const redirectUri = deps.env.mcpRedirectUri;
-  if (redirectUri === null) return 'The server asks for consent, and this deployment has no MCP_OAUTH_REDIRECT_URI.';
+  if (redirectUri === null) return without('The server asks for consent, and this deployment has no MCP_OAUTH_REDIRECT_URI.');
 
   try {
     const { challenge } = refusal;
@@ -53,14 +66,21 @@ export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal:
       // A grant of the former server would go to the new one.
       if (!(await holdThere(unit, toolkit))) return false;
       const connection = await openConnection(unit, toolkit, principal);
-      await beginConsent(unit, deps.keys, { connection, state: asked.state, consent, url: asked.url });
+      await beginConsent(unit, deps.keys, { connection, state: asked.state, consent, url: asked.url, lifeS });
       return true;
     });
-    if (!isBegun) return 'The address or the credentials of the toolkit changed during the sync.';
-    return 'The server asks for consent: open authorization_url of the status, then sync again with code and state.';
+    if (!isBegun) return without('The address or the credentials of the toolkit changed during the sync.');
+    return {
+      told: 'The server asks for consent: open authorization_url of the status, then sync again with code and state.',
+      isBegun: true,
+    };
   } catch (error) {
     if (error instanceof McpOauthError || error instanceof EgressRefused || error instanceof EgressUnreachable)
-      return `The server asks for consent, which can not be had: ${error.message}`;
+      return without(`The server asks for consent, which can not be had: ${error.message}`);
     throw error;
   }
+}
+
+function without(told: string): AskedConsent {
+  return { told, isBegun: false };
 }

@@ -132,7 +132,8 @@ type Listing<R> = (session: McpSession, patience: McpPatience) => Promise<R>;
 /** What a failed look leaves: an error at once where a further try is of no use, else only after the last one. */
 async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<Ending> {
   claimed.asker.signal.throwIfAborted();
-  if (error instanceof McpError && error.kind === 'unauthorized') return failedSync(await consentNeeded(deps, claimed.asker, error), true);
+  if (error instanceof McpError && error.kind === 'unauthorized')
+    return failedSync((await consentNeeded(deps, claimed.asker, error)).told, true);
   if (error instanceof McpOauthError && error.isRefusal) return failedSync(error.message, true);
   if (error instanceof EgressRefused) return failedSync(`The address is refused: ${error.message}`, false);
   if (error instanceof McpTooMuch) return failedSync(error.message, true);

@@ -1,31 +1,30 @@
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
-import { pricesInForce } from '../../db/billing/usage.ts';
 import { newId } from '../../db/ids.ts';
 import type { Unit } from '../../db/unit.ts';
-import { openModelStep, readCallsMade, retryNoteOf, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
+import { retryNoteOf } from '../../db/runs/model-steps.ts';
 import type { ContentBlock } from '../../db/runs/run-types.ts';
-import type { StoredCall } from '../../db/runs/planned-calls.ts';
+import { toPlannedCall } from '../../db/runs/planned-calls.ts';
 import { identityOf } from '../../db/runs/run-state.ts';
-import { storeModelStep, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
+import type { FrameWriter } from '../../db/streams/emitter.ts';
+import { storedState, storeModelStep, type CheckedCall, type ModelStepResult } from '../../db/runs/store-step.ts';
 import type { AgentRunActivities, CallModelResult, PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { ResolvedModel } from '../../ports/models.ts';
 import { withFiles } from '../attachments/model-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
-import { openAbort } from '../support/abort.ts';
-import { fenced, giveUp, runCancelled, workerLost } from '../support/failures.ts';
+import { openAbort, type ActivityAbort } from '../support/abort.ts';
+import { fenced, giveUp, runCancelled } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
+import { claimTry } from './claim-try.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
-import { onFailedTry } from './failed-try.ts';
+import { onFailedTry, StepPaused } from './failed-try.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
-import { streamModelStep } from './step.ts';
-import { triesPerModel, triesWithError } from './tries.ts';
+import { holdCost, type OpenHold } from './spend.ts';
+import { streamModelStep, type ModelStepRequest } from './step.ts';
 
-const mostLostTries = 3;
 const limitCallMs = 29 * 60_000;
 
 /** The activity of one model step: claims a try, streams it, stores message, calls and usage together. A later try returns what is stored. */
@@ -34,13 +33,12 @@ export function createModelActivities(deps: ActivityDeps): Pick<AgentRunActiviti
 }
 
 async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; step: number }): Promise<CallModelResult> {
-  const claimed = await claim(deps, runId, step);
+  const claimed = await claimTry(deps, runId, step);
   if (claimed.kind === 'frozen' && !(await stopFrozen(deps, runId))) return callModel(deps, { runId, step });
   if (claimed.kind === 'frozen' || claimed.kind === 'ended') throw runCancelled();
   if (claimed.kind === 'stored') return planOf(claimed.stopReason, claimed.calls.map(toPlannedCall));
 
-  const { modelTry } = claimed;
-  const { opened } = modelTry;
+  const { opened } = claimed.modelTry;
   const writer = deps.emitter.open({
     run: identityOf(opened.run),
     scope: `s${step}`,
@@ -52,17 +50,38 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
     () => abort.abort('timeout', fail('upstream_timeout', { detail: 'The model took more than 29 minutes.' })),
     limitCallMs,
   );
+  try {
+    return await makeTry(deps, { claimed: claimed.modelTry, writer, abort });
+  } finally {
+    clearTimeout(timer);
+    abort.close();
+    writer.close();
+  }
+}
+
+interface OpenTry {
+  readonly claimed: ModelTry;
+  readonly writer: FrameWriter;
+  readonly abort: ActivityAbort;
+}
+
+/** Passes the gate, asks the model and stores what it says; a try that fails is settled and judged. */
+async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry): Promise<CallModelResult> {
   const messageId = newId();
+  let modelTry = claimed;
+  let hold: OpenHold | null = null;
   let collected: CollectedStep | null = null;
   try {
-    const named = await buildRequest(deps.templates, opened, modelTry.model, abort.signal);
-    const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, runId, work);
-    const request = await withFiles({ storage: deps.storage, pages: deps.pages, transact }, runId, named);
+    const request = await requestOf(deps, modelTry, abort.signal);
+    const passed = await holdCost(deps, { modelTry, request, abort });
+    if (passed.kind === 'wait') return { outcome: 'wait', wait: passed.wait };
+    hold = passed;
+    modelTry = { ...modelTry, startedAt: passed.at };
     collected = await collectStep(streamModelStep(deps, request), {
       writer,
       messageId,
-      step,
-      tools: opened.tools,
+      step: modelTry.step,
+      tools: modelTry.opened.tools,
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
     });
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
@@ -72,38 +91,19 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
     });
     return planOf(result.stopReason, result.calls.map(toPlanned));
   } catch (error) {
-    throw await onFailedTry(deps, { modelTry, abort, error, finished: collected?.finish ?? null });
+    const judged = await onFailedTry(deps, { modelTry, abort, error, finished: collected?.finish ?? null });
+    if (judged instanceof StepPaused) return { outcome: 'wait', wait: judged.wait };
+    throw judged;
   } finally {
-    clearTimeout(timer);
-    abort.close();
-    writer.close();
+    hold?.close();
   }
 }
 
-type ClaimedTry = Exclude<StepClaim, OpenedStep> | { readonly kind: 'try'; readonly modelTry: ModelTry };
-
-function claim(deps: ActivityDeps, runId: string, step: number): Promise<ClaimedTry> {
-  return inTenant(deps, runId, async (unit): Promise<ClaimedTry> => {
-    const opened = await openModelStep(unit, { runId, step });
-    if (opened.kind !== 'open') return opened;
-    if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries)
-      throw workerLost();
-    const model = modelOf(deps, opened);
-    const prices = await pricesInForce(unit, model.id, deps.env.billingCurrency);
-    return { kind: 'try', modelTry: { opened, step, model, prices, startedAt: new Date(), callsMade: await readCallsMade(unit, runId) } };
-  });
-}
-
-/** The pinned model, or after its tries are used up the next fallback. */
-function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
-  const pinned = opened.run.manifest.models;
-  const id = pinned[Math.min(Math.floor(triesWithError(opened.retries) / triesPerModel), pinned.length - 1)];
-  const model = id === undefined ? null : models.resolve(id);
-  if (!model)
-    throw giveUp(
-      fail('upstream_failed', { reason: 'model_unavailable', detail: 'The deployment does not have the model of this run any more.' }),
-    );
-  return model;
+/** The request with its files in it. */
+async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal: AbortSignal): Promise<ModelStepRequest> {
+  const named = await buildRequest(deps.templates, opened, model, signal);
+  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, opened.run.id, work);
+  return withFiles({ storage: deps.storage, pages: deps.pages, transact }, opened.run.id, named);
 }
 
 /** The transaction's refusals are said in the workflow's words; a fenced try ends silently, since its successor speaks. */
@@ -134,7 +134,11 @@ interface Answered {
 
 async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, { messageId, collected, json }: Answered): Promise<ModelStepResult> {
   const { opened, step, model } = modelTry;
-  const calls = await checkCalls(collected, deps.schemas, { maxToolCalls: opened.run.manifest.max_tool_calls, made: modelTry.callsMade });
+  const calls = await checkCalls(collected, deps.schemas, {
+    maxToolCalls: opened.run.manifest.max_tool_calls,
+    made: modelTry.callsMade,
+    approved: modelTry.approved,
+  });
   const { stopReason } = collected.finish;
   const isFinal = calls.length === 0 && (stopReason === 'stop' || stopReason === 'tool_calls');
   const final = await finalAnswer(deps, modelTry, { collected, json: isFinal ? json : null });
@@ -185,24 +189,15 @@ function planOf(stopReason: ModelStepResult['stopReason'], calls: readonly Plann
 }
 
 function toPlanned(call: CheckedCall): PlannedCall {
-  return {
-    toolCallId: call.toolCallId,
+  return toPlannedCall({
+    id: call.toolCallId,
+    kind: call.kind,
     effect: call.effect,
     concurrency: call.concurrency,
-    timeoutS: call.timeoutS,
-    isRepeatable: call.effect === 'read' || call.isIdempotent,
-    isSettled: call.refusal !== null,
-  };
-}
-
-function toPlannedCall(call: StoredCall): PlannedCall {
-  const isSettled = call.state !== 'recorded' && call.state !== 'ready' && call.state !== 'executing' && call.state !== 'gated';
-  return {
-    toolCallId: call.id,
-    effect: call.effect,
-    concurrency: call.concurrency,
-    timeoutS: call.timeout_s,
-    isRepeatable: call.effect === 'read' || call.is_idempotent,
-    isSettled,
-  };
+    timeout_s: call.timeoutS,
+    is_idempotent: call.isIdempotent,
+    state: storedState(call),
+    gate: call.gate,
+    client_owned: call.clientOwned,
+  });
 }

@@ -1,12 +1,12 @@
-import { createHash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import { newId } from '../../db/ids.ts';
-import type { RunTool } from '../../db/runs/manifest-tools.ts';
+import { argsHashOf } from '../../db/runs/args-hash.ts';
+import { isQuestion, type RunTool } from '../../db/runs/manifest-tools.ts';
 import { toolCallData, toolCallFrame, type CallIdentity } from '../../db/runs/run-frames.ts';
 import type { CheckedCall } from '../../db/runs/store-step.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import type { FrameWriter } from '../../db/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
+import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { ModelEvent, ModelFinish } from './step.ts';
 
@@ -24,6 +24,8 @@ interface CollectedCall extends CallIdentity {
   readonly pos: number;
   readonly providerCallId: string;
   readonly tool: RunTool | null;
+  readonly critical: boolean;
+  readonly clientOwned: boolean;
   args: Record<string, unknown> | null;
 }
 
@@ -88,7 +90,10 @@ export async function checkCalls(collected: CollectedStep, schemas: TenantSchema
       responseMaxChars: call.tool?.responseMaxChars ?? 20_000,
       isIdempotent: call.tool?.isIdempotent ?? false,
       args,
-      argsHash: hashOf(args),
+      argsHash: argsHashOf(args),
+      critical: call.critical,
+      clientOwned: call.clientOwned,
+      gate: gateOf(call.tool, limits.approved),
       refusal: await refusalOf(call, args, { isOver, isTooLong }, schemas),
     };
   });
@@ -99,6 +104,16 @@ export interface CallLimits {
   readonly maxToolCalls: number;
   /** Calls that the run has made so far, by slug. */
   readonly made: ReadonlyMap<string, number>;
+  /** Slugs of tools that people have approved in this run. */
+  readonly approved: ReadonlySet<string>;
+}
+
+/** Why people are asked first, as the run pinned it: what has come since is found at the claim. */
+function gateOf(tool: RunTool | null, approved: ReadonlySet<string>): CallGate | null {
+  if (tool === null) return null;
+  if (isQuestion(tool) && !tool.clientOwned) return 'input';
+  const gate = tool.pin.gate ?? null;
+  return gate === 'first' && approved.has(tool.slug) ? null : gate;
 }
 
 async function refusalOf(
@@ -164,6 +179,8 @@ function startedCall(
     slug: event.slug.slice(0, 120).toWellFormed(),
     kind: tool?.kind ?? null,
     effect: tool?.effect ?? 'read',
+    critical: tool !== null && (tool.critical || tool.pin.gate === 'critical'),
+    clientOwned: tool?.clientOwned ?? false,
     pos: event.pos,
     providerCallId: event.providerCallId,
     tool,
@@ -199,10 +216,4 @@ function extend(blocks: Map<number, ContentBlock>, index: number, type: 'text' |
 
 function contentOf(blocks: Map<number, ContentBlock>): ContentBlock[] {
   return [...blocks.entries()].toSorted(([left], [right]) => left - right).map(([, block]) => block);
-}
-
-function hashOf(args: Record<string, unknown>): string {
-  return createHash('sha256')
-    .update(canonicalize(args) ?? '{}')
-    .digest('hex');
 }

@@ -1,5 +1,6 @@
 import type { ContextRules } from '../../db/agents/revision-document.ts';
 import type { HistoryMessage } from '../../db/runs/history.ts';
+import { shortTurn, turnsOf } from '../../db/runs/short-turns.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { giveUp } from '../support/failures.ts';
 import { estimateTokens } from './usage.ts';
@@ -16,7 +17,6 @@ export interface ContextRoom {
 const keptShare = 0.75;
 /** Share of what is kept that the shortened turns may take. */
 const shortShare = 0.25;
-const shortChars = 400;
 
 /**
  * Fits a conversation into the room that there is, whole turns at a time: older ones are shortened to what was asked and answered
@@ -33,12 +33,7 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
     history.filter((message) => message.is_own),
     limit * keptShare,
   );
-  const turns = Object.values(
-    Object.groupBy(
-      history.filter((message) => !message.is_own),
-      (message) => message.turn,
-    ),
-  ).map((turn) => turn ?? []);
+  const turns = turnsOf(history.filter((message) => !message.is_own));
   const isShortening = room.rules.on_overflow === 'summarize';
   const left = limit * keptShare - tokensOf(own);
   const kept: HistoryMessage[][] = [];
@@ -74,21 +69,6 @@ function shortened(turns: readonly HistoryMessage[][], limitTokens: number): His
   if (told.length === 0 || !first) return [];
   const text = `[Earlier in this conversation, shortened]\n${told.join('\n')}`;
   return [{ ...first, role: 'user', origin: 'system', content: [{ type: 'text', text }], provider_state: null, calls: [], answers: null }];
-}
-
-function shortTurn(turn: readonly HistoryMessage[]): string {
-  const asked = turn.filter(({ role }) => role === 'user').map(textOf);
-  const answered = turn.findLast(({ role }) => role === 'assistant');
-  return `User: ${cut(asked.join(' '))}\nAssistant: ${answered ? cut(textOf(answered)) : '(no answer)'}`;
-}
-
-function textOf({ content }: HistoryMessage): string {
-  return content.map((block) => (block.type === 'text' ? block.text : block.type === 'json' ? JSON.stringify(block.value) : '')).join(' ');
-}
-
-function cut(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length <= shortChars ? line : `${line.slice(0, shortChars).toWellFormed()}…`;
 }
 
 const leftOutNote = { type: 'text', text: '[This result was left out to make room.]' } as const;

@@ -1,9 +1,13 @@
 import { ApplicationFailure } from '@temporalio/common';
+import { releaseHolds } from '../../db/billing/gate.ts';
+import type { ModelUsage } from '../../db/billing/usage.ts';
 import type { RetryCause } from '../../db/streams/frame.schema.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
-import { lockRun } from '../../db/runs/run-state.ts';
+import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { recordFailedTry } from '../../db/runs/model-steps.ts';
-import { settleStepUsage } from '../../db/runs/store-step.ts';
+import { settleStepUsage, type RunWithAncestors } from '../../db/runs/step-usage.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -12,9 +16,9 @@ import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
-import { usageOf, type ModelTry } from './model-try.ts';
+import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
-import { contextTooLongCode, pauseMs, triesPerModel, triesWithError } from './tries.ts';
+import { contextTooLongCode, longestPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
@@ -28,9 +32,18 @@ export interface FailedTryFacts {
   readonly finished: ModelFinish | null;
 }
 
+/** The try has failed and the next one is so far away that the run waits for it, as a run and not as an activity. */
+export class StepPaused {
+  readonly wait: StepWait;
+
+  constructor(wait: StepWait) {
+    this.wait = wait;
+  }
+}
+
 /**
  * Settles what a failed try may have cost and records why it failed; gives the failure to throw: tried again after a pause,
- * by the next fallback, or for good.
+ * by the next fallback, or for good. StepPaused, which is no failure: tried again after a wait of the run.
  */
 export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, finished }: FailedTryFacts): Promise<unknown> {
   const spent = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
@@ -69,6 +82,7 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
 
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
   if ((!error.retryable && !isShortened) || isLast) return giveUp(failure, error.class === 'ContentRefused' ? 'refused' : undefined);
+  if (delayMs > longestPauseMs) return new StepPaused({ on: 'timer', untilMs: Date.now() + delayMs });
   return ApplicationFailure.create({
     message: failure.detail,
     type: failure.code,
@@ -110,21 +124,27 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
   const { opened, step } = modelTry;
   return whileAway(() =>
     inTenant(deps, opened.run.id, async (unit) => {
-      const run = await lockRun(unit, opened.run.id);
-      if (!run) return;
-      await recordFailedTry(unit, { runId: run.id, step, attempt: opened.attempt, ...recorded });
-      if (spent !== null) await settleStepUsage(unit, run, step, opened.attempt, usageOf(deps, modelTry, spent, null));
+      const runs = await lockRunWithAncestors(unit, opened.run.id);
+      if (!runs) return;
+      await recordFailedTry(unit, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
+      await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
     }),
   );
 }
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
-  if (spent === null) return Promise.resolve();
-  const { opened, step } = modelTry;
-  return inTenant(deps, opened.run.id, async (unit) => {
-    const run = await lockRun(unit, opened.run.id);
-    if (run) await settleStepUsage(unit, run, step, opened.attempt, usageOf(deps, modelTry, spent, null));
+  if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
+  return inTenant(deps, modelTry.opened.run.id, async (unit) => {
+    const runs = await lockRunWithAncestors(unit, modelTry.opened.run.id);
+    if (runs) await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
   });
+}
+
+/** What the try has cost goes into the ledger; one that cost nothing gives back what it holds. */
+async function account(unit: Unit, runs: RunWithAncestors, modelTry: ModelTry, usage: ModelUsage | null): Promise<void> {
+  const { opened, step, terms } = modelTry;
+  if (usage !== null) await settleStepUsage(unit, runs, { step, attempt: opened.attempt, usage });
+  else if (terms.isCounted) await releaseHolds(unit, callKeyOf(modelTry));
 }
 
 function faultOf(code: ErrorCode, message: string, reason: string | null): StepFault {

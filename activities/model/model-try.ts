@@ -1,4 +1,5 @@
-import type { ModelUsage, PinnedPrice } from '../../db/billing/usage.ts';
+import type { CallTerms } from '../../db/billing/terms.ts';
+import { callKey, type ModelUsage } from '../../db/billing/usage.ts';
 import type { OpenedStep } from '../../db/runs/model-steps.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -9,15 +10,24 @@ export interface ModelTry {
   readonly opened: OpenedStep;
   readonly step: number;
   readonly model: ResolvedModel;
-  readonly prices: readonly PinnedPrice[];
+  /** Its prices, and whether it has to pass the gate. */
+  readonly terms: CallTerms;
+  /** When it was claimed; once it has passed the gate, when it was reserved. */
   readonly startedAt: Date;
   readonly callsMade: ReadonlyMap<string, number>;
+  /** Slugs of tools that people have approved in this run. */
+  readonly approved: ReadonlySet<string>;
+}
+
+/** The key under which a try holds and settles. */
+export function callKeyOf({ opened, step }: ModelTry): string {
+  return callKey('run', opened.run.id, step, opened.attempt);
 }
 
 /** The call's line for the ledger, in disjoint buckets. */
 export function usageOf(
   deps: ActivityDeps,
-  { model, prices, startedAt }: ModelTry,
+  { model, terms, startedAt }: ModelTry,
   usage: TokenUsage,
   providerRequestId: string | null,
 ): ModelUsage {
@@ -36,6 +46,7 @@ export function usageOf(
     estimated: usage.estimated,
     currency: deps.env.billingCurrency,
     reservedAt: startedAt,
-    prices,
+    prices: terms.prices,
+    isCounted: terms.isCounted,
   };
 }

@@ -6,6 +6,9 @@ export const triesPerModel = 4;
 /** What a lost try says when the provider refused the prompt as too long: the next one is sent a shorter conversation, once. */
 export const contextTooLongCode = 'context_too_long';
 
+/** A longer pause that a provider asks for is a wait of the run: no activity and no retry of one lasts that long. */
+export const longestPauseMs = 60_000;
+
 /** Tries that ended with an error of the model; lost workers and shutdowns are counted elsewhere or not at all. */
 export function triesWithError(retries: readonly StepRetry[]): number {
   return retries.filter((retry) => retry.cause !== 'worker_lost' && retry.cause !== 'shutdown').length;

@@ -20,13 +20,14 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
         maxSteps: run.limits.max_steps,
         remainingMs: remainingMs(run, new Date()),
         cancelRequested: run.status === 'cancelling',
+        ...(run.status === 'waiting' ? { isWaiting: true } : {}),
       };
     },
 
     async finishRun(input) {
-      await inTenant(deps, input.runId, (unit) => finishRun(unit, input));
-      deps.log.info({ run_id: input.runId, reason: input.reason, code: input.error?.code }, 'run finished');
-      return { more: false };
+      const result = await inTenant(deps, input.runId, (unit) => finishRun(unit, input));
+      if (!result.more) deps.log.info({ run_id: input.runId, reason: input.reason, code: input.error?.code }, 'run finished');
+      return result;
     },
   };
 }

@@ -17,6 +17,8 @@ const builtins: Readonly<Record<string, BuiltinHandler>> = {
   attachment_read: readAttachment,
   skill_load: loadSkill,
   skill_write: writeSkill,
+  // Never executed inside a run: the gate's answer is its result.
+  ask_user: () => failed('tool_unavailable', 'there is nobody to ask outside of a run', false),
 };
 
 /** Runs the builtin that the tool names, inside the process. */

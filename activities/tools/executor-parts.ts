@@ -17,6 +17,7 @@ export interface ExecutorParts {
   /** Where programs of `code_exec` run; null: `CODE_EXEC=off`. */
   readonly sandbox: Sandbox | null;
   readonly keys: Pick<KeyRing, 'keks'>;
+  readonly env: { readonly mcpRedirectUri: string | null };
   readonly schemas: TenantSchemas;
   readonly mcp: McpSessions;
   /** Told when an MCP server says that its tools are others now. */

@@ -63,8 +63,16 @@ export type ToolOutcome =
   | { readonly status: 'succeeded'; readonly type: 'json'; readonly value: unknown; readonly cached?: boolean }
   /** Bytes that are neither text nor JSON: stored as attachments; `text` goes to the model beside them. */
   | { readonly status: 'succeeded'; readonly type: 'files'; readonly files: readonly ToolFile[]; readonly text: string }
-  /** `mayHaveHappened`: the request left, and what came of it is not known. */
-  | { readonly status: 'failed' | 'timed_out'; readonly error: ToolError; readonly mayHaveHappened?: boolean };
+  /**
+   * `mayHaveHappened`: the request left, and what came of it is not known. `needsConsent`: it did not happen, and a person has been asked for a consent
+   * with which it can.
+   */
+  | {
+      readonly status: 'failed' | 'timed_out';
+      readonly error: ToolError;
+      readonly mayHaveHappened?: boolean;
+      readonly needsConsent?: boolean;
+    };
 
 /** An error for the model: one of the result codes and a text of at most 1,000 characters. */
 export function toolError(code: ToolResultCode, message: string, retryable: boolean, reason: string | null = null): ToolError {

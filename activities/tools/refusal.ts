@@ -1,5 +1,6 @@
+import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { Manifest } from '../../db/runs/manifest.ts';
-import type { LiveTool } from '../../db/runs/tool-calls.ts';
+import type { CallState, LiveTool } from '../../db/runs/call-state.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import { toolError, type ToolError } from './outcome.ts';
 
@@ -20,12 +21,10 @@ export interface CallFacts {
  */
 export function refusalOf(call: CallFacts): ToolError | null {
   const { live } = call;
-  const isOwn = call.tool_id === null && call.kind === 'builtin';
+  const isOwn = call.tool_id === null && (call.kind === 'builtin' || call.kind === 'delegate');
   if (!isOwn && (live === null || !live.is_active)) return toolError('tool_unavailable', 'the tool is not active any more', false);
   if (live?.is_quarantined) return toolError('tool_quarantined', 'the tool has changed on its server and waits for an approval', false);
-  if (live !== null && needsApproval(call, live))
-    return toolError('tool_unavailable', 'each call of this tool needs an approval now', false, 'approval_required');
-  if (live?.client_owned) return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'approval_required');
+  if (live?.client_owned) return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'client_owned');
 
   // A delegate's child inherits the bound, so it is the child's tools that are refused.
   const writes = call.effect === 'write' || live?.effect === 'write';
@@ -34,8 +33,14 @@ export function refusalOf(call: CallFacts): ToolError | null {
   return null;
 }
 
-/** Nobody can be asked inside a run yet. */
-function needsApproval({ manifest, slug }: CallFacts, live: LiveTool): boolean {
+/**
+ * Why people have to be asked before this execution, by what the tool's row says now; null when they have been, or need not be. What the run pinned
+ * was asked before the call became ready: this is what an admin has changed since.
+ */
+export function gateOf(call: Pick<CallState, 'live' | 'approved' | 'manifest' | 'slug'>): Extract<CallGate, 'critical' | 'effect'> | null {
+  const { live, approved, manifest, slug } = call;
+  if (live === null) return null;
+  if (live.critical) return approved === 'critical' ? null : 'critical';
   const pin = manifest?.tools.find((tool) => tool.slug === slug);
-  return live.critical || pin?.asks?.includes(live.effect) === true;
+  return approved === 'nothing' && pin?.asks?.includes(live.effect) === true ? 'effect' : null;
 }

@@ -8,6 +8,7 @@ import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
+import { consentForRun } from '../mcp/run-consent.ts';
 import { useMcp } from '../mcp/use-mcp.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { failed, toolError, type GuardedExecution, type ToolFile, type ToolOutcome } from './outcome.ts';
@@ -29,20 +30,36 @@ export async function executeRemote(parts: ExecutorParts, execution: GuardedExec
   const { policy, secret, conceal, transact, signal, timeoutMs } = execution;
   const { workspaceId } = execution.place;
   const onToolsChanged = () => parts.toolsChanged(toolkit, principal);
+  const ask = { toolkit, principal, policy, secret, conceal, transact, workspaceId, signal, timeoutMs, onToolsChanged };
+  const call = () =>
+    useMcp(parts, ask, (session, patience) => {
+      hasLeft = true;
+      return session.callTool({ name: tool.name, args: execution.args, inputSchema: tool.input_schema }, patience);
+    });
   try {
-    const result = await useMcp(
-      parts,
-      { toolkit, principal, policy, secret, conceal, transact, workspaceId, signal, timeoutMs, onToolsChanged },
-      (session, patience) => {
-        hasLeft = true;
-        return session.callTool({ name: tool.name, args: execution.args, inputSchema: tool.input_schema }, patience);
-      },
-    );
+    const result = await call().catch(async (error: unknown) => {
+      if (execution.run === null || principal.kind !== 'user' || !isUnauthorized(error)) throw error;
+      const consent = await consentForRun(parts, ask, error);
+      if (consent.isGranted) return call();
+      throw consent.isAsked ? new ConsentAsked() : error;
+    });
     return await outcomeOf(parts, tool, result);
   } catch (error) {
     signal.throwIfAborted();
+    if (error instanceof ConsentAsked)
+      return { status: 'failed', error: toolError('auth_required', error.message, false), needsConsent: true };
     return failureOf(error, hasLeft);
   }
+}
+
+class ConsentAsked extends Error {
+  constructor() {
+    super('the server asks for the consent of the user for whom the run works');
+  }
+}
+
+function isUnauthorized(error: unknown): error is McpError {
+  return error instanceof McpError && error.kind === 'unauthorized';
 }
 
 /** Whose connection: everybody's, or that of the user for whom the run works. */

@@ -1,28 +1,23 @@
-import { cancelledEnd } from '../../db/runs/finish-run.ts';
+import { gateCall } from '../../db/approvals/gate-call.ts';
+import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/call-state.ts';
+import { cancelledEnd } from '../../db/runs/close-run.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
-import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
-import {
-  appendResult,
-  claimCall,
-  endCall,
-  isOpen,
-  isRepeatable,
-  lockCall,
-  lostTries,
-  readWholeOutput,
-  recordHandover,
-  type CallEnd,
-  type CallState,
-} from '../../db/runs/tool-calls.ts';
+import { appendResult, claimCall, endCallBeside, readWholeOutput, recordRetry, type CallEnd } from '../../db/runs/tool-calls.ts';
+import { settleChild } from '../../db/runs/settle-child.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { Unit } from '../../db/unit.ts';
-import type { AgentRunActivities, RunToolInput, SettleToolInput } from '../../workflows/contracts/agent-run.ts';
+import type {
+  AgentRunActivities,
+  RunToolInput,
+  RunToolResult,
+  SettleToolInput,
+  SettleToolResult,
+} from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
-import { filesEnd, keptFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { cleanText } from '../model/plain-text.ts';
+import { settleRun } from '../gates/settle-run.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
@@ -30,9 +25,9 @@ import { runCancelled, toApplicationFailure, workerLost } from '../support/failu
 import { whileAway } from '../support/while-away.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { holdLease, type HeldLease } from './lease.ts';
-import { failed, toolError, type ToolError, type ToolOutcome } from './outcome.ts';
-import { capOutput } from './output.ts';
-import { refusalOf } from './refusal.ts';
+import { failed, toolError, type ToolOutcome } from './outcome.ts';
+import { gateOf, refusalOf } from './refusal.ts';
+import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
 
 const mostTries = 3;
 
@@ -57,31 +52,41 @@ interface WaitingCall {
   readonly waiting: CallState;
 }
 
-async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToolInput): Promise<void> {
+/** What a claim finds beside the call: it has ended, or people are to say whether it may be executed. */
+type NoClaim = 'ended' | 'gated';
+
+async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToolInput): Promise<RunToolResult> {
   const abort = openAbort({ cancelBus: deps.cancelBus, runId: input.runId });
   let lease: HeldLease | null = null;
   try {
     let claimed = await claim(deps, input, false);
-    if (claimed !== null && 'waiting' in claimed) {
+    if (typeof claimed === 'object' && 'waiting' in claimed) {
       lease = await holdTool(deps, claimed.waiting, abort.signal);
       if (lease === null) return await recordBusy(deps, claimed.waiting);
       claimed = await claim(deps, input, true);
     }
-    if (claimed === null || 'waiting' in claimed) return;
+    if (typeof claimed !== 'object' || 'waiting' in claimed) return await unclaimed(deps, input, claimed);
 
     const { call, attempt } = claimed;
     const signal = lease === null ? abort.signal : AbortSignal.any([abort.signal, lease.signal]);
     const outcome = await execute(deps, executor, claimed, signal).catch(async (error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
-      if (abort.cause() === 'shutdown') await inTenant(deps, input.runId, (unit) => recordHandover(unit, call, attempt));
+      if (abort.cause() === 'shutdown')
+        await inTenant(deps, input.runId, (unit) => recordRetry(unit, call, { attempt, cause: 'shutdown', code: null }));
       throw error;
     });
     const settle = await settlementOf(deps, call, outcome, signal);
-    await whileAway(() => record(deps, claimed, settle));
+    return await whileAway(() => record(deps, claimed, { outcome, settle }));
   } finally {
     abort.close();
     await lease?.release();
   }
+}
+
+/** An earlier try that ended the call may have died before it said what its run waits for now. */
+async function unclaimed(deps: ActivityDeps, { runId }: RunToolInput, found: NoClaim | WaitingCall): Promise<RunToolResult> {
+  if (found === 'ended') await settleRun(deps, runId);
+  return { gated: found === 'gated' };
 }
 
 /** Waits for an exclusive tool as long as a call of it may take. */
@@ -96,10 +101,10 @@ function holdTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Pro
 }
 
 /**
- * Claims the call, or stops a run whose place takes no more work. Null when there is nothing to execute: the call has ended, or its run has.
- * `waiting`: its tool is exclusive and not held yet. Throws when the call must not be executed again.
+ * Claims the call, or stops a run whose place takes no more work. `ended`: there is nothing to execute, the call has ended, or its run has, or its
+ * client executes it. `waiting`: its tool is exclusive and not held yet. Throws when the call must not be executed again.
  */
-async function claim(deps: ActivityDeps, input: RunToolInput, isHeld: boolean): Promise<ClaimedCall | WaitingCall | null> {
+async function claim(deps: ActivityDeps, input: RunToolInput, isHeld: boolean): Promise<ClaimedCall | WaitingCall | NoClaim> {
   const claimed = await inTenant(deps, input.runId, (unit) => claimIn(deps, unit, { input, isHeld }));
   if (claimed !== 'frozen') return claimed;
   if (!(await stopFrozen(deps, input.runId))) return claim(deps, input, isHeld);
@@ -110,15 +115,20 @@ async function claimIn(
   deps: ActivityDeps,
   unit: Unit,
   { input, isHeld }: { readonly input: RunToolInput; readonly isHeld: boolean },
-): Promise<ClaimedCall | WaitingCall | 'frozen' | null> {
+): Promise<ClaimedCall | WaitingCall | NoClaim | 'frozen'> {
   const call = await lockCall(unit, input.runId, input.toolCallId);
-  if (!call || !isOpen(call)) return null;
+  if (!call || !isOpen(call)) return 'ended';
   if (call.run_status === 'cancelling') throw runCancelled();
   if (call.is_frozen) return 'frozen';
+  if (call.state === 'recorded' || call.state === 'gated') return 'gated';
+  if (call.client_owned) return 'ended';
   // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
   if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
   if (lostTries(call) >= mostTries) throw workerLost();
-  if (call.concurrency === 'exclusive' && !isHeld && refusalOf(call) === null) return { waiting: call };
+  const isRefused = refusalOf(call) !== null;
+  const gate = isRefused ? null : gateOf(call);
+  if (gate !== null && (await gateCall(unit, call, gate))) return 'gated';
+  if (call.concurrency === 'exclusive' && !isHeld && !isRefused) return { waiting: call };
 
   const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
   const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
@@ -172,40 +182,98 @@ function secretOf(
 }
 
 /** The tool was another call's all the time: a result for the model, which may try again. */
-async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<void> {
+async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<RunToolResult> {
   const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
-  await whileAway(() =>
-    inTenant(deps, runId, async (unit) => {
+  return await whileAway(() =>
+    endAndSettle(deps, { runId, toolCallId: id }, async (unit) => {
       const call = await lockCall(unit, runId, id);
-      if (!call || !isOpen(call)) return;
-      const frame = await endCall(unit, call, null, failedEnd('failed', 'failed', error));
-      if (frame !== null) await appendResult(unit, call, call.attempt + 1, frame);
+      return call && isOpen(call) ? { call, attempt: null, end: failedEnd('failed', 'failed', error) } : null;
     }),
   );
 }
 
-async function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, settle: Settlement): Promise<void> {
-  await inTenant(deps, call.run_id, async (unit) => {
+interface Came {
+  readonly outcome: ToolOutcome;
+  readonly settle: Settlement;
+}
+
+/** Stores what came back; a result for an ended call, or of a try that is not the call's any more, is dropped. */
+function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, settle }: Came): Promise<RunToolResult> {
+  return endAndSettle(deps, { runId: call.run_id, toolCallId: call.id }, async (unit) => {
     const locked = await lockCall(unit, call.run_id, call.id);
-    if (!locked || !isOpen(locked)) return; // a result for an ended call is dropped
-    const frame = await endCall(unit, locked, attempt, await settle(unit));
-    if (frame !== null) await appendResult(unit, locked, attempt, frame);
+    if (!locked || !isOpen(locked)) return null;
+    const needsConsent = outcome.status === 'failed' && outcome.needsConsent === true;
+    if (needsConsent && (await askAgain(unit, locked, { gate: 'auth', attempt, code: outcome.error.code }))) return 'gated';
+    const end = await settle(unit);
+    const isInDoubt = end.state === 'unknown' && isCritical(locked) && locked.run_status !== 'cancelling';
+    if (isInDoubt && (await askAgain(unit, locked, { gate: 'confirmation', attempt, code: 'outcome_unknown' }))) return 'gated';
+    return { call: locked, attempt, end };
   });
 }
 
-/** Judges a call whose activity is over without a result, from its row: run anew, or ended with what can be said of it. */
-function settleTool(deps: ActivityDeps, { runId, toolCallId, cause }: SettleToolInput): Promise<{ again: boolean }> {
-  return inTenant(deps, runId, async (unit) => {
-    const call = await lockCall(unit, runId, toolCallId);
-    if (!call || !isOpen(call)) return { again: false };
-    const mayRunAgain = call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < mostTries);
-    if (cause !== 'cancelled' && call.run_status !== 'cancelling' && mayRunAgain) return { again: true };
+interface Doubt {
+  readonly gate: 'auth' | 'confirmation';
+  readonly attempt: number | null;
+  readonly code: string;
+}
 
-    const frame = await endCall(unit, call, null, settledEnd(call, cause));
-    // A scope above every try of the call: whoever still holds it is fenced from now on.
-    if (frame !== null) await appendResult(unit, call, call.attempt + 1, frame);
-    return { again: false };
+/** People are to say what becomes of a call that was executed to no end. */
+async function askAgain(unit: Unit, call: CallState, { gate, attempt, code }: Doubt): Promise<boolean> {
+  if (!(await gateCall(unit, call, gate, attempt))) return false;
+  await recordRetry(unit, call, { attempt: call.attempt, cause: 'upstream_error', code });
+  return true;
+}
+
+function isCritical(call: CallState): boolean {
+  return call.critical || call.live?.critical === true;
+}
+
+interface Ending {
+  readonly call: CallState;
+  /** The try that gives the end; null: whoever holds the call. */
+  readonly attempt: number | null;
+  readonly end: CallEnd;
+}
+
+/** Ends a call in one transaction; where others of the run stand before people, what the run waits for is settled in a second one. */
+async function endAndSettle(
+  deps: ActivityDeps,
+  { runId }: RunToolInput,
+  judge: (unit: Unit) => Promise<Ending | 'gated' | null>,
+): Promise<RunToolResult> {
+  const done = await inTenant(deps, runId, async (unit) => {
+    const ending = await judge(unit);
+    if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
+    const { call, attempt, end } = ending;
+    const ended = await endCallBeside(unit, call, attempt, end);
+    // Without a try of its own: a scope above every one of the call, so that whoever still holds it is fenced from now on.
+    if (ended !== null) await appendResult(unit, call, attempt ?? call.attempt + 1, ended.frame);
+    return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.run_status === 'waiting') };
   });
+  if (done.hasWaits) await settleRun(deps, runId);
+  return { gated: done.gated };
+}
+
+/** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
+async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
+  const { runId, toolCallId, cause } = input;
+  if (cause === 'child') return settleChild({ transact: (work) => inTenant(deps, runId, work) }, input);
+  let again = false;
+  const { gated } = await endAndSettle(deps, input, async (unit) => {
+    const call = await lockCall(unit, runId, toolCallId);
+    // A child's end is its call's result; one that still lives goes with its parent.
+    if (!call || !isOpen(call) || call.child_run_id !== null) return null;
+    const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
+    if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';
+    again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < mostTries));
+    if (again) return null;
+
+    const end = settledEnd(call, cause);
+    const isInDoubt = !isStopped && end.state === 'unknown' && isCritical(call);
+    if (isInDoubt && (await gateCall(unit, call, 'confirmation'))) return 'gated';
+    return { call, attempt: null, end };
+  });
+  return gated ? { again, gated } : { again };
 }
 
 function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
@@ -219,55 +287,4 @@ function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
   }
   if (cause === 'timeout') return failedEnd('timed_out', 'timed_out', toolError('timed_out', `no result within ${call.timeout_s} s`, true));
   return failedEnd('failed', 'failed', toolError('tool_unavailable', 'the call was interrupted three times', true, 'worker_lost'));
-}
-
-/** Writes what comes with a result, in its transaction, and gives the end. */
-type Settlement = (unit: Unit) => Promise<CallEnd>;
-
-/** Files are stored before the transaction that records them. */
-async function settlementOf(deps: ActivityDeps, call: CallState, outcome: ToolOutcome, signal: AbortSignal): Promise<Settlement> {
-  if (outcome.status !== 'succeeded' || outcome.type !== 'files') {
-    const end = endOf(call, outcome);
-    return async () => end;
-  }
-  const { maxBytes: limitBytes, scan } = deps.env.attachments;
-  const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, limitBytes, signal });
-  const recorded = { stored: kept.stored, isScanned: scan !== null };
-  return async (unit) => filesEnd(await recordFiles(unit, keptFor(call), recorded), kept.text, call.response_max_chars);
-}
-
-function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallEnd {
-  if (outcome.status !== 'succeeded') {
-    if (outcome.mayHaveHappened && !isRepeatable(call)) {
-      return failedEnd(
-        'unknown',
-        outcome.status,
-        toolError('outcome_unknown', `${outcome.error.message}; the call may have happened.`, false, outcome.error.code),
-      );
-    }
-    return failedEnd(outcome.status, outcome.status, outcome.error);
-  }
-  const capped = capOutput(outcome, call.response_max_chars);
-  return {
-    state: 'succeeded',
-    result: {
-      status: 'succeeded',
-      output: capped.output,
-      outputType: capped.type,
-      truncated: capped.truncated,
-      cached: outcome.cached ?? false,
-      totalChars: capped.totalChars,
-      error: null,
-      durationMs: null,
-    },
-    rest: capped.rest,
-  };
-}
-
-function failedEnd(state: CallEnd['state'], status: 'failed' | 'timed_out', error: ToolError): CallEnd {
-  return {
-    state,
-    result: resultWithoutOutput(status, { ...error, message: cleanText(error.message) }),
-    rest: null,
-  };
 }

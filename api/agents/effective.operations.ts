@@ -24,6 +24,7 @@ import {
   toEffectiveView,
   toProblemView,
 } from './effective.schema.ts';
+import { priceWarnings } from './price-warnings.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 
@@ -65,7 +66,12 @@ export const effectiveOperations = {
       view: RevisionValidationView,
     },
     async (ctx, { params, body }) => {
-      const source = await readAgentSource(ctx, { agentId: params.agent_id, revisionId: null, personaSlug: body.persona_slug ?? null });
+      const source = await readAgentSource(ctx, {
+        agentId: params.agent_id,
+        revisionId: null,
+        personaSlug: body.persona_slug ?? null,
+        currency: ctx.deps.env.billingCurrency,
+      });
       if (typeof body.persona_slug === 'string' && source.persona === null)
         throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: body.persona_slug });
       const agent = await see(ctx, Agent, params.agent_id);
@@ -97,6 +103,7 @@ export const effectiveOperations = {
         agentId: params.agent_id,
         revisionId: query.revision_id ?? null,
         personaSlug: query.persona_slug ?? null,
+        currency: ctx.deps.env.billingCurrency,
       });
       if (query.persona_slug !== undefined && source.persona === null) throw invalidQuery('persona_slug', 'The agent has no such persona.');
       if (source.revision === null && query.revision_id !== undefined) throw invalidQuery('revision_id', 'The agent has no such revision.');
@@ -126,7 +133,8 @@ async function configure(
     subjectUserId: ctx.caller.userId,
     withTexts: true,
   });
-  const effective = effectiveConfiguration({ model: ctx.deps.models.resolve }, { document, persona: source.persona, bound });
+  const configured = effectiveConfiguration({ model: ctx.deps.models.resolve }, { document, persona: source.persona, bound });
+  const effective = { ...configured, warnings: [...configured.warnings, ...priceWarnings(ctx, source.pricing, configured.models)] };
   const rendered = await renderInstructions(ctx, source, { document, template: effective.instructions });
   const skills = effective.skills.map(({ slug, description, text }) => ({ slug, description, text }));
   if (rendered !== null) return { effective, prompt: withSkills(rendered, skills) };

@@ -16,7 +16,7 @@ import {
 import type { AgentRevisionRow } from '../../db/agents/revisions.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, Amount, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
 const defaulted = <S extends Parameters<typeof Type.Optional>[0]>(schema: S, value: unknown) =>
   Type.Optional({ ...schema, default: value });
@@ -185,6 +185,21 @@ export const RevisionLimits = closed(
     max_steps: defaulted(integer({ minimum: 1, maximum: 500 }), 50),
     max_duration_s: defaulted(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' }), 3_600),
     max_output_tokens: defaulted(nullable(integer({ minimum: 1, maximum: 200_000, description: 'Of each model call' })), null),
+    max_cost: defaulted(nullable({ ...Amount, description: 'Of the run with its descendants, in the billing currency' }), null),
+    max_children: defaulted(integer({ minimum: 0, maximum: 50, description: 'Runs below it, at every depth' }), 20),
+    max_depth: defaulted(integer({ minimum: 0, maximum: 5, description: 'Levels of runs below the first' }), 3),
+    approval_ttl_s: defaulted(
+      integer({ minimum: 30, maximum: 2_592_000, description: 'How long a question waits for its answer' }),
+      86_400,
+    ),
+    on_expiry: defaulted(
+      oneOf(['deny', 'fail'], { description: 'A question that nobody answers: its call is denied, or the run fails' }),
+      'deny',
+    ),
+    on_budget: defaulted(
+      oneOf(['fail', 'wait'], { description: 'A full budget: the run ends, or waits for an admin or the next period' }),
+      'fail',
+    ),
     max_tool_calls: defaulted(integer({ minimum: 1, maximum: 2_000 }), 200),
   },
   { $id: 'RevisionLimits', description: 'Upper bounds of each run; a run may only lower them' },

@@ -1,4 +1,4 @@
-import { writeAudit } from '../../db/audit/audit.ts';
+import { writeAudit, writeAuditLater, type AuditOptions } from '../../db/audit/audit.ts';
 import { isRetried } from '../../db/faults.ts';
 import { beginUnit, emptyOutgoing, readUnit, refuseFrozen } from '../../db/scope.ts';
 import type { Outgoing, Unit } from '../../db/unit.ts';
@@ -63,8 +63,14 @@ async function run(execution: Execution, unit: Unit, renew: Renew, reservation: 
   const reply = render(operation, shown, options);
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));
-  if (operation.audit !== 'none' && reply.status < 300 && note) await audit(execution, unit, note);
-  if (reservation) await storeSuccess(execution, unit, reservation, reply, options.afterCommit === undefined);
+  const audited = operation.audit !== 'none' && reply.status < 300 && note ? auditOf(execution, operation.audit, note) : null;
+  if (!reservation) {
+    if (audited && !(await writeAudit(unit, audited))) await refuseClosed(unit, audited.note);
+    return { reply, afterCommit: options.afterCommit ?? null };
+  }
+  const isAudited = audited && (await writeAuditLater(unit, audited));
+  await storeSuccess(execution, unit, reservation, reply, options.afterCommit === undefined);
+  if (audited && isAudited?.() === false) await refuseClosed(unit, audited.note);
   return { reply, afterCommit: options.afterCommit ?? null };
 }
 
@@ -73,20 +79,19 @@ function noteOf(noted: { readonly note: AuditNote | null } | null, byDefault: ()
   return noted ? noted.note : byDefault();
 }
 
-async function audit(execution: Execution, unit: Unit, note: AuditNote): Promise<void> {
-  const { operation, request } = execution;
-  if (operation.audit === 'none') return;
-  const isWritten = await writeAudit(unit, {
-    action: operation.audit,
+function auditOf({ operation, request }: Execution, action: AuditOptions['action'], note: AuditNote): AuditOptions {
+  return {
+    action,
     operationId: operation.operationId,
     note,
     ip: stateOf(request).address,
     userAgent: userAgentOf(request),
     onlyWhereOpen: !isOpenWhenFrozen(operation),
-  });
-  if (isWritten) return;
+  };
+}
 
-  // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back.
+/** The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. */
+async function refuseClosed(unit: Unit, note: AuditOptions['note']): Promise<never> {
   await refuseFrozen(unit.em, { organizationId: note.organizationId ?? unit.tenant.organizationId, workspaceId: note.workspaceId });
   throw fail('resource_frozen');
 }

@@ -9,7 +9,7 @@ import {
   type IdempotencyRow,
   type IdempotencyScope,
 } from '../../db/http/idempotency.ts';
-import { transact, type UnitOptions } from '../../db/scope.ts';
+import { eachAlone, transact, type UnitOptions } from '../../db/scope.ts';
 import type { Unit } from '../../db/unit.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
@@ -37,15 +37,16 @@ const storedRefusals = new Set([402, 404, 409, 410, 412, 423]);
 const refusalType = 'application/problem+json; charset=utf-8';
 const mostTries = 5;
 
-/** Reserves the request's key in a transaction of its own, or finds the reply to repeat; a rival that is still at it is 409. */
+/** Reserves the request's key before its transaction, or finds the reply to repeat; a rival that is still at it is 409. */
 export async function claimKey(claiming: Claiming, key: string): Promise<Claim | null> {
   const scope = scopeOfKey(claiming, key);
   if (!scope) return null;
   const fingerprint = fingerprintOf(claiming.deps.keys.idempotencyKey.secret, claiming.input);
 
   for (let tries = 0; tries < mostTries; tries += 1) {
-    const { value } = await transact(claiming.deps.db, claiming.options, (unit) => attempt(claiming, unit, scope, fingerprint));
-    if (value) return value;
+    // Each of its statements is judged by the row that it finds, so that none needs the one before it undone.
+    const claim = await eachAlone(claiming.deps.db, claiming.options, (unit) => attempt(claiming, unit, scope, fingerprint));
+    if (claim) return claim;
   }
   throw fail('idempotency_in_progress', { retryAfterS: 1 });
 }

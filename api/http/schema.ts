@@ -102,6 +102,8 @@ export const Email = Type.String({ minLength: 3, maxLength: 254, format: 'email'
 export const Q = Type.String({ minLength: 1, maxLength: 200 });
 export const Timestamp = Type.String({ format: 'date-time' });
 export const Decimal = Type.String({ maxLength: 40, format: 'decimal' });
+/** An amount of money as a caller sets it: at most 11 whole and 9 decimal digits, no sign, no exponent. */
+export const Amount = Type.String({ maxLength: 21, pattern: '^(?:0|[1-9][0-9]{0,10})(?:\\.[0-9]{1,9})?$' });
 
 /** An open object of at most 64 KiB serialized, depth 32, 1,000 keys an object; the bounds are checked by our validator. */
 export const FreeObject = Type.Unsafe<Record<string, unknown>>({ 'type': 'object', 'additionalProperties': true, 'x-free-object': true });

@@ -11,7 +11,7 @@ const dropped = new Set(['$id', 'example', 'examples', 'discriminator', 'depreca
 /** The input of an operation as one object: path, query and body side by side, and what headers carry on the route. Throws when two share a name. */
 export function inputSchemaOf(operation: RegisteredOperation): Json {
   const query = querySchemaOf(operation);
-  const body = operation.body ? schemaOf(operation.body) : { properties: {}, required: [] };
+  const body = operation.body ? fieldsOf(schemaOf(operation.body)) : { properties: {}, required: [] };
   const bodyProperties = isJson(body['properties']) ? body['properties'] : {};
   const groups: Json[] = [{ ...operation.params?.properties }, { ...query.properties }, bodyProperties, headersOf(operation)];
   const names = groups.flatMap((group) => Object.keys(group));
@@ -22,6 +22,26 @@ export function inputSchemaOf(operation: RegisteredOperation): Json {
   );
   const required = [...Object.keys(operation.params?.properties ?? {}), ...textsOf(query.required), ...textsOf(body['required'])];
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
+}
+
+/** The fields of a body; those of all its forms where there are several, of which only what each demands is demanded. */
+function fieldsOf(body: Json): Json {
+  if (!Array.isArray(body['oneOf'])) return body;
+  const forms = body['oneOf'].map(schemaOf);
+  const properties: Json = {};
+  for (const form of forms) {
+    for (const [name, schema] of Object.entries(schemaOf(form['properties'])))
+      properties[name] = eitherOf(properties[name], schemaOf(schema));
+  }
+  const required = textsOf(forms[0]?.['required']).filter((name) => forms.every((form) => textsOf(form['required']).includes(name)));
+  return { properties, required };
+}
+
+/** What tells the forms apart takes the values of all. */
+function eitherOf(known: unknown, schema: Json): Json {
+  if (!isJson(known)) return schema;
+  const values = [known, schema].flatMap((one) => textsOf(one['x-extensible-enum'] ?? one['enum']));
+  return values.length > 0 ? { type: 'string', enum: [...new Set(values)] } : known;
 }
 
 function headersOf(operation: RegisteredOperation): Json {

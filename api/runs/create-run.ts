@@ -1,8 +1,5 @@
 import type Type from 'typebox';
-import { attachmentsForRun, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
-import { refuseRank } from '../../db/reach.ts';
 import type { StartRun } from '../../db/runs/start-run.ts';
-import { seesUser } from '../../db/tenancy/users.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { checkBytes, checkKeys } from '../http/bounds.ts';
 import type { Ctx } from '../http/operation.ts';
@@ -10,30 +7,35 @@ import type { RunCreate } from './run.schema.ts';
 
 type Body = Type.Static<typeof RunCreate>;
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+const mostDelayMs = 366 * 86_400_000;
 
-/**
- * A start as the caller asks for it. Throws 422 for what the schema alone can't refuse. Its `admit` throws 403 below the floor, 422 for a user
- * out of the caller's sight, 403 for another user's subject below admin.
- */
+/** A start as the caller asks for it, bound by what it sees and may. Throws 422 for what the schema alone can't refuse. */
 export function toStartRun(ctx: Ctx, body: Body): StartRun {
   const { caller } = ctx;
   refuseShape(body);
-  const subject = subjectOf(ctx, body);
-
+  const { attachmentIds, ...input } = inputOf(body.input);
   return {
     workspaceId: body.workspace_id ?? null,
     defaultWorkspaceId: caller.view?.workspaceId ?? caller.workspaceId,
     agent: agentOf(body),
     revisionId: body.revision_id ?? null,
     personaSlug: body.persona_slug ?? null,
-    input: {
-      ...(body.input.text === undefined ? {} : { text: body.input.text }),
-      ...(body.input.json === undefined ? {} : { json: body.input.json }),
-    },
-    attachments: (workspaceId) => findAttachments(ctx, body, workspaceId),
+    input,
+    attachmentIds,
     sessionKey: body.session_key ?? null,
-    subject,
+    subject: subjectOf(ctx, body),
+    onBusy: body.on_busy ?? 'enqueue',
+    limits: body.limits ?? {},
+    metadata: body.metadata ?? {},
+    startAfter: body.start_after ? new Date(body.start_after) : null,
+    ...startedBy(ctx),
+  };
+}
+
+/** Who starts, and at whose expense: alike in every start that a request asks for. */
+export function startedBy(ctx: Ctx) {
+  const { caller, deps } = ctx;
+  return {
     source: ctx.source,
     createdBy: {
       kind: caller.kind === 'user' || caller.kind === 'service_key' ? caller.kind : 'system',
@@ -41,17 +43,10 @@ export function toStartRun(ctx: Ctx, body: Body): StartRun {
       // Inside an impersonation the operator works as its target.
       actingUserId: caller.impersonationId === null ? caller.actingUserId : caller.userId,
     },
-    onBusy: body.on_busy ?? 'enqueue',
-    limits: body.limits ?? {},
-    metadata: body.metadata ?? {},
-    currency: ctx.deps.env.billingCurrency,
-    admit: async ({ organizationId, workspaceId }) => {
-      refuseRank(caller, workspaceId, ctx.floor);
-      if (subject?.kind !== 'user' || subject.id === caller.userId) return;
-      await requireUser(ctx, { userId: subject.id, organizationId });
-      refuseRank(caller, workspaceId, 'admin');
-    },
-  };
+    currency: deps.env.billingCurrency,
+    pricing: { modelOf: deps.models.resolve, unpriced: deps.env.unpricedModel },
+    starter: { ctx, floor: ctx.floor },
+  } satisfies Partial<StartRun>;
 }
 
 /** For whom the agent works: the caller unless somebody is named. Ids of users have one spelling, names of guests are their own. */
@@ -60,18 +55,25 @@ function subjectOf({ caller }: Ctx, { subject }: Body): StartRun['subject'] {
   return subject.kind === 'user' ? { kind: 'user', id: subject.id.toLowerCase() } : subject;
 }
 
-function findAttachments(ctx: Ctx, { input }: Body, workspaceId: string): Promise<AttachmentRef[]> {
-  const ids = input.attachments?.map((file) => file.attachment_id) ?? [];
-  return ids.length === 0 ? Promise.resolve([]) : attachmentsForRun(ctx, ids, workspaceId);
+/** An input as it was sent; its files are looked up by their ids. Throws 422 for one that says nothing or names a file twice. */
+export function inputOf({ text, json, attachments = [] }: Body['input']) {
+  if (text === undefined && json === undefined) throw invalid('/input', 'required', 'text or json is demanded');
+  const attachmentIds = attachments.map((file) => file.attachment_id);
+  if (new Set(attachmentIds).size < attachmentIds.length) throw invalid('/input/attachments', 'uniqueItems', 'a file is named twice');
+  return { ...(text === undefined ? {} : { text }), ...(json === undefined ? {} : { json }), attachmentIds };
 }
 
 function refuseShape(body: Body): void {
   if ((body.agent_id === undefined) === (body.agent_slug === undefined)) throw exactlyOne();
-  if (body.input.text === undefined && body.input.json === undefined) throw invalid('/input', 'required', 'text or json is demanded');
-  const files = body.input.attachments?.map((file) => file.attachment_id) ?? [];
-  if (new Set(files).size < files.length) throw invalid('/input/attachments', 'uniqueItems', 'a file is named twice');
+  refuseDelay(body);
   checkKeys('/metadata', body.metadata, 50);
   checkBytes('/metadata', body.metadata, 8_192);
+}
+
+function refuseDelay({ start_after: startAfter, mode }: Body): void {
+  if (!startAfter) return;
+  if (mode === 'wait') throw invalid('/start_after', 'excludes', 'a run that starts later is not waited for', { excludes: 'mode' });
+  if (new Date(startAfter).getTime() > Date.now() + mostDelayMs) throw invalid('/start_after', 'maximum', 'at most 366 days ahead');
 }
 
 function agentOf(body: Body): StartRun['agent'] {
@@ -84,9 +86,4 @@ function exactlyOne() {
   const message = 'exactly one of agent_id and agent_slug is demanded';
   const errors: Violation[] = [{ in: 'body', pointer: '', name: null, rule: 'oneOf', message }];
   return fail('validation_failed', { detail: message, errors });
-}
-
-async function requireUser(ctx: Ctx, place: { readonly userId: string; readonly organizationId: string }): Promise<void> {
-  if (uuid.test(place.userId) && (await seesUser(ctx, place))) return;
-  throw invalid('/subject/id', 'reference', 'The user does not exist.', { kind: 'user' });
 }

@@ -1,12 +1,13 @@
 import Type from 'typebox';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
-import { closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
+import { Amount, closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
 
 export const RunParams = closed({ run_id: idOf('Run') });
 
 const InputText = text(262_144, { minLength: 1 });
 const SessionKey = text(400, { minLength: 1, description: 'Runs of one key share a conversation' });
+const onBusyKinds = ['enqueue', 'reject', 'interrupt', 'rollback', 'steer'] as const;
 const admissions = ['started', 'queued', 'delayed', 'steered'] as const;
 
 const AttachmentInput = closed(
@@ -14,7 +15,7 @@ const AttachmentInput = closed(
   { $id: 'AttachmentInput', description: 'A file that was uploaded before' },
 );
 
-const RunInput = closed(
+export const RunInput = closed(
   {
     text: Type.Optional(InputText),
     json: Type.Optional(FreeObject),
@@ -30,11 +31,19 @@ const SubjectInput = closed(
   { $id: 'SubjectInput', description: 'For whom the agent works' },
 );
 
-const RunLimitsInput = closed(
+export const RunLimitsInput = closed(
   {
     max_steps: Type.Optional(integer({ minimum: 1, maximum: 500 })),
     max_duration_s: Type.Optional(integer({ minimum: 10, maximum: 604_800, description: 'Waiting does not count' })),
     max_output_tokens: Type.Optional(nullable(integer({ minimum: 1, maximum: 200_000 }))),
+    max_cost: Type.Optional(nullable(Amount)),
+    max_children: Type.Optional(integer({ minimum: 0, maximum: 50, description: 'Sub-agents in all, at any depth' })),
+    max_depth: Type.Optional(integer({ minimum: 0, maximum: 5 })),
+    approval_ttl_s: Type.Optional(integer({ minimum: 30, maximum: 2_592_000, description: 'How long a question waits for its answer' })),
+    on_expiry: Type.Optional(
+      oneOf(['deny', 'fail'], { description: 'What a question without an answer does: its call is denied, or the run fails' }),
+    ),
+    on_budget: Type.Optional(oneOf(['fail', 'wait'], { description: 'What a full budget does: the run fails, or waits' })),
   },
   { $id: 'RunLimitsInput', description: 'Bounds of this run; they only lower those of the revision' },
 );
@@ -52,10 +61,15 @@ export const RunCreate = closed(
     session_key: Type.Optional(nullable(SessionKey)),
     subject: Type.Optional(nullable(SubjectInput)),
     on_busy: Type.Optional(
-      oneOf(['enqueue', 'reject'], { default: 'enqueue', description: 'When the conversation has an active run: wait in line, or refuse' }),
+      oneOf(onBusyKinds, {
+        default: 'enqueue',
+        description:
+          'When the conversation has an active run: wait in line, be refused, take its place (interrupt keeps what it said, rollback discards it), or steer it: the input joins the active run',
+      }),
     ),
     mode: Type.Optional(oneOf(['async', 'wait'], { default: 'async' })),
     wait_timeout_s: Type.Optional(integer({ minimum: 1, maximum: 60, default: 60 })),
+    start_after: Type.Optional(nullable(Timestamp)),
     limits: Type.Optional(RunLimitsInput),
     metadata: Type.Optional(FreeObject),
   },
@@ -196,7 +210,7 @@ export const RunView = closed(
     depth: integer(),
     last_seq: integer({ description: 'Number of the last frame of its stream' }),
     pending_approvals: integer({ description: 'With those of descendants' }),
-    on_busy: oneOf(['enqueue', 'reject', 'interrupt', 'rollback', 'steer']),
+    on_busy: oneOf(onBusyKinds),
     cancel_policy: nullable(oneOf(['interrupt', 'rollback'])),
     metadata: FreeObject,
     start_after: nullable(Timestamp),

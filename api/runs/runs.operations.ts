@@ -8,7 +8,11 @@ import { startRun } from '../../db/runs/start-run.ts';
 import { listStepRows, toRunStepView } from '../../db/runs/steps.ts';
 import { refuseFrozen } from '../../db/scope.ts';
 import { area, get, list, post, reply } from '../http/operation.ts';
+import { approvalOperations } from './approvals.operations.ts';
+import { bulkOperations } from './bulk.operations.ts';
 import { toStartRun } from './create-run.ts';
+import { inputOperations } from './input.operations.ts';
+import { endedOperations } from './ended.operations.ts';
 import { MessageFilters, MessageView } from './message.schema.ts';
 import { RunCancel, RunCreate, RunFilters, RunParams, RunView, WaitQuery } from './run.schema.ts';
 import { RunStepView, StepFilters } from './step.schema.ts';
@@ -100,6 +104,9 @@ export const runs = area('Runs', {
     },
   ),
 
+  ...inputOperations,
+  ...approvalOperations,
+
   waitForRun: get(
     '/runs/{run_id}/wait',
     {
@@ -158,5 +165,7 @@ export const runs = area('Runs', {
       mapPage(await listStepRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toRunStepView),
   ),
 
+  ...bulkOperations,
+  ...endedOperations,
   ...streamOperations,
 });

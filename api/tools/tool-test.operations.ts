@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { admit } from '../../db/billing/admit.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { transact, workspaceOfNewRow } from '../../db/scope.ts';
 import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
@@ -34,6 +35,7 @@ export const toolTestOperations = {
       access: 'member',
       audit: 'submit',
       idempotent: true,
+      spends: true,
       success: [200],
       params: ToolParams,
       body: ToolTest,
@@ -48,6 +50,7 @@ export const toolTestOperations = {
       if (!isDryRun && (tool.client_owned || tool.kind === 'delegate' || tool.kind === 'schedule'))
         throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
       await checkArguments(ctx, tool, body.arguments);
+      if (!isDryRun) await admit(ctx, home.workspaceId);
 
       const testId = await insertToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
       ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });

@@ -23,6 +23,12 @@ export async function cpuMs(pid: number): Promise<number> {
   return (user + system) / 1_000;
 }
 
+/** Bytes of a process that are in use after a collection: heap, buffers and what native code holds for it. */
+export async function memoryBytes(pid: number): Promise<number> {
+  const { heapUsed, external } = JSON.parse(await ask(pid, 'memory')) as NodeJS.MemoryUsage; // our own probe's answer
+  return heapUsed + external;
+}
+
 /** What a process does during `work` and until `settleMs` after it. */
 export async function record(pid: number, work: () => Promise<unknown>, settleMs = 0): Promise<ProbeEvent[]> {
   await ask(pid, 'record');

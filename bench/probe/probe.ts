@@ -3,6 +3,8 @@
 import { createRequire } from 'node:module';
 import { createServer } from 'node:net';
 import { ServerResponse } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
 import { Redis } from 'ioredis';
 import pg from 'pg';
@@ -23,16 +25,32 @@ function watch(prototype: object, name: string, note: (args: readonly unknown[])
   });
 }
 
+/** pg's other way to say it, with what our connections send before it in one batch. */
+interface Sent {
+  readonly text?: string;
+  readonly values?: unknown[];
+  readonly preceding?: { readonly parts: readonly { readonly sql: string; readonly values: readonly unknown[] }[] };
+}
+
+/** Part of what the floor does by `begin` alone. */
+const isOpening = ({ text }: ProbeEvent) => text === 'begin' || text.startsWith('select set_config(');
+
 function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   if (typeof query === 'string') return [{ kind: 'sql', text: query, params: Array.isArray(values) ? values : [] }];
-  const { text = '', values: params = [], preceding = [] } = query as { text?: string; values?: unknown[]; preceding?: string[] }; // pg's other way to say it
+  const { text = '', values: params = [], preceding } = query as Sent;
   const own: ProbeEvent = { kind: 'sql', text, params };
-  if (preceding.length === 0) return [own];
-
+  const parts = (preceding?.parts ?? []).map((part): ProbeEvent => ({ kind: 'sql', text: part.sql, params: [...part.values] }));
+  const opens = parts.filter(isOpening);
+  if (opens.length === 0) return [...parts, own];
   // What the product sends in one batch is told as the statements of an ordinary transaction: the floor runs them one by one.
-  const isWhole = preceding[0] !== 'begin';
-  const opening: ProbeEvent = { kind: 'sql', text: (isWhole ? ['begin', ...preceding] : preceding).join('; '), params: [] };
-  return isWhole ? [opening, own, { kind: 'sql', text: 'commit', params: [] }] : [opening, own];
+  const isWhole = opens[0]?.text !== 'begin';
+  const opening: ProbeEvent = {
+    kind: 'sql',
+    text: [...(isWhole ? ['begin'] : []), ...opens.map((event) => event.text)].join('; '),
+    params: [],
+  };
+  const sent = [opening, ...parts.filter((part) => !isOpening(part)), own];
+  return isWhole ? [...sent, { kind: 'sql', text: 'commit', params: [] }] : sent;
 }
 
 function noteCommand([command]: readonly unknown[]): ProbeEvent {
@@ -60,8 +78,18 @@ if (isMainThread) {
   server.listen(socketPath(given('BENCH_PROBE_DIR'), process.pid)).unref();
 }
 
+/** After a collection: what is reachable, not what happens to lie about. */
+function memoryInUse(): NodeJS.MemoryUsage {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void; // the flag puts it there
+  collect();
+  collect();
+  return process.memoryUsage();
+}
+
 function answerTo(word: string): unknown {
   if (word === 'cpu') return process.cpuUsage();
+  if (word === 'memory') return memoryInUse();
   const taken = events ?? [];
   events = word === 'record' ? [] : null;
   return taken;

@@ -17,7 +17,7 @@ export interface BoundTool {
   readonly is_quarantined: boolean;
   /** As it stands now, whatever the version says. */
   readonly is_critical: boolean;
-  /** Without description, input_schema and config unless they were asked for. */
+  /** Without description, input_schema and config (but a delegate's) unless they were asked for. */
   readonly descriptor: BoundDescriptor;
   readonly secrets_missing: readonly string[];
 }
@@ -45,12 +45,19 @@ export interface BoundSkill {
   readonly instructions: string | null;
 }
 
+/** An agent that may be asked, by a binding or by a delegate tool. */
 export interface BoundAgent {
   readonly id: string;
+  readonly slug: string;
+  /** `active` or a revision's id, as the binding or the tool says. */
+  readonly asked_revision: string;
   readonly name: string;
   readonly description: string | null;
   readonly is_active: boolean;
-  readonly active_revision_id: string | null;
+  /** The revision that a call would run; null when the agent has none such. */
+  readonly revision_id: string | null;
+  /** Of that revision; null also where texts were not asked for. */
+  readonly input_schema: Readonly<Record<string, unknown>> | null;
 }
 
 export interface BoundRows {
@@ -90,6 +97,7 @@ export async function readBoundRows(unit: Pick<Unit, 'em'>, ask: BoundAsk): Prom
       skills.map(({ version }) => version),
       skills.map(({ mode }) => mode),
       agents.map(({ id }) => id),
+      agents.map(({ revision }) => revision),
     ]);
     for (const { kind, facts } of found) bound[kind].push(facts);
   }
@@ -134,26 +142,37 @@ const boundSql = `
         select case when s.owner_agent_id = place.agent_id and s.curation_state = 'reviewed' then s.version else s.promoted_version end as newest
       ) own
      where s.is_active and s.curation_state not in ('retired', 'superseded') or (s.is_active and r.version is not null and s.curation_state = 'superseded')
+  ),
+  bound_tools as (
+    select t.id, t.slug, v.version, t.toolkit_id, t.remote_name, v.toolkit_revision_id, ${isToolOn('t')} as is_active, t.quarantined_at is not null as is_quarantined,
+           t.critical, t.scope, v.descriptor
+      from tools t
+      cross join place
+      -- A tool that is bound by itself, too, is the newest, whatever its toolkit is pinned to.
+      left join kits k on k.id = t.toolkit_id and t.id <> all (place.tool_ids)
+      join lateral (
+        select c.version, c.descriptor, c.toolkit_revision_id from (
+          select n.version, n.descriptor, coalesce(n.toolkit_revision_id, (
+                   select o.toolkit_revision_id from tool_versions o
+                    where o.tool_id = t.id and o.version < n.version and o.toolkit_revision_id is not null order by o.version desc limit 1)) as toolkit_revision_id
+            from tool_versions n where n.tool_id = t.id
+        ) c where k.revision_id is null or c.toolkit_revision_id = k.revision_id order by c.version desc limit 1
+      ) v on true
+     where (t.id = any (place.tool_ids) or k.id is not null) and ${inPlace('t')}
+  ),
+  asked as (
+    select a.id, a.revision from unnest(?::uuid[], ?::text[]) as a (id, revision)
+    union
+    select (d.descriptor #>> '{config,agent,id}')::uuid, coalesce(d.descriptor #>> '{config,revision}', 'active') from bound_tools d where d.descriptor ->> 'kind' = 'delegate'
   )
-  select 'tools' as kind, jsonb_build_object('id', t.id, 'slug', t.slug, 'version', v.version, 'toolkit_id', t.toolkit_id, 'remote_name', t.remote_name,
-           'toolkit_revision_id', v.toolkit_revision_id, 'is_active', ${isToolOn('t')}, 'is_quarantined', t.quarantined_at is not null, 'is_critical', t.critical,
-           'descriptor', case when place.with_texts then v.descriptor else v.descriptor - 'description' - 'input_schema' - 'config' end,
+  select 'tools' as kind, jsonb_build_object('id', t.id, 'slug', t.slug, 'version', t.version, 'toolkit_id', t.toolkit_id, 'remote_name', t.remote_name,
+           'toolkit_revision_id', t.toolkit_revision_id, 'is_active', t.is_active, 'is_quarantined', t.is_quarantined, 'is_critical', t.critical,
+           'descriptor', case when place.with_texts then t.descriptor when t.descriptor ->> 'kind' = 'delegate' then t.descriptor - 'description' - 'input_schema'
+             else t.descriptor - 'description' - 'input_schema' - 'config' end,
            'secrets_missing', (
              select coalesce(jsonb_agg(wanted.name order by wanted.name), '[]')
-               from jsonb_array_elements_text(coalesce(v.descriptor -> 'secrets_required', '[]')) wanted (name) where not ${hasSecret})) as facts
-    from tools t
-    cross join place
-    -- A tool that is bound by itself, too, is the newest, whatever its toolkit is pinned to.
-    left join kits k on k.id = t.toolkit_id and t.id <> all (place.tool_ids)
-    join lateral (
-      select c.version, c.descriptor, c.toolkit_revision_id from (
-        select n.version, n.descriptor, coalesce(n.toolkit_revision_id, (
-                 select o.toolkit_revision_id from tool_versions o
-                  where o.tool_id = t.id and o.version < n.version and o.toolkit_revision_id is not null order by o.version desc limit 1)) as toolkit_revision_id
-          from tool_versions n where n.tool_id = t.id
-      ) c where k.revision_id is null or c.toolkit_revision_id = k.revision_id order by c.version desc limit 1
-    ) v on true
-   where (t.id = any (place.tool_ids) or k.id is not null) and ${inPlace('t')}
+               from jsonb_array_elements_text(coalesce(t.descriptor -> 'secrets_required', '[]')) wanted (name) where not ${hasSecret})) as facts
+    from bound_tools t cross join place
   union all
   select 'toolkits', jsonb_build_object('id', k.id, 'is_active', k.is_active, 'active_revision_id', k.active_revision_id)
     from toolkits k cross join place where k.id in (select id from kits) and ${inPlace('k')}
@@ -162,5 +181,8 @@ const boundSql = `
            'chars', length(sv.instructions), 'instructions', case when place.with_texts and l.mode = 'always' then sv.instructions end)
     from loadable l cross join place left join skill_versions sv on sv.skill_id = l.skill_id and sv.version = l.version
   union all
-  select 'sub_agents', jsonb_build_object('id', a.id, 'name', a.name, 'description', a.description, 'is_active', a.is_active, 'active_revision_id', a.active_revision_id)
-    from agents a cross join place where a.id = any (?::uuid[]) and ${inPlace('a')}`;
+  select 'sub_agents', jsonb_build_object('id', a.id, 'slug', a.slug, 'asked_revision', q.revision, 'name', a.name, 'description', a.description, 'is_active', a.is_active,
+           'revision_id', r.id, 'input_schema', case when place.with_texts then nullif(r.document -> 'input_schema', 'null') end)
+    from asked q join agents a on a.id = q.id cross join place
+    left join agent_revisions r on r.agent_id = a.id and r.id = case when q.revision = 'active' then a.active_revision_id else q.revision::uuid end
+   where ${inPlace('a')}`;

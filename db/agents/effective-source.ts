@@ -1,4 +1,5 @@
 import { fail } from '../../workflows/contracts/failure.ts';
+import { standardTier } from '../billing/prices.ts';
 import { organizationOf } from '../reach.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -15,6 +16,15 @@ export interface AgentSource {
   /** The one asked for, else the active one, else the newest; null when there is none, or not the one asked for. */
   readonly revision: { readonly id: string; readonly number: number; readonly document: RevisionDocument } | null;
   readonly persona: PersonaDocument | null;
+  readonly pricing: AgentPricing;
+}
+
+/** What matters of budgets and prices where the agent works. */
+export interface AgentPricing {
+  /** An enforced budget bounds the workspace. */
+  readonly isBounded: boolean;
+  /** Registry ids of the models that have a price in force. */
+  readonly pricedModels: readonly string[];
 }
 
 interface SourceRow {
@@ -27,6 +37,8 @@ interface SourceRow {
   readonly workspace: AgentSource['workspace'];
   readonly revision: AgentSource['revision'];
   readonly persona: PersonaDocument | null;
+  readonly is_bounded: boolean;
+  readonly priced_models: string[];
 }
 
 export interface SourceAsk {
@@ -34,6 +46,8 @@ export interface SourceAsk {
   readonly revisionId: string | null;
   /** Null: the agent's default persona. */
   readonly personaSlug: string | null;
+  /** Currency of the prices that count. */
+  readonly currency: string;
 }
 
 /**
@@ -51,9 +65,12 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
             (select jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) from agent_revisions v
               where v.agent_id = a.id and (?::uuid is null or v.id = ?::uuid) order by v.id is not distinct from a.active_revision_id desc, v.number desc limit 1) as revision,
             (select p.document from personas p
-              where p.agent_id = a.id and p.is_active and p.deleted_at is null and case when ?::text is null then p.is_default else p.slug = ?::text end) as persona
+              where p.agent_id = a.id and p.is_active and p.deleted_at is null and case when ?::text is null then p.is_default else p.slug = ?::text end) as persona,
+            exists (select from budgets g where g.workspace_id = coalesce(a.workspace_id, ?::uuid) and g.is_enforced and g.limit_amount is not null) as is_bounded,
+            array(select distinct m.model from model_prices m
+              where m.tier = '${standardTier}' and m.currency = ? and m.effective_from <= clock_timestamp()) as priced_models
        from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
-    [ownWorkspace, ownWorkspace, ask.revisionId, ask.revisionId, ask.personaSlug, ask.personaSlug, ask.agentId, ...visible.params],
+    [ownWorkspace, ownWorkspace, ask.revisionId, ask.revisionId, ask.personaSlug, ask.personaSlug, ownWorkspace, ask.currency, ask.agentId, ...visible.params],
   );
   if (!found) throw fail('not_found');
   return {
@@ -62,5 +79,6 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
     workspace: found.workspace,
     revision: found.revision && { ...found.revision, document: upgradeDocument(found.revision.document) },
     persona: found.persona,
+    pricing: { isBounded: found.is_bounded, pricedModels: found.priced_models },
   };
 }

@@ -1,6 +1,8 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import type { PinnedDelegate } from '../runs/delegates.ts';
 import type { BoundRows, BoundTool } from './bound-rows.ts';
 import type { EffectiveWarning } from './effective.ts';
+import { delegateOf } from './delegate-target.ts';
 import type { PersonaDocument } from './persona-document.ts';
 import type { RevisionDocument, ToolApproval } from './revision-document.ts';
 
@@ -37,6 +39,8 @@ export interface EffectiveTool {
   readonly own_timeout_s: number | null;
   /** Effects with which a call would wait for a person, should the tool come to have them. */
   readonly asks: readonly ('read' | 'write')[];
+  /** Whom it asks; null: it starts no run. */
+  readonly delegate: PinnedDelegate | null;
 }
 
 interface Binding {
@@ -61,12 +65,12 @@ export function effectiveTools(source: ToolSource): { tools: EffectiveTool[]; wa
   const add = (tool: BoundTool, binding: Binding) => {
     // A tool bound by itself comes first and keeps its own bounds.
     if (tools.has(tool.slug) || (allowed !== null && !allowed.includes(tool.slug))) return;
-    tools.set(tool.slug, toEffective(tool, binding, source.document));
+    tools.set(tool.slug, toEffective(tool, binding, source));
   };
 
   for (const [index, binding] of source.document.tools.entries()) {
     const tool = source.bound.tools.find(({ id }) => id === binding.id);
-    const why = tool === undefined ? 'is gone' : stopOf(tool);
+    const why = tool === undefined ? 'is gone' : stopOf(tool, source.bound);
     if (tool !== undefined && why === null) add(tool, binding);
     else warnings.push(leftOut(`/tools/${index}`, 'tool', { slug: binding.slug, why: why ?? 'is gone' }));
   }
@@ -97,18 +101,19 @@ function addToolkit(
   for (const tool of members) {
     const name = tool.remote_name ?? tool.slug;
     if ((binding.include.length > 0 && !binding.include.includes(name)) || binding.exclude.includes(name)) continue;
-    const why = stopOf(tool);
+    const why = stopOf(tool, bound);
     if (why === null) add(tool, { approval: binding.approval, max_calls: null, timeout_s: null, preset: {}, description: null });
     else if (why !== 'is not active' || binding.include.includes(name)) warnings.push(leftOut(pointer, 'tool', { slug: tool.slug, why }));
   }
 }
 
-function stopOf(tool: BoundTool): string | null {
+function stopOf(tool: BoundTool, bound: BoundRows): string | null {
   if (!tool.is_active) return 'is not active';
+  if (tool.descriptor.kind === 'delegate' && delegateOf(tool.descriptor.config, bound) === null) return 'asks an agent that is not active';
   return tool.is_quarantined ? 'is quarantined' : null;
 }
 
-function toEffective(tool: BoundTool, binding: Binding, document: RevisionDocument): EffectiveTool {
+function toEffective(tool: BoundTool, binding: Binding, { document, bound }: ToolSource): EffectiveTool {
   const { descriptor } = tool;
   const critical = tool.is_critical || descriptor.critical === true;
   return {
@@ -132,6 +137,7 @@ function toEffective(tool: BoundTool, binding: Binding, document: RevisionDocume
     own_description: binding.description,
     own_timeout_s: binding.timeout_s,
     asks: binding.approval === 'default' ? (['read', 'write'] as const).filter((effect) => document.approvals[effect] === 'ask') : [],
+    delegate: descriptor.kind === 'delegate' ? delegateOf(descriptor.config, bound) : null,
   };
 }
 

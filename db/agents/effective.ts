@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { BoundRows } from './bound-rows.ts';
+import { effectiveSubAgents } from './effective-delegates.ts';
 import { effectiveTools, type EffectiveTool } from './effective-tools.ts';
 import { instructionsTemplate, roughTokens } from './instructions.ts';
 import type { PersonaDocument } from './persona-document.ts';
@@ -14,8 +15,8 @@ import type {
   RevisionLimits,
   SubAgentBinding,
 } from './revision-document.ts';
+import { narrowedLimits } from './revision-limits.ts';
 import { skillLoadTool } from './skill-load-tool.ts';
-import { askSlug } from './validate-revision.ts';
 
 /** What the deployment says of a model; the registry's entries are such. */
 export interface EffectiveModel {
@@ -103,9 +104,10 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
   const fallbacks = document.fallback_models.flatMap((name) => deployment.model(name)?.id ?? []);
   const bound = effectiveTools(source);
   const skills = effectiveSkills(source);
-  const agents = effectiveSubAgents(source);
+  const agents = effectiveSubAgents(source, bound.tools);
   const loads = skills.skills.some(({ mode }) => mode === 'on_demand');
-  const tools = loads && !bound.tools.some(({ name }) => name === skillLoadTool.name) ? [...bound.tools, skillLoadTool] : bound.tools;
+  const own = loads && !bound.tools.some(({ name }) => name === skillLoadTool.name) ? [skillLoadTool] : [];
+  const tools = [...bound.tools, ...agents.tools, ...own];
 
   return {
     model,
@@ -119,7 +121,7 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
     knowledge: document.knowledge,
     approvals: document.approvals,
     context: document.context,
-    limits: narrowed(document.limits, source.limits ?? {}),
+    limits: narrowedLimits(document.limits, source.limits ?? {}),
     warnings: [...bound.warnings, ...skills.warnings, ...agents.warnings, ...tools.flatMap(toolWarnings), ...modelWarnings(model, tools)],
   };
 }
@@ -136,26 +138,15 @@ export function hashOfConfiguration({ warnings: _warnings, tools, skills, ...con
     .digest('hex');
 }
 
-/** Whether runs are offered the tool: nobody can be asked inside a run yet, and nobody there can execute a client's own tool. */
-export function isOffered(tool: EffectiveTool): boolean {
-  return !tool.approval.required && !tool.client_owned && tool.kind !== 'delegate';
-}
-
 /** A persona may name a model that can do less than the revision needs. */
 function modelWarnings(model: EffectiveModel | null, tools: readonly EffectiveTool[]): EffectiveWarning[] {
-  if (model === null || model.capabilities.tools || !tools.some(isOffered)) return [];
+  if (model === null || model.capabilities.tools || tools.length === 0) return [];
   const message = `the model ${model.id} can not call tools, and all are left out`;
   return [{ pointer: '/model', rule: 'capability', message, params: { capability: 'tools' } }];
 }
 
 function toolWarnings(tool: EffectiveTool): EffectiveWarning[] {
   const params = { kind: 'tool', slug: tool.name };
-  if (!isOffered(tool)) {
-    const why = tool.approval.required ? 'needs an approval' : tool.client_owned ? 'is executed by the client' : 'starts another run';
-    return [
-      { pointer: '/tools', rule: 'left_out', message: `the tool ${tool.name} ${why}, which runs can not do yet, and is left out`, params },
-    ];
-  }
   if (tool.secrets_missing.length === 0) return [];
   const names = tool.secrets_missing.join(', ');
   return [
@@ -197,49 +188,8 @@ function effectiveSkills({ document, bound }: EffectiveSource): { skills: Effect
   return { skills, warnings };
 }
 
-function effectiveSubAgents({ document, bound }: EffectiveSource): { sub_agents: EffectiveSubAgent[]; warnings: EffectiveWarning[] } {
-  const agents: EffectiveSubAgent[] = [];
-  const warnings: EffectiveWarning[] = [];
-  for (const [index, binding] of document.sub_agents.entries()) {
-    const found = bound.sub_agents.find(({ id }) => id === binding.id);
-    const revisionId = binding.revision === 'active' ? (found?.active_revision_id ?? null) : binding.revision;
-    const isUsable = found?.is_active === true && revisionId !== null;
-    const why = isUsable ? 'can not be asked inside runs yet' : 'is not active';
-    warnings.push({
-      pointer: `/sub_agents/${index}`,
-      rule: 'left_out',
-      message: `the agent ${binding.slug} ${why} and is left out`,
-      params: { kind: 'agent', slug: binding.slug },
-    });
-    if (!isUsable) continue;
-    agents.push({
-      agent_id: found.id,
-      revision_id: revisionId,
-      slug: binding.slug,
-      persona_slug: binding.persona_slug,
-      description: binding.description ?? found.description,
-      history: binding.history,
-      max_calls: binding.max_calls,
-      max_cost: binding.max_cost,
-      tool_name: askSlug(binding),
-    });
-  }
-  return { sub_agents: agents, warnings };
-}
-
-function narrowed(limits: RevisionLimits, asked: Partial<RevisionLimits>): RevisionLimits {
-  const lower = (own: number | null, other: number | null | undefined) => (own === null ? (other ?? null) : Math.min(own, other ?? own));
-  return {
-    max_steps: Math.min(limits.max_steps, asked.max_steps ?? limits.max_steps),
-    max_duration_s: Math.min(limits.max_duration_s, asked.max_duration_s ?? limits.max_duration_s),
-    max_output_tokens: lower(limits.max_output_tokens, asked.max_output_tokens),
-    max_tool_calls: Math.min(limits.max_tool_calls, asked.max_tool_calls ?? limits.max_tool_calls),
-  };
-}
-
 /** Tokens of what every model call of a run carries beside the conversation: the system prompt and the tools. */
 export function promptTokens(systemPrompt: string, tools: readonly EffectiveTool[]): number {
-  const offered = tools.filter(isOffered);
-  const described = offered.map((tool) => tool.name + tool.description + JSON.stringify(tool.input_schema));
+  const described = tools.map((tool) => tool.name + tool.description + JSON.stringify(tool.input_schema));
   return roughTokens(systemPrompt) + described.reduce((sum, text) => sum + roughTokens(text), 0);
 }

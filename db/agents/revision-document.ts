@@ -1,4 +1,7 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
+import { completeLimits, type RevisionLimits } from './revision-limits.ts';
+
+export type { RevisionLimits } from './revision-limits.ts';
 
 export const reasoningEfforts = ['provider-default', 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
@@ -108,13 +111,6 @@ export interface ResponseFormat {
   readonly name: string | null;
   readonly schema: Readonly<Record<string, unknown>> | null;
   readonly strict: boolean;
-}
-
-export interface RevisionLimits {
-  readonly max_steps: number;
-  readonly max_duration_s: number;
-  readonly max_output_tokens: number | null;
-  readonly max_tool_calls: number;
 }
 
 /** The immutable description of an agent as it is stored: complete, with defaults, references resolved. Wire names, because it is shown as it stands. */
@@ -275,14 +271,5 @@ function completeSettings(draft: Partial<ModelSettings>): ModelSettings {
     reasoning: draft.reasoning ?? 'provider-default',
     cache: draft.cache ?? 'auto',
     provider_options: draft.provider_options ?? {},
-  };
-}
-
-function completeLimits(draft: Partial<RevisionLimits>): RevisionLimits {
-  return {
-    max_steps: draft.max_steps ?? 50,
-    max_duration_s: draft.max_duration_s ?? 3_600,
-    max_output_tokens: draft.max_output_tokens ?? null,
-    max_tool_calls: draft.max_tool_calls ?? 200,
   };
 }

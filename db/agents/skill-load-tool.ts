@@ -34,4 +34,5 @@ export const skillLoadTool: EffectiveTool = {
   own_description: null,
   own_timeout_s: null,
   asks: [],
+  delegate: null,
 };

@@ -13,5 +13,6 @@ export function upgradeDocument(stored: Partial<RevisionDocument>): RevisionDocu
 const newestFields = ['toolkits', 'skills', 'sub_agents', 'knowledge', 'approvals', 'context', 'response_format', 'metadata'] as const;
 
 function isComplete(stored: Partial<RevisionDocument>): stored is RevisionDocument {
-  return newestFields.every((field) => stored[field] !== undefined) && stored.input_schema !== undefined;
+  const isWhole = newestFields.every((field) => stored[field] !== undefined) && stored.input_schema !== undefined;
+  return isWhole && stored.limits?.on_budget !== undefined;
 }

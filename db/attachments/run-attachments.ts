@@ -29,42 +29,49 @@ export interface RunFile {
 }
 
 /**
- * Attachments that the input of a run names, in its order. One that is still looked at is taken: the run waits for it.
- * @throws 422 `reference` for what the caller does not see in the run's workspace, 409 `attachment_not_ready` for a rejected one.
+ * Attachments that the inputs of runs name, looked up together; the function gives those of the n-th, in its order. One that is still looked at is
+ * taken: the run waits for it.
+ * @throws by that function: 422 `reference` for what the caller does not see in the run's workspace, 409 `attachment_not_ready` for a rejected one.
  */
-export async function attachmentsForRun(ctx: Scoped, ids: readonly string[], workspaceId: string): Promise<AttachmentRef[]> {
+export async function attachmentsForRuns(
+  ctx: Scoped,
+  asked: readonly { readonly ids: readonly string[]; readonly workspaceId: string | null }[],
+  pointer = '/input/attachments',
+): Promise<(n: number) => readonly AttachmentRef[]> {
   const place = visibleTo(ctx, Attachment, 'a');
   const visible = visibleAttachments(ctx);
-  const found = await rows<RunFile>(
+  const found = await rows<RunFile & { workspace_id: string }>(
     ctx.em,
-    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
-      where a.id = any(?::uuid[]) and a.workspace_id = ? and ${place.sql} and ${visible.sql}`,
-    [ids, workspaceId, ...place.params, ...visible.params],
+    `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key, a.workspace_id from attachments a
+      where a.id = any(?::uuid[]) and ${place.sql} and ${visible.sql}`,
+    [asked.flatMap(({ ids }) => ids), ...place.params, ...visible.params],
   );
   const byId = new Map(found.map((file) => [file.id, file]));
-  return ids.map((id, at) => {
-    const file = byId.get(id);
-    if (!file) throw unknownAttachment(`/input/attachments/${at}/attachment_id`);
-    if (file.state === 'rejected') refuseNotReady(file.state);
-    return toAttachmentRef(file);
-  });
+  return (n) =>
+    (asked[n]?.ids ?? []).map((id, at) => {
+      const file = byId.get(id);
+      if (!file || file.workspace_id !== asked[n]?.workspaceId) throw unknownAttachment(`${pointer}/${at}/attachment_id`);
+      if (file.state === 'rejected') refuseNotReady(file.state);
+      return toAttachmentRef(file);
+    });
 }
 
 export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'media_type' | 'size_bytes'>): AttachmentRef {
   return { attachment_id: file.id, media_type: file.media_type, name: file.filename, bytes: file.size_bytes };
 }
 
-/** Makes a run hold attachments: it shows them, and they stay as long as it does. */
+/** Makes a run hold attachments: it shows them, and they stay as long as it does. All or, with 422, none of them. */
 export async function linkToRun(unit: Unit, run: AttachingRun, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const links = ids.map((id) => ({ id: newId(), attachment: id }));
   const linked = await rows(
     unit.em,
-    `with held as (update attachments set expires_at = null where id = any(?::uuid[]) and organization_id = ? returning id)
+    `with found as (select id from attachments where id = any(?::uuid[]) and organization_id = ? order by id for no key update),
+       held as (update attachments set expires_at = null where id in (select id from found) and (select count(*) from found) = ? returning id)
      insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
      select l.id, held.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid) join held on held.id = l.attachment
      on conflict do nothing returning id`,
-    [ids, run.organizationId, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
+    [ids, run.organizationId, new Set(ids).size, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
   );
   // One that the sweep has just taken away.
   if (linked.length < new Set(ids).size) throw unknownAttachment('/input/attachments');

@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { change } from '../sql.ts';
+import { change, changeLater } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { auditActions } from './audit-entry.entity.ts';
 
@@ -50,15 +50,23 @@ const whereOpen = `not exists (
    where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false))`;
 
 /** Writes one audit entry in the transaction of the change it records. False, only if asked for: the place is frozen, nothing was written. */
-export async function writeAudit(
-  unit: Unit,
+export async function writeAudit(unit: Unit, options: AuditOptions): Promise<boolean> {
+  return (await change(unit.em, ...statementOf(unit, options))) > 0;
+}
+
+/** The same together with the next statement; what became of it is known once that is done. */
+export async function writeAuditLater(unit: Unit, options: AuditOptions): Promise<() => boolean> {
+  const written = await changeLater(unit.em, ...statementOf(unit, options));
+  return () => written() > 0;
+}
+
+function statementOf(
+  { actor, tenant, correlationId }: Unit,
   { action, operationId, note, ip, userAgent, outcome = 'success', onlyWhereOpen = false }: AuditOptions,
-): Promise<boolean> {
-  const { actor, tenant } = unit;
+): [sql: string, params: unknown[]] {
   const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
 
-  const written = await change(
-    unit.em,
+  return [
     `insert into audit_entries (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
        action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
      select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${onlyWhereOpen ? ` where ${whereOpen}` : ''}`,
@@ -78,13 +86,12 @@ export async function writeAudit(
       outcome,
       JSON.stringify(boundedChanges(note.changes ?? {})),
       cut(operationId, 100),
-      unit.correlationId,
+      correlationId,
       ip,
       cut(userAgent, 400),
       ...(onlyWhereOpen ? [note.workspaceId ?? null, organizationId] : []),
     ],
-  );
-  return written > 0;
+  ];
 }
 
 /** The changes as they are stored: at most 50 fields, values of 500 characters, 16 KiB in all; what is left out is marked `truncated`. */

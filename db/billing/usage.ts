@@ -1,18 +1,11 @@
 import { Decimal } from 'decimal.js';
 import { newId } from '../ids.ts';
-import { money } from './money.ts';
 import type { TokenCounts, UsageTotals } from '../runs/run-types.ts';
 import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-
-export type PriceBucket = 'input' | 'cached_read' | 'cached_write' | 'output' | 'reasoning' | 'call';
-
-/** A price in force, pinned when the call starts. `price` is per million tokens, or per call. */
-export interface PinnedPrice {
-  readonly id: string;
-  readonly bucket: PriceBucket;
-  readonly price: string;
-}
+import { settleHolds, type BudgetState } from './gate.ts';
+import { money } from './money.ts';
+import { standardTier, type PinnedPrice, type PriceBucket } from './prices.ts';
 
 /** Whose call it is, for the ledger. */
 export interface UsageSource {
@@ -37,30 +30,27 @@ export interface ModelUsage {
   readonly currency: string;
   readonly reservedAt: Date;
   readonly prices: readonly PinnedPrice[];
+  /** It was reserved before it was made. */
+  readonly isCounted: boolean;
 }
 
-const tier = 'standard';
+/** A call that has just been settled: its own totals, and the tightest of the limits above it. */
+export interface SettledCall {
+  readonly totals: UsageTotals;
+  readonly budget: BudgetState | null;
+}
 
 /** `<source_kind>:<source_id>:<step>:<attempt>:<call>`: one key per call that may have reached a provider. */
 export function callKey(sourceKind: 'run', sourceId: string, step: number, attempt: number, call = 0): string {
   return `${sourceKind}:${sourceId}:${step}:${attempt}:${call}`;
 }
 
-/** The prices of a model in force now, one a bucket. */
-export function pricesInForce(unit: Unit, model: string, currency: string): Promise<PinnedPrice[]> {
-  return rows<PinnedPrice>(
-    unit.em,
-    `select distinct on (bucket) id, bucket, price::text as price from model_prices
-      where model = ? and tier = ? and currency = ? and effective_from <= clock_timestamp() order by bucket, effective_from desc`,
-    [model, tier, currency],
-  );
-}
-
 /**
- * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned. Gives the call's own totals,
- * or null when the call has been settled before.
+ * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned, and what it held in budgets and caps. Null
+ * when the call has been settled before.
  */
-export async function settleModelCall(unit: Unit, source: UsageSource, usage: ModelUsage): Promise<UsageTotals | null> {
+export async function settleModelCall(unit: Unit, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
+  const key = callKey('run', source.runId, source.step, source.attempt);
   const cost = costOf(usage);
   const isUnpriced = !usage.isFree && usage.prices.length === 0;
   const inserted = await rows(
@@ -74,7 +64,7 @@ export async function settleModelCall(unit: Unit, source: UsageSource, usage: Mo
       newId(),
       source.organizationId,
       source.workspaceId,
-      callKey('run', source.runId, source.step, source.attempt),
+      key,
       source.runId,
       source.runId,
       source.agentId,
@@ -85,7 +75,7 @@ export async function settleModelCall(unit: Unit, source: UsageSource, usage: Mo
       source.attempt,
       usage.model,
       usage.provider,
-      tier,
+      standardTier,
       usage.providerRequestId,
       usage.tokens.input,
       usage.tokens.cached_read,
@@ -102,7 +92,10 @@ export async function settleModelCall(unit: Unit, source: UsageSource, usage: Mo
     ],
   );
   if (inserted.length === 0) return null;
-  return { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated };
+  return {
+    totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
+    budget: usage.isCounted ? await settleHolds(unit, key, cost) : null,
+  };
 }
 
 /** Sum over the buckets of count × price, rounded up to 9 decimals; reasoning is priced as output unless it has its own price. */

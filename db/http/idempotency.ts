@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../ids.ts';
-import { row } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import type { Binding } from '../tenancy/envelope.ts';
 
 /** Whose key it is and on which request: one row each. */
@@ -127,6 +127,37 @@ export async function releaseKey(em: SqlEntityManager, id: string, lease: string
 /** Removes a row past its end that the sweep has not reached yet. */
 export async function removeExpiredKey(em: SqlEntityManager, id: string): Promise<void> {
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
+}
+
+/** A stored reply that is to be judged anew. */
+export interface NamingReply {
+  readonly id: string;
+  readonly route: string;
+  readonly body: Buffer;
+}
+
+/** Unsealed replies of an organization that name a row by its id, of requests under a path. */
+export function repliesNaming(
+  em: SqlEntityManager,
+  { organizationId, rowId, path }: { readonly organizationId: string; readonly rowId: string; readonly path: string },
+): Promise<NamingReply[]> {
+  return rows<NamingReply>(
+    em,
+    `select id, route, body from idempotency_keys
+      where organization_id is not distinct from ?::uuid and starts_with(route, ?) and body_key_id is null and position(convert_to(?, 'UTF8') in body) > 0`,
+    [organizationId, path, rowId],
+  );
+}
+
+/** Puts another reply in the place of a stored one: its content is no more. Whoever holds the key goes on. */
+export async function replaceReply(em: SqlEntityManager, id: string, stored: StoredReply): Promise<void> {
+  await row(em, 'update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ? where id = ?', [
+    stored.status,
+    JSON.stringify(stored.headers),
+    stored.body,
+    stored.bodyKeyId,
+    id,
+  ]);
 }
 
 /** Ties a sealed reply to its row: moved to another, it opens no more. */

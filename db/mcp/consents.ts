@@ -21,11 +21,17 @@ export interface ReturnedConsent {
   readonly consent: McpConsent;
 }
 
-/** Begins a consent: its state opens it once, within ten minutes. The connection tells where the person has to go. */
+/** Begins a consent: its state opens it once, within `lifeS` seconds. The connection tells where the person has to go. */
 export async function beginConsent(
   unit: Unit,
   keys: Keks,
-  begun: { readonly connection: McpConnectionRow; readonly state: string; readonly consent: McpConsent; readonly url: string },
+  begun: {
+    readonly connection: McpConnectionRow;
+    readonly state: string;
+    readonly consent: McpConsent;
+    readonly url: string;
+    readonly lifeS: number;
+  },
 ): Promise<void> {
   const { connection } = begun;
   const stateHash = hashOf(begun.state);
@@ -36,8 +42,8 @@ export async function beginConsent(
   await change(
     unit.em,
     `insert into mcp_authorizations (state_hash, connection_id, organization_id, workspace_id, verifier_enc, expires_at, created_at)
-     values (?, ?, ?, ?, ?, now() + interval '10 minutes', now())`,
-    [stateHash, connection.id, connection.organization_id, connection.workspace_id, envelope],
+     values (?, ?, ?, ?, ?, now() + make_interval(secs => ?::int), now())`,
+    [stateHash, connection.id, connection.organization_id, connection.workspace_id, envelope, begun.lifeS],
   );
   await change(
     unit.em,

@@ -2,12 +2,14 @@ import type { MigrationObject } from '@mikro-orm/core';
 import { Spine } from './0001-spine.ts';
 import { Identity } from './0002-identity.ts';
 import { Agents } from './0003-agents.ts';
+import { Runs } from './0004-runs.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
   { name: '0001-spine', class: Spine },
   { name: '0002-identity', class: Identity },
   { name: '0003-agents', class: Agents },
+  { name: '0004-runs', class: Runs },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);

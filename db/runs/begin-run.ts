@@ -12,7 +12,9 @@ import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { Unit } from '../unit.ts';
+import { mayDelegate, withoutDelegates } from './delegates.ts';
 import { pinsOf, type Manifest, type PinnedPersona, type PinnedWarning } from './manifest.ts';
+import { discardReplaced } from './retry-run.ts';
 import { messageFrame, startedFrame } from './run-frames.ts';
 import { identityOf, lockRun, type RunState } from './run-state.ts';
 
@@ -39,6 +41,7 @@ export async function beginRun(unit: Unit, runId: string, deployment: Deployment
       where id = ? and status = 'queued' returning started_at`,
     [personaSlug, JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
   );
+  await discardReplaced(unit, run);
   const running: RunState = {
     ...run,
     status: 'running',
@@ -63,7 +66,7 @@ async function pin(unit: Unit, run: RunState, deployment: Deployment): Promise<{
   });
   const effective = effectiveConfiguration(deployment, { document, persona: source.persona?.document ?? null, bound });
   if (effective.model === null) throw modelUnavailable(source.persona?.document.model ?? document.model);
-  const { warnings, ...pins } = pinsOf(effective);
+  const { warnings, ...pins } = pinsOf(mayDelegate(run.limits) ? effective : withoutDelegates(effective));
   // The texts of these are in the prompt from the first step on.
   await recordSkillUse(
     unit,
@@ -134,9 +137,9 @@ async function readSource(unit: Unit, run: RunState): Promise<SourceRow> {
 }
 
 async function inputFrames(unit: Unit, run: RunState) {
-  const inputs = await rows<{ id: string; content: ContentBlock[] }>(
+  const inputs = await rows<{ id: string; origin: 'user' | 'system' | 'injected'; content: ContentBlock[] }>(
     unit.em,
-    `select id, content from messages where run_id = ? and role = 'user' and state = 'pending' order by pos`,
+    `select id, origin, content from messages where run_id = ? and role = 'user' and state = 'pending' order by pos`,
     [run.id],
   );
   return inputs.map((input) =>
@@ -148,7 +151,7 @@ async function inputFrames(unit: Unit, run: RunState) {
       stopReason: null,
       content: input.content,
       toolCallIds: [],
-      origin: 'user',
+      origin: input.origin,
     }),
   );
 }

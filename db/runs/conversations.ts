@@ -2,9 +2,10 @@ import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import type { RunSource } from '../../workflows/contracts/runs.ts';
 import { addOutbox } from '../outbox.ts';
-import { row } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
+import { pathOf } from './run-state.ts';
 import { statusFrame } from './status-frame.ts';
 
 /** A run lives at most this long once it is active. */
@@ -42,12 +43,23 @@ export function lockConversationOfRun(unit: Unit, runId: string): Promise<Conver
   );
 }
 
+/** Locks the conversations of runs by ascending id; those of runs that are not in the unit's tenant are left out. */
+export function lockConversationsOfRuns(unit: Unit, runIds: readonly string[]): Promise<ConversationRow[]> {
+  return rows<ConversationRow>(
+    unit.em,
+    `select ${conversationColumns} from conversations c
+      where c.id in (select r.conversation_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null) order by c.id for no key update`,
+    [[...runIds]],
+  );
+}
+
 interface ActivatedRun {
   readonly id: string;
   readonly organization_id: string;
   readonly workspace_id: string;
   readonly agent_id: string;
   readonly agent_slug: string;
+  readonly path: readonly string[];
   readonly root_run_id: string;
   readonly parent_run_id: string | null;
   readonly source: RunSource;
@@ -65,7 +77,7 @@ export async function activateNext(unit: Unit, conversationId: string): Promise<
      ), activated as (
        update runs r set queue_no = null, activated_at = now(), hard_deadline_at = now() + interval '${hardDeadlineDays} days', turn_no = c.turn_no + 1, updated_at = now()
          from next, conversations c where r.id = next.id and c.id = r.conversation_id and r.status = 'queued'
-       returning r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_slug, r.root_run_id, r.parent_run_id, r.source, r.turn_no
+       returning r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_slug, r.path, r.root_run_id, r.parent_run_id, r.source, r.turn_no
      ), placed as (
        update messages m set turn = a.turn_no from activated a where m.run_id = a.id
      ), moved as (
@@ -87,7 +99,7 @@ export async function activateNext(unit: Unit, conversationId: string): Promise<
     parentRunId: activated.parent_run_id,
     organizationId: activated.organization_id,
     workspaceId: activated.workspace_id,
-    path: [activated.agent_slug],
+    path: pathOf(activated),
   };
   await appendFrames(unit, [stateBatch(run, [statusFrame({ status: 'queued', previous: 'queued' })])]);
   await addRunStart(unit, {
@@ -115,7 +127,7 @@ export async function addRunStart(unit: Unit, run: StartableRun): Promise<void> 
 }
 
 /** The start of a run's workflow as an outbox message. */
-export function runStartMessage(run: StartableRun, correlationId: string): OutboxMessage {
+export function runStartMessage(run: StartableRun, correlationId: string): Extract<OutboxMessage, { kind: 'workflow.start' }> {
   return {
     kind: 'workflow.start',
     workflowType: 'agentRun',
@@ -128,6 +140,19 @@ export function runStartMessage(run: StartableRun, correlationId: string): Outbo
     reuse: 'reject_duplicate',
     priority: priorityOf(run.source),
     searchAttributes: { AgentId: run.agentId, RunKind: run.source },
+  };
+}
+
+/** The start of the workflow that makes a delayed run active, as an outbox message. */
+export function delayedStartMessage(
+  run: StartableRun,
+  { startAfter, correlationId }: { startAfter: Date; correlationId: string },
+): OutboxMessage {
+  return {
+    ...runStartMessage(run, correlationId),
+    workflowType: 'delayedStart',
+    workflowId: workflowIds.delayedStart(run.id),
+    startAt: startAfter.toISOString(),
   };
 }
 

@@ -1,52 +1,110 @@
 import { errorCodes } from '../../workflows/contracts/error-codes.ts';
-import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
-import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
-import { filesMadeSql } from '../attachments/run-attachments.ts';
-import { row, rows } from '../sql.ts';
-import { appendFrames, lockStreams, stateBatch } from '../streams/append.ts';
-import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
+import type { FinishRunInput, FinishRunResult } from '../../workflows/contracts/agent-run.ts';
+import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { cancelApprovals } from '../approvals/cancel-approvals.ts';
+import { closeRunCaps } from '../billing/caps.ts';
+import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import { openMessages, readOpenMessage } from '../streams/open-messages.ts';
 import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
 import type { Unit } from '../unit.ts';
+import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
 import { activateNext, lockConversationOfRun } from './conversations.ts';
-import { finishedFrame, messageFrame, resultWithoutOutput, type FinishedRun, type RunOutput, type StopReason } from './run-frames.ts';
-import type { ContentBlock, RunFault } from './run-types.ts';
-import { identityOf, lockRun, type RunState } from './run-state.ts';
-import { endCall, isRepeatable, lockOpenCalls, type CallEnd, type CallState } from './tool-calls.ts';
+import { hasDelegates } from './delegates.ts';
+import { finishedFrame, type FinishedRun } from './run-frames.ts';
+import type { RunFault } from './run-types.ts';
+import { identityOf, lockLiveDescendants, lockRunWithAncestors, type RunState } from './run-state.ts';
+import { statusFrame } from './status-frame.ts';
+import { lockOpenCalls, type CallState } from './tool-calls.ts';
 
 /**
- * Ends a run, once: closes open messages and calls, commits or discards the turn, writes the run and its last frames, moves the
- * conversation's line. A run that has ended already, or is gone, is left as it is.
+ * Ends a run, once, and with it the live runs below it: closes open messages and calls, commits or discards the turn, writes the run and its last
+ * frames, moves the conversation's line. A run that has ended already, or is gone, is left as it is. `more`: a message came in that the model has
+ * not read, so that the run goes on instead of succeeding.
  */
-export async function finishRun(unit: Unit, input: FinishRunInput): Promise<void> {
+export async function finishRun(unit: Unit, input: FinishRunInput): Promise<FinishRunResult> {
   const conversation = await lockConversationOfRun(unit, input.runId);
-  const run = conversation ? await lockRun(unit, input.runId) : null;
-  if (!conversation || !run || isTerminal(run.status)) return;
+  const locked = conversation ? await lockRunWithAncestors(unit, input.runId) : null;
+  if (!conversation || !locked || isTerminal(locked.run.status)) return { more: false };
 
-  const end = endingOf(run, input);
-  const frames = await closeCalls(unit, run);
-  const head = (await lockStreams(unit, [run.id])).get(run.id)?.headSeq ?? 0;
-  frames.unshift(...(await closeMessages(unit, run, end.status === 'cancelled' ? 'cancelled' : 'error')));
-  const output = run.cancel_policy === 'rollback' && end.status === 'cancelled' ? null : await readOutput(unit, run.id);
-  const finished: FinishedRun = {
-    ...end,
-    output,
+  const { run } = locked;
+  if (input.reason === 'stop' && run.status === 'running' && run.has_unread_input) return { more: true };
+  const descendants = hasDelegates(run.manifest) ? await lockLiveDescendants(unit, run) : [];
+  const ids = [run.id, ...descendants.map(({ id }) => id)];
+  const answers = await cancelApprovals(unit, [run, ...descendants]);
+  await closeRunCaps(unit, [run, ...descendants]);
+  const calls = await lockOpenCalls(unit, ids);
+  let heads = await headsOf(unit, ids);
+  if (descendants.length > 0) {
+    const batches: FrameBatch[] = [];
+    // Children before their parents, whose calls tell of their end.
+    for (const child of descendants.toReversed())
+      batches.push((await close(unit, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
+    await appendFrames(unit, batches);
+    heads = await headsOf(unit, [run.id]);
+  }
+
+  const { batch, end } = await close(unit, { run, answers, calls, heads }, endingOf(run, input));
+  await appendFrames(unit, [batch]);
+  if (conversation.active_run_id === run.id) await activateNext(unit, conversation.id);
+  await closeOccurrenceOf(unit, run, end.status);
+  return { more: false };
+}
+
+type Ending = Pick<FinishedRun, 'status' | 'finishReason' | 'error'>;
+
+const cancelledWithParent: Ending = { status: 'cancelled', finishReason: 'cancelled', error: null };
+
+interface Closing {
+  readonly run: RunState;
+  /** Frames of the questions that are withdrawn, by run. */
+  readonly answers: ReadonlyMap<string, readonly FrameDraft[]>;
+  /** Open calls, of other runs too. */
+  readonly calls: readonly CallState[];
+  /** Last numbers of the streams, all locked. */
+  readonly heads: ReadonlyMap<string, number>;
+}
+
+/** Writes all that the end of one run changes; gives its last frames. */
+async function close(
+  unit: Unit,
+  { run, answers, calls, heads }: Closing,
+  ending: Ending,
+): Promise<{ batch: FrameBatch; end: FinishedRun }> {
+  const results = await closeCalls(
+    unit,
+    calls.filter((call) => call.run_id === run.id),
+  );
+  const messages = await closeMessages(unit, run, ending.status === 'cancelled' ? 'cancelled' : 'error');
+  const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, ending)];
+  const end: FinishedRun = {
+    ...ending,
+    output: await readOutput(unit, run, ending),
     finishedAt: new Date(),
-    lastSeq: head + frames.length + 1,
+    lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },
   };
+  await writeEnd(unit, run, end);
+  return { batch: stateBatch(identityOf(run), [...frames, finishedFrame(run, end)]), end };
+}
 
-  await writeEnd(unit, run, finished);
-  await appendFrames(unit, [stateBatch(identityOf(run), [...frames, finishedFrame(run, finished)])]);
-  if (conversation.active_run_id === run.id) await activateNext(unit, conversation.id);
-  await closeOccurrenceOf(unit, run, finished.status);
+/** Only a run in cancelling ends cancelled: one that its parent takes along turns so first. */
+function announcedCancel({ status }: RunState, ending: Ending): FrameDraft[] {
+  if (ending.status !== 'cancelled' || (status !== 'running' && status !== 'waiting')) return [];
+  return [statusFrame({ status: 'cancelling', previous: status })];
+}
+
+async function headsOf(unit: Unit, runIds: readonly string[]): Promise<Map<string, number>> {
+  const streams = await lockStreams(unit, runIds);
+  return new Map([...streams].map(([id, { headSeq }]) => [id, headSeq]));
 }
 
 /** Only a row in cancelling ends cancelled, only `stop` succeeds; every other end keeps what there is and says why. */
-function endingOf(run: RunState, input: FinishRunInput): Pick<FinishedRun, 'status' | 'finishReason' | 'error'> {
-  if (run.status === 'cancelling') return { status: 'cancelled', finishReason: 'cancelled', error: null };
+function endingOf(run: RunState, input: FinishRunInput): Ending {
+  if (run.status === 'cancelling')
+    return { status: 'cancelled', finishReason: run.is_superseded ? 'superseded' : 'cancelled', error: null };
   if (input.reason === 'stop') return { status: 'succeeded', finishReason: 'stop', error: null };
+  // Only its parent's workflow stops a child's: the parent is ending.
+  if (input.reason === 'cancelled' && run.parent_run_id !== null) return cancelledWithParent;
   if (input.reason === 'cancelled')
     return {
       status: 'failed',
@@ -57,8 +115,14 @@ function endingOf(run: RunState, input: FinishRunInput): Pick<FinishedRun, 'stat
   return {
     status: 'failed',
     finishReason: input.reason,
-    error: hasError ? errorOf(input.error ?? { code: 'internal_error', message: errorCodes.internal_error.title }) : null,
+    error: hasError ? errorOf(input.error ?? untold(input.reason)) : null,
   };
+}
+
+/** What is said where the workflow only knows the reason. */
+function untold(reason: FinishRunInput['reason']): NonNullable<FinishRunInput['error']> {
+  const code = reason === 'budget_exceeded' ? 'budget_exceeded' : 'internal_error';
+  return { code, message: errorCodes[code].title };
 }
 
 function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
@@ -68,128 +132,4 @@ function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
     retryable: errorCodes[error.code].retryable,
     reason: error.reason?.slice(0, 120) ?? null,
   };
-}
-
-/** Every call gets a result, so that a provider accepts the history: cancelled, and unknown where a write may have happened. */
-async function closeCalls(unit: Unit, run: RunState): Promise<FrameDraft[]> {
-  const frames: FrameDraft[] = [];
-  for (const call of await lockOpenCalls(unit, run.id)) {
-    const frame = await endCall(unit, call, null, cancelledEnd(call));
-    if (frame !== null) frames.push(frame);
-  }
-  return frames;
-}
-
-/** How a call ends that is stopped from outside. */
-export function cancelledEnd(call: CallState): CallEnd {
-  if (call.state !== 'executing' || isRepeatable(call))
-    return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
-  const error = {
-    code: 'outcome_unknown',
-    message: 'The call was stopped while it was executed; it may have happened.',
-    retryable: false,
-    reason: 'cancelled',
-  };
-  return { state: 'unknown', result: resultWithoutOutput('cancelled', error), rest: null };
-}
-
-/** Messages that were being streamed become whole as far as they got. */
-async function closeMessages(unit: Unit, run: RunState, stopReason: StopReason): Promise<FrameDraft[]> {
-  const frames: FrameDraft[] = [];
-  for (const messageId of await openMessages(unit.em, run.id)) {
-    const open = await readOpenMessage(unit.em, run.id, messageId);
-    const content = (open?.blocks ?? []).flatMap(({ block, text }): ContentBlock[] => {
-      if (block === 'reasoning') return [];
-      return [{ type: block === 'refusal' ? 'refusal' : 'text', text }];
-    });
-    const step = open?.step ?? null;
-    await insertPartialMessage(unit, run, { messageId, step, stopReason, content });
-    frames.push(
-      messageFrame({
-        messageId,
-        role: 'assistant',
-        step,
-        model: run.manifest?.models[0] ?? null,
-        stopReason,
-        content,
-        toolCallIds: [],
-        origin: 'model',
-      }),
-    );
-  }
-  return frames;
-}
-
-interface PartialMessage {
-  readonly messageId: string;
-  readonly step: number | null;
-  readonly stopReason: StopReason;
-  readonly content: readonly ContentBlock[];
-}
-
-async function insertPartialMessage(unit: Unit, run: RunState, partial: PartialMessage): Promise<void> {
-  await rows(
-    unit.em,
-    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason, state, attempt, created_at)
-     select ?, ?, ?, ?, ?, ?, coalesce(max(pos) + 1, 0), ?, 'assistant', 'model', ?::jsonb, '{}', ?, ?, 'pending', 1, now() from messages where run_id = ?`,
-    [
-      partial.messageId,
-      run.organization_id,
-      run.workspace_id,
-      run.conversation_id,
-      run.id,
-      run.turn_no ?? 0,
-      partial.step,
-      JSON.stringify(partial.content),
-      run.manifest?.models[0] ?? null,
-      partial.stopReason,
-      run.id,
-    ],
-  );
-}
-
-/** The last thing the model said, whole or partial. */
-async function readOutput(unit: Unit, runId: string): Promise<RunOutput | null> {
-  const last = await row<{ content: ContentBlock[]; files: AttachmentPart[] }>(
-    unit.em,
-    `select m.content, ${filesMadeSql} as files from messages m join runs r on r.id = m.run_id
-      where m.run_id = ? and m.role = 'assistant' order by m.pos desc limit 1`,
-    [runId],
-  );
-  if (!last) return null;
-  const text = last.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  const json = last.content.find((block) => block.type === 'json');
-  return { text: text === '' ? null : text, json: json?.type === 'json' ? json.value : null, attachments: last.files, truncated: false };
-}
-
-async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<void> {
-  const isDiscarded = end.status === 'cancelled' && run.cancel_policy === 'rollback';
-  await rows(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [
-    isDiscarded ? 'discarded' : 'committed',
-    run.id,
-  ]);
-  await rows(
-    unit.em,
-    `update run_steps set status = ?, error = ?::jsonb, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
-      where run_id = ? and status = 'running'`,
-    [end.status === 'cancelled' ? 'cancelled' : 'failed', end.error === null ? null : JSON.stringify(end.error), run.id],
-  );
-  const mayLeave: readonly RunStatus[] = ['queued', 'running', 'waiting', 'cancelling'];
-  await rows(
-    unit.em,
-    `update runs set status = ?, finish_reason = ?, output = ?::jsonb, error = ?::jsonb, finished_at = ?::timestamptz, waiting_on = null, waiting_until = null,
-            active_ms = coalesce((extract(epoch from ?::timestamptz - started_at) * 1000)::bigint, 0), queue_no = null, updated_at = ?::timestamptz
-      where id = ? and status = any (?)`,
-    [
-      end.status,
-      end.finishReason,
-      end.output === null ? null : JSON.stringify(end.output),
-      end.error === null ? null : JSON.stringify(end.error),
-      end.finishedAt.toISOString(),
-      end.finishedAt.toISOString(),
-      end.finishedAt.toISOString(),
-      run.id,
-      mayLeave,
-    ],
-  );
 }

@@ -43,7 +43,7 @@ export function readHistory(
     unit.em,
     `select m.id, m.role, m.origin, m.turn, m.run_id = ? and m.state = 'pending' as is_own, m.content, m.provider_state,
             coalesce((select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args) order by c.pos)
-                        from tool_calls c where c.message_id = m.id), '[]'::jsonb) as calls,
+                        from tool_calls c where c.id = any (m.tool_call_ids)), '[]'::jsonb) as calls,
             (select jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args, 'state', c.state, 'error', c.error,
                       'truncated', c.truncated, 'total_chars', c.total_chars)
                from tool_calls c where c.id = m.tool_call_id) as answers

@@ -1,7 +1,8 @@
-import { rows } from '../sql.ts';
+import { runLater } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { newId } from '../ids.ts';
-import { conversationColumns, hardDeadlineDays, type ConversationRow } from './conversations.ts';
+import type { RunIdentity } from '../streams/frame-text.ts';
+import { hardDeadlineDays, type ConversationRow } from './conversations.ts';
+import type { LinePlace } from './on-busy.ts';
 import type { ContentBlock, RunLimits, UsageTotals } from './run-types.ts';
 import type { RunInput } from './run-view.ts';
 import type { StartRun } from './start-run.ts';
@@ -13,8 +14,7 @@ export interface NewRun {
   readonly messageId: string;
   readonly conversation: ConversationRow;
   readonly isNewConversation: boolean;
-  /** Nothing is active in the conversation: the run becomes active at once, else it waits in line. */
-  readonly isFree: boolean;
+  readonly line: LinePlace;
   readonly target: StartTarget;
   readonly start: StartRun;
   /** The persona asked for, else the conversation's, else the agent's default. */
@@ -22,39 +22,6 @@ export interface NewRun {
   readonly limits: RunLimits;
   readonly usage: UsageTotals;
   readonly at: Date;
-}
-
-export interface SessionKey {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly agentId: string;
-  readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
-  readonly sessionKey: string;
-  /** Kept for the runs that follow; null leaves what the conversation has. */
-  readonly personaSlug: string | null;
-}
-
-/** Finds or makes the conversation of a session key and locks it to the end of the transaction, in one statement. */
-export async function lockSession(unit: Unit, key: SessionKey): Promise<ConversationRow> {
-  const [conversation] = await rows<ConversationRow>(
-    unit.em,
-    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
-     on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null do update set persona_slug = coalesce(excluded.persona_slug, c.persona_slug)
-     returning ${conversationColumns}`,
-    [
-      newId(),
-      key.organizationId,
-      key.workspaceId,
-      key.agentId,
-      key.subject?.kind ?? null,
-      key.subject?.id ?? null,
-      key.sessionKey,
-      key.personaSlug,
-    ],
-  );
-  if (!conversation) throw new Error('the conversation upsert returned no row');
-  return conversation;
 }
 
 /** A statement with its parameters in the order of its placeholders. */
@@ -65,19 +32,36 @@ interface Statement {
 
 const dayMs = 86_400_000;
 
-/** Writes conversation, run, user message and stream in one statement; foreign keys are checked at its end. */
+/** Writes conversation, run, user message and stream in one statement, which goes with the next one; foreign keys are checked at its end. */
 export async function insertRun(unit: Unit, run: NewRun): Promise<void> {
   const conversation = run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run);
-  const stream = insertInto('run_streams', { ...placeOf(run), run_id: run.id, root_run_id: run.id });
+  const stream = insertInto('run_streams', { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run) });
   const message = insertInto('messages', messageValues(run));
   const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
 
-  await rows(unit.em, `with conversation as (${conversation.sql}), stream as (${stream.sql}), message as (${message.sql}) ${made.sql}`, [
+  await runLater(unit.em, `with conversation as (${conversation.sql}), stream as (${stream.sql}), message as (${message.sql}) ${made.sql}`, [
     ...conversation.params,
     ...stream.params,
     ...message.params,
     ...made.params,
   ]);
+}
+
+/** Who speaks in the new run's first frame. */
+export function identityOfNew(run: NewRun): RunIdentity {
+  const { target, start } = run;
+  return {
+    runId: run.id,
+    rootRunId: rootOf(run),
+    parentRunId: start.parent?.runId ?? null,
+    organizationId: target.organizationId,
+    workspaceId: target.workspaceId,
+    path: start.parent?.path ?? [target.agentSlug],
+  };
+}
+
+function rootOf({ id, start }: NewRun): string {
+  return start.parent?.rootRunId ?? id;
 }
 
 /** Names and values side by side: forty positional parameters would be a trap. */
@@ -86,14 +70,20 @@ function insertInto(table: string, values: Readonly<Record<string, unknown>>): S
   return { sql: `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, params: Object.values(values) };
 }
 
-function moveConversation(run: NewRun): Statement {
-  if (run.isFree) {
-    return { sql: 'update conversations set active_run_id = ?, turn_no = turn_no + 1 where id = ?', params: [run.id, run.conversation.id] };
+function moveConversation({ id, conversation, line }: NewRun): Statement {
+  switch (line.kind) {
+    case 'active':
+      return { sql: 'update conversations set active_run_id = ?, turn_no = turn_no + 1 where id = ?', params: [id, conversation.id] };
+    case 'delayed':
+      return { sql: 'select 1', params: [] };
+    case 'line':
+      return {
+        sql: 'update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + ? where id = ?',
+        params: [line.isFirst ? 0 : 1, conversation.id],
+      };
+    default:
+      return line satisfies never;
   }
-  return {
-    sql: 'update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + 1 where id = ?',
-    params: [run.conversation.id],
-  };
 }
 
 function placeOf({ target }: NewRun) {
@@ -109,10 +99,11 @@ function conversationValues(run: NewRun) {
     subject_id: run.start.subject?.id ?? null,
     session_key: null,
     persona_slug: run.start.personaSlug,
-    active_run_id: run.id,
+    // Nobody else comes into a child's conversation while it lives: it has no line to hold up.
+    active_run_id: run.line.kind === 'active' && !run.start.parent ? run.id : null,
     queue_length: 0,
     next_queue_no: 1,
-    turn_no: 1,
+    turn_no: run.line.kind === 'active' ? 1 : 0,
     created_at: run.at,
   };
 }
@@ -124,7 +115,7 @@ function messageValues(run: NewRun) {
     conversation_id: run.conversation.id,
     run_id: run.id,
     turn: turnOf(run) ?? 0,
-    pos: 0,
+    pos: run.start.continued?.firstPos ?? 0,
     role: 'user',
     origin: 'user',
     content: JSON.stringify(contentOf(run.start.input)),
@@ -144,15 +135,16 @@ function runValues(run: NewRun) {
     agent_slug: run.target.agentSlug,
     persona_slug: run.personaSlug,
     conversation_id: run.conversation.id,
-    root_run_id: run.id,
+    root_run_id: rootOf(run),
+    path: identityOfNew(run).path,
     status: 'queued',
     turn_no: turnOf(run),
-    queue_no: run.isFree ? null : run.conversation.next_queue_no,
+    queue_no: run.line.kind === 'line' ? run.line.queueNo : null,
     limits: JSON.stringify(run.limits),
     usage_own: usage,
     usage_subtree: usage,
-    activated_at: run.isFree ? run.at : null,
-    hard_deadline_at: run.isFree ? new Date(run.at.getTime() + hardDeadlineDays * dayMs) : null,
+    activated_at: isActive(run) ? run.at : null,
+    hard_deadline_at: isActive(run) ? new Date(run.at.getTime() + hardDeadlineDays * dayMs) : null,
     created_at: run.at,
     updated_at: run.at,
   };
@@ -171,15 +163,40 @@ function startValues(start: StartRun) {
     input: JSON.stringify(start.input),
     on_busy: start.onBusy,
     metadata: JSON.stringify(start.metadata),
+    start_after: start.startAfter ?? null,
+    ...lineageValues(start),
+  };
+}
+
+/** Columns whose defaults suit most runs: a plain one's statement stays short. */
+function lineageValues({ parent, continued, cause }: StartRun) {
+  return {
+    ...(parent
+      ? { parent_run_id: parent.runId, parent_tool_call_id: parent.toolCallId, lineage: parent.lineage, depth: parent.depth }
+      : {}),
+    ...(continued ? { retry_of_run_id: continued.retryOfRunId ?? null, forked_at_message_id: continued.forkedAtMessageId ?? null } : {}),
+    ...(cause
+      ? {
+          root_event_id: cause.rootEventId ?? null,
+          event_depth: cause.eventDepth ?? 0,
+          untrusted: cause.untrusted ?? false,
+          max_effect: cause.maxEffect ?? 'write',
+        }
+      : {}),
   };
 }
 
 /** The turn is given when the run becomes active. */
 function turnOf(run: NewRun): number | null {
-  return run.isFree ? run.conversation.turn_no + 1 : null;
+  return isActive(run) ? run.conversation.turn_no + 1 : null;
 }
 
-function contentOf(input: RunInput): ContentBlock[] {
+function isActive({ line }: NewRun): boolean {
+  return line.kind === 'active';
+}
+
+/** What the model reads of an input. */
+export function contentOf(input: RunInput): ContentBlock[] {
   return [
     ...(input.text === undefined ? [] : [{ type: 'text' as const, text: input.text }]),
     ...(input.json === undefined ? [] : [{ type: 'json' as const, value: input.json }]),

@@ -1,4 +1,6 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
+import { askInputSchema } from '../agents/ask-schema.ts';
+import { askDefaults } from '../agents/effective-delegates.ts';
 import { schemaWithoutPreset } from '../agents/effective-tools.ts';
 import { skillLoadTool } from '../agents/skill-load-tool.ts';
 import { rows } from '../sql.ts';
@@ -48,14 +50,42 @@ export async function readRunTools(unit: Unit, manifest: Manifest): Promise<RunT
        join unnest(?::uuid[], ?::int[]) as pin(tool_id, version) on pin.tool_id = v.tool_id and pin.version = v.version`,
     [stored.map((tool) => tool.tool_id), stored.map((tool) => tool.version)],
   );
+  const schemas = await readAskedSchemas(unit, manifest);
   return manifest.tools.flatMap((pin) => {
-    if (pin.tool_id === null) return [toRunTool(pin, ownDescriptor)];
+    if (pin.tool_id === null)
+      return [toRunTool(pin, pin.delegate ? askDescriptor(pin, schemas.get(pin.delegate.revision_id) ?? null) : ownDescriptor)];
     const version = found.find((row) => row.tool_id === pin.tool_id);
     return version ? [toRunTool(pin, version.descriptor)] : [];
   });
 }
 
-/** Of the one tool without a row. */
+/** What the agents take that are asked by tools without a row, by revision; asks nothing where there are none. */
+async function readAskedSchemas(unit: Unit, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
+  const revisions = tools.flatMap((pin) => (pin.tool_id === null && pin.delegate ? [pin.delegate.revision_id] : []));
+  if (revisions.length === 0) return new Map();
+  const found = await rows<{ id: string; input_schema: Record<string, unknown> | null }>(
+    unit.em,
+    `select v.id, nullif(v.document -> 'input_schema', 'null') as input_schema from agent_revisions v where v.id = any (?::uuid[])`,
+    [revisions],
+  );
+  return new Map(found.map((revision) => [revision.id, revision.input_schema]));
+}
+
+function askDescriptor(pin: PinnedTool, inputSchema: Record<string, unknown> | null): StoredDescriptor {
+  return {
+    slug: pin.slug,
+    kind: askDefaults.kind,
+    description: pin.description ?? '',
+    input_schema: { ...askInputSchema(inputSchema) },
+    config: {},
+    effect: askDefaults.effect,
+    concurrency: askDefaults.concurrency,
+    timeout_s: askDefaults.timeout_s,
+    response_max_chars: askDefaults.response_max_chars,
+  };
+}
+
+/** Of the one tool without a row that asks nobody. */
 const ownDescriptor: StoredDescriptor = {
   slug: skillLoadTool.name,
   kind: skillLoadTool.kind,
@@ -88,6 +118,11 @@ function toRunTool(pin: PinnedTool, descriptor: StoredDescriptor): RunTool {
     critical: descriptor.critical ?? false,
     clientOwned: descriptor.client_owned ?? false,
   };
+}
+
+/** The builtin that puts a question to people: what they answer is its result. */
+export function isQuestion(tool: Pick<RunTool, 'kind' | 'config'>): boolean {
+  return tool.kind === 'builtin' && tool.config['name'] === 'ask_user';
 }
 
 /** The schema that the model sees: what the author has preset is not the model's to fill. */

@@ -1,4 +1,6 @@
-import { isOffered, type EffectiveConfiguration } from '../agents/effective.ts';
+import type { CallGate } from '../../workflows/contracts/approvals.ts';
+import type { EffectiveConfiguration } from '../agents/effective.ts';
+import type { PinnedDelegate } from './delegates.ts';
 
 /** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
 export interface PinnedTool {
@@ -14,6 +16,11 @@ export interface PinnedTool {
   readonly description: string | null;
   /** Effects with which its calls need an approval. Absent in older manifests, whose revisions had no such rule. */
   readonly asks?: readonly ('read' | 'write')[];
+  /** Why its calls need an approval, null: they do not; and who may answer. Absent in older manifests, whose runs had no such tools. */
+  readonly gate?: Extract<CallGate, 'critical' | 'binding' | 'first' | 'effect'> | null;
+  readonly floor?: 'member' | 'admin';
+  /** Of tools that start another run: whom they ask. */
+  readonly delegate?: PinnedDelegate;
 }
 
 /** A skill as a run may load it: the version pinned. */
@@ -63,7 +70,7 @@ export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools
 } {
   return {
     models: effective.models,
-    tools: effective.tools.filter(isOffered).map((tool) => ({
+    tools: effective.tools.map((tool) => ({
       tool_id: tool.tool_id,
       version: tool.version,
       toolkit_revision_id: tool.toolkit_revision_id,
@@ -73,6 +80,9 @@ export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools
       preset: tool.preset,
       description: tool.own_description,
       asks: tool.asks,
+      gate: tool.approval.required ? tool.approval.reason : null,
+      floor: tool.approval.floor,
+      ...(tool.delegate === null ? {} : { delegate: tool.delegate }),
     })),
     skills: effective.skills.map(({ skill_id, version, slug, description, mode }) => ({ skill_id, version, slug, description, mode })),
     max_tool_calls: effective.limits.max_tool_calls,

@@ -1,5 +1,5 @@
 import type { RetryCause } from '../streams/frame.schema.ts';
-import type { RetryNote } from '../streams/append.ts';
+import { appendFrames, stateBatch, type RetryNote } from '../streams/append.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import type { PromptSkill } from '../agents/instructions.ts';
 import type { PersonaDocument } from '../agents/persona-document.ts';
@@ -7,12 +7,13 @@ import type { RevisionDocument } from '../agents/revision-document.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { readAddedInput } from './added-input.ts';
 import { readHistory, type HistoryMessage } from './history.ts';
 import { readRunTools, type RunTool } from './manifest-tools.ts';
 import type { Manifest } from './manifest.ts';
 import { retriesWithLost } from './retries.sql.ts';
 import { readPlannedCalls, type StoredCall } from './planned-calls.ts';
-import { lockRunWithDocument, type RunState } from './run-state.ts';
+import { identityOf, lockRunWithDocument, type RunState } from './run-state.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
 import type { StopReason } from './run-frames.ts';
 
@@ -47,8 +48,9 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
   if (stored) return stored;
   if (run.is_frozen) return { kind: 'frozen' };
   const claimed = await claimStep(unit, run, step);
+  const added = run.has_unread_input ? await readAddedInput(unit, run, step) : [];
   const { document, manifest, ...state } = run;
-  return {
+  const opened: OpenedStep = {
     kind: 'open',
     run: { ...state, manifest },
     document,
@@ -58,6 +60,9 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
     tools: await readRunTools(unit, manifest),
     ...(await readPinnedTexts(unit, manifest)),
   };
+  // The streams are locked last.
+  if (added.length > 0) await appendFrames(unit, [stateBatch(identityOf(run), added)]);
+  return opened;
 }
 
 /** The texts that a manifest pins by version: the persona, and the skills that are always in the prompt. */

@@ -29,12 +29,15 @@ export async function markRunDue(em: SqlEntityManager, runId: string): Promise<v
   await change(em, `update runs r set reconciled_at = '${dueNow}' where r.id = ? and ${live}`, [runId]);
 }
 
+/** The workflow of a run that waits to be begun is its parent's to start, while that lives. */
+const isOwnStart = `not exists (select from runs p where p.id = r.parent_run_id and p.status in ('queued', 'running', 'waiting', 'cancelling'))`;
+
 /** Live runs for which a workflow is due and that gave no sign of life for 30 s (10 min while waiting), the longest unseen first. */
 export function silentRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
     `select ${columns} from runs r left join run_streams s on s.run_id = r.id
-     where ${live} and (r.status <> 'queued' or r.activated_at is not null)
+     where ${live} and (r.status <> 'queued' or (r.activated_at is not null and ${isOwnStart}))
        and (r.reconciled_at = '${dueNow}' or greatest(r.updated_at, s.updated_at, r.reconciled_at)
             < now() - case r.status when 'waiting' then interval '10 minutes' else interval '30 seconds' end)
      order by coalesce(r.reconciled_at, r.updated_at) limit ?`,
@@ -73,12 +76,29 @@ export function freeConversations(em: SqlEntityManager, limit: number): Promise<
   );
 }
 
-/** Running runs whose time (as `remainingMs` reckons it) was over a minute ago without their workflow's doing. */
+/**
+ * Runs whose time was over a minute ago without their workflow's doing: as `remainingMs` reckons it where they work, while they wait at the end that
+ * no wait outlives.
+ */
 export function overdueRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
-    `select ${columns} from runs r where r.status in ('running', 'cancelling') and now() - interval '1 minute' >
-       least(r.hard_deadline_at, r.started_at + make_interval(secs => (r.limits ->> 'max_duration_s')::int)) limit ?`,
+    `select ${columns} from runs r
+      where (r.status in ('running', 'cancelling') and now() - interval '1 minute' >
+          least(r.hard_deadline_at, r.started_at + make_interval(secs => (r.limits ->> 'max_duration_s')::int) + r.waited_ms * interval '1 millisecond'))
+         or (r.status = 'waiting' and now() - interval '1 minute' > r.hard_deadline_at) limit ?`,
+    [limit],
+  );
+}
+
+/** Live runs one of whose waits ended over a minute ago, without their workflow's having looked. */
+export function lateWaits(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
+  return rows<ReconcilableRun>(
+    em,
+    `select ${columns} from runs r
+      where r.status in ('running', 'waiting') and r.id in (
+        select a.run_id from approvals a where a.status = 'pending' and a.expires_at < now() - interval '1 minute'
+        union all select w.id from runs w where w.status = 'waiting' and w.waiting_until < now() - interval '1 minute') limit ?`,
     [limit],
   );
 }

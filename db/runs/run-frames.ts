@@ -23,7 +23,7 @@ export function startedFrame(run: RunState): FrameDraft {
       session_key: run.session_key,
       subject: run.subject_kind === null ? null : { kind: run.subject_kind, id: run.subject_id },
       trigger_id: run.trigger_id,
-      tool_call_id: null,
+      tool_call_id: run.parent_tool_call_id,
       source: run.source as RunSource, // the column's check admits only these
       input_summary: (run.input.text ?? JSON.stringify(run.input.json ?? '')).slice(0, limitSummaryChars).toWellFormed(),
       depth: run.depth,
@@ -97,6 +97,9 @@ export interface CallIdentity {
   readonly slug: string;
   readonly kind: FrameData<'tool.call'>['kind'];
   readonly effect: 'read' | 'write';
+  /** No: left out. */
+  readonly critical?: boolean;
+  readonly clientOwned?: boolean;
 }
 
 export function toolCallFrame(
@@ -115,8 +118,8 @@ export function toolCallData(call: CallIdentity) {
     slug: call.slug,
     kind: call.kind,
     effect: call.effect,
-    critical: false,
-    client_owned: false,
+    critical: call.critical ?? false,
+    client_owned: call.clientOwned ?? false,
   };
 }
 

@@ -1,12 +1,13 @@
-import type { RunStatus } from '../../workflows/contracts/runs.ts';
+import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { upgradeDocument } from '../agents/upgrade-document.ts';
-import { row } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
 import type { RunLimits, UsageTotals } from './run-types.ts';
+import { hasUnreadInput } from './unread-input.sql.ts';
 
 /** A run's row as its activities see it, locked to the end of the transaction. */
 export interface RunState {
@@ -19,17 +20,31 @@ export interface RunState {
   readonly conversation_id: string;
   readonly root_run_id: string;
   readonly parent_run_id: string | null;
+  readonly parent_tool_call_id: string | null;
+  /** Ids of its ancestors, root first. */
+  readonly lineage: readonly string[];
+  /** Slugs of the agents from the root to it; empty: a root. */
+  readonly path: readonly string[];
   readonly persona_slug: string | null;
   readonly session_key: string | null;
   readonly subject_kind: 'user' | 'guest' | null;
   readonly subject_id: string | null;
   readonly source: string;
   readonly trigger_id: string | null;
-  readonly created_by_kind: string;
+  readonly created_by_kind: 'user' | 'service_key' | 'system';
   readonly created_by_id: string | null;
   readonly created_by_acting_user_id: string | null;
   readonly status: RunStatus;
   readonly cancel_policy: 'interrupt' | 'rollback' | null;
+  readonly is_superseded: boolean;
+  readonly waiting_on: WaitingOn | null;
+  readonly waiting_until: string | null;
+  readonly waiting_since: string | null;
+  readonly waited_ms: number;
+  readonly pending_approvals: number;
+  readonly max_effect: 'read' | 'write';
+  readonly untrusted: boolean;
+  readonly retry_of_run_id: string | null;
   readonly turn_no: number | null;
   readonly depth: number;
   readonly steps: number;
@@ -41,14 +56,19 @@ export interface RunState {
   readonly activated_at: string | null;
   readonly started_at: string | null;
   readonly hard_deadline_at: string | null;
+  readonly start_after: string | null;
+  /** A message waits in its conversation. Sure only where the conversation was locked before. */
+  readonly has_unread_input: boolean;
   /** Its workspace is archived or its organization not active: no new work is begun. */
   readonly is_frozen: boolean;
 }
 
 const columns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.conversation_id, r.root_run_id, r.parent_run_id,
+  r.parent_tool_call_id, r.lineage, r.path, r.is_superseded, r.waiting_on, r.waiting_until, r.waiting_since, r.waited_ms, r.pending_approvals, r.max_effect,
+  r.untrusted, r.retry_of_run_id,
   r.persona_slug, r.session_key, r.subject_kind, r.subject_id, r.source, r.trigger_id, r.created_by_kind, r.created_by_id, r.created_by_acting_user_id,
-  r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at,
-  ${frozenSql('r.workspace_id')} as is_frozen`;
+  r.status, r.cancel_policy, r.turn_no, r.depth, r.steps, r.input, r.limits, r.manifest, r.usage_own, r.usage_subtree, r.activated_at, r.started_at, r.hard_deadline_at, r.start_after,
+  ${hasUnreadInput} as has_unread_input, ${frozenSql('r.workspace_id')} as is_frozen`;
 
 /** Whether a workspace takes no more work, as an expression. */
 export function frozenSql(workspaceId: string): string {
@@ -70,6 +90,59 @@ export async function lockRunWithDocument(unit: Unit, runId: string): Promise<(R
   return found ? { ...found, document: upgradeDocument(found.document) } : null;
 }
 
+/**
+ * Locks a run and its ancestors by ascending id, as every change must that reaches up: parents are older than their children. `ancestors` are root first.
+ * Null when the run is not there.
+ */
+export async function lockRunWithAncestors(
+  unit: Unit,
+  runId: string,
+): Promise<{ readonly run: RunState; readonly ancestors: readonly RunState[] } | null> {
+  const locked = await rows<RunState>(
+    unit.em,
+    `select ${columns} from runs r
+      where r.deleted_at is null and (r.id = ? or r.id = any ((select s.lineage from runs s where s.id = ?)::uuid[])) order by r.id for no key update of r`,
+    [runId, runId],
+  );
+  const run = locked.find(({ id }) => id === runId);
+  return run ? { run, ancestors: locked.filter(({ id }) => id !== runId) } : null;
+}
+
+/**
+ * Locks runs with their live descendants and all ancestors of both by ascending id, in one statement: what a change of many needs that reaches down
+ * and up. Runs that are not there are left out.
+ */
+export function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): Promise<RunState[]> {
+  return rows<RunState>(
+    unit.em,
+    `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
+     select ${columns} from runs r
+      where r.deleted_at is null and r.id in (
+        select a.id from asked a
+        union all select unnest(a.lineage) from asked a
+        union all select d.id from asked a join runs d on d.root_run_id = a.root_run_id
+          where d.lineage @> array[a.id] and d.status in ('queued', 'running', 'waiting', 'cancelling'))
+      order by r.id for no key update of r`,
+    [[...runIds]],
+  );
+}
+
+/** Locks the live runs below a locked run by ascending id. Nobody can add one meanwhile: whoever does holds the run's row. */
+export function lockLiveDescendants(unit: Unit, run: Pick<RunState, 'id' | 'root_run_id'>): Promise<RunState[]> {
+  return rows<RunState>(
+    unit.em,
+    `select ${columns} from runs r
+      where r.root_run_id = ? and r.lineage @> array[?::uuid] and r.status in ('queued', 'running', 'waiting', 'cancelling') and r.deleted_at is null
+      order by r.id for no key update of r`,
+    [run.root_run_id, run.id],
+  );
+}
+
+/** Slugs of the agents from the root to a run. */
+export function pathOf({ path, agent_slug: slug }: { readonly path: readonly string[]; readonly agent_slug: string }): readonly string[] {
+  return path.length === 0 ? [slug] : path;
+}
+
 /** Who speaks in the run's frames. */
 export function identityOf(run: RunState): RunIdentity {
   return {
@@ -78,14 +151,15 @@ export function identityOf(run: RunState): RunIdentity {
     parentRunId: run.parent_run_id,
     organizationId: run.organization_id,
     workspaceId: run.workspace_id,
-    path: [run.agent_slug],
+    path: pathOf(run),
   };
 }
 
-/** Milliseconds the run may still take: its duration since the start, within its hard deadline; never below 0. */
+/** Milliseconds the run may still take: its duration since the start, waiting not counted, within its hard deadline; never below 0. */
 export function remainingMs(run: RunState, now: Date): number {
   const started = run.started_at === null ? now.getTime() : new Date(run.started_at).getTime();
-  const end = started + run.limits.max_duration_s * 1_000;
+  const waiting = run.waiting_since === null ? 0 : now.getTime() - new Date(run.waiting_since).getTime();
+  const end = started + run.limits.max_duration_s * 1_000 + run.waited_ms + waiting;
   const hardEnd = run.hard_deadline_at === null ? end : new Date(run.hard_deadline_at).getTime();
   return Math.max(0, Math.min(end, hardEnd) - now.getTime());
 }

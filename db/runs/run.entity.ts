@@ -1,6 +1,16 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
-import { bigintColumn, createdAtColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
+import {
+  bigintColumn,
+  createdAtColumn,
+  idColumn,
+  jsonColumn,
+  textArrayColumn,
+  timeColumn,
+  updatedAtColumn,
+  uuidArrayColumn,
+  uuidColumn,
+} from '../columns.ts';
 import { index, tenantIndexes } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 import { subjectKinds } from './conversation.entity.ts';
@@ -28,6 +38,7 @@ const schema = defineEntity({
     under('parent_run_id'),
     index('runs', 'root', '(root_run_id)'),
     index('runs', 'live', "(workspace_id, status) where status in ('queued', 'running', 'waiting', 'cancelling')"),
+    index('runs', 'delayed', "(start_after) where status = 'queued' and queue_no is null and activated_at is null"),
     index('runs', 'line', "(conversation_id, queue_no) where status = 'queued'"),
   ],
   uniques: [{ name: 'runs_tenant_key', properties: ['id', 'organizationId'] }],
@@ -52,6 +63,14 @@ const schema = defineEntity({
     triggerId: uuidColumn().strictNullable(),
     evaluationRunId: uuidColumn().strictNullable(),
     bindingId: uuidColumn().strictNullable(),
+    /** Ancestors, root first; none for a root. */
+    lineage: uuidArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
+    /** Slugs of the agents from the root to this one; empty in roots of before there were sub-agents. */
+    path: textArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
     rootEventId: uuidColumn().strictNullable(),
     eventDepth: p.integer().default(0),
     agentSlug: p.text(),
@@ -81,6 +100,8 @@ const schema = defineEntity({
     pendingApprovals: p.integer().default(0),
     onBusy: p.enum(onBusyKinds).default('enqueue'),
     cancelPolicy: p.enum(cancelPolicies).strictNullable(),
+    /** Its cancel makes room for a run of the same conversation. */
+    isSuperseded: p.boolean().default(false),
     metadata: jsonColumn<Record<string, unknown>>(() => ({})),
     /** What beginRun pinned: versions of all that the run uses, and its limits. */
     manifest: p.json<Record<string, unknown>>().strictNullable(),
@@ -88,6 +109,9 @@ const schema = defineEntity({
     untrusted: p.boolean().default(false),
     maxEffect: p.enum(['read', 'write'] as const).default('write'),
     activeMs: bigintColumn().default(0),
+    /** Time spent in waiting, which max_duration_s does not count; without the wait that is open. */
+    waitedMs: bigintColumn().default(0),
+    waitingSince: timeColumn().strictNullable(),
     hardDeadlineAt: timeColumn().strictNullable(),
     reconciledAt: timeColumn().strictNullable(),
     activatedAt: timeColumn().strictNullable(),

@@ -1,16 +1,12 @@
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
 import type { RunSource } from '../../workflows/contracts/runs.ts';
-import { linkToRun, type AttachmentRef } from '../attachments/run-attachments.ts';
-import { newId } from '../ids.ts';
-import { appendFrames, stateBatch } from '../streams/append.ts';
+import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
 import type { Unit } from '../unit.ts';
-import { addRunStart, limitQueue } from './conversations.ts';
-import { insertRun, lockSession, type NewRun } from './insert-run.ts';
-import { limitsOfRun, type RunLimitsDraft } from './run-limits.ts';
-import type { RunInput, RunRow } from './run-view.ts';
-import { agentInactive, limitLiveRuns, resolveStart, type StartTarget } from './start-target.ts';
-import { statusFrame } from './status-frame.ts';
-import { noUsage } from './usage-totals.ts';
+import { placeRuns } from './place-runs.ts';
+import type { RunLimitsDraft } from './run-limits.ts';
+import type { OnBusy, RunInput, RunRow } from './run-view.ts';
+import type { StartPricing } from './start-prices.ts';
+import type { Starter } from './starter.ts';
 
 /** A run to be started, whatever the source; ids are checked here. */
 export interface StartRun {
@@ -22,9 +18,10 @@ export interface StartRun {
   readonly revisionId: string | null;
   /** An active persona of the agent; null: the conversation's, else the agent's default, else none. */
   readonly personaSlug: string | null;
+  /** With the attachments that need no look-up (of a parent, of the run that is tried again). */
   readonly input: RunInput;
-  /** Gives the files that the input names, once the workspace is known; throws what forbids them. */
-  readonly attachments?: (workspaceId: string) => Promise<readonly AttachmentRef[]>;
+  /** Files that the input names, looked up as the starter sees them. */
+  readonly attachmentIds?: readonly string[];
   /** Null: a conversation of its own. */
   readonly sessionKey: string | null;
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
@@ -36,184 +33,77 @@ export interface StartRun {
     readonly id: string | null;
     readonly actingUserId: string | null;
   };
-  readonly onBusy: 'enqueue' | 'reject';
+  readonly onBusy: OnBusy;
+  /** Not active before; it then takes its place in the conversation. */
+  readonly startAfter?: Date | null;
   readonly limits: RunLimitsDraft;
   readonly metadata: Record<string, unknown>;
   /** Currency in which the deployment prices usage. */
   readonly currency: string;
-  /** Throws what forbids the starter this place; called once the workspace is known, before anything is written. */
-  readonly admit?: (place: { readonly organizationId: string; readonly workspaceId: string }) => Promise<void>;
+  /** Absent: a model without a price is found out by the run. */
+  readonly pricing?: StartPricing;
+  /** Whose sight and rank bound it; absent: the platform's own start, judged already. */
+  readonly starter?: Starter | null;
+  /** Id of the run where it has to be known before. */
+  readonly id?: string;
+  readonly continued?: ContinuedConversation | null;
+  readonly parent?: ParentOfRun | null;
+  /** What stands behind a start that no person asked for; absent: nothing. */
+  readonly cause?: StartCause;
+}
+
+/** A conversation that is there, whatever its session key: of a run that is tried again, or made for a fork. */
+export interface ContinuedConversation {
+  readonly conversationId: string;
+  readonly retryOfRunId?: string | null;
+  readonly forkedAtMessageId?: string | null;
+  /** Place of the user message behind copies under the same run. */
+  readonly firstPos?: number;
+}
+
+/** The run whose call this one executes. Its workflow starts the child's, so that none is asked for here. */
+export interface ParentOfRun {
+  readonly runId: string;
+  readonly rootRunId: string;
+  readonly toolCallId: string;
+  /** Of the child: ids of its ancestors, root first. */
+  readonly lineage: readonly string[];
+  /** Of the child: slugs from the root to it. */
+  readonly path: readonly string[];
+  readonly depth: number;
+}
+
+export interface StartCause {
+  readonly rootEventId?: string | null;
+  readonly eventDepth?: number;
+  readonly untrusted?: boolean;
+  readonly maxEffect?: 'read' | 'write';
 }
 
 export interface StartedRun {
+  /** With `steered` the run that was active already. */
   readonly run: RunRow;
-  readonly admission: 'started' | 'queued';
+  readonly admission: 'started' | 'queued' | 'delayed' | 'steered';
 }
 
 /**
  * The one way in for every source. Locks the conversation, writes run, user message and first frame, and the start of the workflow unless the
- * run has to wait in line. Throws 422 for what does not resolve, 423 for a frozen workspace, 409 `agent_inactive`, `conversation_busy`,
- * `conversation_queue_full`, 429 `live_runs`.
+ * run has to wait; what happens when another run is active there says `onBusy`. Throws 422 for what does not resolve, 423 for a frozen
+ * workspace, 409 `agent_inactive`, `conversation_busy`, `conversation_queue_full`, 429 `live_runs`.
  */
 export async function startRun(unit: Unit, start: StartRun): Promise<StartedRun> {
-  const target = await resolveStart(unit, start);
-  const attachments = (await start.attachments?.(target.workspaceId)) ?? [];
-  refuseUnready(target, start);
-
-  const session =
-    start.sessionKey === null
-      ? null
-      : await lockSession(unit, { ...target, subject: start.subject, sessionKey: start.sessionKey, personaSlug: start.personaSlug });
-  const isFree = session === null || session.active_run_id === null;
-  if (session && session.active_run_id !== null) refuseBusy(session.active_run_id, session.queue_length, start.onBusy);
-
-  const run: NewRun = {
-    id: newId(),
-    messageId: newId(),
-    conversation: session ?? { id: newId(), active_run_id: null, queue_length: 0, next_queue_no: 1, turn_no: 0, persona_slug: null },
-    isNewConversation: session === null,
-    isFree,
-    target,
-    start: attachments.length === 0 ? start : { ...start, input: { ...start.input, attachments } },
-    personaSlug: start.personaSlug ?? session?.persona_slug ?? target.defaultPersonaSlug,
-    limits: limitsOfRun(start.limits, target.limits),
-    usage: noUsage(start.currency),
-    at: new Date(),
-  };
-  await insertRun(unit, run);
-  await attach(unit, run, attachments);
-  await announce(unit, run);
-  return { run: rowOf(run), admission: isFree ? 'started' : 'queued' };
+  const [started] = await startRuns(unit, [start]);
+  if (started === undefined) throw new Error('a start gave nothing');
+  if (started instanceof Failure) throw started;
+  return started;
 }
 
-function attach(unit: Unit, { id, target, conversation }: NewRun, attachments: readonly AttachmentRef[]): Promise<void> {
-  const place = { id, organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
-  return linkToRun(
-    unit,
-    place,
-    attachments.map((ref) => ref.attachment_id),
-  );
-}
-
-function refuseUnready(target: StartTarget, start: StartRun): void {
-  if (target.frozenReason !== null)
-    throw fail('resource_frozen', { reason: target.frozenReason, detail: 'The workspace is archived or its organization is not active.' });
-  if (!target.isAgentActive) throw agentInactive();
-  if (target.liveRuns >= limitLiveRuns) {
-    throw fail('rate_limited', { reason: 'live_runs', detail: 'The workspace has too many live runs.', retryAfterS: 10 });
-  }
-  for (const variable of target.variables) {
-    const isGiven = start.input.json !== undefined && Object.hasOwn(start.input.json, variable.name);
-    if (variable.required && variable.default === null && !isGiven) {
-      throw invalid(`/input/json/${variable.name}`, 'required', 'The agent demands a value for this variable.');
-    }
-  }
-}
-
-function refuseBusy(activeRunId: string, queueLength: number, onBusy: StartRun['onBusy']): void {
-  if (onBusy === 'reject') {
-    throw fail('state_conflict', {
-      reason: 'conversation_busy',
-      detail: 'The conversation has an active run.',
-      context: { active_run_id: activeRunId },
-    });
-  }
-  if (queueLength >= limitQueue) {
-    throw fail('state_conflict', {
-      reason: 'conversation_queue_full',
-      detail: 'The line of the conversation is full.',
-      context: { active_run_id: activeRunId },
-    });
-  }
-}
-
-async function announce(unit: Unit, run: NewRun): Promise<void> {
-  const { target, start } = run;
-  const identity = {
-    runId: run.id,
-    rootRunId: run.id,
-    parentRunId: null,
-    organizationId: target.organizationId,
-    workspaceId: target.workspaceId,
-    path: [target.agentSlug],
-  };
-  await appendFrames(unit, [stateBatch(identity, [statusFrame({ status: 'queued', previous: null, queuePosition: queuePosition(run) })])]);
-  if (!run.isFree) return;
-  await addRunStart(unit, {
-    id: run.id,
-    organizationId: target.organizationId,
-    workspaceId: target.workspaceId,
-    agentId: target.agentId,
-    source: start.source,
-  });
-}
-
-function queuePosition(run: NewRun): number | null {
-  return run.isFree ? null : run.conversation.queue_length + 1;
-}
-
-/** What is alike in every run that has just been made. */
-const untouched = {
-  parent_run_id: null,
-  parent_tool_call_id: null,
-  retry_of_run_id: null,
-  forked_at_message_id: null,
-  trigger_id: null,
-  evaluation_run_id: null,
-  binding_id: null,
-  status: 'queued',
-  waiting_on: null,
-  waiting_until: null,
-  finish_reason: null,
-  input_cut: false,
-  output_attachments: [],
-  has_output: false,
-  output_text: null,
-  output_json: null,
-  output_cut: false,
-  error: null,
-  warnings: [],
-  steps: 0,
-  depth: 0,
-  last_seq: 1,
-  pending_approvals: 0,
-  cancel_policy: null,
-  start_after: null,
-  started_at: null,
-  finished_at: null,
-  cancel_requested_at: null,
-} satisfies Partial<RunRow>;
-
-/** The row as a query would read it, without asking again. */
-function rowOf(run: NewRun): RunRow {
-  const { target, start } = run;
-  return {
-    ...untouched,
-    id: run.id,
-    organization_id: target.organizationId,
-    workspace_id: target.workspaceId,
-    agent_id: target.agentId,
-    agent_revision_id: target.revisionId,
-    root_run_id: run.id,
-    agent_slug: target.agentSlug,
-    persona_slug: run.personaSlug,
-    session_key: start.sessionKey,
-    source: start.source,
-    subject_kind: start.subject?.kind ?? null,
-    subject_id: start.subject?.id ?? null,
-    created_by_kind: start.createdBy.kind,
-    created_by_id: start.createdBy.id,
-    created_by_acting_user_id: start.createdBy.actingUserId,
-    queue_position: queuePosition(run),
-    input_text: start.input.text ?? null,
-    input_json: start.input.json ?? null,
-    input_attachments: start.input.attachments ?? [],
-    limits: run.limits,
-    usage_own: run.usage,
-    usage_subtree: run.usage,
-    on_busy: start.onBusy,
-    metadata: start.metadata,
-    created_at: run.at,
-    updated_at: run.at,
-  };
+/**
+ * Starts runs in one transaction, all of one starter: references, conversations, frames and outbox together, in the order given. What can't be
+ * started gives its Failure and leaves nothing; the others are started all the same.
+ */
+export async function startRuns(unit: Unit, starts: readonly StartRun[]): Promise<readonly (StartedRun | Failure)[]> {
+  const { outcomes, ended } = await placeRuns(unit, starts);
+  for (const run of ended) await closeOccurrenceOf(unit, run, 'cancelled');
+  return outcomes;
 }

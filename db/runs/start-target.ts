@@ -1,8 +1,12 @@
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { RevisionLimits, RevisionVariable } from '../agents/revision-document.ts';
-import { row } from '../sql.ts';
+import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
+import type { RevisionVariable } from '../agents/revision-document.ts';
+import type { RevisionLimits } from '../agents/revision-limits.ts';
+import type { AttachmentRef } from '../attachments/run-attachments.ts';
+import { admissionSql, type Admission } from '../billing/admit.ts';
+import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { StartRun } from './start-run.ts';
+import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
 
 /** Live runs a workspace may have at a time. */
 export const limitLiveRuns = 20_000;
@@ -14,7 +18,8 @@ export interface StartTarget {
   readonly agentId: string;
   readonly agentSlug: string;
   readonly revisionId: string;
-  readonly limits: RevisionLimits;
+  /** As stored: an older release may have left some out. */
+  readonly limits: Partial<RevisionLimits>;
   readonly variables: readonly RevisionVariable[];
   /** The persona of runs that name none. */
   readonly defaultPersonaSlug: string | null;
@@ -22,9 +27,16 @@ export interface StartTarget {
   readonly frozenReason: string | null;
   readonly isAgentActive: boolean;
   readonly liveRuns: number;
+  /** What the persona or the revision names; null: the deployment's default. */
+  readonly model: string | null;
+  /** How its enforced budgets stand. */
+  readonly spending: Admission;
+  /** The files that the input names. */
+  readonly attachments: readonly AttachmentRef[];
 }
 
 interface TargetRow {
+  readonly n: number;
   readonly chosen_id: string | null;
   readonly workspace_id: string | null;
   readonly organization_id: string | null;
@@ -33,76 +45,138 @@ interface TargetRow {
   readonly agent_slug: string | null;
   readonly is_agent_active: boolean | null;
   readonly revision_id: string | null;
-  readonly limits: RevisionLimits | null;
+  readonly limits: Partial<RevisionLimits> | null;
   readonly variables: RevisionVariable[] | null;
   readonly has_persona: boolean;
+  readonly model: string | null;
   readonly default_persona_slug: string | null;
-  readonly live_runs: number;
+  readonly live_runs: number | null;
+  readonly spending: Admission;
 }
 
+const oneAsked = `(select 0 as n, ?::uuid as workspace_id, ?::uuid as agent_id, ?::text as agent_slug, ?::uuid as default_workspace_id, ?::text as persona_slug,
+  ?::uuid as revision_id)`;
+const manyAsked = `jsonb_to_recordset(?::jsonb)`;
+const askedColumns =
+  '(n int, workspace_id uuid, agent_id uuid, agent_slug text, default_workspace_id uuid, persona_slug text, revision_id uuid)';
+const live = `l.status in ('queued', 'running', 'waiting', 'cancelling')`;
+const liveRunsOf = (workspaceId: string) =>
+  `(select count(*)::int from (select from runs l where l.workspace_id = ${workspaceId} and ${live} limit ${limitLiveRuns}) live)`;
+
 // A slug means the nearest agent: workspace, then organization, then platform. The agent of a run lies in its workspace or wider.
-const targetSql = `
-  with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator),
-  chosen as (
-    select coalesce(
-      ?::uuid,
-      (select a.workspace_id from agents a where a.id = ?::uuid and a.deleted_at is null
-        and (s.is_operator or (a.organization_id = s.organization_id and (s.sees_all or a.workspace_id = any (s.workspace_ids))))),
-      ?::uuid,
-      (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
-        where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
-    ) as id
-    from asker s
-  )
-  select c.id as chosen_id, w.id as workspace_id, w.organization_id,
+const targetSql = (asked: string, liveRuns: string) => `
+  with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator)
+  select q.n, c.id as chosen_id, w.id as workspace_id, w.organization_id,
          case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
-         exists (select from personas p where p.agent_id = a.id and p.slug = ?::text and p.is_active and p.deleted_at is null) as has_persona,
+         exists (select from personas p where p.agent_id = a.id and p.slug = q.persona_slug and p.is_active and p.deleted_at is null) as has_persona,
+         coalesce((select p.document ->> 'model' from personas p where p.agent_id = a.id and p.is_active and p.deleted_at is null
+                     and case when q.persona_slug is null then p.is_default else p.slug = q.persona_slug end), v.document ->> 'model') as model,
          (select p.slug from personas p where p.agent_id = a.id and p.is_default and p.is_active and p.deleted_at is null) as default_persona_slug,
-         (select count(*)::int from (
-            select from runs l where l.workspace_id = w.id and l.status in ('queued', 'running', 'waiting', 'cancelling') limit ${limitLiveRuns}) live) as live_runs
+         ${liveRuns} as live_runs, ${admissionSql('w.id')} as spending
     from asker s
-    cross join chosen c
+    cross join ${asked}
+    cross join lateral (
+      select coalesce(
+        q.workspace_id,
+        (select a.workspace_id from agents a where a.id = q.agent_id and a.deleted_at is null
+          and (s.is_operator or (a.organization_id = s.organization_id and (s.sees_all or a.workspace_id = any (s.workspace_ids))))),
+        q.default_workspace_id,
+        (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
+          where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
+      ) as id
+    ) c
     left join workspaces w on w.id = c.id
       and (s.is_operator or (w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids))))
     left join organizations o on o.id = w.organization_id
     left join lateral (
       select a.id, a.slug, a.is_active, a.active_revision_id from agents a
-       where (a.id = ?::uuid or a.slug = ?::text) and a.deleted_at is null
+       where (a.id = q.agent_id or a.slug = q.agent_slug) and a.deleted_at is null
          and ((a.scope = 'platform' and (a.is_active or s.is_operator))
            or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
        order by array_position(array['workspace', 'organization', 'platform'], a.scope::text) limit 1
     ) a on w.id is not null
-    left join agent_revisions v on v.id = coalesce(?::uuid, a.active_revision_id) and v.agent_id = a.id`;
+    left join agent_revisions v on v.id = coalesce(q.revision_id, a.active_revision_id) and v.agent_id = a.id`;
+
+const oneTarget = targetSql(`${oneAsked} q`, liveRunsOf('w.id'));
+const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`, 'null::int');
 
 /** Resolves workspace, agent and revision of a start in one statement. Throws 422 for what does not resolve in the starter's sight. */
 export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTarget> {
+  const [target] = await resolveStarts(unit, [start]);
+  if (target === undefined) throw new Error('a start gave no target');
+  if (target instanceof Failure) throw target;
+  return target;
+}
+
+/**
+ * Resolves what starts refer to, all of them together: in one statement for one start, two for many, and two more where users and files are
+ * named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
+ */
+export async function resolveStarts(unit: Unit, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
+  const found = await readTargets(unit, starts);
+  const named = await readNamed(starts.map((start, n) => ({ start, place: placeOf(found.get(n)) })));
+  return starts.map((start, n) => {
+    try {
+      return targetOf(start, found.get(n), named(n));
+    } catch (error) {
+      if (error instanceof Failure) return error;
+      throw error;
+    }
+  });
+}
+
+async function readTargets(unit: Unit, starts: readonly StartRun[]): Promise<Map<number, TargetRow>> {
   const { tenant } = unit;
-  const agentId = 'id' in start.agent ? start.agent.id : null;
-  const agentSlug = 'slug' in start.agent ? start.agent.slug : null;
-  const found = await row<TargetRow>(unit.em, targetSql, [
-    tenant.organizationId,
-    tenant.hasAllWorkspaces,
-    tenant.workspaceIds,
-    tenant.isOperator,
-    start.workspaceId,
-    agentId,
-    start.defaultWorkspaceId,
-    start.personaSlug,
-    agentId,
-    agentSlug,
-    start.revisionId,
-  ]);
+  const asker = [tenant.organizationId, tenant.hasAllWorkspaces, tenant.workspaceIds, tenant.isOperator];
+  const asked = starts.map((start, n) => ({
+    n,
+    workspace_id: start.workspaceId,
+    agent_id: 'id' in start.agent ? start.agent.id : null,
+    agent_slug: 'slug' in start.agent ? start.agent.slug : null,
+    default_workspace_id: start.defaultWorkspaceId,
+    persona_slug: start.personaSlug,
+    revision_id: start.revisionId,
+  }));
+  const [only] = asked;
+  if (only && asked.length === 1) {
+    const { n: _, ...references } = only;
+    const found = await row<TargetRow>(unit.em, oneTarget, [...asker, ...Object.values(references)]);
+    return new Map(found ? [[0, found]] : []);
+  }
+
+  const found = await rows<TargetRow>(unit.em, manyTargets, [...asker, JSON.stringify(asked)]);
+  const liveRuns = await countLiveRuns(unit, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
+  return new Map(found.map((target) => [target.n, { ...target, live_runs: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
+}
+
+async function countLiveRuns(unit: Unit, workspaceIds: readonly string[]): Promise<Map<string, number>> {
+  const counted = await rows<{ id: string; live_runs: number }>(
+    unit.em,
+    `select w.id, ${liveRunsOf('w.id')} as live_runs from unnest(?::uuid[]) as w (id)`,
+    [workspaceIds],
+  );
+  return new Map(counted.map((workspace) => [workspace.id, workspace.live_runs]));
+}
+
+function placeOf(found: TargetRow | undefined): StartPlace | null {
+  const { organization_id: organizationId = null, workspace_id: workspaceId = null } = found ?? {};
+  return organizationId === null || workspaceId === null ? null : { organizationId, workspaceId };
+}
+
+/** What a start resolved to; throws the first thing that did not. */
+function targetOf(start: StartRun, found: TargetRow | undefined, named: NamedThings): StartTarget {
   if (!found || found.chosen_id === null) throw workspaceRequired();
-  if (found.workspace_id === null || found.organization_id === null)
-    throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
-  await start.admit?.({ organizationId: found.organization_id, workspaceId: found.workspace_id });
+  const place = placeOf(found);
+  if (place === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
+  named.refusePlace();
 
   if (found.agent_id === null || found.agent_slug === null) {
-    throw invalid(agentId === null ? '/agent_slug' : '/agent_id', 'reference', 'The agent does not exist in this workspace.', {
+    const slug = 'slug' in start.agent ? start.agent.slug : null;
+    throw invalid(slug === null ? '/agent_id' : '/agent_slug', 'reference', 'The agent does not exist in this workspace.', {
       kind: 'agent',
-      slug: agentSlug,
+      slug,
     });
   }
   if (start.revisionId !== null && found.revision_id === null)
@@ -111,8 +185,7 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
     throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: start.personaSlug });
   if (found.revision_id === null || found.limits === null || found.variables === null) throw agentInactive();
   return {
-    organizationId: found.organization_id,
-    workspaceId: found.workspace_id,
+    ...place,
     agentId: found.agent_id,
     agentSlug: found.agent_slug,
     revisionId: found.revision_id,
@@ -121,7 +194,10 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
     defaultPersonaSlug: found.default_persona_slug,
     frozenReason: found.frozen_reason,
     isAgentActive: found.is_agent_active === true,
-    liveRuns: found.live_runs,
+    liveRuns: found.live_runs ?? 0,
+    model: found.model,
+    spending: found.spending,
+    attachments: named.attachments(),
   };
 }
 

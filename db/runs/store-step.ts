@@ -1,16 +1,18 @@
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import { settleModelCall, type ModelUsage, type UsageSource } from '../billing/usage.ts';
+import type { CallGate } from '../../workflows/contracts/approvals.ts';
+import type { ModelUsage } from '../billing/usage.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
+import { stepKindOf } from './call-state.ts';
 import { followUpFrame, insertFollowUp, type FollowUp } from './follow-up.ts';
 import { insertToolMessages, type ToolMessage } from './tool-messages.ts';
 import { messageFrame, resultWithoutOutput, toolCallFrame, toolResultFrame, type CallIdentity, type StopReason } from './run-frames.ts';
-import { lockRun, type RunState } from './run-state.ts';
-import type { StepFault, UsageTotals } from './run-types.ts';
-import { addUsage } from './usage-totals.ts';
+import { lockRunWithAncestors, type RunState } from './run-state.ts';
+import type { StepFault } from './run-types.ts';
+import { settleStep, usageFrame, type StepTotals } from './step-usage.ts';
 
 /** A call that the model asked for, checked: `refusal` is its result when it can't be executed at all. */
 export interface CheckedCall extends CallIdentity {
@@ -22,6 +24,10 @@ export interface CheckedCall extends CallIdentity {
   readonly isIdempotent: boolean;
   readonly args: Record<string, unknown>;
   readonly argsHash: string;
+  readonly critical: boolean;
+  readonly clientOwned: boolean;
+  /** Why people are asked before it is executed; null: they are not. */
+  readonly gate: CallGate | null;
   readonly refusal: StepFault | null;
 }
 
@@ -50,8 +56,9 @@ export async function storeModelStep(
   result: ModelStepResult,
   append: (frames: FrameDraft[]) => Promise<unknown>,
 ): Promise<'stored' | 'fenced' | 'ended'> {
-  const run = await lockRun(unit, result.runId);
-  if (!run || isTerminal(run.status) || run.status === 'cancelling') return 'ended';
+  const locked = await lockRunWithAncestors(unit, result.runId);
+  if (!locked || isTerminal(locked.run.status) || locked.run.status === 'cancelling') return 'ended';
+  const { run } = locked;
   if (!(await closeStep(unit, result))) return (await isStored(unit, result)) ? 'stored' : 'fenced';
 
   const pos = await nextPosition(unit, run.id);
@@ -65,43 +72,10 @@ export async function storeModelStep(
   );
   await insertRefusedSteps(unit, run, result, refused);
   if (result.followUp) await insertFollowUp(unit, run, result.followUp, pos + 1);
-  const totals = await settle(unit, run, result);
+  const totals = await settleStep(unit, locked, result);
   const asked = result.followUp ? [followUpFrame(result.followUp)] : [];
   await append([...framesOf(run, result, totals), ...asked]);
   return 'stored';
-}
-
-/** Adds a settled call to the run's own totals and its subtree's. */
-export async function settleStepUsage(
-  unit: Unit,
-  run: RunState,
-  step: number,
-  attempt: number,
-  usage: ModelUsage,
-): Promise<UsageTotals | null> {
-  const call = await settleModelCall(unit, sourceOf(run, step, attempt), usage);
-  if (call === null) return null;
-  await rows(unit.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
-    JSON.stringify(addUsage(run.usage_own, call)),
-    JSON.stringify(addUsage(run.usage_subtree, call)),
-    run.id,
-  ]);
-  return call;
-}
-
-async function settle(
-  unit: Unit,
-  run: RunState,
-  result: ModelStepResult,
-): Promise<{ call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null> {
-  const call = await settleStepUsage(unit, run, result.step, result.attempt, result.usage);
-  if (call === null) return null;
-  await rows(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
-    JSON.stringify(call),
-    run.id,
-    result.step,
-  ]);
-  return { call, own: addUsage(run.usage_own, call), subtree: addUsage(run.usage_subtree, call) };
 }
 
 async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> {
@@ -178,32 +152,48 @@ async function insertCalls(unit: Unit, run: RunState, result: ModelStepResult): 
     response_max_chars: call.responseMaxChars,
     args: call.args,
     args_hash: call.argsHash,
-    state: call.refusal === null ? 'ready' : 'failed',
+    state: storedState(call),
+    gate: call.gate,
+    critical: call.critical,
+    client_owned: call.clientOwned,
     error: call.refusal,
   }));
   await rows(
     unit.em,
     `insert into tool_calls (id, organization_id, workspace_id, run_id, step, message_id, pos, provider_call_id, tool_id, slug, kind, effect, concurrency, is_idempotent,
-       timeout_s, response_max_chars, args, args_hash, state, error, critical, client_owned, attempt, truncated, finished_at, created_at)
+       timeout_s, response_max_chars, args, args_hash, state, error, critical, client_owned, gate, attempt, truncated, finished_at, created_at)
      select c.id, ?, ?, ?, ?, ?, c.pos, c.provider_call_id, c.tool_id, c.slug, c.kind, c.effect, c.concurrency, c.is_idempotent,
-            c.timeout_s, c.response_max_chars, c.args, c.args_hash, c.state, nullif(c.error, 'null'::jsonb), false, false, 0, false,
+            c.timeout_s, c.response_max_chars, c.args, c.args_hash, c.state, nullif(c.error, 'null'::jsonb), c.critical, c.client_owned, c.gate, 0, false,
             case when c.state = 'failed' then clock_timestamp() end, now()
        from jsonb_to_recordset(?::jsonb) as c(id uuid, pos int, provider_call_id text, tool_id uuid, slug text, kind text, effect text, concurrency text,
-            is_idempotent boolean, timeout_s int, response_max_chars int, args jsonb, args_hash text, state text, error jsonb)`,
+            is_idempotent boolean, timeout_s int, response_max_chars int, args jsonb, args_hash text, state text, error jsonb, critical boolean, client_owned boolean, gate text)`,
     [run.organization_id, run.workspace_id, run.id, result.step, result.messageId, JSON.stringify(calls)],
   );
+}
+
+/** The state in which a checked call is stored: refused, to be asked about, or to be executed. */
+export function storedState({ refusal, gate }: Pick<CheckedCall, 'refusal' | 'gate'>): 'failed' | 'recorded' | 'ready' {
+  if (refusal !== null) return 'failed';
+  return gate === null ? 'ready' : 'recorded';
 }
 
 /** A refused call is found among the steps like any other. */
 async function insertRefusedSteps(unit: Unit, run: RunState, result: ModelStepResult, refused: readonly CheckedCall[]): Promise<void> {
   if (refused.length === 0) return;
-  const steps = refused.map((call) => ({ id: newId(), call: call.toolCallId, slug: call.slug, args: call.args, error: call.refusal }));
+  const steps = refused.map((call) => ({
+    id: newId(),
+    call: call.toolCallId,
+    kind: stepKindOf(call.kind),
+    slug: call.slug,
+    args: call.args,
+    error: call.refusal,
+  }));
   await rows(
     unit.em,
     `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, error, started_at, finished_at,
        duration_ms, created_at)
-     select s.id, ?, ?, ?, ?, 'tool', s.slug, 'failed', 1, s.call, ?, s.args, '[]', s.error, clock_timestamp(), clock_timestamp(), 0, now()
-       from jsonb_to_recordset(?::jsonb) as s(id uuid, call uuid, slug text, args jsonb, error jsonb)`,
+     select s.id, ?, ?, ?, ?, s.kind, s.slug, 'failed', 1, s.call, ?, s.args, '[]', s.error, clock_timestamp(), clock_timestamp(), 0, now()
+       from jsonb_to_recordset(?::jsonb) as s(id uuid, call uuid, kind text, slug text, args jsonb, error jsonb)`,
     [run.organization_id, run.workspace_id, run.id, result.step, result.messageId, JSON.stringify(steps)],
   );
 }
@@ -217,11 +207,7 @@ function refusalMessage(call: CheckedCall, result: ModelStepResult, assistantPos
   };
 }
 
-function framesOf(
-  run: RunState,
-  result: ModelStepResult,
-  totals: { call: UsageTotals; own: UsageTotals; subtree: UsageTotals } | null,
-): FrameDraft[] {
+function framesOf(run: RunState, result: ModelStepResult, totals: StepTotals | null): FrameDraft[] {
   const frames: FrameDraft[] = [
     messageFrame({
       messageId: result.messageId,
@@ -241,34 +227,4 @@ function framesOf(
     frames.push(toolResultFrame(run, call.toolCallId, resultWithoutOutput('failed', call.refusal)));
   }
   return frames;
-}
-
-function usageFrame(result: ModelStepResult, totals: { call: UsageTotals; own: UsageTotals; subtree: UsageTotals }): FrameDraft {
-  return {
-    type: 'usage',
-    data: {
-      step: result.step,
-      model: result.model,
-      provider: result.usage.provider,
-      tokens: totals.call.tokens,
-      cost: { amount: totals.call.cost_amount, currency: totals.call.currency, estimated: totals.call.estimated },
-      own_total: totals.own,
-      subtree_total: totals.subtree,
-      budget: null,
-    },
-  };
-}
-
-function sourceOf(run: RunState, step: number, attempt: number): UsageSource {
-  return {
-    organizationId: run.organization_id,
-    workspaceId: run.workspace_id,
-    runId: run.id,
-    agentId: run.agent_id,
-    agentRevisionId: run.agent_revision_id,
-    userId: run.created_by_acting_user_id ?? (run.created_by_kind === 'user' ? run.created_by_id : null),
-    serviceKeyId: run.created_by_kind === 'service_key' ? run.created_by_id : null,
-    step,
-    attempt,
-  };
 }

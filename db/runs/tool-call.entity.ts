@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { callGates } from '../../workflows/contracts/approvals.ts';
 import { toolCallStates, toolKinds } from '../../workflows/contracts/runs.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
@@ -38,6 +39,8 @@ const schema = defineEntity({
     isIdempotent: p.boolean().default(false),
     timeoutS: p.integer().fieldName('timeout_s'),
     responseMaxChars: p.integer(),
+    /** Why each execution of it has to be approved first; null: it has not. */
+    gate: p.enum(callGates).strictNullable(),
     args: p.json<Record<string, unknown>>().strictNullable(),
     argsHash: p.text().strictNullable(),
     state: p.enum(toolCallStates).default('recorded'),

@@ -1,121 +1,28 @@
-import type { Scope } from '../../workflows/contracts/access.ts';
-import { isTerminal, type RunStatus, type ToolCallState, type ToolKind } from '../../workflows/contracts/runs.ts';
+import type { ToolCallState } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
-import { appendFrames } from '../streams/append.ts';
+import { appendFrames, type FrameBatch } from '../streams/append.ts';
 import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
-import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { RunIdentity } from '../streams/frame-text.ts';
-import { isToolOn } from '../tools/tool-on.sql.ts';
+import type { FrameDraft, RetryCause } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
-import type { Manifest } from './manifest.ts';
+import { identityOfCall, openStates, stepKindOf, type CallState } from './call-state.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
 import { retriesWithLost } from './retries.sql.ts';
-import { frozenSql } from './run-state.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
 import { insertToolMessages } from './tool-messages.ts';
 
-/** A call's row with what its run and its message say, locked to the end of the transaction. */
-export interface CallState {
-  readonly id: string;
-  readonly run_id: string;
-  readonly organization_id: string;
-  readonly workspace_id: string;
-  readonly conversation_id: string;
-  readonly root_run_id: string;
-  readonly parent_run_id: string | null;
-  readonly agent_slug: string;
-  readonly turn_no: number | null;
-  readonly run_status: RunStatus;
-  readonly run_input: { readonly text?: string; readonly json?: unknown };
-  readonly subject_kind: string | null;
-  readonly subject_id: string | null;
-  readonly manifest: Manifest | null;
-  readonly step: number;
-  readonly pos: number;
-  readonly message_id: string;
-  readonly message_pos: number;
-  readonly tool_id: string | null;
-  readonly slug: string;
-  readonly kind: ToolKind | null;
-  readonly effect: 'read' | 'write';
-  readonly is_idempotent: boolean;
-  readonly timeout_s: number;
-  readonly response_max_chars: number;
-  readonly args: Record<string, unknown>;
-  readonly state: ToolCallState;
-  readonly attempt: number;
-  readonly claimed_at: string | null;
-  /** Tries that ended without a result, as its step records them. */
-  readonly retries: readonly StepRetry[];
-  readonly concurrency: 'read' | 'write' | 'exclusive';
-  /** `read`: the run may not change anything. */
-  readonly max_effect: 'read' | 'write';
-  /** Read live: what stops a tool counts at its next call. Null: it has no row, or none any more. */
-  readonly live: LiveTool | null;
-  /** The run's place takes no more work. */
-  readonly is_frozen: boolean;
-}
+export { isOpen, isRepeatable, lockCall, lockOpenCalls, lostTries, type CallState, type LiveTool } from './call-state.ts';
 
-/** The tool's row at the time of the call. */
-export interface LiveTool {
-  readonly scope: Scope;
-  readonly effect: 'read' | 'write';
-  readonly critical: boolean;
-  readonly client_owned: boolean;
-  readonly is_active: boolean;
-  readonly is_quarantined: boolean;
-}
-
-const liveTool = `(select jsonb_build_object('scope', t.scope, 'effect', t.effect, 'critical', t.critical, 'client_owned', t.client_owned, 'is_active', ${isToolOn('t')},
-    'is_quarantined', t.quarantined_at is not null) from tools t where t.id = c.tool_id and t.deleted_at is null) as live`;
-
-const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conversation_id, r.root_run_id, r.parent_run_id, r.agent_slug, r.turn_no, r.status as run_status,
-  r.input as run_input, r.subject_kind, r.subject_id, r.manifest, c.step, c.pos, c.message_id, m.pos as message_pos, c.tool_id, c.slug, c.kind, c.effect, c.is_idempotent,
-  c.timeout_s, c.response_max_chars, c.args, c.state, c.attempt, c.claimed_at,
-  coalesce((select s.retries from run_steps s where s.run_id = c.run_id and s.step = c.step and s.tool_call_id = c.id), '[]'::jsonb) as retries,
-  c.concurrency, r.max_effect, ${liveTool},
-  ${frozenSql('c.workspace_id')} as is_frozen`;
-
-const openStates = ['recorded', 'gated', 'ready', 'executing'];
-
-/** Locks a call; null when it is not there. */
-export function lockCall(unit: Unit, runId: string, toolCallId: string): Promise<CallState | null> {
-  return row<CallState>(
-    unit.em,
-    `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id where c.id = ? and c.run_id = ? for no key update of c`,
-    [toolCallId, runId],
-  );
-}
-
-/** Locks the calls of a run that have no result yet, in the order in which the model asked. */
-export function lockOpenCalls(unit: Unit, runId: string): Promise<CallState[]> {
-  return rows<CallState>(
-    unit.em,
-    `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id
-      where c.run_id = ? and c.state = any (?) order by c.step, c.pos for no key update of c`,
-    [runId, openStates],
-  );
-}
-
-export function isOpen(call: CallState): boolean {
-  return openStates.includes(call.state) && !isTerminal(call.run_status);
-}
-
-/** Whether executing the call again can do no harm. */
-export function isRepeatable(call: CallState): boolean {
-  return call.effect === 'read' || call.is_idempotent;
-}
-
-/** Tries whose worker died under them; the one that is open counts, since whoever asks has found it without a result. */
-export function lostTries(call: CallState): number {
-  const recorded = call.retries.filter((retry) => retry.cause === 'worker_lost').length;
-  return recorded + (call.state === 'executing' && call.retries.length < call.attempt ? 1 : 0);
-}
-
-/** Records that a try was handed over by a worker that stops: it doesn't count as lost. */
-export async function recordHandover(unit: Unit, call: CallState, attempt: number): Promise<void> {
-  const retry: StepRetry = { attempt, cause: 'shutdown', error_code: null, at: new Date().toISOString(), delay_ms: 0 };
+/**
+ * Records why a try of a call ended without a result, so that it doesn't count as lost: its worker stops (`shutdown`), or people are to say what
+ * becomes of the call.
+ */
+export async function recordRetry(
+  unit: Unit,
+  call: CallState,
+  { attempt, cause, code }: { readonly attempt: number; readonly cause: RetryCause; readonly code: string | null },
+): Promise<void> {
+  const retry: StepRetry = { attempt, cause, error_code: code, at: new Date().toISOString(), delay_ms: 0 };
   await rows(
     unit.em,
     `update run_steps set retries = retries || ?::jsonb where run_id = ? and step = ? and tool_call_id = ? and attempt = ? and jsonb_array_length(retries) < attempt`,
@@ -172,12 +79,27 @@ export interface CallEnd {
  * or a later try holds it; the result is dropped then. `attempt` null ends it whoever holds it.
  */
 export async function endCall(unit: Unit, call: CallState, attempt: number | null, end: CallEnd): Promise<FrameDraft | null> {
+  const ended = await endCallBeside(unit, call, attempt, end);
+  return ended && ended.frame;
+}
+
+/** A call that has ended. `hasWaits`: others of its run stand before people, clients or children, so that the run may have come to wait now. */
+export interface EndedCall {
+  readonly frame: FrameDraft;
+  readonly hasWaits: boolean;
+}
+
+/** The same, and whether the run's state has to be settled (`settleStatus`) once this is committed. */
+export async function endCallBeside(unit: Unit, call: CallState, attempt: number | null, end: CallEnd): Promise<EndedCall | null> {
   const { result } = end;
-  const ended = await rows<{ duration_ms: number | null }>(
+  // Whoever opens a wait holds all open calls: it is seen here, or sees this end.
+  const ended = await rows<{ duration_ms: number | null; has_waits: boolean }>(
     unit.em,
-    `update tool_calls set state = ?, output = ?::jsonb, output_type = ?, total_chars = ?, truncated = ?, error = ?::jsonb, finished_at = clock_timestamp()
-      where id = ? and state = any (?) and (?::int is null or attempt = ?::int)
-      returning (extract(epoch from clock_timestamp() - claimed_at) * 1000)::int as duration_ms`,
+    `update tool_calls c set state = ?, output = ?::jsonb, output_type = ?, total_chars = ?, truncated = ?, error = ?::jsonb, finished_at = clock_timestamp()
+      where c.id = ? and c.state = any (?) and (?::int is null or (c.attempt = ?::int and c.state = 'executing'))
+      returning (extract(epoch from clock_timestamp() - claimed_at) * 1000)::int as duration_ms,
+        exists (select from tool_calls o where o.run_id = c.run_id and o.id <> c.id
+          and (o.state = 'gated' or (o.state in ('ready', 'executing') and (o.client_owned or o.child_run_id is not null)))) as has_waits`,
     [
       end.state,
       JSON.stringify(result.output ?? null),
@@ -199,12 +121,18 @@ export async function endCall(unit: Unit, call: CallState, attempt: number | nul
     { toolCallId: call.id, step: call.step, pos: call.message_pos + 1 + call.pos, content: contentOf(result) },
   ]);
   await closeToolStep(unit, call, end, result.error);
-  return toolResultFrame({ id: call.run_id }, call.id, { ...result, durationMs: closed.duration_ms });
+  const frame = toolResultFrame({ id: call.run_id }, call.id, { ...result, durationMs: closed.duration_ms });
+  return { frame, hasWaits: closed.has_waits };
 }
 
 /** Appends a call's result under its own scope, so that a try that was replaced can add nothing. */
 export async function appendResult(unit: Unit, call: CallState, attempt: number, frame: FrameDraft): Promise<void> {
-  await appendFrames(unit, [{ ...scopeOf(call, attempt), batch: 2, frames: [frame] }]);
+  await appendFrames(unit, [resultBatch(call, attempt, frame)]);
+}
+
+/** A call's result as a batch of a larger change. */
+export function resultBatch(call: CallState, attempt: number, frame: FrameDraft): FrameBatch {
+  return { ...scopeOf(call, attempt), batch: 2, frames: [frame] };
 }
 
 /** Part of the whole output of an earlier call of the run's conversation; null when none is stored under that id. */
@@ -224,22 +152,12 @@ export async function readWholeOutput(
   return found ? { text: found.body.slice(offset, offset + limit), totalChars: found.body.length } : null;
 }
 
-export function identityOfCall(call: CallState): RunIdentity {
-  return {
-    runId: call.run_id,
-    rootRunId: call.root_run_id,
-    parentRunId: call.parent_run_id,
-    organizationId: call.organization_id,
-    workspaceId: call.workspace_id,
-    path: [call.agent_slug],
-  };
-}
-
 function scopeOf(call: CallState, attempt: number) {
   return { run: identityOfCall(call), scope: `c:${call.id}`, attempt };
 }
 
-function executingFrame(call: CallState, deadline: string): FrameDraft {
+/** Tells that a call is executed from now on, here or by its client, and until when. */
+export function executingFrame(call: CallState, deadline: string): FrameDraft {
   const identity = {
     toolCallId: call.id,
     messageId: call.message_id,
@@ -247,6 +165,8 @@ function executingFrame(call: CallState, deadline: string): FrameDraft {
     slug: call.slug,
     kind: call.kind,
     effect: call.effect,
+    critical: call.critical,
+    clientOwned: call.client_owned,
   };
   return toolCallFrame(identity, { phase: 'executing', deadline_at: deadline });
 }
@@ -266,7 +186,7 @@ async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: S
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, output_preview, error,
        started_at, finished_at, duration_ms, created_at)
-     values (?, ?, ?, ?, ?, 'tool', ?, ?, ?, ?, ?, ?::jsonb, '[]', ?, ?::jsonb, clock_timestamp(), clock_timestamp(), 0, now())
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, '[]', ?, ?::jsonb, clock_timestamp(), clock_timestamp(), 0, now())
      on conflict (run_id, step, tool_call_id) do update set status = excluded.status, output_preview = excluded.output_preview, error = excluded.error,
        finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - s.started_at) * 1000`,
     [
@@ -275,6 +195,7 @@ async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: S
       call.workspace_id,
       call.run_id,
       call.step,
+      stepKindOf(call.kind),
       call.slug,
       end.result.status,
       Math.max(1, call.attempt),

@@ -1,5 +1,5 @@
 import type { AppendedFrames, Unit } from '../unit.ts';
-import { rows } from '../sql.ts';
+import { rows, runLater } from '../sql.ts';
 import { noDiscarded, stillRunning } from './append-frames.sql.ts';
 import { frameText, isAdvisory, numbered, numberedCopy, type RunIdentity } from './frame-text.ts';
 import type { FrameDraft, RetryCause } from './frame.schema.ts';
@@ -99,8 +99,23 @@ export async function appendFrames(unit: Unit, batches: readonly FrameBatch[]): 
   const [row] = await rows<{ answers: RawAnswer[] }>(unit.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf(sealed)]);
   const answers = row?.answers ?? [];
 
-  unit.outgoing.frames.push(...appendedFrames(sealed, answers));
+  // The texts of a repeat were made anew, at another time: its readers find those of then in the archive.
+  const fresh = answers.map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
+  unit.outgoing.frames.push(...appendedFrames(sealed, fresh));
   return answers.map(toAnswer);
+}
+
+/**
+ * Appends the first frames of runs that this transaction has just made and that copy to nobody: numbered from 1, whatever happens. Nothing is asked
+ * back, so that they go with the next statement.
+ */
+export async function appendFirstFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<void> {
+  if (batches.length === 0) return;
+  const at = new Date();
+  const sealed = batches.map((batch) => sealBatch(batch, at));
+  await runLater(unit.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf(sealed)]);
+  const answers = sealed.map(({ texts }): RawAnswer => ({ result: 'ok', first: 1, last: texts.length, cancel: false }));
+  unit.outgoing.frames.push(...appendedFrames(sealed, answers));
 }
 
 /** Makes the texts of a batch. */

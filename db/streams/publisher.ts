@@ -13,6 +13,8 @@ export interface Publisher {
   publish(appended: readonly AppendedFrames[]): void;
   /** Tells the activities of these runs of a cancel. */
   notifyCancelled(runIds: readonly string[]): void;
+  /** Drops what is cached of these runs; what is missed goes by its age. */
+  erase(runIds: readonly string[]): void;
   /** Tells every API process to check these principals' open streams now (`user:<id>`, `session:<id>`, `service_key:<id>`). */
   notifyRevoked(principals: readonly string[]): void;
 }
@@ -60,6 +62,9 @@ export function createPublisher({ redis, prefix, log }: PublisherDeps): Publishe
     },
     notifyCancelled(runIds) {
       for (const runId of runIds) send(64, () => redis.publish(keys.cancelChannel, runId));
+    },
+    erase(runIds) {
+      for (const runId of runIds) send(64, () => redis.del(keys.run(runId)));
     },
     notifyRevoked(principals) {
       if (principals.length > 0) send(64 * principals.length, () => redis.publish(keys.revokedChannel, principals.join(' ')));

@@ -83,6 +83,13 @@ const workspaceTables = [
   'tool_leases',
   'skill_uses',
   'schedule_occurrences',
+  'approvals',
+  'run_inputs',
+  'bulk_cancels',
+  'feedback',
+  'budgets',
+  'budget_windows',
+  'budget_holds',
 ];
 const organizationTables = [
   'organization_settings',
@@ -186,6 +193,14 @@ export const tenantKeys: readonly TenantKey[] = [
   plain('schedules', 'created_by_user_id', 'users'),
   composite('schedule_occurrences', 'schedule_id', 'schedules'),
   composite('schedule_occurrences', 'run_id', 'runs'),
+
+  composite('approvals', 'run_id', 'runs'),
+  composite('approvals', 'root_run_id', 'runs'),
+  plain('approvals', 'tool_call_id', 'tool_calls'),
+  composite('run_inputs', 'run_id', 'runs'),
+  composite('feedback', 'run_id', 'runs'),
+  plain('budget_windows', 'budget_id', 'budgets'),
+  plain('budget_holds', 'window_id', 'budget_windows'),
 
   composite('run_streams', 'run_id', 'runs'),
   { ...plain('run_stream_scopes', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },

@@ -5,7 +5,7 @@ import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Predicate, Scoped } from '../scope.ts';
-import { row } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
 /** A user as views show one. */
@@ -73,20 +73,29 @@ export function personOf(tenant: TenantSettings, alias: string): Predicate {
 }
 
 /**
- * Whether a caller sees a user (design 03 §5.2) who may be named in a row of that organization: a user of the whole organization, or one
- * with home or grant in a workspace that the caller sees.
+ * Those of these users whom a caller sees (design 03 §5.2), as `organization/user`: users of the whole organization, or with home or grant in a
+ * workspace that the caller sees. Each may be named in a row of the organization beside it.
  */
-export async function seesUser(ctx: Scoped, place: { readonly userId: string; readonly organizationId: string }): Promise<boolean> {
+export async function usersSeen(
+  ctx: Scoped,
+  named: readonly { readonly userId: string; readonly organizationId: string }[],
+): Promise<ReadonlySet<string>> {
   const workspaceIds = workspacesOf(ctx.caller);
-  const found = await row(
+  const found = await rows<{ id: string; organization_id: string }>(
     ctx.em,
-    `select u.id from users u
-      where u.id = ?::uuid and u.organization_id = ?::uuid and u.deleted_at is null
+    `select distinct u.id, u.organization_id from users u join unnest(?::uuid[], ?::uuid[]) as n (id, organization_id) on n.id = u.id and n.organization_id = u.organization_id
+      where u.deleted_at is null
         and (?::boolean or u.scope = 'organization' or u.workspace_id = any(?::uuid[])
           or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = any(?::uuid[])))`,
-    [place.userId, place.organizationId, workspaceIds === null, workspaceIds ?? [], workspaceIds ?? []],
+    [
+      named.map(({ userId }) => userId),
+      named.map(({ organizationId }) => organizationId),
+      workspaceIds === null,
+      workspaceIds ?? [],
+      workspaceIds ?? [],
+    ],
   );
-  return found !== null;
+  return new Set(found.map((user) => `${user.organization_id}/${user.id}`));
 }
 
 /** Select list of a StoredUser over `users u`. */

@@ -1,11 +1,12 @@
 import { skillLoadInputSchema } from '../agents/skill-load-tool.ts';
 import { skillWriteInputSchema } from '../skills/skill-write-schema.ts';
+import { askUserInputSchema } from './ask-user.ts';
 
 /** Kinds of tools that an author makes; those of kind remote_protocol come with their toolkit. */
 export const creatableToolKinds = ['http', 'builtin', 'code_exec', 'web_search', 'web_fetch', 'delegate', 'schedule'] as const;
 export type CreatableToolKind = (typeof creatableToolKinds)[number];
 
-export const builtinNames = ['current_time', 'result_read', 'attachment_read', 'skill_load', 'skill_write'] as const;
+export const builtinNames = ['current_time', 'result_read', 'attachment_read', 'skill_load', 'skill_write', 'ask_user'] as const;
 export type BuiltinName = (typeof builtinNames)[number];
 
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
@@ -135,6 +136,7 @@ export const builtinInputSchemas = {
   },
   skill_load: skillLoadInputSchema,
   skill_write: skillWriteInputSchema,
+  ask_user: askUserInputSchema,
 } as const satisfies Record<BuiltinName, unknown>;
 
 /** Arguments of an http tool whose author gave no schema: none. */
@@ -147,6 +149,7 @@ export const builtinEffects = {
   attachment_read: 'read',
   skill_load: 'read',
   skill_write: 'write',
+  ask_user: 'read',
 } as const satisfies Record<BuiltinName, 'read' | 'write'>;
 
 /** Names of the secrets that a config uses; they belong to what the tool requires. */

@@ -1,5 +1,5 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { startRun } from '../runs/start-run.ts';
+import { placeRuns } from '../runs/place-runs.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { ScheduleRow } from './schedules.ts';
@@ -23,8 +23,11 @@ export async function startScheduled(
   { rendered, currency }: { readonly rendered: RenderedStart; readonly currency: string },
 ): Promise<ScheduledStart> {
   if (rendered.subject?.kind === 'user' && !(await isUser(unit, schedule, rendered.subject.id))) return { reason: 'subject_unknown' };
-  try {
-    const { run } = await startRun(unit, {
+  // It waits for its turn, so it takes nobody's place and ends nothing.
+  const {
+    outcomes: [outcome],
+  } = await placeRuns(unit, [
+    {
       workspaceId: schedule.workspace_id,
       defaultWorkspaceId: null,
       agent: { id: schedule.agent_id },
@@ -44,12 +47,12 @@ export async function startScheduled(
       limits: {},
       metadata: {},
       currency,
-    });
-    return { runId: run.id };
-  } catch (error) {
-    if (!(error instanceof Failure) || error.retryable) throw error;
-    return { reason: reasonOf(error) };
-  }
+    },
+  ]);
+  if (outcome === undefined) throw new Error('a start gave nothing');
+  if (!(outcome instanceof Failure)) return { runId: outcome.run.id };
+  if (outcome.retryable) throw outcome;
+  return { reason: reasonOf(outcome) };
 }
 
 async function isUser(unit: Unit, schedule: ScheduleRow, id: string): Promise<boolean> {

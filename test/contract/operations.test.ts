@@ -12,6 +12,8 @@ const live = liveOperations(areas);
 
 /** Areas of which every operation is mounted. */
 const wholeAreas = [
+  'Runs',
+  'Feedback',
   'Sessions',
   'Agents',
   'Skills',
@@ -25,15 +27,6 @@ const wholeAreas = [
 ];
 /** What is mounted of the others. */
 const mountedBeside = [
-  'createRun',
-  'getRun',
-  'listRuns',
-  'cancelRun',
-  'waitForRun',
-  'listRunMessages',
-  'listRunSteps',
-  'streamRun',
-  'createStreamToken',
   'createOrganization',
   'suspendOrganization',
   'resumeOrganization',

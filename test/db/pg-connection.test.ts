@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { runAlone } from '../../db/orm.ts';
 import { beginUnit, readUnit, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
-import { change, row, rows } from '../../db/sql.ts';
+import { change, row, rows, runLater } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -61,4 +61,69 @@ test('a read sees its tenant in every statement, writes nothing and leaves the c
   await expect(change(open.unit.em, "update agents set name = 'x' where id = ?", [world.agentId])).rejects.toMatchObject({ code: '25006' });
   const { rows: left } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(left[0]?.org ?? '').toBe('');
+});
+
+const insertSession = (id: string, session: string) =>
+  [
+    `insert into conversations (id, organization_id, workspace_id, agent_id, session_key, created_at) values (?, ?, ?, ?, ?, now())`,
+    [id, world.organizationId, world.workspaceIds[0], world.agentId, `${session}/${id}`],
+  ] as const;
+const sessionsOf = async (session: string) =>
+  (await transact(database.db, unit, ({ em }) => rows(em, 'select id from conversations where session_key like ?', [`${session}/%`]))).value
+    .length;
+
+test('what is said to be later goes with the next statement, in order, which sees it', async () => {
+  const session = newId();
+  for (let n = 0; n < 8; n++) {
+    const { value } = await transact(database.db, unit, async ({ em }) => {
+      await runLater(em, ...insertSession(newId(), session));
+      await runLater(em, 'update conversations set turn_no = turn_no + 1 where session_key like ?', [`${session}/%`]);
+      return row<{ count: number; turns: number }>(
+        em,
+        'select count(*)::int as count, sum(turn_no)::int as turns from conversations where session_key like ?',
+        [`${session}/%`],
+      );
+    });
+    expect(value).toEqual({ count: n + 1, turns: ((n + 1) * (n + 2)) / 2 });
+  }
+});
+
+test('what is said to be later and has nothing behind it goes with the commit, and with a rollback not at all', async () => {
+  const session = newId();
+
+  await transact(database.db, unit, ({ em }) => runLater(em, ...insertSession(newId(), session)));
+  const open = await beginUnit(database.db, unit);
+  await runLater(open.unit.em, ...insertSession(newId(), session));
+  await open.rollback();
+  const begun = await beginUnit(database.db, unit);
+  await row(begun.unit.em, org);
+  await runLater(begun.unit.em, ...insertSession(newId(), session));
+  await begun.rollback();
+
+  expect(await sessionsOf(session)).toBe(1);
+});
+
+test('a later statement that fails takes the transaction with it, and the connection goes on', async () => {
+  const id = newId();
+  const session = newId();
+  await transact(database.db, unit, ({ em }) => runLater(em, ...insertSession(id, session)));
+
+  for (let n = 0; n < 8; n++) {
+    const behindIt = transact(database.db, unit, async ({ em }) => {
+      await runLater(em, ...insertSession(id, newId()));
+      await runLater(em, ...insertSession(newId(), session));
+      return row(em, 'select ?::int as n', [n]);
+    });
+    const withCommit = transact(database.db, unit, ({ em }) => runLater(em, ...insertSession(id, newId())));
+    await expect(behindIt).rejects.toMatchObject({ code: expect.stringMatching(/23505|already_exists/) });
+    await expect(withCommit).rejects.toMatchObject({ code: expect.stringMatching(/23505|already_exists/) });
+    await expect(
+      transact(database.db, unit, async ({ em }) => {
+        await runLater(em, 'select 1 / ?::int', [0]);
+        await row(em, 'select ?::int + 1 as n', [n]);
+      }),
+    ).rejects.toThrow();
+    expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int + 1 as n', [n]))).value).toEqual({ n: n + 1 });
+  }
+  expect(await sessionsOf(session)).toBe(1);
 });

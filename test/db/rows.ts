@@ -20,6 +20,7 @@ const special: Record<string, RowValues> = {
   organizations: { status: 'active' },
   purges: { status: 'succeeded' },
   runs: { status: 'queued' },
+  budget_windows: { period: 'cap', cap_key: 'run:sample', window_end: null, closed_at: new Date() },
 };
 
 /** A valid row of a table in a tenant: each column that must be set gets some value of its type. */
@@ -58,6 +59,8 @@ function sampleValue(property: EntityProperty): unknown {
       return newId();
     case 'jsonb':
       return '{}';
+    case 'date':
+      return '2026-01-31';
     case 'bytea':
       return Buffer.from(newId());
     case 'boolean':

@@ -20,6 +20,9 @@ export type { Fault, Script, ScriptStep } from './model-script.ts';
 /** One request that the server saw. `completionTokens` counts pieces that were sent, whatever became of them. */
 export interface ModelCall {
   readonly path: string;
+  /** What the answer calls it in `x-request-id`. */
+  readonly requestId: string;
+  readonly at: number;
   readonly model: string;
   readonly turn: number;
   /** 1 for the first request with this content, 2 for its first repeat, … */
@@ -38,6 +41,8 @@ export interface ModelServer {
   /** Registers a script under a name that a user message or a model name can pick. */
   script(name: string, script: Script): void;
   calls(): readonly ModelCall[];
+  /** Befalls every request, whatever its script says, until it is null again. */
+  weather: Fault | null;
   /** Forgets calls, tries and scripts. */
   reset(): void;
   close(): Promise<void>;
@@ -47,6 +52,7 @@ interface State {
   readonly scripts: Map<string, Script>;
   readonly attempts: Map<string, number>;
   calls: ModelCall[];
+  weather: Fault | null;
 }
 
 const wires = { '/v1/chat/completions': chatWire, '/v1/responses': responsesWire, '/v1/messages': messagesWire };
@@ -57,7 +63,7 @@ const wires = { '/v1/chat/completions': chatWire, '/v1/responses': responsesWire
  * Control: POST /control/script {name, script}, GET /control/calls, POST /control/reset.
  */
 export async function startModelServer(options: { readonly port?: number } = {}): Promise<ModelServer> {
-  const state: State = { scripts: new Map(), attempts: new Map(), calls: [] };
+  const state: State = { scripts: new Map(), attempts: new Map(), calls: [], weather: null };
   const server = createServer((request, response) => {
     serve(state, request, response).catch((error: unknown) => {
       if (!response.headersSent) response.writeHead(500, { 'content-type': 'application/json' });
@@ -74,6 +80,12 @@ export async function startModelServer(options: { readonly port?: number } = {})
     port,
     script: (name, script) => void state.scripts.set(name, script),
     calls: () => state.calls,
+    get weather() {
+      return state.weather;
+    },
+    set weather(fault) {
+      state.weather = fault;
+    },
     reset: () => reset(state),
     async close() {
       server.closeAllConnections();
@@ -86,6 +98,7 @@ function reset(state: State): void {
   state.scripts.clear();
   state.attempts.clear();
   state.calls = [];
+  state.weather = null;
 }
 
 async function serve(state: State, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -149,6 +162,8 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
   state.attempts.set(request.fingerprint, attempt);
   const call: ModelCall = {
     path,
+    requestId: `req_${request.fingerprint.slice(0, 16)}_${attempt}`,
+    at: Date.now(),
     model: request.model,
     turn: request.turn,
     attempt,
@@ -166,7 +181,7 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
   });
 
   const isTooLong = request.promptTokens > (step.limit_tokens ?? Infinity);
-  const fault = isTooLong ? tooLong : (step.fault ?? step.faults?.[attempt - 1] ?? null);
+  const fault = isTooLong ? tooLong : (state.weather ?? step.fault ?? step.faults?.[attempt - 1] ?? null);
   const answer: Answer = { request, step, fault, call, response, gone: gone.signal, beats: beatsOf(step, request.fingerprint) };
   if (fault && refusesAtOnce(answer, fault)) return;
   await pause(step.first_token_ms ?? 0, answer);
@@ -206,7 +221,8 @@ function refusesAtOnce({ call, response }: Answer, fault: Fault): boolean {
 function answerWhole(answer: Answer): void {
   answer.call.completionTokens = answer.beats.length;
   answer.call.outcome = 'completed';
-  answerJson(answer.response, chatAnswer(answer.request, answer.beats, endOf(answer)));
+  const headers = { 'x-request-id': answer.call.requestId };
+  answerJson(answer.response, chatAnswer(answer.request, answer.beats, endOf(answer)), { headers });
 }
 
 async function streamAnswer(answer: Answer, wire: Wire): Promise<void> {
@@ -215,7 +231,7 @@ async function streamAnswer(answer: Answer, wire: Wire): Promise<void> {
   response.writeHead(200, {
     'content-type': 'text/event-stream',
     'cache-control': 'no-cache',
-    'x-request-id': `req_${answer.request.fingerprint.slice(0, 8)}`,
+    'x-request-id': call.requestId,
   });
   if (faultAt !== 0 || fault?.kind === 'error_frame') for (const frame of wire.head()) response.write(frame);
 

@@ -7,18 +7,34 @@ import type {
   CallModelResult,
   FinishRunInput,
   FinishRunResult,
+  GatesInput,
+  GateState,
+  OpenChildResult,
   PlannedCall,
+  RunToolResult,
   SettleToolInput,
   SettleToolResult,
 } from '../../workflows/contracts/agent-run.ts';
 
 /** What the fake activities of one run do; a turn that is not scripted is final. */
 export interface RunScript {
-  readonly begin?: Partial<Extract<BeginRunResult, { done: false }>> | { readonly done: true };
+  readonly begin?: Begun | ((count: number) => Begun);
   readonly turns?: readonly (CallModelResult | (() => Promise<CallModelResult>))[];
-  readonly tool?: (toolCallId: string) => Promise<void>;
+  readonly tool?: (toolCallId: string) => Promise<RunToolResult | void>;
+  /** Without it nothing stands before people. */
+  readonly gates?: (look: GateLook) => GateState | Promise<GateState>;
+  /** Without it a delegate call has its result at once. */
+  readonly child?: (toolCallId: string) => OpenChildResult;
   readonly settle?: (input: SettleToolInput) => SettleToolResult;
   readonly finish?: (input: FinishRunInput, count: number) => FinishRunResult;
+}
+
+type Begun = Partial<Extract<BeginRunResult, { done: false }>> | { readonly done: true };
+
+/** One look at the questions of a step: `open` puts them. `count`: looks so far, this one included. */
+export interface GateLook extends GatesInput {
+  readonly how: 'open' | 'settle';
+  readonly count: number;
 }
 
 /** What one run's activities were asked, in order. */
@@ -26,6 +42,7 @@ export interface RunRecord {
   readonly entries: string[];
   readonly finishes: FinishRunInput[];
   readonly settles: SettleToolInput[];
+  readonly looks: GateLook[];
   tenant: ActivityTenant | null;
   /** Tools at work now, and the most that ever were at once. */
   toolsNow: number;
@@ -51,12 +68,20 @@ export function fakeRuns(): FakeRuns {
     if (!run) throw new Error(`no script for ${runId}`);
     return run;
   };
+  const look = (how: GateLook['how'], input: GatesInput) => {
+    const { script, record } = runOf(input.runId);
+    const one = { ...input, how, count: record.looks.length + 1 };
+
+    record.entries.push(`${how}${input.wait ? ` ${input.wait.on}` : ''} ${input.step}`);
+    record.looks.push(one);
+    return script.gates?.(one) ?? noGates;
+  };
 
   return {
     deaf: () => released.promise,
     release: () => released.resolve(),
     script: (runId, script) => {
-      const record: RunRecord = { entries: [], finishes: [], settles: [], tenant: null, toolsNow: 0, toolsMost: 0 };
+      const record: RunRecord = { entries: [], finishes: [], settles: [], looks: [], tenant: null, toolsNow: 0, toolsMost: 0 };
 
       runs.set(runId, { script, record });
       return record;
@@ -67,7 +92,9 @@ export function fakeRuns(): FakeRuns {
 
         record.entries.push('begin');
         record.tenant = tenantOfActivity();
-        return { done: false, maxSteps: 50, remainingMs: 3_600_000, cancelRequested: false, ...script.begin };
+        const begun =
+          typeof script.begin === 'function' ? script.begin(record.entries.filter((entry) => entry === 'begin').length) : script.begin;
+        return { done: false, maxSteps: 50, remainingMs: 3_600_000, cancelRequested: false, ...begun };
       },
       callModel: async ({ runId, step }) => {
         const { script, record } = runOf(runId);
@@ -81,7 +108,16 @@ export function fakeRuns(): FakeRuns {
 
         record.entries.push(`tool ${toolCallId}`);
         record.toolsMost = Math.max(record.toolsMost, ++record.toolsNow);
-        await script.tool?.(toolCallId).finally(() => record.toolsNow--);
+        const result = await script.tool?.(toolCallId).finally(() => record.toolsNow--);
+        return result ?? { gated: false };
+      },
+      openGates: async (input) => look('open', input),
+      settleGates: async (input) => look('settle', input),
+      openChild: async ({ runId, toolCallId }) => {
+        const { script, record } = runOf(runId);
+
+        record.entries.push(`child ${toolCallId}`);
+        return script.child?.(toolCallId) ?? { child: null };
       },
       settleTool: async (input) => {
         const { script, record } = runOf(input.runId);
@@ -99,6 +135,14 @@ export function fakeRuns(): FakeRuns {
       },
     },
   };
+}
+
+/** What a step without open questions is told. */
+export const noGates: GateState = { ready: [], open: 0, nextMs: 0 };
+
+/** A state of questions: `open` of them, the first of which expires after `nextMs`. */
+export function gateState(open: number, more: Partial<GateState> = {}): GateState {
+  return { ready: [], open, nextMs: open === 0 ? 0 : 3_600_000, ...more };
 }
 
 /** A turn that asks for these calls. */

@@ -13,6 +13,18 @@ const script = new URL(
   `)}`,
 );
 
+/** A thread whose job is to stand still for so many milliseconds. */
+const sleepyScript = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ id, job }) => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, job);
+      parentPort.postMessage({ id, result: job });
+    });
+    parentPort.postMessage('ready');
+  `)}`,
+);
+
 test('a job that outlives its time is ended, and the next one gets a new thread', async () => {
   const thread = createBoundedThread<number, number>(script, { limitMs: 300, heapMb: 32 });
 
@@ -31,6 +43,15 @@ test('time in which the process itself stood still is not held against the job',
 
   expect(await asked).toBe(1_300);
   await thread.close();
+});
+
+test('a thread that gets too little of the processor is given the time it needs, and one that waits for nothing is ended all the same', async () => {
+  const starved = createBoundedThread<number, number>(sleepyScript, { limitMs: 200, heapMb: 32 });
+  await starved.ask(0);
+
+  expect(await starved.ask(1_000)).toBe(1_000); // without work, as if it had been given none of the processor
+  await expect(starved.ask(60_000)).rejects.toThrow(ThreadLimit);
+  await starved.close();
 });
 
 test('a job that can not be handed over is refused, and neither it nor its time is left behind', async () => {

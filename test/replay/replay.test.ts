@@ -27,6 +27,24 @@ test('a history that this code would not have made is refused', async () => {
   await expect(replay(mutated)).rejects.toThrow(DeterminismViolationError);
 });
 
+test.each([
+  ['approval', '"openGates"', '"settleGates"'],
+  ['approval-expired', '"settleGates"', '"openGates"'],
+  ['gated-at-claim', '"openGates"', '"callModel"'],
+  ['client', '"settleGates"', '"runTool"'],
+  ['child', '"openChild"', '"runTool"'],
+  ['cancel-child', '"settleTool"', '"runTool"'],
+  ['budget', '"openGates"', '"finishRun"'],
+  ['timer', '"settleGates"', '"callModel"'],
+  ['waited-clock', '"beginRun"', '"settleGates"'],
+  ['exclusive', patch('exclusive-alone'), patch('another-rule')],
+])('a history of "%s" that says %s otherwise is refused', async (name, from, to) => {
+  const history = recorded(name);
+
+  expect(history).toContain(from);
+  await expect(replay(history.replaceAll(from, to))).rejects.toThrow(DeterminismViolationError);
+});
+
 test('a loop that asks the model a second time would be noticed', async () => {
   const events = JSON.parse(recorded('plain')).events as {
     eventType: string;
@@ -37,6 +55,11 @@ test('a loop that asks the model a second time would be noticed', async () => {
   if (finish?.activityTaskScheduledEventAttributes) finish.activityTaskScheduledEventAttributes.activityType.name = 'callModel';
   await expect(replay(JSON.stringify({ events }))).rejects.toThrow(DeterminismViolationError);
 });
+
+/** What a marker holds of a patch. */
+function patch(id: string): string {
+  return btoa(JSON.stringify({ id, deprecated: false }));
+}
 
 function recorded(name: string): string {
   return readFileSync(join(folder, `${name}.json`), 'utf8');

@@ -10,6 +10,9 @@ export interface OwnServices {
   readonly services: Services;
   /** As the power cut does it: SIGKILL, and it stays away until `up`. */
   kill(name: ServiceName): Promise<void>;
+  /** Stops one in order; it stays away until `up`. */
+  halt(name: ServiceName): Promise<void>;
+  pid(name: ServiceName): number;
   /** Brings one back that was killed, with its port and its data. */
   up(name: ServiceName): Promise<void>;
   /** Lets one hang: it takes connections, or not even these, and answers nothing until `thaw`. */
@@ -39,6 +42,8 @@ export async function ownServices(label: string): Promise<OwnServices> {
   return {
     services,
     kill: (name) => kill(services, name),
+    halt: async (name) => services.restartables.find((candidate) => candidate.name === name)?.stop(),
+    pid: (name) => childOf(services, name).pid,
     up: (name) => orAgain(() => services.restart(name)),
     freeze: (name) => signal(services, name, 'SIGSTOP'),
     thaw: (name) => signal(services, name, 'SIGCONT'),

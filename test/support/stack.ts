@@ -49,6 +49,10 @@ export interface StackOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Origins that the tenant's tools may reach. */
   readonly egressPorts?: readonly number[];
+  /** Changes the environment of all processes, once it is complete: another way to a service, say. */
+  readonly adapt?: (env: Readonly<Record<string, string>>) => Record<string, string>;
+  /** Modules that every process loads first. */
+  readonly imports?: readonly string[];
 }
 
 /** Starts the named processes; resolves when each serves. */
@@ -67,7 +71,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const publicUrl = `http://127.0.0.1:${ports.api}`;
   const egressAllowlist = [ports.api, ...(options.egressPorts ?? [])].map((port) => ({ host: '127.0.0.1', port, allow_http: true }));
   const tenant = await makeTenant(database.db, keys, { publicUrl, egressAllowlist });
-  const env = stackEnvironment({ database, keys, place, redisPrefix, publicUrl, options });
+  const plain = stackEnvironment({ database, keys, place, redisPrefix, publicUrl, options });
+  const env = options.adapt?.(plain) ?? plain;
   const children = new Map<ProcessName, ChildProcess>();
 
   const stack: Stack = {
@@ -82,9 +87,13 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     async start(name) {
       children.set(
         name,
-        spawnProcess(name, { ...env, PORT: String(ports[name]), WORKER_HEALTH_PORT: String(ports[name]) }, place.namespace),
+        spawnProcess(name, {
+          env: { ...env, PORT: String(ports[name]), WORKER_HEALTH_PORT: String(ports[name]) },
+          label: place.namespace,
+          imports: options.imports ?? [],
+        }),
       );
-      await until(() => isServing(name, ports[name], children.get(name)), 60_000);
+      await until(() => isServing(name, ports[name], children.get(name)), 120_000);
     },
     async kill(name, signal = 'SIGKILL') {
       const child = children.get(name);
@@ -153,12 +162,19 @@ function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, optio
   };
 }
 
-function spawnProcess(name: ProcessName, env: Record<string, string>, label: string): ChildProcess {
+interface Spawned {
+  readonly env: Record<string, string>;
+  readonly label: string;
+  readonly imports: readonly string[];
+}
+
+function spawnProcess(name: ProcessName, { env, label, imports }: Spawned): ChildProcess {
   const entry = name.startsWith('api') ? 'api/server.ts' : name === 'worker-bulk' ? 'workers/bulk.worker.ts' : 'workers/runs.worker.ts';
   const root = join(import.meta.dirname, '../..');
   const logs = join(root, '.longhaul/test-logs');
   mkdirSync(logs, { recursive: true });
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, entry)], {
+  const flags = ['--disable-warning=ExperimentalWarning', ...imports.flatMap((module) => ['--import', module])];
+  const child = spawn(process.execPath, [...flags, join(root, entry)], {
     cwd: root,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -39,7 +39,7 @@ export function readStream(urls: readonly string[], path: string, credential: st
       last = event.id;
       if (event.data === null) continue;
       frames.push(toFrame(event.data));
-      if (frames.at(-1)?.type === 'run.finished') return true;
+      if (isEnd(frames.at(-1))) return true;
     }
     return false;
   }
@@ -60,6 +60,11 @@ export function readStream(urls: readonly string[], path: string, credential: st
   return { frames, finished, reconnects: () => connections - 1, stop: () => controller.abort() };
 }
 
+/** A descendant's end stands in the stream too, as a copy. */
+function isEnd(frame: ReceivedFrame | undefined): boolean {
+  return frame?.type === 'run.finished' && !/^.{0,60}"origin_seq":/.test(frame.text);
+}
+
 /** Sequence numbers that are missing or come twice; empty for 1, 2, 3 … n. */
 export function gapsOf(frames: readonly ReceivedFrame[]): string[] {
   return frames.flatMap((frame, index) => (frame.seq === index + 1 ? [] : [`position ${index + 1} holds ${frame.seq}`]));
@@ -70,7 +75,8 @@ interface ServerEvent {
   readonly data: string | null;
 }
 
-async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+/** The blocks of an event stream; comments and `retry` have neither id nor data. */
+export async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const decoder = new TextDecoder();
   let pending = '';
   for await (const part of body) {

@@ -13,15 +13,34 @@ import type { TestNamespace } from './temporal.ts';
 export const silent = pino({ level: 'silent' });
 
 /** A worker in this process with the product's bundle, tuning and guards, and activities of the test's own. */
-export async function startTestWorker(
+export function startTestWorker(
   place: TestNamespace,
   activities: object,
   systemActivities: readonly string[] = [],
+): Promise<{ stop(): Promise<void> }> {
+  return startWorker(place, activities, { systemActivities });
+}
+
+/** The same without a memory: it makes every workflow task from the whole history, as after a restart. */
+export function startForgetfulWorker(place: TestNamespace, activities: object): Promise<{ stop(): Promise<void> }> {
+  return startWorker(place, activities, { systemActivities: [], maxCachedWorkflows: 0 });
+}
+
+interface WorkerChoices {
+  readonly systemActivities: readonly string[];
+  readonly maxCachedWorkflows?: number;
+}
+
+async function startWorker(
+  place: TestNamespace,
+  activities: object,
+  { systemActivities, ...choices }: WorkerChoices,
 ): Promise<{ stop(): Promise<void> }> {
   installQuietRuntime();
   const connection = await NativeConnection.connect({ address: place.address });
   const worker = await Worker.create({
     ...tuning.runs,
+    ...choices,
     shutdownGraceTime: 0,
     shutdownForceTime: '5 seconds',
     connection,

@@ -15,6 +15,9 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'attachmentScan',
     'attachmentSweep',
     'auditSeal',
+    'budgetHolds',
+    'bulkCancel',
+    'delayedStart',
     'delivery',
     'fireSchedule',
     'httpSweep',
@@ -33,7 +36,16 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'wsPurge',
     'wsStop',
   ]);
-  expect(Object.keys(fakeRuns().activities).toSorted()).toEqual(['beginRun', 'callModel', 'finishRun', 'runTool', 'settleTool']);
+  expect(Object.keys(fakeRuns().activities).toSorted()).toEqual([
+    'beginRun',
+    'callModel',
+    'finishRun',
+    'openChild',
+    'openGates',
+    'runTool',
+    'settleGates',
+    'settleTool',
+  ]);
   expect(maintenanceActivityNames).toEqual([
     'reconcileRuns',
     'sweepIdempotency',
@@ -48,16 +60,25 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'startDueSyncs',
     'sweepAttachments',
     'tendTriggers',
+    'tendBudgets',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(workflowIds.delivery('x')).toBe('delivery:x');
-  expect(agentRunSignals).toEqual({ inputAdded: 'inputAdded' });
+  expect(agentRunSignals).toEqual({
+    inputAdded: 'inputAdded',
+    approvalDecided: 'approvalDecided',
+    resultsAdded: 'resultsAdded',
+    budgetChanged: 'budgetChanged',
+  });
   expect(taskQueues).toEqual({ runs: 'runs', bulk: 'bulk' });
   expect(workflowIds.run('x')).toBe('run:x');
+  expect(workflowIds.delayedStart('x')).toBe('start:x');
+  expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.scan('x')).toBe('scan:x');
   expect(workflowIds.triggerSync('x')).toBe('maint:trigger-sync:x');
   expect(workflowIds.trigger('x')).toBe('trigger:x');
   expect(workflowIds.fire('x')).toBe('fire:x');
+  expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');
   expect(tenantHeader).toBe('longhaul-tenant');

@@ -19,7 +19,7 @@ interface Column {
 
 const named: ReadonlySet<string> = new Set(['organization_id', 'workspace_id']);
 /** Columns that may be null by themselves and that a check of their table demands all the same. */
-const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds']);
+const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds', 'budget_windows.window_end']);
 
 /** References that a check of their table excludes beside another. */
 const excluded: ReadonlySet<string> = new Set(['agent_refs.persona_id']);
@@ -116,7 +116,7 @@ function plainValue(type: string): unknown {
   if (type === 'jsonb') return '{}';
   if (type === 'character') return 'USD';
   if (type === 'ARRAY') return '{}';
-  if (type.startsWith('timestamp')) return new Date();
+  if (type.startsWith('timestamp') || type === 'date') return new Date();
   return type === 'text' ? `x-${crypto.randomUUID()}` : 1;
 }
 

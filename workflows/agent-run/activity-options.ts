@@ -4,7 +4,9 @@ import type { AgentRunActivities, PlannedCall } from '../contracts/agent-run.ts'
 /** Activities that only change rows: short, repeatable by row state, tried until the database is back. */
 const stateRetry: RetryPolicy = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '10 seconds' };
 
-export const { beginRun, settleTool } = proxyActivities<Pick<AgentRunActivities, 'beginRun' | 'settleTool'>>({
+type StateActivity = 'beginRun' | 'openGates' | 'settleGates' | 'openChild' | 'settleTool';
+
+export const { beginRun, openGates, settleGates, openChild, settleTool } = proxyActivities<Pick<AgentRunActivities, StateActivity>>({
   startToCloseTimeout: '10 seconds',
   scheduleToCloseTimeout: '10 minutes',
   retry: stateRetry,

@@ -1,26 +1,17 @@
-import {
-  allHandlersFinished,
-  CancellationScope,
-  condition,
-  ContinueAsNew,
-  continueAsNew,
-  defineSignal,
-  setHandler,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { CancellationScope, ContinueAsNew, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
 import { agentRunSignals, type AgentRunInput } from '../contracts/agent-run.ts';
-import { beginRun, callModel, finishRun } from './activity-options.ts';
-import { withGrace } from './grace.ts';
-import { DeadlinePassed, endingOf, isRunCancellation, type Ending } from './ending.ts';
+import { beginRun, finishRun } from './activity-options.ts';
+import { endingOf, type Ending } from './ending.ts';
+import { withinTime } from './run-clock.ts';
+import type { RunLoop } from './run-loop.ts';
+import { startOver } from './start-over.ts';
+import { askModel } from './step-wait.ts';
 import { runCalls } from './tool-calls.ts';
 
 const stepsPerExecution = 100;
-/** What a cancelled model call gets to settle what it has cost, so that the run's last frame tells all of it. */
-const modelGraceMs = 1000;
 
-/** Unread input may be waiting in its row. */
-export const inputAddedSignal = defineSignal(agentRunSignals.inputAdded);
+/** Each says that something stands in rows: input, a decision, a client's results, a budget that was written. */
+const wakeSignals = Object.values(agentRunSignals).map((name) => defineSignal(name));
 
 /**
  * One run from its row to its end, id `run:<run_id>`: turns of one model call and the tool calls it asks for.
@@ -28,14 +19,16 @@ export const inputAddedSignal = defineSignal(agentRunSignals.inputAdded);
  * an error of this code itself then fails the workflow too, so that it is seen.
  */
 export async function agentRun({ runId, step = 1 }: AgentRunInput): Promise<void> {
-  setHandler(inputAddedSignal, noteWake);
+  const whole = CancellationScope.current();
+  const loop: RunLoop = { runId, wakes: 0, hasWaited: false, waitsEnded: 0, isCancelled: () => whole.consideredCancelled };
 
+  for (const signal of wakeSignals) setHandler(signal, () => void loop.wakes++);
   try {
     const begun = await CancellationScope.nonCancellable(() => beginRun({ runId }));
 
     if (begun.done) return;
     if (begun.cancelRequested) return await endRun(runId, { reason: 'cancelled' });
-    await withinTime(begun.remainingMs, () => takeTurns({ runId, firstStep: step, maxSteps: begun.maxSteps }));
+    await withinTime(loop, begun.remainingMs, () => takeTurns(loop, { firstStep: step, maxSteps: begun.maxSteps }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     await endRun(runId, endingOf(error));
@@ -44,20 +37,21 @@ export async function agentRun({ runId, step = 1 }: AgentRunInput): Promise<void
 }
 
 interface Turns {
-  readonly runId: string;
   readonly firstStep: number;
   readonly maxSteps: number;
 }
 
 /** Turns until the run has ended, or until its history is long enough to go on in a new one. */
-async function takeTurns({ runId, firstStep, maxSteps }: Turns): Promise<void> {
+async function takeTurns(loop: RunLoop, { firstStep, maxSteps }: Turns): Promise<void> {
+  const { runId } = loop;
+
   for (let step = firstStep; step <= maxSteps; step++) {
     if (step > firstStep && isHistoryLong(step - firstStep)) await startOver(runId, step);
-    const turn = await withGrace(callModel({ runId, step }), modelGraceMs);
+    const turn = await askModel(loop, step);
 
     switch (turn.outcome) {
       case 'calls':
-        await runCalls(runId, turn.calls);
+        await runCalls(loop, step, turn.calls);
         break;
       case 'final':
         if (!(await finish(runId, { reason: 'stop' })).more) return;
@@ -81,38 +75,6 @@ async function endRun(runId: string, ending: Ending): Promise<void> {
   await finish(runId, ending);
 }
 
-/** Runs `work` and stops it when the run's time is over. One timer a run, none a step: a step's history stays short. */
-async function withinTime(remainingMs: number, work: () => Promise<void>): Promise<void> {
-  if (remainingMs <= 0) throw new DeadlinePassed();
-  const body = new CancellationScope();
-  const clock = new CancellationScope();
-  let isOver = false;
-
-  clock
-    .run(() => sleep(remainingMs))
-    .then(() => {
-      isOver = true;
-      body.cancel();
-    })
-    .catch(() => undefined);
-  try {
-    await body.run(work);
-  } catch (error) {
-    throw isOver && isRunCancellation(error) ? new DeadlinePassed() : error;
-  } finally {
-    clock.cancel();
-  }
-}
-
 function isHistoryLong(stepsTaken: number): boolean {
   return stepsTaken >= stepsPerExecution || workflowInfo().continueAsNewSuggested;
 }
-
-/** Goes on in a new execution; called between steps only, with no activity, child or timer of a step open. */
-async function startOver(runId: string, step: number): Promise<never> {
-  await condition(allHandlersFinished);
-  return continueAsNew<typeof agentRun>({ runId, step });
-}
-
-/** Input is read from rows before each model call and by `finishRun`, so the signal itself has nothing to carry. */
-function noteWake(): void {}

@@ -1,6 +1,7 @@
 import { ActivityFailure, ApplicationFailure, isCancellation, TimeoutFailure } from '@temporalio/workflow';
 import { activityFailureTypes, type ActivityFailureDetails, type FinishRunInput } from '../contracts/agent-run.ts';
 import { errorCodes, type ErrorCode } from '../contracts/error-codes.ts';
+import type { FinishReason } from '../contracts/runs.ts';
 
 /** How a run ends: what `finishRun` is told beside the run. */
 export type Ending = Omit<FinishRunInput, 'runId'>;
@@ -10,9 +11,21 @@ export class DeadlinePassed extends Error {
   override readonly name = 'DeadlinePassed';
 }
 
+/** The run ends with this reason: an answer that had to come did not, or said so. */
+export class RunEnds extends Error {
+  override readonly name = 'RunEnds';
+  readonly reason: FinishReason;
+
+  constructor(reason: FinishReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
 /** The ending that an error of the loop means. Anything unknown is an internal error with a generic text. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof DeadlinePassed) return { reason: 'timeout' };
+  if (error instanceof RunEnds) return endingOfReason(error.reason);
   if (isRunCancellation(error)) return { reason: 'cancelled' };
   const cause = error instanceof ActivityFailure ? error.cause : error;
 
@@ -29,6 +42,10 @@ export function isRunCancellation(error: unknown): boolean {
 /** Whether an activity failed for good with a failure of this type. */
 export function isFailureOfType(error: unknown, type: string): boolean {
   return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === type;
+}
+
+function endingOfReason(reason: FinishReason): Ending {
+  return reason === 'budget_exceeded' ? { ...failed('budget_exceeded'), reason } : { reason };
 }
 
 function endingOfTimeout(timeout: TimeoutFailure): Ending {

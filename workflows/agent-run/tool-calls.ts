@@ -1,72 +1,163 @@
-import { ActivityFailure, ApplicationFailure, CancellationScope, CancelledFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
-import { activityFailureTypes, type PlannedCall, type SettleToolInput } from '../contracts/agent-run.ts';
-import { settleTool, toolActivity } from './activity-options.ts';
-import { withGrace } from './grace.ts';
-import { isFailureOfType, isRunCancellation } from './ending.ts';
+import { CancellationScope, CancelledFailure, condition, patched } from '@temporalio/workflow';
+import type { PlannedCall } from '../contracts/agent-run.ts';
+import { runChildCall } from './child-run.ts';
+import { answerGates, type StepGates } from './gates.ts';
+import type { RunLoop } from './run-loop.ts';
+import { runToolCall } from './tool-call.ts';
 
-const readsAtOnce = 8;
-const mostGraceMs = 10_000;
-const mostStartsAnew = 10;
+/** What of one kind is executed at once. Writes go one after another, in the model's order as far as they are ready. */
+const atOnce = { write: 1, read: 8, child: 4 } as const;
 
 /**
- * Executes the calls of one turn: reads up to eight at once, beside them the writes one after another in the model's
- * order. Returns when each has a result. A tool's own failure is such a result; the first other error stops the rest.
+ * Executes the calls of one turn: those of people and clients when they have answered, the others beside that. Returns when each has a result. A
+ * tool's own failure is such a result; the first other error stops the rest.
  */
-export async function runCalls(runId: string, calls: readonly PlannedCall[]): Promise<void> {
+export function runCalls(loop: RunLoop, step: number, calls: readonly PlannedCall[]): Promise<void> {
   const open = calls.filter((call) => !call.isSettled);
-  const isShared = (call: PlannedCall) => (call.concurrency ?? call.effect) === 'read';
-  const reads = open.filter(isShared);
-  const writes = open.filter((call) => !isShared(call));
-  const scope = new CancellationScope();
-  const errors: unknown[] = [];
 
-  await scope.run(async () => {
-    const lanes = [writes, ...Array.from({ length: Math.min(readsAtOnce, reads.length) }, () => reads)];
+  return open.length === 0 ? Promise.resolve() : new StepCalls(loop, step, open).run();
+}
 
-    await Promise.all(
-      lanes.map((queue) =>
-        runLane(runId, queue).catch((error: unknown) => {
-          errors.push(error);
-          scope.cancel();
-        }),
-      ),
+interface Lanes {
+  readonly most: number;
+  readonly queue: PlannedCall[];
+  atWork: number;
+}
+
+/** The calls of one step that have no result yet, as long as one has none. */
+class StepCalls {
+  readonly #loop: RunLoop;
+  readonly #step: number;
+  readonly #calls: readonly PlannedCall[];
+  readonly #lanes: Readonly<Record<keyof typeof atOnce, Lanes>> = {
+    write: lanesOf('write'),
+    read: lanesOf('read'),
+    child: lanesOf('child'),
+  };
+  readonly #gates: StepGates;
+  /** Ids of calls that wait in a queue, are executed, or have ended. */
+  readonly #started = new Set<string>();
+  readonly #scope = new CancellationScope();
+  readonly #errors: unknown[] = [];
+  readonly #over = Promise.withResolvers<void>();
+  #pending = 0;
+  #executing = 0;
+  #areGatesAnswered = true;
+  #isOneAlone = false;
+  /** Before this rule an exclusive call was a write among others. */
+  readonly #hasExclusives: boolean;
+
+  constructor(loop: RunLoop, step: number, calls: readonly PlannedCall[]) {
+    this.#loop = loop;
+    this.#step = step;
+    this.#calls = calls;
+    this.#gates = {
+      mustAsk: false,
+      start: (ready) => this.#start(ready),
+      isIdle: () => Object.values(this.#lanes).every((lanes) => lanes.atWork === 0),
+    };
+    this.#hasExclusives = calls.length > 1 && calls.some(isExclusive) && patched('exclusive-alone');
+  }
+
+  async run(): Promise<void> {
+    await this.#scope.run(async () => {
+      const isAsked = (call: PlannedCall) => call.gate === true || call.client === true;
+
+      this.#start(this.#calls.filter((call) => !isAsked(call)));
+      if (this.#calls.some(isAsked)) this.#ask();
+      await this.#over.promise;
+    });
+    if (this.#errors.length > 0) throw this.#errors[0];
+  }
+
+  /** Puts calls into their queues, each once, and has lanes for them. A client executes its calls itself. */
+  #start(calls: readonly PlannedCall[]): void {
+    for (const call of calls) {
+      if (call.isSettled || call.client || this.#started.has(call.toolCallId)) continue;
+      this.#started.add(call.toolCallId);
+      this.#enqueue(call);
+    }
+    for (const lanes of [this.#lanes.write, this.#lanes.read, this.#lanes.child]) {
+      while (lanes.atWork < lanes.most && lanes.queue.length > 0) this.#spawn(this.#runLane(lanes));
+    }
+  }
+
+  #enqueue(call: PlannedCall): void {
+    const { queue } = this.#lanes[kindOf(call)];
+    const place = (one: PlannedCall) => this.#calls.findIndex(({ toolCallId }) => toolCallId === one.toolCallId);
+    const next = queue.findIndex((other) => place(other) > place(call));
+
+    queue.splice(next === -1 ? queue.length : next, 0, call);
+  }
+
+  /** Takes one call after the other from a queue that several lanes may share. */
+  async #runLane(lanes: Lanes): Promise<void> {
+    lanes.atWork++;
+    for (let call = lanes.queue.shift(); call; call = lanes.queue.shift()) {
+      if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('run cancelled');
+      if (this.#hasExclusives) await this.#untilFree(call);
+      await this.#execute(call);
+    }
+    lanes.atWork--;
+  }
+
+  /** An exclusive call is executed when nothing else of the step is, and nothing else while it is. */
+  async #untilFree(call: PlannedCall): Promise<void> {
+    const isFree = () => !this.#isOneAlone && (!isExclusive(call) || this.#executing === 0);
+
+    // Whoever is woken with another may find that the other was quicker.
+    while (!isFree()) await condition(isFree);
+    this.#isOneAlone = isExclusive(call);
+  }
+
+  async #execute(call: PlannedCall): Promise<void> {
+    this.#executing++;
+    const end = await (call.child ? runChildCall(this.#loop, call) : runToolCall(this.#loop.runId, call));
+    this.#executing--;
+    if (isExclusive(call)) this.#isOneAlone = false;
+
+    if (end === 'over') return;
+    this.#started.delete(call.toolCallId);
+    this.#ask();
+  }
+
+  /** Has the open questions put, by the one who waits for answers already if there is one. */
+  #ask(): void {
+    this.#gates.mustAsk = true;
+    if (!this.#areGatesAnswered) return;
+    this.#areGatesAnswered = false;
+    this.#spawn(
+      answerGates(this.#loop, this.#step, this.#gates).then(() => {
+        this.#areGatesAnswered = true;
+        if (this.#gates.mustAsk) this.#ask();
+      }),
     );
-  });
-  if (errors.length > 0) throw errors[0];
-}
+  }
 
-/** Takes one call after the other from a queue that several lanes may share. */
-async function runLane(runId: string, queue: PlannedCall[]): Promise<void> {
-  for (let call = queue.shift(); call; call = queue.shift()) {
-    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('run cancelled');
-    await runCall(runId, call);
+  /** Counts a piece of work until it ends; the first error stops the others. */
+  #spawn(work: Promise<void>): void {
+    this.#pending++;
+    work
+      .catch((error: unknown) => {
+        this.#errors.push(error);
+        this.#scope.cancel();
+      })
+      .finally(() => {
+        this.#pending--;
+        if (this.#pending === 0) this.#over.resolve();
+      });
   }
 }
 
-/** One call until it has a result. What the activity left open is settled from its row, which alone knows whether it was claimed. */
-async function runCall(runId: string, call: PlannedCall): Promise<void> {
-  for (let anew = 1; ; anew++) {
-    const cause = await executeCall(runId, call);
-
-    if (cause === null) return;
-    const { again } = await CancellationScope.nonCancellable(() => settleTool({ runId, toolCallId: call.toolCallId, cause }));
-
-    if (cause === 'cancelled') throw new CancelledFailure('run cancelled');
-    if (!again) return;
-    if (anew === mostStartsAnew) throw ApplicationFailure.nonRetryable('The tool could not be started.', 'internal_error');
-    await sleep(Math.min(1000 * 2 ** (anew - 1), 10_000));
-  }
+function lanesOf(kind: keyof typeof atOnce): Lanes {
+  return { most: atOnce[kind], queue: [], atWork: 0 };
 }
 
-/** Null when the activity stored a result, else why it may not have. */
-async function executeCall(runId: string, call: PlannedCall): Promise<SettleToolInput['cause'] | null> {
-  try {
-    await withGrace(toolActivity(call)({ runId, toolCallId: call.toolCallId }), Math.min(call.timeoutS * 1000, mostGraceMs));
+function kindOf(call: PlannedCall): keyof typeof atOnce {
+  if (call.child) return 'child';
+  return (call.concurrency ?? call.effect) === 'read' ? 'read' : 'write';
+}
 
-    return null;
-  } catch (error) {
-    if (isRunCancellation(error)) return 'cancelled';
-    if (!(error instanceof ActivityFailure) || isFailureOfType(error, activityFailureTypes.workerLost)) throw error;
-    return error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'START_TO_CLOSE' ? 'timeout' : 'lost';
-  }
+function isExclusive(call: PlannedCall): boolean {
+  return call.concurrency === 'exclusive';
 }

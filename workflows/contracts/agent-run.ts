@@ -11,7 +11,14 @@ export interface AgentRunInput {
 export interface AgentRunActivities {
   beginRun(input: { runId: string }): Promise<BeginRunResult>;
   callModel(input: { runId: string; step: number }): Promise<CallModelResult>;
-  runTool(input: RunToolInput): Promise<void>;
+  /** Puts the questions of a step to people and opens its clients' calls; or opens a wait of the run itself. Repeatable. */
+  openGates(input: GatesInput): Promise<GateState>;
+  /** Judges what has been answered, and what has expired, since. Repeatable. */
+  settleGates(input: GatesInput): Promise<GateState>;
+  /** Makes the run of a delegate call, or ends the call when there may be none. */
+  openChild(input: RunToolInput): Promise<OpenChildResult>;
+  /** Null in histories of before there were gates. */
+  runTool(input: RunToolInput): Promise<RunToolResult | null | void>;
   settleTool(input: SettleToolInput): Promise<SettleToolResult>;
   finishRun(input: FinishRunInput): Promise<FinishRunResult>;
 }
@@ -19,10 +26,19 @@ export interface AgentRunActivities {
 /** `done` when the run is terminal already; else what the loop needs to decide, all from the pinned manifest. */
 export type BeginRunResult =
   | { readonly done: true }
-  | { readonly done: false; readonly maxSteps: number; readonly remainingMs: number; readonly cancelRequested: boolean };
+  | {
+      readonly done: false;
+      readonly maxSteps: number;
+      readonly remainingMs: number;
+      readonly cancelRequested: boolean;
+      /** Its time stands still now; absent: no. */
+      readonly isWaiting?: boolean;
+    };
 
 export type CallModelResult =
   | { readonly outcome: 'final' | 'refused' | 'max_output' }
+  /** The model was not called: the budget is full, or the provider asked for a longer pause. The same step is tried again after the wait. */
+  | { readonly outcome: 'wait'; readonly wait: StepWait }
   | { readonly outcome: 'calls'; readonly calls: readonly PlannedCall[] };
 
 /** One tool call as the workflow sees it: enough to order it and to bound it, no arguments. */
@@ -36,6 +52,56 @@ export interface PlannedCall {
   readonly isRepeatable: boolean;
   /** Already ended while the model step was stored (unknown tool, invalid arguments): nothing to execute. */
   readonly isSettled: boolean;
+  /** People have to approve or answer it first; absent: no. */
+  readonly gate?: boolean;
+  /** The client executes it; absent: no. */
+  readonly client?: boolean;
+  /** Another run executes it (`openChild`); absent: no. */
+  readonly child?: boolean;
+}
+
+/**
+ * A wait of the run itself rather than of one of its calls. `untilMs` (timer): Unix time in milliseconds. `fullAt` (budget): the period or cap
+ * that is full; `needed`: what the call may cost, a decimal in the billing currency.
+ */
+export type StepWait =
+  | { readonly on: 'budget'; readonly fullAt?: string; readonly needed?: string }
+  | { readonly on: 'timer'; readonly untilMs: number };
+
+export interface GatesInput {
+  readonly runId: string;
+  readonly step: number;
+  /** Absent: the gated and the client's calls of the step. */
+  readonly wait?: StepWait;
+}
+
+/** What stands between a step and its end. */
+export interface GateState {
+  /** Calls that were gated and may be executed now; those given before may come again. */
+  readonly ready: readonly PlannedCall[];
+  /** Questions, clients' calls and waits without an end yet. */
+  readonly open: number;
+  /** Milliseconds until the first of them expires; 0 when none is open. */
+  readonly nextMs: number;
+  /** The run ends with this: an answer that had to come did not. */
+  readonly ends?: FinishReason;
+}
+
+/** `child` null: the call has its result, there is nothing to execute. */
+export interface OpenChildResult {
+  readonly child: {
+    readonly runId: string;
+    readonly agentId: string;
+    readonly organizationId: string;
+    readonly workspaceId: string;
+  } | null;
+  /** People have to approve the call now: `openGates` puts the question. */
+  readonly gated?: boolean;
+}
+
+/** `gated`: the call was not executed, or not to an end, and stands before people now: `openGates` puts the question. */
+export interface RunToolResult {
+  readonly gated: boolean;
 }
 
 export interface RunToolInput {
@@ -44,12 +110,14 @@ export interface RunToolInput {
 }
 
 export interface SettleToolInput extends RunToolInput {
-  readonly cause: 'timeout' | 'lost' | 'cancelled';
+  /** `child`: the run of a delegate call is over. */
+  readonly cause: 'timeout' | 'lost' | 'cancelled' | 'child';
 }
 
-/** `again` when the call was never claimed and may be run anew. */
+/** `again` when the call was never claimed and may be run anew; `gated` when people have to say what becomes of it. */
 export interface SettleToolResult {
   readonly again: boolean;
+  readonly gated?: boolean;
 }
 
 export interface FinishRunInput {
@@ -64,7 +132,12 @@ export interface FinishRunResult {
 }
 
 /** Signals only wake the workflow; what they announce stands in rows. */
-export const agentRunSignals = { inputAdded: 'inputAdded' } as const;
+export const agentRunSignals = {
+  inputAdded: 'inputAdded',
+  approvalDecided: 'approvalDecided',
+  resultsAdded: 'resultsAdded',
+  budgetChanged: 'budgetChanged',
+} as const;
 
 /** Failure types that activities throw and the workflow classifies, beside the 38 codes. */
 export const activityFailureTypes = {

@@ -25,6 +25,8 @@ export interface MaintenanceActivities {
   sweepAttachments(): Promise<number>;
   /** Repairs schedules: versions that did not reach Temporal, instants that nobody fired, clock changes that came nearer; gives how many. */
   tendTriggers(): Promise<number>;
+  /** Gives back what lost calls held of budgets and rolls windows past their end; gives how many. */
+  tendBudgets(): Promise<number>;
 }
 
 /** What one pass of the reconciler repaired. All zero when nothing was wrong. */
@@ -50,4 +52,5 @@ export const maintenanceActivityNames = [
   'startDueSyncs',
   'sweepAttachments',
   'tendTriggers',
+  'tendBudgets',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

@@ -15,6 +15,8 @@ export type OutboxMessage =
       readonly workspaceId: string | null;
       readonly correlationId: string;
       readonly reuse: 'reject_duplicate' | 'allow_duplicate';
+      /** ISO 8601; the workflow's first task is not before it. */
+      readonly startAt?: string;
       /** Sent with the start, also to a workflow of this id that is at work already. Carries nothing. */
       readonly signal?: string;
       /** 1 interactive, 3 API, 5 batch. */

@@ -5,6 +5,9 @@ export type TaskQueue = (typeof taskQueues)[keyof typeof taskQueues];
 /** Workflow ids. Those of one row refuse duplicates; those that recur allow them. */
 export const workflowIds = {
   run: (runId: string) => `run:${runId}`,
+  /** Makes a delayed run active when it is due. */
+  delayedStart: (runId: string) => `start:${runId}`,
+  bulkCancel: (cancelId: string) => `cancel:${cancelId}`,
   delivery: (outboxId: string) => `delivery:${outboxId}`,
   toolTest: (testId: string) => `tooltest:${testId}`,
   sync: (toolkitId: string) => `sync:${toolkitId}`,

@@ -62,6 +62,7 @@ function defaultOf(property: EntityProperty, column: string): unknown {
   const type = typeOf(property);
   if (property.items) return property.items[0];
   if (type.endsWith('[]')) return '{}';
+  if (type === 'date') return '2026-01-31';
   if (type.startsWith('timestamptz')) return new Date(Date.now() + (column.includes('expires') ? 86_400_000 : 0));
   if (type === 'bytea') return randomBytes(32);
   if (type === 'jsonb') return '{}';

@@ -1,0 +1,39 @@
+import { moveGates, type MovedGates } from '../../db/approvals/move-gates.ts';
+import { nothingOpen } from '../../db/approvals/gate-state.ts';
+import { moveRunWait } from '../../db/approvals/run-waits.ts';
+import { cancelRun } from '../../db/runs/cancel-run.ts';
+import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
+import type { AgentRunActivities, GatesInput, GateState } from '../../workflows/contracts/agent-run.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { inTenant } from '../runs/in-tenant.ts';
+import { refusalOf } from '../tools/refusal.ts';
+
+/** The activities of what a run waits for. Both judge rows and may be repeated. */
+export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openGates' | 'settleGates'> {
+  return {
+    openGates: (input) => look(deps, input, true),
+    settleGates: (input) => look(deps, input, false),
+  };
+}
+
+async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<GateState> {
+  const { cancels, ...state } = await inTenant(deps, input.runId, async (unit): Promise<MovedGates> => {
+    const locked = await lockRunWithAncestors(unit, input.runId);
+    if (!locked) return nothingOpen;
+    const { step, wait } = input;
+    return wait ? moveRunWait(unit, locked, { step, wait, opens }) : moveGates(unit, locked, { step, refusalOf });
+  });
+  return cancels === undefined ? state : cancelTree(deps, input.runId, cancels);
+}
+
+/** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
+async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<GateState> {
+  await inTenant(deps, runId, (unit) => cancelRun(unit, { runId: rootId, policy: 'interrupt', reason: 'evaluation' })).catch(
+    (error: unknown) => {
+      // Ended meanwhile: as good as cancelled.
+      if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;
+    },
+  );
+  return { ...nothingOpen, ends: 'cancelled' };
+}

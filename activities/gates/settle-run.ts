@@ -1,0 +1,12 @@
+import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
+import { settleStatus } from '../../db/runs/waiting.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { inTenant } from '../runs/in-tenant.ts';
+
+/** Settles whether a run waits now that something of it has ended, in a transaction of its own. May be repeated. */
+export async function settleRun(deps: ActivityDeps, runId: string): Promise<void> {
+  await inTenant(deps, runId, async (unit) => {
+    const locked = await lockRunWithAncestors(unit, runId);
+    if (locked) await settleStatus(unit, locked);
+  });
+}

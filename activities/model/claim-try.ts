@@ -1,0 +1,60 @@
+import { readApprovedSlugs } from '../../db/approvals/questions.ts';
+import { capsAbove } from '../../db/billing/caps.ts';
+import { rejectsUnpriced } from '../../db/billing/prices.ts';
+import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
+import { openModelStep, readCallsMade, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
+import type { Unit } from '../../db/unit.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { ResolvedModel } from '../../ports/models.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { inTenant } from '../runs/in-tenant.ts';
+import { giveUp, workerLost } from '../support/failures.ts';
+import type { ModelTry } from './model-try.ts';
+import { triesPerModel, triesWithError } from './tries.ts';
+
+const mostLostTries = 3;
+
+export type ClaimedTry = Exclude<StepClaim, OpenedStep> | { readonly kind: 'try'; readonly modelTry: ModelTry };
+
+/** Claims a try in one transaction, with the prices of now and what stands above the call. */
+export function claimTry(deps: ActivityDeps, runId: string, step: number): Promise<ClaimedTry> {
+  return inTenant(deps, runId, async (unit): Promise<ClaimedTry> => {
+    const opened = await openModelStep(unit, { runId, step });
+    if (opened.kind !== 'open') return opened;
+    if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries)
+      throw workerLost();
+    const model = modelOf(deps, opened);
+    const terms = await readTerms(
+      unit,
+      { id: model.id, currency: deps.env.billingCurrency },
+      { workspaceId: opened.run.workspace_id, caps: capsAbove(opened.run) },
+    );
+    refuseUnpriced(deps, model, terms);
+    const callsMade = await readCallsMade(unit, runId);
+    const approved = await approvedIn(unit, opened);
+    return { kind: 'try', modelTry: { opened, step, model, terms, startedAt: new Date(), callsMade, approved } };
+  });
+}
+
+/** Tools that were to be approved once and have been; asked for only where the run has such tools. */
+async function approvedIn(unit: Unit, { run }: OpenedStep): Promise<ReadonlySet<string>> {
+  return run.manifest.tools.some(({ gate }) => gate === 'first') ? readApprovedSlugs(unit, run.id) : new Set();
+}
+
+/** The pinned model, or after its tries are used up the next fallback. */
+function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
+  const pinned = opened.run.manifest.models;
+  const id = pinned[Math.min(Math.floor(triesWithError(opened.retries) / triesPerModel), pinned.length - 1)];
+  const model = id === undefined ? null : models.resolve(id);
+  if (!model)
+    throw giveUp(
+      fail('upstream_failed', { reason: 'model_unavailable', detail: 'The deployment does not have the model of this run any more.' }),
+    );
+  return model;
+}
+
+/** Under an enforced budget a model without a price would pass unseen: unless the deployment says otherwise, the run fails. */
+function refuseUnpriced({ env }: ActivityDeps, model: ResolvedModel, { prices, isBounded }: CallTerms): void {
+  if (model.isFree || prices.length > 0 || !rejectsUnpriced(env.unpricedModel, isBounded)) return;
+  throw giveUp(fail('validation_failed', { reason: 'unpriced_model', detail: `The model ${model.id} has no price.` }));
+}

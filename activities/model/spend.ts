@@ -1,0 +1,131 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isStepAllowed } from '../../db/billing/budget-wait.ts';
+import { capsAbove } from '../../db/billing/caps.ts';
+import { leaseS, renewHolds, reserve, type ReserveResult } from '../../db/billing/gate.ts';
+import { rollWindows } from '../../db/billing/windows.ts';
+import { unclaimStep } from '../../db/runs/unclaim-step.ts';
+import type { StepWait } from '../../workflows/contracts/agent-run.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { inTenant } from '../runs/in-tenant.ts';
+import type { ActivityAbort } from '../support/abort.ts';
+import { fenced, giveUp } from '../support/failures.ts';
+import { whileAway } from '../support/while-away.ts';
+import { estimateCost } from './estimate.ts';
+import { callKeyOf, type ModelTry } from './model-try.ts';
+import type { ModelStepRequest } from './step.ts';
+
+/** How long an activity waits for calls in flight to give their room back; then its run waits, and the slot is free. */
+const limitBusyMs = 60_000;
+const shortestPauseMs = 1_000;
+const longestPauseMs = 10_000;
+const mostRolls = 5;
+
+/** A try that may be made. `close` ends the renewal of its hold; settling or releasing it is the business of whoever settles the try. */
+export interface OpenHold {
+  readonly kind: 'held';
+  /** When it was reserved, by the database's clock: the call belongs to the windows of then. */
+  readonly at: Date;
+  close(): void;
+}
+
+export interface SpendFacts {
+  readonly modelTry: ModelTry;
+  readonly request: ModelStepRequest;
+  readonly abort: ActivityAbort;
+}
+
+/**
+ * Passes a try through the gate before it is made: holds what it may cost in every budget and cap above it. Where spending leaves no room the run
+ * ends (budget_exceeded) or waits, as its `on_budget` says; where only calls in flight take it, it is tried again. With the database away nothing
+ * is called: the gate fails closed.
+ */
+export async function holdCost(
+  deps: ActivityDeps,
+  { modelTry, request, abort }: SpendFacts,
+): Promise<OpenHold | { readonly kind: 'wait'; readonly wait: StepWait }> {
+  if (!modelTry.terms.isCounted) return { kind: 'held', at: modelTry.startedAt, close: () => undefined };
+  const estimate = estimateCost(request, modelTry.terms.prices);
+
+  const end = Date.now() + limitBusyMs;
+  for (;;) {
+    const found = await judge(deps, modelTry, estimate);
+    if (found.outcome === 'ok') return { kind: 'held', at: found.at, close: keepHeld(deps, modelTry) };
+    if (found.outcome === 'full') {
+      if (modelTry.opened.run.limits.on_budget === 'fail') throw giveUp(budgetExceeded(found.fullAt));
+      return putOff(deps, modelTry, { on: 'budget', fullAt: found.fullAt, needed: estimate });
+    }
+    const pauseMs = shortestPauseMs + Math.floor(Math.random() * (longestPauseMs - shortestPauseMs));
+    if (Date.now() + pauseMs > end) return putOff(deps, modelTry, { on: 'timer', untilMs: Date.now() + pauseMs });
+    await delay(pauseMs, undefined, { signal: abort.signal }).catch(() => {
+      throw abort.signal.reason;
+    });
+  }
+}
+
+/** What the windows say, those that have ended rolled before. Where they are full an admin may have let this step pass. */
+async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): Promise<Exclude<ReserveResult, { outcome: 'stale' }>> {
+  const { run } = modelTry.opened;
+  for (let rolls = 0; rolls < mostRolls; rolls += 1) {
+    const found = await reserveOnce(deps, modelTry, { estimate, isAllowed: false });
+    if (found.outcome === 'full') {
+      const isAllowed = await inTenant(deps, run.id, (unit) => isStepAllowed(unit, { runId: run.id, step: modelTry.step }));
+      const again = isAllowed ? await reserveOnce(deps, modelTry, { estimate, isAllowed }) : found;
+      if (again.outcome !== 'stale') return again;
+    } else if (found.outcome !== 'stale') {
+      return found;
+    }
+    await whileAway(() => inTenant(deps, run.id, (unit) => rollWindows(unit.em, run.workspace_id)));
+  }
+  throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
+}
+
+/** A hold is one key's, so that an attempt whose answer was lost is no second one. */
+function reserveOnce(
+  deps: ActivityDeps,
+  modelTry: ModelTry,
+  { estimate, isAllowed }: { readonly estimate: string; readonly isAllowed: boolean },
+): Promise<ReserveResult> {
+  const { run } = modelTry.opened;
+  return whileAway(() =>
+    inTenant(deps, run.id, (unit) =>
+      reserve(unit, {
+        callKey: callKeyOf(modelTry),
+        organizationId: run.organization_id,
+        workspaceId: run.workspace_id,
+        caps: capsAbove(run),
+        estimate,
+        isAllowed,
+      }),
+    ),
+  );
+}
+
+/** The call is not made now: its claim is taken back, so that the wait is no lost try. */
+async function putOff(deps: ActivityDeps, { opened, step }: ModelTry, wait: StepWait): Promise<{ kind: 'wait'; wait: StepWait }> {
+  const claim = { runId: opened.run.id, step, attempt: opened.attempt };
+  const isOurs = await whileAway(() => inTenant(deps, claim.runId, (unit) => unclaimStep(unit, claim)));
+  if (!isOurs) throw fenced();
+  return { kind: 'wait', wait };
+}
+
+/** Renews the lease while the call is in flight; gives the function that ends it. */
+function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
+  const key = callKeyOf(modelTry);
+  const { id } = modelTry.opened.run;
+  const timer = setInterval(
+    () => {
+      inTenant(deps, id, (unit) => renewHolds(unit, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
+    },
+    (leaseS * 1_000) / 6,
+  );
+  return () => clearInterval(timer);
+}
+
+function budgetExceeded(fullAt: string): Failure {
+  const isCap = fullAt.includes(':');
+  return fail('budget_exceeded', {
+    reason: isCap ? 'max_cost' : fullAt,
+    detail: isCap ? 'The run has cost as much as it may.' : `The budget of the ${fullAt} is spent.`,
+  });
+}

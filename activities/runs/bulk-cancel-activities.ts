@@ -1,0 +1,42 @@
+import { writeAudit } from '../../db/audit/audit.ts';
+import { cancelRound, lockBulkCancel } from '../../db/runs/bulk-cancel.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { inPlace } from '../support/in-place.ts';
+
+const runsARound = 200;
+
+/** The activity of `bulkCancel`: one transaction a round. */
+export function createBulkCancelActivities(deps: ActivityDeps): BulkCancelActivities {
+  return {
+    async cancelMatching({ cancelId }) {
+      const round = await inPlace(deps, (unit) => cancelSome(unit, cancelId));
+      if (round > 0) deps.log.info({ bulk_cancel_id: cancelId, cancelled: round }, 'runs cancelled');
+      return { more: round > 0 };
+    },
+  };
+}
+
+/** How many runs there were; 0: none is left, or the cancel is done or gone. */
+async function cancelSome(unit: Unit, cancelId: string): Promise<number> {
+  const bulk = await lockBulkCancel(unit, cancelId);
+  if (!bulk) return 0;
+  const cancelled = await cancelRound(unit, bulk, runsARound);
+  if (cancelled > 0) return cancelled;
+
+  await writeAudit(unit, {
+    action: 'submit',
+    operationId: null,
+    note: {
+      resourceType: 'bulk_cancel',
+      resourceId: bulk.id,
+      organizationId: bulk.organization_id,
+      workspaceId: bulk.workspace_id,
+      changes: { cancelled: { to: bulk.cancelled } },
+    },
+    ip: null,
+    userAgent: null,
+  });
+  return 0;
+}

@@ -1,0 +1,70 @@
+import { readChildAsk, type ChildAsk } from '../../db/runs/child-ask.ts';
+import { openChild, refuseChild, type OpenedChild } from '../../db/runs/open-child.ts';
+import type { CallState } from '../../db/runs/call-state.ts';
+import type { StepFault } from '../../db/runs/run-types.ts';
+import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../workflows/contracts/agent-run.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { runCancelled } from '../support/failures.ts';
+import { gateOf, refusalOf } from '../tools/refusal.ts';
+import { inTenant } from './in-tenant.ts';
+import { stopFrozen } from './stop-frozen.ts';
+
+/** The activity that makes the run of a delegate call. Judged by the call's row: repeated, it gives the child that is there. */
+export function createChildActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'openChild'> {
+  return { openChild: (input) => open(deps, input) };
+}
+
+async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildResult> {
+  const misfit = await misfitOf(deps, await inTenant(deps, input.runId, (unit) => readChildAsk(unit, input)));
+  const opened = await openOrRefuse(deps, input, misfit);
+  switch (opened.kind) {
+    case 'child':
+      deps.log.info({ run_id: input.runId, child_run_id: opened.child.runId }, 'child run made');
+      return { child: opened.child };
+    case 'gated':
+      return { child: null, gated: true };
+    case 'over':
+      return { child: null };
+    case 'frozen':
+      if (!(await stopFrozen(deps, input.runId))) return open(deps, input);
+      throw runCancelled();
+    case 'cancelling':
+      throw runCancelled();
+    default:
+      return opened satisfies never;
+  }
+}
+
+/** What a start refuses for good is the call's result; what may be otherwise a moment later is tried again. */
+async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: StepFault | null): Promise<OpenedChild> {
+  const judge = (call: CallState) => ({ refusal: refusalOf(call) ?? misfit, gate: gateOf(call) });
+  try {
+    return await inTenant(deps, input.runId, (unit) => openChild(unit, { ...input, currency: deps.env.billingCurrency, judge }));
+  } catch (error) {
+    if (!(error instanceof Failure) || (error.retryable && error.code !== 'rate_limited')) throw error;
+    const reason = error.context['reason'];
+    const fault = {
+      code: 'tool_unavailable',
+      message: error.detail,
+      retryable: error.retryable,
+      reason: typeof reason === 'string' ? reason : error.code,
+    };
+    await inTenant(deps, input.runId, (unit) => refuseChild(unit, input, fault));
+    return { kind: 'over' };
+  }
+}
+
+/** Whether the structured input fits what the asked agent takes. */
+async function misfitOf({ schemas }: ActivityDeps, ask: ChildAsk | null): Promise<StepFault | null> {
+  if (ask === null) return null;
+  const problems = await schemas.validate(ask.inputSchema, ask.input);
+  if (problems.length === 0) return null;
+  const told = problems.slice(0, 5).map(({ pointer, message }) => `/input${pointer} ${message}`);
+  return {
+    code: 'invalid_arguments',
+    message: `The input does not fit the agent: ${told.join('; ')}`.slice(0, 1_000),
+    retryable: false,
+    reason: null,
+  };
+}

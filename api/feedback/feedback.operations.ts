@@ -1,0 +1,86 @@
+import {
+  holdVotedRun,
+  listFeedbackGroups,
+  putVote,
+  toFeedbackAggregateView,
+  toFeedbackView,
+  voterOf,
+  withdrawVote,
+  type VotedRun,
+} from '../../db/feedback/feedback.ts';
+import { mapPage } from '../../db/page.ts';
+import { refuseRank } from '../../db/reach.ts';
+import { refuseFrozen } from '../../db/scope.ts';
+import { area, list, put, remove, type Ctx } from '../http/operation.ts';
+import { FeedbackAggregateView, FeedbackFilters, FeedbackPut, FeedbackView, VotedRunParams } from './feedback.schema.ts';
+
+export const feedback = area('Feedback', {
+  listFeedback: list(
+    '/feedback',
+    {
+      summary: 'Count votes',
+      description:
+        'Votes that the caller sees, counted by agent and revision, those with most votes first; filters choose the votes before they are counted.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'offset',
+      order: 'total descending, agent_id, agent_revision_id (null last)',
+      query: FeedbackFilters,
+      view: FeedbackAggregateView,
+    },
+    async (ctx, { query }) => mapPage(await listFeedbackGroups(ctx, query, ctx.page), toFeedbackAggregateView),
+  ),
+
+  putRunFeedback: put(
+    '/runs/{run_id}/feedback',
+    {
+      summary: 'Vote on a run',
+      description:
+        'Sets the caller’s own vote on a run that has ended, in place of an earlier one; counts for the revision that the run used.',
+      access: 'viewer',
+      audit: 'submit',
+      mcp: true,
+      example: { body: { rating: 'down', comment: 'The date is wrong.', tags: ['facts'], correction: 'It was on Friday.' } },
+      params: VotedRunParams,
+      body: FeedbackPut,
+      view: FeedbackView,
+    },
+    async (ctx, { params, body }) => {
+      const run = await requireVotable(ctx, params.run_id);
+      const voter = voterOf(ctx.caller);
+      const { rating, comment = null, tags = [], correction = null } = body;
+      const row = await putVote(ctx, run, { voter, vote: { rating, comment, tags, correction } });
+      noteVote(ctx, run, { rating: { to: rating } });
+      return toFeedbackView(row);
+    },
+  ),
+
+  withdrawRunFeedback: remove(
+    '/runs/{run_id}/feedback',
+    {
+      summary: 'Withdraw a vote',
+      description: 'Takes the caller’s own vote on a run back. Without one it changes nothing and succeeds all the same.',
+      access: 'viewer',
+      audit: 'delete',
+      params: VotedRunParams,
+    },
+    async (ctx, { params }) => {
+      const run = await requireVotable(ctx, params.run_id);
+      const voter = voterOf(ctx.caller);
+      const hasVoted = await withdrawVote(ctx, run, voter);
+      noteVote(ctx, run, hasVoted ? { rating: { changed: true } } : {});
+    },
+  ),
+});
+
+async function requireVotable(ctx: Ctx, runId: string): Promise<VotedRun> {
+  const run = await holdVotedRun(ctx, runId);
+  refuseRank(ctx.caller, run.workspace_id, ctx.floor);
+  await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
+  return run;
+}
+
+/** Votes are told by their run: a row of its own is nobody's to look up. */
+function noteVote(ctx: Ctx, run: VotedRun, changes: NonNullable<Parameters<Ctx['audit']>[0]>['changes']): void {
+  ctx.audit({ resourceType: 'feedback', resourceId: run.id, organizationId: run.organization_id, workspaceId: run.workspace_id, changes });
+}

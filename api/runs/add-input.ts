@@ -1,0 +1,75 @@
+import { denyPending, resolveApprovals } from '../../db/approvals/resolve.ts';
+import { requireQuestion } from '../../db/approvals/require-question.ts';
+import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
+import { addMessage } from '../../db/runs/added-input.ts';
+import { addClientResults } from '../../db/runs/client-results.ts';
+import { lockConversationOfRun } from '../../db/runs/conversations.ts';
+import { readRunRow, type RunPlace } from '../../db/runs/run-queries.ts';
+import { lockRun, lockRunWithAncestors, type RunState } from '../../db/runs/run-state.ts';
+import { toRunView } from '../../db/runs/run-view.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { isTerminal } from '../../workflows/contracts/runs.ts';
+import { checkBytes } from '../http/bounds.ts';
+import type { Ctx } from '../http/operation.ts';
+import type { RunInputAdd } from './input.schema.ts';
+import { resolverOf } from './resolver.ts';
+
+type Added<K extends RunInputAdd['kind']> = Extract<RunInputAdd, { kind: K }>;
+
+const limitOutputBytes = 1_048_576;
+
+/** Gives a live run what a person or client has for it. Throws 409 `run_finished` with the run when it has ended, 422 for what does not fit. */
+export async function addInput(ctx: Ctx, place: RunPlace, body: RunInputAdd): Promise<void> {
+  switch (body.kind) {
+    case 'message':
+      return addMessageInput(ctx, place, body);
+    case 'answer':
+      return answer(ctx, place, body);
+    case 'tool_results':
+      return addResults(ctx, place, body);
+    default:
+      return body satisfies never;
+  }
+}
+
+async function addMessageInput(ctx: Ctx, place: RunPlace, body: Added<'message'>): Promise<void> {
+  const { text, json, attachments: named = [] } = body;
+  if (text === undefined && json === undefined) throw invalid('', 'required', 'text or json is demanded');
+  const ids = named.map((file) => file.attachment_id);
+  if (new Set(ids).size < ids.length) throw invalid('/attachments', 'uniqueItems', 'a file is named twice');
+  const files = ids.length === 0 ? null : await attachmentsForRuns(ctx, [{ ids, workspaceId: place.workspace_id }], '/attachments');
+  const attachments = files?.(0) ?? [];
+
+  await lockConversationOfRun(ctx, place.id);
+  if (body.deny_pending === true) await denyPending(ctx, { runId: place.id, ...resolverOf(ctx, place), comment: null });
+  const run = await live(ctx, await lockRun(ctx, place.id));
+  await addMessage(ctx, run, { ...(text === undefined ? {} : { text }), ...(json === undefined ? {} : { json }), attachments }, '');
+}
+
+async function answer(ctx: Ctx, place: RunPlace, { approval_id: id, response }: Added<'answer'>): Promise<void> {
+  await requireQuestion(ctx, { runId: place.id, approvalId: id, reason: 'input_required' });
+  await resolveApprovals(ctx, {
+    runId: place.id,
+    resolutions: [{ approval_id: id, decision: 'respond', response }],
+    ...resolverOf(ctx, place),
+    pointerOf: () => '',
+    validate: (schema, value) => ctx.deps.schemas.validate(schema, value),
+  });
+}
+
+async function addResults(ctx: Ctx, place: RunPlace, { results }: Added<'tool_results'>): Promise<void> {
+  for (const [at, { output }] of results.entries()) checkBytes(`/results/${at}/output`, output, limitOutputBytes);
+  if (new Set(results.map((result) => result.tool_call_id)).size < results.length)
+    throw invalid('/results', 'uniqueItems', 'a call is named twice');
+
+  const locked = await lockRunWithAncestors(ctx, place.id);
+  await live(ctx, locked?.run ?? null);
+  if (locked) await addClientResults(ctx, locked, results);
+}
+
+async function live(ctx: Ctx, run: RunState | null): Promise<RunState> {
+  if (!run) throw fail('not_found');
+  if (!isTerminal(run.status)) return run;
+  const ended = await readRunRow(ctx, run.id);
+  throw fail('state_conflict', { reason: 'run_finished', detail: 'The run has ended.', context: { run: ended && toRunView(ended) } });
+}

@@ -1,0 +1,71 @@
+import Type from 'typebox';
+import { approvalDecisions, approvalReasons, approvalStatuses } from '../../workflows/contracts/approvals.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { RunView } from './run.schema.ts';
+
+const AnyJson = (description: string) => Type.Unsafe<unknown>({ description });
+const ArgsHash = text(64, { minLength: 64, description: 'SHA-256 of the canonical JSON of args, hexadecimal' });
+const Comment = text(2_000, { minLength: 1, description: 'Of a rejection it is what the agent is told' });
+
+export const ApprovalFilters = closed({ status: Type.Optional(oneOf(approvalStatuses)) });
+
+const ApprovalAnswer = closed(
+  {
+    approval_id: idOf('Approval', 'A question of the run or of a descendant'),
+    decision: oneOf(approvalDecisions, { description: 'One of those that the question offers' }),
+    edited_args: Type.Optional(FreeObject),
+    response: Type.Optional(AnyJson('With respond: the result in place of the call’s own, or the answer; fits response_schema')),
+    comment: Type.Optional(nullable(Comment)),
+    args_hash: Type.Optional(ArgsHash),
+  },
+  { $id: 'ApprovalAnswer', description: 'edited_args goes with edit, response with respond' },
+);
+
+export const RunApprovalsResolve = closed(
+  { resolutions: listOf(ApprovalAnswer, { minItems: 1, maxItems: 50, description: 'All are applied, or none' }) },
+  { $id: 'RunApprovalsResolve' },
+);
+
+const ApprovalResolver = closed(
+  { kind: oneOf(['user', 'service_key', 'system']), id: nullable(idOf('Other')) },
+  { $id: 'ApprovalResolver', description: 'Who answered' },
+);
+
+export const ApprovalView = closed(
+  {
+    id: idOf('Approval'),
+    run_id: idOf('Run'),
+    root_run_id: idOf('Run'),
+    agent_id: idOf('Agent'),
+    tool_call_id: nullable(idOf('ToolCall')),
+    tool_slug: nullable(text(120)),
+    reason: oneOf(approvalReasons),
+    status: oneOf(approvalStatuses),
+    prompt: text(8_000),
+    args: nullable(FreeObject),
+    args_hash: nullable(ArgsHash),
+    response_schema: nullable(FreeObject),
+    decisions: listOf(oneOf(approvalDecisions), { maxItems: 4, description: 'What may be answered' }),
+    critical: Type.Boolean(),
+    approver_floor: oneOf(['member', 'admin']),
+    expires_at: Timestamp,
+    on_expiry: oneOf(['deny', 'fail']),
+    edited_args: nullable(FreeObject),
+    response: AnyJson('What was responded; null for a consent, whose code nobody reads again'),
+    comment: nullable(Comment),
+    resolved_by: nullable(ApprovalResolver),
+    resolved_at: nullable(Timestamp),
+    created_at: Timestamp,
+  },
+  { $id: 'ApprovalView', description: 'A question that a run puts to people' },
+);
+
+export const ApprovalResolutionView = closed(
+  {
+    items: listOf(ApprovalView, { maxItems: 50, description: 'The questions as they stand now, in the order of the answers' }),
+    applied: integer(),
+    unchanged: integer({ description: 'Had the same answer already' }),
+    run: RunView,
+  },
+  { $id: 'ApprovalResolutionView' },
+);

@@ -1,0 +1,66 @@
+import { listApprovalRows } from '../../db/approvals/list-approvals.ts';
+import { resolveApprovals } from '../../db/approvals/resolve.ts';
+import { toApprovalView } from '../../db/approvals/approval-view.ts';
+import { mapPage } from '../../db/page.ts';
+import { refuseRank } from '../../db/reach.ts';
+import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
+import { toRunView } from '../../db/runs/run-view.ts';
+import { refuseFrozen } from '../../db/scope.ts';
+import { list, post } from '../http/operation.ts';
+import { ApprovalFilters, ApprovalResolutionView, ApprovalView, RunApprovalsResolve } from './approval.schema.ts';
+import { resolverOf } from './resolver.ts';
+import { RunParams } from './run.schema.ts';
+
+export const approvalOperations = {
+  listRunApprovals: list(
+    '/runs/{run_id}/approvals',
+    {
+      summary: 'List the approvals of a run',
+      description: 'Questions that the run and its descendants have put to people, newest first.',
+      access: 'viewer',
+      mcp: true,
+      paging: 'keyset',
+      params: RunParams,
+      query: ApprovalFilters,
+      view: ApprovalView,
+    },
+    async (ctx, { params, query }) =>
+      mapPage(await listApprovalRows(ctx, await requireRun(ctx, params.run_id), query, ctx.page), toApprovalView),
+  ),
+
+  resolveRunApprovals: post(
+    '/runs/{run_id}/approvals',
+    {
+      summary: 'Answer approvals of a run',
+      description:
+        'Answers one or many questions of the run or its descendants, all or none. The same answer again changes nothing; another one is 409. Questions about critical tools need an admin.',
+      access: 'member',
+      audit: 'approve',
+      idempotent: true,
+      success: [200],
+      params: RunParams,
+      body: RunApprovalsResolve,
+      view: ApprovalResolutionView,
+    },
+    async (ctx, { params, body }) => {
+      const place = await requireRun(ctx, params.run_id);
+      refuseRank(ctx.caller, place.workspace_id, ctx.floor);
+      await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+      const { approvals, applied, unchanged } = await resolveApprovals(ctx, {
+        runId: place.id,
+        resolutions: body.resolutions,
+        ...resolverOf(ctx, place),
+        validate: (schema, value) => ctx.deps.schemas.validate(schema, value),
+      });
+      const note = {
+        resourceType: 'run',
+        resourceId: place.id,
+        organizationId: place.organization_id,
+        workspaceId: place.workspace_id,
+        changes: { approvals: { to: body.resolutions.map(({ approval_id: id, decision }) => ({ id, decision })) } },
+      };
+      ctx.audit(applied === 0 ? null : note);
+      return { items: approvals.map(toApprovalView), applied, unchanged, run: toRunView(await seeRun(ctx, place.id)) };
+    },
+  ),
+};

@@ -1,0 +1,96 @@
+import type Type from 'typebox';
+import { organizationOf, refuseRank } from '../../db/reach.ts';
+import { cancelAll, leaveToWorkflow, matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/bulk-cancel.ts';
+import type { Cancel } from '../../db/runs/cancel-locked.ts';
+import { refuseFrozen } from '../../db/scope.ts';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import type { AuditNote, Ctx } from '../http/operation.ts';
+import type { RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
+
+type Body = Type.Static<typeof RunBulkCancel>;
+type View = Type.Static<typeof RunBulkCancelView>;
+
+/** Matches that are cancelled in the request; more are left to a workflow. */
+const limitMatches = 500;
+
+/** Cancels the runs that are named, or those that match. Throws 422 for neither or both, 403 and 423 for a named run that may not be changed. */
+export async function cancelMany(ctx: Ctx, body: Body): Promise<View> {
+  const cancel: Cancel = { policy: body.policy ?? 'interrupt', reason: body.reason ?? null };
+  const filter = body.filter === undefined ? null : filterOf(body.filter);
+  if ((body.ids === undefined) === (filter === null)) throw exactlyOne();
+  return body.ids === undefined ? cancelMatches(ctx, filter ?? {}, cancel) : cancelNamed(ctx, body.ids, cancel);
+}
+
+async function cancelNamed(ctx: Ctx, named: readonly string[], cancel: Cancel): Promise<View> {
+  const ids = new Set(named.map((id) => id.toLowerCase()));
+  const seen = await seenRuns(ctx, [...ids]);
+  const places = distinctPlaces(seen);
+  for (const place of places) refuseRank(ctx.caller, place.workspace_id, ctx.floor);
+  for (const place of places) await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+
+  const counts = await cancelAll(
+    ctx,
+    seen.map((run) => run.id),
+    cancel,
+  );
+  const view = {
+    matched: seen.length - counts.gone,
+    cancelled: counts.cancelled,
+    cancelling: counts.cancelling,
+    already_finished: counts.alreadyFinished,
+    not_found: ids.size - seen.length + counts.gone,
+    continues: false,
+  };
+  note(ctx, seen, view);
+  return view;
+}
+
+async function cancelMatches(ctx: Ctx, filter: CancelFilter, cancel: Cancel): Promise<View> {
+  const { runs, matched } = await matchingRuns(ctx, filter, limitMatches);
+  const counts = await cancelAll(
+    ctx,
+    runs.map((run) => run.id),
+    cancel,
+  );
+  const continues = matched > runs.length && (await leaveToWorkflow(ctx, filter, cancel)) > 0;
+  const view = {
+    matched,
+    cancelled: counts.cancelled,
+    cancelling: counts.cancelling,
+    already_finished: counts.alreadyFinished + counts.gone,
+    not_found: 0,
+    continues,
+  };
+  note(ctx, runs, view);
+  return view;
+}
+
+function filterOf(filter: NonNullable<Body['filter']>): CancelFilter {
+  if (Object.keys(filter).length === 0) throw invalid('/filter', 'minProperties', 'at least one field is demanded');
+  return filter;
+}
+
+function distinctPlaces(runs: readonly RunAddress[]): RunAddress[] {
+  return [...new Map(runs.map((run) => [run.workspace_id, run])).values()];
+}
+
+/** One entry for all: where they live when that is one place, else the caller's organization, with the counts. */
+function note(ctx: Ctx, runs: readonly RunAddress[], { continues, ...counts }: View): void {
+  const places = distinctPlaces(runs);
+  const [only] = places;
+  const home =
+    only && places.length === 1
+      ? { organizationId: only.organization_id, workspaceId: only.workspace_id }
+      : {
+          organizationId: organizationOf(ctx.caller),
+          workspaceId: places.length === 0 ? (ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId) : null,
+        };
+  const changes: AuditNote['changes'] = Object.fromEntries(Object.entries({ ...counts, continues }).map(([name, to]) => [name, { to }]));
+  ctx.audit({ resourceType: 'run', resourceId: null, ...home, changes });
+}
+
+function exactlyOne() {
+  const message = 'exactly one of ids and filter is demanded';
+  const errors: Violation[] = [{ in: 'body', pointer: '', name: null, rule: 'oneOf', message }];
+  return fail('validation_failed', { detail: message, errors });
+}

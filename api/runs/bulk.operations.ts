@@ -1,0 +1,41 @@
+import { post } from '../http/operation.ts';
+import { cancelMany } from './bulk-cancel.ts';
+import { RunBatchCreate, RunBatchView, RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
+import { startBatch } from './start-batch.ts';
+
+export const bulkOperations = {
+  createRunBatch: post(
+    '/runs/batch',
+    {
+      summary: 'Start many runs',
+      description: 'Up to 100 starts in one transaction, in their order; a start that is refused says why and hinders no other.',
+      access: 'member',
+      audit: 'submit',
+      idempotent: true,
+      spends: true,
+      success: [200],
+      bodyLimitBytes: 8 * 1024 * 1024,
+      example: { body: { items: [{ agent_slug: 'guide', input: { text: 'What is new?' } }] } },
+      body: RunBatchCreate,
+      view: RunBatchView,
+    },
+    async (ctx, { body }) => startBatch(ctx, body.items),
+  ),
+
+  cancelRuns: post(
+    '/runs/cancel',
+    {
+      summary: 'Cancel many runs',
+      description:
+        'Cancels runs by id, or every live run that a filter matches: what has not begun ends at once, the others are asked to end. Above 500 matches the rest is cancelled after the answer (continues).',
+      access: 'admin',
+      audit: 'submit',
+      idempotent: true,
+      success: [202],
+      example: { body: { filter: { session_key: 'chat-42' }, policy: 'interrupt', reason: 'The customer has left.' } },
+      body: RunBulkCancel,
+      view: RunBulkCancelView,
+    },
+    async (ctx, { body }) => cancelMany(ctx, body),
+  ),
+};

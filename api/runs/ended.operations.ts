@@ -1,0 +1,63 @@
+import { refuseRank } from '../../db/reach.ts';
+import { purgeRun } from '../../db/runs/purge-run.ts';
+import { toRunView } from '../../db/runs/run-view.ts';
+import { requireRun } from '../../db/runs/run-queries.ts';
+import { refuseFrozen } from '../../db/scope.ts';
+import { post, remove } from '../http/operation.ts';
+import { eraseReplies } from './erase-replies.ts';
+import { RunRetry } from './ended.schema.ts';
+import { retryOf } from './retry-run.ts';
+import { RunParams, RunView } from './run.schema.ts';
+
+export const endedOperations = {
+  retryRun: post(
+    '/runs/{run_id}/retry',
+    {
+      summary: 'Retry or fork a run',
+      description:
+        'Asks a run that has ended once more: a new run takes the place of its turn, if that is the conversation’s last. With fork_at_message_id the new run goes on from a message in a conversation of its own, with copies of what was said before.',
+      access: 'member',
+      audit: 'submit',
+      idempotent: true,
+      mcp: true,
+      spends: true,
+      success: [202],
+      location: (view: { readonly id: string }) => `/runs/${view.id}`,
+      example: { body: { revision: 'current' } },
+      params: RunParams,
+      body: RunRetry,
+      view: RunView,
+    },
+    async (ctx, { params, body }) => {
+      const { run, admission } = await retryOf(ctx, params.run_id, body);
+      return { ...toRunView(run), admission };
+    },
+  ),
+
+  purgeRun: remove(
+    '/runs/{run_id}',
+    {
+      summary: 'Purge a run',
+      description:
+        'Erases a run that has ended, with the runs of its sub-agents: input, output, messages, steps, approvals and frames, for good. What it cost stays in the ledger.',
+      access: 'admin',
+      audit: 'purge',
+      resourceType: 'run',
+      params: RunParams,
+    },
+    async (ctx, { params }) => {
+      const run = await requireRun(ctx, params.run_id);
+      refuseRank(ctx.caller, run.workspace_id, ctx.floor);
+      await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
+      const purged = await purgeRun(ctx, run.id);
+      await eraseReplies(ctx, run);
+      ctx.audit({
+        resourceType: 'run',
+        resourceId: run.id,
+        organizationId: run.organization_id,
+        workspaceId: run.workspace_id,
+        changes: { purged_runs: { to: purged } },
+      });
+    },
+  ),
+};

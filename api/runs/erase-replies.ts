@@ -1,0 +1,39 @@
+import { repliesNaming, replaceReply, type NamingReply } from '../../db/http/idempotency.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { toEnvelope } from '../http/error-envelope.ts';
+import type { ErrorEnvelopeView } from '../http/error.schema.ts';
+import type { Ctx } from '../http/operation.ts';
+
+const problemType = 'application/problem+json; charset=utf-8';
+
+/**
+ * Replies under an Idempotency-Key hold the view of a run for a day: those that name a purged one become the 404 that the run itself answers now. A key stays
+ * used, so that a repeat starts nothing; of a batch only the run's own item goes.
+ */
+export async function eraseReplies(ctx: Ctx, run: { readonly id: string; readonly organization_id: string }): Promise<void> {
+  const found = await repliesNaming(ctx.em, { organizationId: run.organization_id, rowId: run.id, path: '/runs' });
+  const gone = toEnvelope(fail('not_found'), { publicUrl: ctx.deps.env.publicUrl, correlationId: ctx.correlationId });
+  for (const reply of found) await replaceReply(ctx.em, reply.id, repliedInstead(reply, run.id, gone));
+}
+
+function repliedInstead(reply: NamingReply, runId: string, gone: ErrorEnvelopeView) {
+  const batch = reply.route === '/runs/batch' ? batchWithout(reply.body, runId, gone) : null;
+  if (batch !== null)
+    return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body: Buffer.from(batch), bodyKeyId: null };
+  return { status: 404, headers: { 'content-type': problemType }, body: Buffer.from(JSON.stringify(gone)), bodyKeyId: null };
+}
+
+/** The reply to a batch with one run taken out; null when it is no such reply. */
+function batchWithout(body: Buffer, runId: string, gone: ErrorEnvelopeView): string | null {
+  const view: unknown = JSON.parse(body.toString());
+  const items: unknown = typeof view === 'object' && view !== null ? Reflect.get(view, 'items') : null;
+  if (!Array.isArray(items)) return null;
+  return JSON.stringify({
+    ...(view as object),
+    items: items.map((item: unknown) => (namesRun(item, runId) ? { ...(item as object), run: null, error: gone } : item)),
+  }); // what we stored ourselves
+}
+
+function namesRun(item: unknown, runId: string): boolean {
+  return JSON.stringify(item).includes(runId);
+}

@@ -1,0 +1,39 @@
+import { refuseRank } from '../../db/reach.ts';
+import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
+import { toRunView } from '../../db/runs/run-view.ts';
+import { refuseFrozen } from '../../db/scope.ts';
+import { post } from '../http/operation.ts';
+import { addInput } from './add-input.ts';
+import { RunInputAdd } from './input.schema.ts';
+import { RunParams, RunView } from './run.schema.ts';
+
+const limitBodyBytes = 4 * 1024 * 1024;
+
+export const inputOperations = {
+  addRunInput: post(
+    '/runs/{run_id}/input',
+    {
+      summary: 'Add input to a run',
+      description:
+        'Steers a live run with a message, answers what its agent asked, or gives the results of calls that the client executes. A run that has ended answers 409.',
+      access: 'member',
+      audit: 'submit',
+      idempotent: true,
+      mcp: true,
+      success: [202],
+      bodyLimitBytes: limitBodyBytes,
+      location: (view: { readonly id: string }) => `/runs/${view.id}`,
+      params: RunParams,
+      example: { body: { kind: 'message', text: 'Leave out the appendix.' } },
+      body: RunInputAdd,
+      view: RunView,
+    },
+    async (ctx, { params, body }) => {
+      const place = await requireRun(ctx, params.run_id);
+      refuseRank(ctx.caller, place.workspace_id, ctx.floor);
+      await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+      await addInput(ctx, place, body);
+      return toRunView(await seeRun(ctx, place.id));
+    },
+  ),
+};

@@ -1,0 +1,49 @@
+import Type from 'typebox';
+import { closed, idOf, listOf, nullable, oneOf, text } from '../http/schema.ts';
+import { RunInput } from './run.schema.ts';
+
+const AnyJson = (description: string) => Type.Unsafe<unknown>({ description });
+
+const MessageInput = closed(
+  {
+    kind: oneOf(['message']),
+    ...RunInput.properties,
+    deny_pending: Type.Optional(Type.Boolean({ default: false, description: 'Rejects first what waits for an approval' })),
+  },
+  { $id: 'RunMessageInput', description: 'Read before the next model call; text or json is demanded' },
+);
+
+const AnswerInput = closed(
+  {
+    kind: oneOf(['answer']),
+    approval_id: idOf('Approval', 'A question that asks for input'),
+    response: AnyJson('Fits the response_schema of the question'),
+  },
+  { $id: 'RunAnswerInput', description: 'Answers what the agent asked' },
+);
+
+const ToolResultInput = closed(
+  {
+    tool_call_id: idOf('ToolCall', 'A call that the client executes'),
+    status: oneOf(['succeeded', 'failed']),
+    output: Type.Optional(AnyJson('What the tool gave, at most 1 MiB of JSON')),
+    message: Type.Optional(nullable(text(2_000, { description: 'Tells the model why it failed' }))),
+  },
+  { $id: 'ToolResultInput' },
+);
+
+const ToolResultsInput = closed(
+  { kind: oneOf(['tool_results']), results: listOf(ToolResultInput, { minItems: 1, maxItems: 50 }) },
+  { $id: 'RunToolResultsInput', description: 'Results of calls that the client executes; all are taken or none' },
+);
+
+export type RunInputAdd = Type.Static<typeof MessageInput> | Type.Static<typeof AnswerInput> | Type.Static<typeof ToolResultsInput>;
+
+/** One of the forms, told apart by `kind`. */
+export const RunInputAdd = Type.Unsafe<RunInputAdd>({
+  $id: 'RunInputAdd',
+  type: 'object',
+  description: 'What joins a run after its start',
+  discriminator: { propertyName: 'kind' },
+  oneOf: [MessageInput, AnswerInput, ToolResultsInput],
+});

@@ -1,0 +1,15 @@
+import type { ResolveApprovals } from '../../db/approvals/resolve.ts';
+import { refuseRank } from '../../db/reach.ts';
+import type { RunPlace } from '../../db/runs/run-queries.ts';
+import type { Ctx } from '../http/operation.ts';
+
+/** The caller as one who answers the questions of a run. */
+export function resolverOf(ctx: Ctx, place: RunPlace): Pick<ResolveApprovals, 'by' | 'refuseBelow' | 'keys'> {
+  const { caller } = ctx;
+  const program = { kind: caller.kind === 'service_key' ? 'service_key' : 'system', id: caller.principalId } as const;
+  return {
+    by: caller.userId === null ? program : { kind: 'user', id: caller.userId },
+    refuseBelow: (floor) => refuseRank(caller, place.workspace_id, floor),
+    keys: ctx.deps.keys,
+  };
+}

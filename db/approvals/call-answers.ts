@@ -1,0 +1,107 @@
+import { argsHashOf } from '../runs/args-hash.ts';
+import { identityOfCall, type CallState } from '../runs/call-state.ts';
+import { resultWithoutOutput, type ToolResult } from '../runs/run-frames.ts';
+import { endCall, executingFrame, resultBatch, type CallEnd } from '../runs/tool-calls.ts';
+import { rows } from '../sql.ts';
+import { stateBatch, type FrameBatch } from '../streams/append.ts';
+import type { Unit } from '../unit.ts';
+import type { ApprovalRow } from './approval-view.ts';
+
+/**
+ * What an answer, or its lack, does to the call that asked: it may be executed, goes to its client, or has its result. Gives the frames of it, for the
+ * caller to append behind the answer's own.
+ */
+export async function applyAnswer(unit: Unit, call: CallState, approval: ApprovalRow): Promise<FrameBatch[]> {
+  switch (approval.status) {
+    case 'approved':
+      return readyCall(unit, call);
+    case 'edited':
+      return readyCall(unit, call, approval.edited_args ?? call.args);
+    case 'responded':
+      return approval.reason === 'auth' ? readyCall(unit, call) : endHere(unit, call, respondedEnd(approval.response));
+    case 'rejected':
+      return endHere(unit, call, refusedEnd(call, withComment('A person rejected this call.', approval.comment)));
+    case 'expired':
+      return endHere(unit, call, refusedEnd(call, 'Nobody answered whether this call may be made, and it was not made.'));
+    case 'pending':
+    case 'cancelled':
+      return [];
+    default:
+      return approval.status satisfies never;
+  }
+}
+
+/** A call like one that was rejected before: nobody is asked again. */
+export function denyRepeated(unit: Unit, call: CallState): Promise<FrameBatch[]> {
+  return endHere(unit, call, refusedEnd(call, 'A call of this tool with the same arguments was rejected before; it was not made.'));
+}
+
+/** Makes a call that was asked about ready to be executed; one of a client goes to it. */
+export async function readyCall(unit: Unit, call: CallState, args: Readonly<Record<string, unknown>> = call.args): Promise<FrameBatch[]> {
+  await rows(unit.em, `update tool_calls set state = 'ready', args = ?::jsonb, args_hash = ? where id = ?`, [
+    JSON.stringify(args),
+    argsHashOf(args),
+    call.id,
+  ]);
+  return call.client_owned ? [await openClientCall(unit, call)] : [];
+}
+
+/** Gives a call to its client, who has the tool's time for it. Gives the frame that says so. */
+export async function openClientCall(unit: Unit, call: CallState): Promise<FrameBatch> {
+  const [opened] = await rows<{ deadline_at: string }>(
+    unit.em,
+    `update tool_calls set deadline_at = clock_timestamp() + make_interval(secs => timeout_s) where id = ? returning deadline_at`,
+    [call.id],
+  );
+  const deadline = new Date(opened?.deadline_at ?? Date.now()).toISOString();
+  return stateBatch(identityOfCall(call), [executingFrame(call, deadline)]);
+}
+
+/** The client of a call has let its time pass. */
+export function expireClientCall(unit: Unit, call: CallState): Promise<FrameBatch[]> {
+  const error = { code: 'timed_out', message: `no result within ${call.timeout_s} s`, retryable: true, reason: null };
+  return endHere(unit, call, { state: 'timed_out', result: resultWithoutOutput('timed_out', error), rest: null });
+}
+
+async function endHere(unit: Unit, call: CallState, end: CallEnd): Promise<FrameBatch[]> {
+  const frame = await endCall(unit, call, null, end);
+  // A scope above every try of the call: whoever still holds it is fenced from now on.
+  return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
+}
+
+function respondedEnd(response: unknown): CallEnd {
+  const isText = typeof response === 'string';
+  const chars = isText ? response.length : JSON.stringify(response ?? null).length;
+  return { state: 'succeeded', result: resultOf('succeeded', response, { isText, chars }), rest: null };
+}
+
+/** Not made; a call that may have been made before its question is not denied by that. */
+function refusedEnd(call: CallState, text: string): CallEnd {
+  if (call.gate === 'confirmation') {
+    const message = 'The call was interrupted while it was executed; it may have happened, and it was not repeated.';
+    const error = { code: 'outcome_unknown', message, retryable: false, reason: 'not_repeated' };
+    return { state: 'unknown', result: resultWithoutOutput('failed', error), rest: null };
+  }
+  return { state: 'denied', result: resultOf('denied', text, { isText: true, chars: text.length }), rest: null };
+}
+
+function resultOf(
+  status: 'succeeded' | 'denied',
+  output: unknown,
+  { isText, chars }: { readonly isText: boolean; readonly chars: number },
+): ToolResult {
+  return {
+    status,
+    output,
+    outputType: isText ? 'text' : 'json',
+    truncated: false,
+    cached: false,
+    totalChars: chars,
+    error: null,
+    durationMs: null,
+  };
+}
+
+function withComment(text: string, comment: string | null): string {
+  return comment === null || comment === '' ? text : `${text} ${comment}`;
+}

@@ -1,0 +1,40 @@
+import type { GateState } from '../../workflows/contracts/agent-run.ts';
+import { openStates } from '../runs/call-state.ts';
+import { toPlannedCall, type StoredCall } from '../runs/planned-calls.ts';
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+export const nothingOpen: GateState = { ready: [], open: 0, nextMs: 0 };
+
+interface GateRow extends StoredCall {
+  /** End of the question that is pending, or of the client's time. */
+  readonly until: string | null;
+  /** An answer that had to come did not. */
+  readonly ends_run: boolean;
+}
+
+/** What stands between a step and its end, by its rows. */
+export async function readGateState(unit: Unit, runId: string, step: number): Promise<GateState> {
+  const calls = await rows<GateRow>(
+    unit.em,
+    `select c.id, c.kind, c.effect, c.concurrency, c.timeout_s, c.is_idempotent, c.state, c.gate, c.client_owned,
+            case when c.client_owned and c.state = 'ready' then c.deadline_at
+                 else (select a.expires_at from approvals a where a.tool_call_id = c.id and a.status = 'pending') end as until,
+            c.state = 'gated' and exists (select from approvals a where a.tool_call_id = c.id and a.status = 'expired' and a.on_expiry = 'fail') as ends_run
+       from tool_calls c where c.run_id = ? and c.step = ? and c.state = any (?) order by c.pos`,
+    [runId, step, openStates],
+  );
+  const ends = calls.some((call) => call.ends_run);
+  const untils = calls.flatMap(({ until }) => (until === null ? [] : [new Date(until).getTime()]));
+  return {
+    ready: calls.filter((call) => call.state === 'ready' && call.gate !== null && !call.client_owned).map(toPlannedCall),
+    open: calls.filter((call) => call.until !== null || call.state === 'recorded').length,
+    nextMs: untils.length === 0 ? 0 : leftMs(Math.min(...untils)),
+    ...(ends ? { ends: 'approval_expired' as const } : {}),
+  };
+}
+
+/** Milliseconds until an instant, never 0: that would say that nothing is open. */
+export function leftMs(instant: number): number {
+  return Math.max(1, Math.ceil(instant - Date.now()));
+}

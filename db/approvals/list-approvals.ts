@@ -1,0 +1,43 @@
+import type { ApprovalStatus } from '../../workflows/contracts/approvals.ts';
+import { fetchPage } from '../page-query.ts';
+import { endEarly, type Page, type PageRequest } from '../page.ts';
+import type { RunPlace } from '../runs/run-queries.ts';
+import { reachOf } from '../scope.ts';
+import type { Unit } from '../unit.ts';
+import { approvalColumns, type ApprovalRow } from './approval-view.ts';
+
+const limitPageChars = 4 * 1024 * 1024;
+
+/** Questions of a run that the caller sees and of its descendants, newest first. A page of long arguments ends early. */
+export async function listApprovalRows(
+  unit: Pick<Unit, 'em' | 'tenant'>,
+  run: RunPlace,
+  { status }: { readonly status?: ApprovalStatus },
+  page: PageRequest,
+): Promise<Page<ApprovalRow>> {
+  const own = reachOf(unit.tenant, 'a');
+  const where = [
+    'a.root_run_id = (select root_run_id from runs where id = ?)',
+    '(d.id = ?::uuid or d.lineage @> array[?::uuid])',
+    'd.deleted_at is null',
+    own.sql,
+  ];
+  const params: unknown[] = [run.id, run.id, run.id, ...own.params];
+  if (status !== undefined) {
+    where.push('a.status = ?');
+    params.push(status);
+  }
+  const found = await fetchPage<ApprovalRow>(unit.em, {
+    select: approvalColumns,
+    from: 'approvals a join runs d on d.id = a.run_id',
+    where: where.join(' and '),
+    params,
+    order: [{ column: 'a.id', type: 'uuid', descending: true }],
+    page,
+  });
+  return endEarly(found, { limit: limitPageChars, sizeOf: charsOf, positionOf: ({ id }) => [id] });
+}
+
+function charsOf({ args, edited_args: edited, response }: ApprovalRow): number {
+  return JSON.stringify([args, edited, response]).length;
+}

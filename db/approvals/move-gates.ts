@@ -1,0 +1,80 @@
+import type { GateState } from '../../workflows/contracts/agent-run.ts';
+import { lockOpenCalls, type CallState } from '../runs/call-state.ts';
+import { readConsent } from '../mcp/consent-of-call.ts';
+import { identityOf, type RunState } from '../runs/run-state.ts';
+import type { StepFault } from '../runs/run-types.ts';
+import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
+import { stateBatch, type FrameBatch } from '../streams/append.ts';
+import type { Unit } from '../unit.ts';
+import { resolvedFrame } from './approval-frames.ts';
+import { askAbout } from './ask.ts';
+import { applyAnswer, expireClientCall, openClientCall, readyCall } from './call-answers.ts';
+import { expireQuestions } from './expire-questions.ts';
+import { nothingOpen, readGateState } from './gate-state.ts';
+import { isEvaluation } from './questions.ts';
+import { withdrawQuestion } from './withdraw-question.ts';
+
+/** What a step's gates have come to. `cancels`: it waits for what nobody gives in an evaluation, and this root run is to be cancelled. */
+export type MovedGates = GateState & { readonly cancels?: string };
+
+export interface GateMove {
+  readonly step: number;
+  /** Why a call would be refused anyway: nobody is asked about it. */
+  readonly refusalOf: (call: CallState) => StepFault | null;
+}
+
+/**
+ * Takes the gates of a step as far as they go: what has expired is judged, questions that have not been put are, clients get their calls. The run and
+ * its ancestors are locked. A repeat finds what is there and asks nothing twice.
+ */
+export async function moveGates(unit: Unit, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
+  const { run } = locked;
+  if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
+
+  const found = await openCallsOf(unit, run, step);
+  const lead = [...(await release(unit, run, found)), ...(await expire(unit, run, found))];
+  const calls = lead.length === 0 ? found : await openCallsOf(unit, run, step);
+  const inEvaluation = calls.some(isNewWait) && (await isEvaluation(unit, run));
+  lead.push(...(await askAbout(unit, run, { calls, refusalOf, inEvaluation })));
+  const forClients = calls.filter((call) => call.state === 'ready' && isNewWait(call));
+  if (inEvaluation && forClients.length > 0) return { ...nothingOpen, cancels: run.root_run_id };
+  for (const call of forClients) lead.push(await openClientCall(unit, call));
+
+  await settleStatus(unit, locked, { lead });
+  return readGateState(unit, run.id, step);
+}
+
+async function openCallsOf(unit: Unit, run: RunState, step: number): Promise<CallState[]> {
+  return (await lockOpenCalls(unit, [run.id])).filter((call) => call.step === step);
+}
+
+/** Nobody has been asked about the call yet, or it has not been given to its client. */
+function isNewWait(call: CallState): boolean {
+  return call.state === 'recorded' || (call.state === 'ready' && call.client_owned && call.deadline_at === null);
+}
+
+/** Calls that ask for a consent which has been given meanwhile, for another call or in a sync of the toolkit. */
+async function release(unit: Unit, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
+  const batches: FrameBatch[] = [];
+  for (const call of calls) {
+    if (call.gate !== 'auth' || call.state !== 'gated' || (await readConsent(unit, call)) !== 'granted') continue;
+    const withdrawn = await withdrawQuestion(unit, { toolCallId: call.id });
+    if (withdrawn) batches.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]), ...(await readyCall(unit, call)));
+  }
+  return batches;
+}
+
+/** What a lack of answers does to calls. A question whose lack ends the run leaves its call as it is: `finishRun` closes it. */
+async function expire(unit: Unit, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
+  const batches: FrameBatch[] = [];
+  const expired = await expireQuestions(unit, run, batches);
+  for (const approval of expired) {
+    const call = calls.find(({ id }) => id === approval.tool_call_id);
+    if (call && approval.on_expiry === 'deny') batches.push(...(await applyAnswer(unit, call, approval)));
+  }
+  for (const call of calls) {
+    const isLate = call.client_owned && call.state === 'ready' && call.deadline_at !== null && new Date(call.deadline_at) <= new Date();
+    if (isLate) batches.push(...(await expireClientCall(unit, call)));
+  }
+  return batches;
+}

@@ -1,0 +1,79 @@
+import { reachOf } from '../scope.ts';
+import { row, rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { approvalColumns, type ApprovalRow } from './approval-view.ts';
+import type { CheckedResolution } from './check-resolutions.ts';
+import type { Resolver } from './resolve.ts';
+
+/** A question with what its run says, for the check of an answer. */
+export interface AskedRow extends ApprovalRow {
+  readonly subject_kind: string | null;
+  readonly subject_id: string | null;
+}
+
+/** A locked question; `is_late`: its time is over, whether that has been noted or not. */
+export interface LockedQuestion extends ApprovalRow {
+  readonly is_late: boolean;
+}
+
+/** Of a run and its descendants; `d` is the run that asks. */
+const below = '(a.run_id = ?::uuid or d.lineage @> array[?::uuid])';
+
+/** Those of these questions that a run or a descendant of it asks. */
+export function readQuestions(unit: Unit, runId: string, ids: readonly string[]): Promise<AskedRow[]> {
+  const own = reachOf(unit.tenant, 'a');
+  return rows<AskedRow>(
+    unit.em,
+    `select ${approvalColumns}, d.subject_kind, d.subject_id from approvals a join runs d on d.id = a.run_id
+      where a.id = any (?::uuid[]) and ${below} and d.deleted_at is null and ${own.sql}`,
+    [[...ids], runId, runId, ...own.params],
+  );
+}
+
+/** What is pending of a run and its descendants, and not too late to be answered. */
+export function pendingBelow(unit: Unit, runId: string): Promise<{ readonly id: string }[]> {
+  const own = reachOf(unit.tenant, 'a');
+  return rows<{ id: string }>(
+    unit.em,
+    `select a.id from approvals a join runs d on d.id = a.run_id
+      where a.root_run_id = (select root_run_id from runs where id = ?) and a.status = 'pending' and a.expires_at > clock_timestamp() and ${below} and ${own.sql}
+      order by a.id`,
+    [runId, runId, runId, ...own.params],
+  );
+}
+
+/** Locks questions by ascending id; their runs are locked. */
+export async function lockQuestions(unit: Unit, ids: readonly string[]): Promise<Map<string, LockedQuestion>> {
+  const locked = await rows<LockedQuestion>(
+    unit.em,
+    `select ${approvalColumns}, a.expires_at <= clock_timestamp() as is_late from approvals a where a.id = any (?::uuid[]) order by a.id for no key update`,
+    [[...ids]],
+  );
+  return new Map(locked.map((question) => [question.id, question]));
+}
+
+const statusOf = { approve: 'approved', reject: 'rejected', edit: 'edited', respond: 'responded' } as const;
+
+/** Writes the answer of a locked question that is pending. A consent's code is nobody's to read. */
+export async function writeAnswer(unit: Unit, { approval, resolution, args }: CheckedResolution, by: Resolver): Promise<ApprovalRow> {
+  const { decision, response, comment } = resolution;
+  const isKept = decision === 'respond' && approval.reason !== 'auth';
+  const written = await row<ApprovalRow>(
+    unit.em,
+    `with a as (
+       update approvals set status = ?, edited_args = ?::jsonb, response = ?::jsonb, comment = ?, resolved_by_kind = ?, resolved_by_id = ?, resolved_at = clock_timestamp()
+        where id = ? and status = 'pending' returning *
+     ) select ${approvalColumns} from a`,
+    [
+      statusOf[decision],
+      args === null ? null : JSON.stringify(args),
+      isKept ? JSON.stringify(response ?? null) : null,
+      comment ?? null,
+      by.kind,
+      by.id,
+      approval.id,
+    ],
+  );
+  if (!written) throw new Error('a locked question was answered by somebody else');
+  return written;
+}

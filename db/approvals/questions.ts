@@ -1,0 +1,154 @@
+import type { ApprovalDecision, ApprovalReason } from '../../workflows/contracts/approvals.ts';
+import { newId } from '../ids.ts';
+import type { ConsentLink } from '../mcp/consent-of-call.ts';
+import { argsHashOf } from '../runs/args-hash.ts';
+import type { CallState } from '../runs/call-state.ts';
+import type { RunState } from '../runs/run-state.ts';
+import { row, rows } from '../sql.ts';
+import { questionOf } from '../tools/ask-user.ts';
+import type { Unit } from '../unit.ts';
+import { approvalColumns, type ApprovalRow } from './approval-view.ts';
+
+/** What is put to people. */
+export interface Question {
+  /** The call that asks; null: the run itself. */
+  readonly call: Pick<CallState, 'id' | 'slug'> | null;
+  readonly reason: ApprovalReason;
+  readonly prompt: string;
+  readonly args: Readonly<Record<string, unknown>> | null;
+  readonly responseSchema: Readonly<Record<string, unknown>> | null;
+  readonly decisions: readonly ApprovalDecision[];
+  readonly critical: boolean;
+  readonly floor: 'member' | 'admin';
+  /** Nobody can answer later than that; left out: the run's own limit counts. */
+  readonly until?: Date;
+}
+
+const consentSchema = {
+  type: 'object',
+  properties: { code: { type: 'string', minLength: 1, maxLength: 4_096 }, state: { type: 'string', minLength: 1, maxLength: 1_024 } },
+  required: ['code', 'state'],
+  additionalProperties: false,
+};
+
+/** The question that a call's gate asks. `consent`: where a person consents, for a gate of that kind. */
+export function questionOfCall(run: RunState, call: CallState, consent: ConsentLink | null = null): Question {
+  const pinned = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.floor ?? 'member';
+  const base = { call, args: call.args, responseSchema: null, critical: call.critical, floor: call.critical ? 'admin' : pinned } as const;
+  switch (call.gate) {
+    case 'input': {
+      const { prompt, responseSchema } = questionOf(call.args);
+      return { ...base, reason: 'input_required', prompt, responseSchema, decisions: ['respond', 'reject'] };
+    }
+    case 'confirmation':
+      return {
+        ...base,
+        reason: 'confirmation',
+        prompt: `The call of ${call.slug} was interrupted while it was executed: it may have happened. Approve to execute it once more, reject to leave it, or respond with what came of it.`,
+        decisions: ['approve', 'reject', 'respond'],
+      };
+    case 'auth':
+      return {
+        ...base,
+        reason: 'auth',
+        prompt: `The server of ${call.slug} asks for consent: open authorization_url, then respond with code and state.`,
+        args: { authorization_url: consent?.url ?? null },
+        ...(consent === null ? {} : { until: consent.until }),
+        responseSchema: consentSchema,
+        decisions: ['respond', 'reject'],
+        floor: 'member',
+      };
+    default:
+      return {
+        ...base,
+        reason: 'tool_call',
+        prompt: `${run.agent_slug} asks to call ${call.slug}.`,
+        decisions: ['approve', 'reject', 'edit', 'respond'],
+      };
+  }
+}
+
+/** How questions that have an answer at once are answered. */
+export interface InstantAnswer {
+  readonly comment: string;
+}
+
+/** Puts questions of a run to people until its limit of time for answers, or until the run's own end. Gives them in their order. */
+export async function insertQuestions(
+  unit: Unit,
+  run: RunState,
+  questions: readonly Question[],
+  rejected: InstantAnswer | null = null,
+): Promise<ApprovalRow[]> {
+  if (questions.length === 0) return [];
+  const drafts = questions.map((question) => ({
+    id: newId(),
+    call: question.call?.id ?? null,
+    slug: question.call?.slug ?? null,
+    reason: question.reason,
+    prompt: question.prompt,
+    args: question.args,
+    hash: question.args === null ? null : argsHashOf(question.args),
+    schema: question.responseSchema,
+    decisions: question.decisions,
+    critical: question.critical,
+    floor: question.floor,
+    until: question.until?.toISOString() ?? null,
+  }));
+  return rows<ApprovalRow>(
+    unit.em,
+    `with a as (
+       insert into approvals (id, organization_id, workspace_id, run_id, root_run_id, agent_id, tool_call_id, round, tool_slug, reason, status, prompt, args, args_hash,
+         response_schema, decisions, critical, approver_floor, expires_at, on_expiry, comment, resolved_by_kind, resolved_at, created_at)
+       select d.id, ?, ?, ?, ?, ?, d.call, coalesce((select max(o.round) from approvals o where o.tool_call_id = d.call), 0) + 1, d.slug, d.reason, ?, d.prompt,
+              nullif(d.args, 'null'::jsonb), d.hash, nullif(d.schema, 'null'::jsonb), d.decisions, d.critical, d.floor,
+              least(clock_timestamp() + make_interval(secs => ?::int), ?::timestamptz, d.until), ?, ?, ?, case when ?::text is not null then clock_timestamp() end, clock_timestamp()
+         from jsonb_to_recordset(?::jsonb) as d(id uuid, call uuid, slug text, reason text, prompt text, args jsonb, hash text, schema jsonb, decisions text[], critical boolean, floor text, until timestamptz)
+       returning *
+     ) select ${approvalColumns} from a order by a.id`,
+    [
+      run.organization_id,
+      run.workspace_id,
+      run.id,
+      run.root_run_id,
+      run.agent_id,
+      rejected === null ? 'pending' : 'rejected',
+      run.limits.approval_ttl_s,
+      run.hard_deadline_at,
+      run.limits.on_expiry,
+      rejected?.comment ?? null,
+      rejected === null ? null : 'system',
+      rejected === null ? null : 'rejected',
+      JSON.stringify(drafts),
+    ],
+  );
+}
+
+/** Slugs of the tools that people have approved in a run. */
+export async function readApprovedSlugs(unit: Unit, runId: string): Promise<Set<string>> {
+  const found = await rows<{ tool_slug: string }>(
+    unit.em,
+    `select distinct tool_slug from approvals where run_id = ? and reason = 'tool_call' and status in ('approved', 'edited') and tool_slug is not null`,
+    [runId],
+  );
+  return new Set(found.map((one) => one.tool_slug));
+}
+
+/** Calls that people have rejected in a run, as `<slug> <args_hash>`: the like is denied unasked. */
+export async function readRejected(unit: Unit, runId: string): Promise<Set<string>> {
+  const found = await rows<{ key: string }>(
+    unit.em,
+    `select distinct tool_slug || ' ' || args_hash as key from approvals
+      where run_id = ? and reason = 'tool_call' and status = 'rejected' and tool_slug is not null and args_hash is not null`,
+    [runId],
+  );
+  return new Set(found.map(({ key }) => key));
+}
+
+/** Whether the tree of a run works for an evaluation, where nobody is asked. */
+export async function isEvaluation(unit: Unit, run: RunState): Promise<boolean> {
+  if (run.source === 'evaluation') return true;
+  if (run.root_run_id === run.id) return false;
+  const root = await row<{ source: string }>(unit.em, 'select source from runs where id = ?', [run.root_run_id]);
+  return root?.source === 'evaluation';
+}

@@ -1,0 +1,47 @@
+import { newId } from '../ids.ts';
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+/** The cap of a run with `max_cost`: it bounds the run with its descendants. */
+export function runCapKey(runId: string): string {
+  return `run:${runId}`;
+}
+
+/** Keys of the caps that may stand above the calls of a run: its ancestors' and its own. */
+export function capsAbove(run: { readonly id: string; readonly lineage: readonly string[] }): string[] {
+  return [...run.lineage, run.id].map(runCapKey);
+}
+
+export interface CapDraft {
+  readonly capKey: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  /** Decimal in the billing currency. */
+  readonly limit: string;
+  readonly currency: string;
+}
+
+/** Opens enforced windows without a budget; they have no end of their own. A cap that is open already stays as it is. */
+export async function openCaps(unit: Unit, caps: readonly CapDraft[]): Promise<void> {
+  if (caps.length === 0) return;
+  await rows(
+    unit.em,
+    `insert into budget_windows (id, organization_id, workspace_id, period, cap_key, window_start, currency, limit_amount, is_enforced)
+     select c.id, c."organizationId", c."workspaceId", 'cap', c."capKey", clock_timestamp(), c.currency, c."limit", true
+       from jsonb_to_recordset(?::jsonb) as c(id uuid, "organizationId" uuid, "workspaceId" uuid, "capKey" text, currency text, "limit" numeric)
+     on conflict (cap_key) where closed_at is null do nothing`,
+    [JSON.stringify(caps.map((cap) => ({ id: newId(), ...cap })))],
+  );
+}
+
+interface CappedRun {
+  readonly id: string;
+  readonly limits: { readonly max_cost: string | null };
+}
+
+/** Closes the caps of runs that have ended; costs nothing where no run has one. Calls in flight still settle into them. */
+export async function closeRunCaps(unit: Unit, runs: readonly CappedRun[]): Promise<void> {
+  const keys = runs.filter(({ limits }) => limits.max_cost !== null).map(({ id }) => runCapKey(id));
+  if (keys.length === 0) return;
+  await rows(unit.em, 'update budget_windows set closed_at = clock_timestamp() where cap_key = any (?) and closed_at is null', [keys]);
+}

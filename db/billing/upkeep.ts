@@ -1,0 +1,33 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { row, rows } from '../sql.ts';
+
+/** Gives up to `limit` holds back whose lease has passed; gives how many. Windows before holds, in the order of every reservation. */
+export async function expireHolds(em: SqlEntityManager, limit: number): Promise<number> {
+  const expired = await row<{ count: number }>(
+    em,
+    `with due as materialized (
+       select call_key, window_id from budget_holds where state = 'held' and lease_until < clock_timestamp() order by lease_until limit ?),
+     w as materialized (select b.id from budget_windows b where b.id in (select window_id from due) order by b.period, b.id for update),
+     h as (
+       update budget_holds x set state = 'expired', closed_at = clock_timestamp() from due
+        where x.call_key = due.call_key and x.window_id = due.window_id and x.window_id in (select id from w)
+          and x.state = 'held' and x.lease_until < clock_timestamp() returning x.window_id, x.amount),
+     u as (
+       update budget_windows b set reserved = b.reserved - t.amount
+         from (select window_id, sum(amount) as amount from h group by window_id) t where b.id = t.window_id)
+     select count(*)::int as count from h`,
+    [limit],
+  );
+  return expired?.count ?? 0;
+}
+
+/** Workspaces with a window past its end, the longest ended first. */
+export async function endedWindows(em: SqlEntityManager, limit: number): Promise<string[]> {
+  const ended = await rows<{ workspace_id: string }>(
+    em,
+    `select workspace_id from budget_windows where closed_at is null and window_end <= clock_timestamp()
+      group by workspace_id order by min(window_end) limit ?`,
+    [limit],
+  );
+  return ended.map((window) => window.workspace_id);
+}

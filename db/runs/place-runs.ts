@@ -1,0 +1,194 @@
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { linkToRun } from '../attachments/run-attachments.ts';
+import { openCaps, runCapKey, type CapDraft } from '../billing/caps.ts';
+import { newId } from '../ids.ts';
+import { addFreshOutbox } from '../outbox.ts';
+import { appendFirstFrames, appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
+import type { Unit } from '../unit.ts';
+import { addMessage } from './added-input.ts';
+import { cancelLocked } from './cancel-locked.ts';
+import { delayedStartMessage, lockConversation, runStartMessage, type ConversationRow } from './conversations.ts';
+import { identityOfNew, insertRun, type NewRun } from './insert-run.ts';
+import { answerBusy, policyOf, type LinePlace } from './on-busy.ts';
+import { limitsOfRun } from './run-limits.ts';
+import { readRunRow } from './run-queries.ts';
+import type { RunState } from './run-state.ts';
+import type { RunRow } from './run-view.ts';
+import { lockSessions, sessionOf } from './sessions.ts';
+import { refuseUnpriced } from './start-prices.ts';
+import { refuseUnready } from './start-refusals.ts';
+import type { StartedRun, StartRun } from './start-run.ts';
+import { resolveStarts, type StartTarget } from './start-target.ts';
+import { rowOfNew } from './started-row.ts';
+import { statusFrame } from './status-frame.ts';
+import { noUsage } from './usage-totals.ts';
+
+/** What became of starts, and the runs that ended with it, as they were before: their occurrences are still to be closed. */
+export interface PlacedRuns {
+  readonly outcomes: readonly (StartedRun | Failure)[];
+  readonly ended: readonly RunState[];
+}
+
+/** What `startRuns` does, but for the occurrences of the scheduled runs whose place was taken. */
+export async function placeRuns(unit: Unit, starts: readonly StartRun[]): Promise<PlacedRuns> {
+  const targets = refuseUnready(starts, await refuseUnpriced(unit, starts, await resolveStarts(unit, starts)));
+  const ready = starts.flatMap((start, n) => {
+    const target = targets[n];
+    return target === undefined || target instanceof Failure ? [] : [{ start, target }];
+  });
+  const batch: Batch = { unit, conversations: await lockSessions(unit, ready), made: [], ended: [] };
+
+  const outcomes: (StartedRun | Failure)[] = [];
+  for (const [n, start] of starts.entries()) {
+    const target = targets[n];
+    if (target === undefined) throw new Error('a start without a target');
+    outcomes.push(target instanceof Failure ? target : await orFailure(() => place(batch, start, target)));
+  }
+  await announce(batch);
+  return { outcomes, ended: batch.ended };
+}
+
+interface Batch {
+  readonly unit: Unit;
+  /** Locked, as they stand after the starts so far. */
+  readonly conversations: Map<string, ConversationRow>;
+  /** Written and not announced yet. */
+  readonly made: NewRun[];
+  readonly ended: RunState[];
+}
+
+async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | Failure> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Failure) return error;
+    throw error;
+  }
+}
+
+/** Puts one start where it belongs. Every refusal comes before the first write. */
+async function place(batch: Batch, start: StartRun, target: StartTarget): Promise<StartedRun> {
+  const { unit, conversations } = batch;
+  const session = sessionOf(start, target);
+  const conversation = session === null ? null : (conversations.get(session) ?? null);
+  if (start.startAfter && start.startAfter > new Date())
+    return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'delayed' } }));
+  if (conversation === null || conversation.active_run_id === null)
+    return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'active' } }));
+
+  // An earlier start of the batch may be the active one: its frames come first.
+  if (start.onBusy !== 'enqueue' && start.onBusy !== 'reject') await announce(batch);
+  const answer = await answerBusy(unit, conversation, start.onBusy);
+  if (answer.kind === 'steer') {
+    await addMessage(unit, answer.run, { ...start.input, attachments: target.attachments });
+    return { run: await readRun(unit, answer.run.id), admission: 'steered' };
+  }
+  const run = draftOf(start, target, { conversation, session, line: answer.line });
+  const queued = await write(batch, run);
+  if (answer.supersedes === null) return queued;
+
+  await announce(batch);
+  const runIds = [conversation.active_run_id];
+  const cancel = { policy: policyOf(start.onBusy), reason: 'superseded', isSuperseded: true };
+  batch.ended.push(...(await cancelLocked(unit, { ...answer.supersedes, runIds }, cancel)));
+  const moved = await lockConversation(unit, conversation.id);
+  if (session !== null && moved !== null) conversations.set(session, moved);
+  return { run: await readRun(unit, run.id), admission: moved?.active_run_id === run.id ? 'started' : 'queued' };
+}
+
+interface Placing {
+  readonly conversation: ConversationRow | null;
+  /** Name of the conversation within the batch; null: nobody else can come to it. */
+  readonly session: string | null;
+  readonly line: LinePlace;
+}
+
+type Draft = NewRun & Pick<Placing, 'session'>;
+
+function draftOf(start: StartRun, target: StartTarget, { conversation, session, line }: Placing): Draft {
+  const { attachments } = target;
+  return {
+    id: start.id ?? newId(),
+    messageId: newId(),
+    conversation: conversation ?? { id: newId(), active_run_id: null, queue_length: 0, next_queue_no: 1, turn_no: 0, persona_slug: null },
+    isNewConversation: conversation === null,
+    line,
+    session,
+    target,
+    start: attachments.length === 0 ? start : { ...start, input: { ...start.input, attachments } },
+    personaSlug: start.personaSlug ?? conversation?.persona_slug ?? target.defaultPersonaSlug,
+    limits: limitsOfRun(start.limits, target.limits),
+    usage: noUsage(start.currency),
+    at: new Date(),
+  };
+}
+
+async function write({ unit, conversations, made }: Batch, run: Draft): Promise<StartedRun> {
+  const { target, conversation, line, session } = run;
+  const home = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
+  await linkToRun(
+    unit,
+    { id: run.id, ...home },
+    target.attachments.map((ref) => ref.attachment_id),
+  );
+  await insertRun(unit, run);
+  made.push(run);
+  if (session !== null) conversations.set(session, afterwards(run));
+  return { run: rowOfNew(run), admission: line.kind === 'active' ? 'started' : line.kind === 'delayed' ? 'delayed' : 'queued' };
+}
+
+/** The conversation as the insert has left it. */
+function afterwards({ id, conversation, line }: NewRun): ConversationRow {
+  if (line.kind === 'delayed') return conversation;
+  if (line.kind === 'active') return { ...conversation, active_run_id: id, turn_no: conversation.turn_no + 1 };
+  return {
+    ...conversation,
+    queue_length: conversation.queue_length + 1,
+    next_queue_no: conversation.next_queue_no + (line.isFirst ? 0 : 1),
+  };
+}
+
+/** First frames and outbox rows of what has been written since the last time. */
+async function announce({ unit, made }: Batch): Promise<void> {
+  const runs = made.splice(0);
+  await openCaps(unit, runs.flatMap(capOf));
+  const roots = runs.filter(({ start }) => !start.parent);
+  await appendFirstFrames(unit, roots.map(firstBatch));
+  await appendFrames(unit, runs.filter(({ start }) => start.parent).map(firstBatch));
+  await addFreshOutbox(
+    unit,
+    roots.flatMap((run) => startMessagesOf(unit, run)),
+  );
+}
+
+function firstBatch(run: NewRun): FrameBatch {
+  return stateBatch(identityOfNew(run), [statusFrame({ status: 'queued', previous: null, queuePosition: positionOf(run) })]);
+}
+
+/** A run that may cost so much and no more has a cap of its own. */
+function capOf({ id, target, limits, start }: NewRun): CapDraft[] {
+  const { organizationId, workspaceId } = target;
+  if (limits.max_cost === null) return [];
+  return [{ capKey: runCapKey(id), organizationId, workspaceId, limit: limits.max_cost, currency: start.currency }];
+}
+
+function startMessagesOf(unit: Unit, run: NewRun) {
+  const { line, start, target } = run;
+  if (line.kind === 'line') return [];
+  const startable = { ...target, id: run.id, source: start.source };
+  const message =
+    start.startAfter && line.kind === 'delayed'
+      ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: unit.correlationId })
+      : runStartMessage(startable, unit.correlationId);
+  return [{ message, dedupeKey: message.workflowId }];
+}
+
+function positionOf({ line }: NewRun): number | null {
+  return line.kind === 'line' ? line.position : null;
+}
+
+async function readRun(unit: Unit, runId: string): Promise<RunRow> {
+  const run = await readRunRow(unit, runId);
+  if (!run) throw new Error('a run that this transaction has locked is gone');
+  return run;
+}

@@ -1,0 +1,78 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
+import { unlinkedHours } from '../attachments/attachments.ts';
+import { rows } from '../sql.ts';
+import { lockStreams } from '../streams/append.ts';
+import type { Unit } from '../unit.ts';
+import { lockConversationOfRun } from './conversations.ts';
+
+interface TreeRow {
+  readonly id: string;
+  readonly status: RunStatus;
+  readonly parent_run_id: string | null;
+}
+
+/**
+ * Erases a run that has ended, with its descendants: messages, steps, calls and their outputs, approvals, added input, frames, and every column of content; its
+ * rows stay as names for the ledger, and its votes keep their rating. Then nothing of it is found any more, and whatever still writes finds nothing to write
+ * to. Gives how many runs that were. Throws 404, 409 `not_a_root_run`, 409 `run_not_finished` while one of them lives.
+ */
+export async function purgeRun(unit: Unit, runId: string): Promise<number> {
+  const conversation = await lockConversationOfRun(unit, runId);
+  const tree = conversation ? await lockTree(unit, runId) : [];
+  const root = tree.find((run) => run.id === runId);
+  if (!root) throw fail('not_found');
+  if (root.parent_run_id !== null)
+    throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent goes with the run that it belongs to.' });
+  if (!tree.every((run) => isTerminal(run.status)))
+    throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
+
+  const ids = tree.map((run) => run.id);
+  await lockStreams(unit, ids);
+  await erase(unit, ids);
+  unit.outgoing.erasedRunIds.push(...ids);
+  return ids.length;
+}
+
+/** The run and, of a root, all below it, by ascending id. */
+function lockTree(unit: Unit, runId: string): Promise<TreeRow[]> {
+  return rows<TreeRow>(
+    unit.em,
+    `select r.id, r.status, r.parent_run_id from runs r where (r.id = ? or r.root_run_id = ?) and r.deleted_at is null order by r.id for no key update`,
+    [runId, runId],
+  );
+}
+
+// Chunks and scopes go with their stream. Keys between these tables are checked at the end of the statement.
+const eraseSql = `
+  with erased as (select unnest(?::uuid[]) as run_id),
+  approvals_gone as (delete from approvals where run_id in (select run_id from erased)),
+  inputs_gone as (delete from run_inputs where run_id in (select run_id from erased)),
+  outputs_gone as (delete from tool_outputs where run_id in (select run_id from erased)),
+  calls_gone as (delete from tool_calls where run_id in (select run_id from erased)),
+  steps_gone as (delete from run_steps where run_id in (select run_id from erased)),
+  messages_gone as (delete from messages where run_id in (select run_id from erased)),
+  tokens_gone as (delete from stream_tokens where run_id in (select run_id from erased)),
+  streams_gone as (delete from run_streams where run_id in (select run_id from erased)),
+  unlinked as (delete from attachment_links where owner_kind = 'run' and owner_id in (select run_id from erased) returning id, attachment_id),
+  -- What its tools made is content of the run; what people brought is theirs, and stays a day.
+  loose as (
+    update attachments a set expires_at = case when a.created_by ->> 'kind' = 'agent' then now() else now() + make_interval(hours => ?::int) end
+     where a.id in (select attachment_id from unlinked)
+       and not exists (select from attachment_links l where l.attachment_id = a.id and l.id not in (select id from unlinked))
+  ),
+  votes as (update feedback set comment = null, correction = null, tags = '{}' where run_id in (select run_id from erased)),
+  -- A conversation of which nothing is left forgets whose it was, and under which name.
+  nameless as (
+    update conversations c set session_key = null, subject_kind = null, subject_id = null, persona_slug = null
+     where c.id in (select r.conversation_id from runs r where r.id in (select run_id from erased))
+       and not exists (select from runs o where o.conversation_id = c.id and o.deleted_at is null and o.id not in (select run_id from erased))
+  ),
+  occurrences as (update schedule_occurrences set rendered = null where run_id in (select run_id from erased))
+  update runs set input = '{}', output = null, error = null, warnings = '[]', metadata = '{}', manifest = null, session_key = null, subject_kind = null,
+         subject_id = null, pending_approvals = 0, deleted_at = now(), updated_at = now()
+   where id in (select run_id from erased)`;
+
+async function erase(unit: Unit, runIds: readonly string[]): Promise<void> {
+  await rows(unit.em, eraseSql, [[...runIds], unlinkedHours]);
+}

@@ -1,0 +1,114 @@
+import { fail } from '../../workflows/contracts/failure.ts';
+import { newId } from '../ids.ts';
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+import { conversationColumns, type ConversationRow } from './conversations.ts';
+import type { StartRun } from './start-run.ts';
+import type { StartTarget } from './start-target.ts';
+
+interface Resolved {
+  readonly start: StartRun;
+  readonly target: StartTarget;
+}
+
+/** What names the conversation of a start within a batch; null: a new one of its own. */
+export function sessionOf({ continued, sessionKey, subject }: StartRun, { workspaceId, agentId }: StartTarget): string | null {
+  if (continued) return continued.conversationId;
+  if (sessionKey === null) return null;
+  return JSON.stringify([workspaceId, agentId, subject?.kind ?? null, subject?.id ?? null, sessionKey]);
+}
+
+/**
+ * Finds or makes the conversations of starts and locks them to the end of the transaction, by what `sessionOf` calls them: in one statement for
+ * those of session keys, always in one order.
+ */
+export async function lockSessions(unit: Unit, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
+  const locked = new Map<string, ConversationRow>();
+  const keyed = new Map<string, Resolved>();
+  for (const resolved of starts) {
+    const session = sessionOf(resolved.start, resolved.target);
+    if (session !== null && !resolved.start.continued) keyed.set(session, withPersona(resolved, keyed.get(session)));
+  }
+  const [only] = keyed;
+  if (only && keyed.size === 1) locked.set(only[0], await lockSession(unit, only[1]));
+  else if (keyed.size > 1) for (const row of await lockMany(unit, keyed)) locked.set(row.session, row);
+
+  const continued = starts.flatMap(({ start }) => start.continued?.conversationId ?? []);
+  for (const row of await lockById(unit, continued)) locked.set(row.id, row);
+  if (continued.some((id) => !locked.has(id))) throw fail('not_found');
+  return locked;
+}
+
+/** The persona that the last start asks for is kept; null leaves what the conversation has. */
+function withPersona(resolved: Resolved, earlier: Resolved | undefined): Resolved {
+  const personaSlug = resolved.start.personaSlug ?? earlier?.start.personaSlug ?? null;
+  return { ...resolved, start: { ...resolved.start, personaSlug } };
+}
+
+const keepLock = `on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null
+  do update set persona_slug = coalesce(excluded.persona_slug, c.persona_slug)`;
+
+async function lockSession(unit: Unit, { start, target }: Resolved): Promise<ConversationRow> {
+  const [conversation] = await rows<ConversationRow>(
+    unit.em,
+    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
+     ${keepLock} returning ${conversationColumns}`,
+    [
+      newId(),
+      target.organizationId,
+      target.workspaceId,
+      target.agentId,
+      start.subject?.kind ?? null,
+      start.subject?.id ?? null,
+      start.sessionKey,
+      start.personaSlug,
+    ],
+  );
+  if (!conversation) throw new Error('the conversation upsert returned no row');
+  return conversation;
+}
+
+function lockMany(unit: Unit, keyed: ReadonlyMap<string, Resolved>): Promise<(ConversationRow & { session: string })[]> {
+  const keys = [...keyed.values()].map(({ start, target }) => ({
+    id: newId(),
+    organization_id: target.organizationId,
+    workspace_id: target.workspaceId,
+    agent_id: target.agentId,
+    subject_kind: start.subject?.kind ?? null,
+    subject_id: start.subject?.id ?? null,
+    session_key: start.sessionKey,
+    persona_slug: start.personaSlug,
+  }));
+  return rows<Omit<ConversationRow, never> & SessionColumns>(
+    unit.em,
+    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no, created_at)
+     select k.id, k.organization_id, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key, k.persona_slug, 0, 1, 0, now()
+       from jsonb_to_recordset(?::jsonb) as k (id uuid, organization_id uuid, workspace_id uuid, agent_id uuid, subject_kind text, subject_id text, session_key text, persona_slug text)
+      order by k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key
+     ${keepLock} returning ${conversationColumns}, c.workspace_id, c.agent_id, c.subject_kind, c.subject_id, c.session_key`,
+    [JSON.stringify(keys)],
+  ).then((locked) => locked.map((row) => ({ ...row, session: nameOf(row) })));
+}
+
+interface SessionColumns {
+  readonly workspace_id: string;
+  readonly agent_id: string;
+  readonly subject_kind: string | null;
+  readonly subject_id: string | null;
+  readonly session_key: string;
+}
+
+function nameOf(row: SessionColumns): string {
+  return JSON.stringify([row.workspace_id, row.agent_id, row.subject_kind, row.subject_id, row.session_key]);
+}
+
+/** Those of an id; the caller has seen that they are the tenant's. */
+async function lockById(unit: Unit, ids: readonly string[]): Promise<ConversationRow[]> {
+  if (ids.length === 0) return [];
+  return rows<ConversationRow>(
+    unit.em,
+    `select ${conversationColumns} from conversations c where c.id = any (?::uuid[]) order by c.id for no key update`,
+    [ids],
+  );
+}

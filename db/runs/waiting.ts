@@ -1,0 +1,208 @@
+import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
+import { iso, rows } from '../sql.ts';
+import { appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
+import type { FrameDraft } from '../streams/frame.schema.ts';
+import type { Unit } from '../unit.ts';
+import { identityOf, type RunState } from './run-state.ts';
+import { statusFrame } from './status-frame.ts';
+import { subAgentFrame } from './sub-agent-frame.ts';
+
+/** A run and its ancestors, all locked (`lockRunWithAncestors`). */
+export interface LockedRuns {
+  readonly run: RunState;
+  readonly ancestors: readonly RunState[];
+}
+
+/** What a run waits for, and the earliest end of it. */
+export interface Wait {
+  readonly on: WaitingOn;
+  readonly until: Date;
+}
+
+export interface SettleOptions {
+  /** Frames that come first: questions asked and answered, and results, of the same change. */
+  readonly lead?: readonly FrameBatch[];
+  /** A wait of the run itself that no other row tells of. It lasts until its end, or until null is said of it. */
+  readonly timer?: { readonly runId: string; readonly until: Date | null };
+}
+
+/** Of what a run may wait for, in the order in which it is named. */
+const priority: readonly WaitingOn[] = ['approval', 'input', 'client_tool', 'auth', 'budget', 'timer'];
+
+/**
+ * Recomputes from rows whether a run and then each of its ancestors is running or waiting, for what and until when, and writes what has changed
+ * with its frames. Called by whoever opened or ended a wait, in the same transaction, after all other writes: nothing may be locked behind it.
+ * Gives the runs as they stand now.
+ */
+export function settleStatus(
+  unit: Unit,
+  { run, ancestors }: LockedRuns,
+  options: SettleOptions = {},
+): Promise<ReadonlyMap<string, RunState>> {
+  return settleStatuses(unit, [run, ...ancestors], options);
+}
+
+/** The same for several runs; the ancestors of each are among them, and all are locked. */
+export async function settleStatuses(
+  unit: Unit,
+  runs: readonly RunState[],
+  { lead = [], timer }: SettleOptions = {},
+): Promise<ReadonlyMap<string, RunState>> {
+  const facts = new Map((await readFacts(unit, runs)).map((found) => [found.id, found]));
+  const now = new Date();
+  const settled = new Map<string, RunState>();
+  // Children first: what they have come to counts for their parents.
+  for (const run of runs.toSorted((left, right) => right.depth - left.depth)) {
+    const found = facts.get(run.id);
+    if (!found) continue;
+    const until = timer?.runId === run.id ? timer.until : timerOf(run);
+    const wait = waitOf(found, { settled, timer: until !== null && until > now ? until : null });
+    settled.set(run.id, changed(run, { wait, now, pending: found.pending }));
+  }
+  await write(unit, runs, settled);
+  await appendFrames(unit, [...lead, ...batchesOf(runs, settled)]);
+  return settled;
+}
+
+interface WaitFact {
+  readonly on: WaitingOn;
+  readonly until: string;
+}
+
+interface ChildFact {
+  readonly run_id: string;
+  readonly status: RunStatus;
+  readonly on: WaitingOn | null;
+  readonly until: string | null;
+}
+
+interface RunFacts {
+  readonly id: string;
+  /** Questions without an answer, of the run and of its descendants. */
+  readonly pending: number;
+  /** Calls that are executed here, or will be at once. */
+  readonly executing: number;
+  readonly waits: readonly WaitFact[];
+  /** Live children that calls of the run wait for. */
+  readonly children: readonly ChildFact[];
+}
+
+function readFacts(unit: Unit, runs: readonly RunState[]): Promise<RunFacts[]> {
+  return rows<RunFacts>(
+    unit.em,
+    `select r.id,
+       (select count(*)::int from approvals a join runs d on d.id = a.run_id
+         where a.root_run_id = r.root_run_id and a.status = 'pending' and (a.run_id = r.id or r.id = any (d.lineage))) as pending,
+       (select count(*)::int from tool_calls c where c.run_id = r.id and c.state in ('ready', 'executing') and not c.client_owned and c.child_run_id is null) as executing,
+       coalesce((select jsonb_agg(w) from (
+         select case a.reason when 'input_required' then 'input' when 'auth' then 'auth' when 'budget' then 'budget' else 'approval' end as "on", a.expires_at as until
+           from approvals a where a.run_id = r.id and a.status = 'pending'
+         union all
+         select 'client_tool', c.deadline_at from tool_calls c where c.run_id = r.id and c.state = 'ready' and c.client_owned and c.deadline_at is not null) w), '[]') as waits,
+       coalesce((select jsonb_agg(jsonb_build_object('run_id', k.id, 'status', k.status, 'on', k.waiting_on, 'until', k.waiting_until))
+         from tool_calls c join runs k on k.id = c.child_run_id where c.run_id = r.id and c.state in ('ready', 'executing')), '[]') as children
+     from runs r where r.id = any (?::uuid[])`,
+    [runs.map(({ id }) => id)],
+  );
+}
+
+/** What the run waits for; null: something of it is executed, or nothing is open. */
+function waitOf(
+  facts: RunFacts,
+  { settled, timer }: { readonly settled: ReadonlyMap<string, RunState>; readonly timer: Date | null },
+): Wait | null {
+  if (facts.executing > 0) return null;
+  const waits: Wait[] = facts.waits.map(({ on, until }) => ({ on, until: new Date(until) }));
+  if (timer !== null) waits.push({ on: 'timer', until: timer });
+  for (const child of facts.children) {
+    const now = settled.get(child.run_id);
+    const { status, on, until } = now ? { status: now.status, on: now.waiting_on, until: now.waiting_until } : child;
+    if (status !== 'waiting' || on === null || until === null) return null;
+    waits.push({ on, until: new Date(until) });
+  }
+  const on = priority.find((one) => waits.some((wait) => wait.on === one));
+  if (on === undefined) return null;
+  return { on, until: new Date(Math.min(...waits.map(({ until }) => until.getTime()))) };
+}
+
+function timerOf(run: RunState): Date | null {
+  return run.waiting_on === 'timer' && run.waiting_until !== null ? new Date(run.waiting_until) : null;
+}
+
+/** Only a running or waiting run turns into the other; what is cancelling or over keeps its state. */
+function changed(
+  run: RunState,
+  { wait, now, pending }: { readonly wait: Wait | null; readonly now: Date; readonly pending: number },
+): RunState {
+  const counted = { ...run, pending_approvals: pending };
+  if (run.status !== 'running' && run.status !== 'waiting') return counted;
+  const since = run.waiting_since === null ? null : new Date(run.waiting_since);
+  if (wait === null) {
+    const waited = since === null ? 0 : Math.max(0, now.getTime() - since.getTime());
+    return { ...counted, status: 'running', waiting_on: null, waiting_until: null, waiting_since: null, waited_ms: run.waited_ms + waited };
+  }
+  return {
+    ...counted,
+    status: 'waiting',
+    waiting_on: wait.on,
+    waiting_until: wait.until.toISOString(),
+    waiting_since: (since ?? now).toISOString(),
+  };
+}
+
+async function write(unit: Unit, runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): Promise<void> {
+  const written = runs.flatMap((run) => {
+    const now = settled.get(run.id);
+    return now && (isOther(run, now) || now.pending_approvals !== run.pending_approvals) ? [now] : [];
+  });
+  if (written.length === 0) return;
+  await rows(
+    unit.em,
+    `update runs r set status = n.status, waiting_on = n.waiting_on, waiting_until = n.waiting_until, waiting_since = n.waiting_since, waited_ms = n.waited_ms,
+            pending_approvals = n.pending_approvals, updated_at = now()
+       from jsonb_to_recordset(?::jsonb) as n(id uuid, status text, waiting_on text, waiting_until timestamptz, waiting_since timestamptz, waited_ms bigint, pending_approvals int)
+      where r.id = n.id and (r.status = n.status or r.status in ('running', 'waiting'))`,
+    [JSON.stringify(written.map(toWritten))],
+  );
+}
+
+function toWritten({ id, status, waiting_on, waiting_until, waiting_since, waited_ms, pending_approvals }: RunState) {
+  return { id, status, waiting_on, waiting_until, waiting_since, waited_ms, pending_approvals };
+}
+
+/** Whether a watcher is told: the state, or what is waited for, is another one. */
+function isOther(run: RunState, now: RunState): boolean {
+  if (run.status !== now.status || run.waiting_on !== now.waiting_on) return true;
+  return instant(run.waiting_until) !== instant(now.waiting_until);
+}
+
+function instant(value: string | null): number | null {
+  return value === null ? null : new Date(value).getTime();
+}
+
+/** Children before their parents, as they were settled; a parent also says which of its children began to wait. */
+function batchesOf(runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): FrameBatch[] {
+  const begunToWait = runs.flatMap((run) => {
+    const now = settled.get(run.id);
+    return now?.status === 'waiting' && run.status !== 'waiting' ? [now] : [];
+  });
+  return runs
+    .toSorted((left, right) => right.depth - left.depth)
+    .flatMap((run) => {
+      const now = settled.get(run.id) ?? run;
+      const frames: FrameDraft[] = begunToWait
+        .filter((child) => child.parent_run_id === run.id)
+        .map((child) => subAgentFrame(child, 'waiting'));
+      if (isOther(run, now)) frames.push(waitFrame(run, now));
+      return frames.length === 0 ? [] : [stateBatch(identityOf(run), frames)];
+    });
+}
+
+function waitFrame(run: RunState, now: RunState): FrameDraft {
+  return statusFrame({
+    status: now.status,
+    previous: run.status,
+    waitingOn: now.waiting_on,
+    waitingUntil: now.waiting_until === null ? null : iso(now.waiting_until),
+  });
+}

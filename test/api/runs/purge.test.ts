@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { newId } from '../../../db/ids.ts';
+import { sweep } from '../../../db/scope.ts';
+import { change, rows } from '../../../db/sql.ts';
+import { connectRedis } from '../../../db/streams/redis.ts';
+import { streamKeys } from '../../../db/streams/keys.ts';
+import { testServices } from '../../support/services.ts';
+import { withAdmin } from '../../support/template.ts';
+import { until } from '../../support/temporal.ts';
+import type { TestTenant } from '../../support/tenant.ts';
+import { makeAgent, openWorld, type World } from '../world.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+
+afterAll(() => world.close());
+
+const write = (sql: string, params: unknown[]) => sweep(world.api.db, (em) => change(em, sql, params));
+const query = <T>(sql: string, params: unknown[]) => sweep(world.api.db, (em) => rows<T>(em, sql, params));
+const purge = (token: string, runId: string) => world.call(token, 'DELETE', `/runs/${runId}`);
+const cancel = (token: string, runId: string) => world.call(token, 'POST', `/runs/${runId}/cancel`, { body: {} });
+
+async function start({ tokens }: TestTenant, agentId: string, extra: object = {}, headers: Record<string, string> = {}): Promise<string> {
+  const started = await world.call(tokens.member, 'POST', '/runs', {
+    body: { agent_id: agentId, input: { text: 'Hi' }, ...extra },
+    headers,
+  });
+  expect(started.status).toBe(202);
+  return started.body.id;
+}
+
+/** Tables in which some row, in any column, holds these words. */
+async function tablesWith(words: string): Promise<string[]> {
+  return withAdmin(world.api.database.adminUrl, async (client) => {
+    const tables = await client.query<{ name: string }>(
+      "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
+    );
+    const found: string[] = [];
+    for (const { name } of tables.rows) {
+      const text = name === 'idempotency_keys' ? "t::text || coalesce(encode(t.body, 'escape'), '')" : 't::text';
+      const { rowCount } = await client.query(`select from ${name} t where strpos(${text}, $1) > 0 limit 1`, [words]);
+      if (rowCount) found.push(name);
+    }
+    return found.toSorted();
+  });
+}
+
+/** Everything that can hang on a run, each with the words in it. */
+async function furnish(tenant: TestTenant, runId: string, words: string): Promise<void> {
+  const [messageId, callId, attachmentId] = [newId(), newId(), newId()];
+  const [run] = await query<{ conversation_id: string }>('select conversation_id from runs where id = ?', [runId]);
+  const place = [tenant.organizationId, tenant.workspaceId];
+  const text = JSON.stringify([{ type: 'text', text: words }]);
+  const json = JSON.stringify({ words });
+  await write(
+    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, role, origin, content, state, attempt)
+     values (?, ?, ?, ?, ?, 1, 7, 'assistant', 'model', ?::jsonb, 'committed', 1)`,
+    [messageId, ...place, run?.conversation_id, runId, text],
+  );
+  await write(
+    `insert into tool_calls (id, organization_id, workspace_id, run_id, step, message_id, pos, provider_call_id, slug, effect, concurrency, timeout_s, response_max_chars, args, state, output)
+     values (?, ?, ?, ?, 1, ?, 0, 'c', 'tool', 'read', 'read', 60, 1000, ?::jsonb, 'succeeded', ?::jsonb)`,
+    [callId, ...place, runId, messageId, json, json],
+  );
+  await write(
+    `insert into tool_outputs (run_id, call_id, organization_id, workspace_id, body, media_type) values (?, ?, ?, ?, ?, 'text/plain')`,
+    [runId, callId, ...place, words],
+  );
+  await write(
+    `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, args, output_preview, retries, started_at)
+     values (?, ?, ?, ?, 1, 'tool', 'tool', 'succeeded', 1, ?::jsonb, ?, '[]', now())`,
+    [newId(), ...place, runId, json, words],
+  );
+  await write(
+    `insert into approvals (id, organization_id, workspace_id, run_id, root_run_id, agent_id, tool_call_id, reason, status, prompt, args, decisions, approver_floor, expires_at, on_expiry, comment, resolved_at)
+     select ?, organization_id, workspace_id, id, root_run_id, agent_id, ?, 'tool_call', 'approved', ?, ?::jsonb, '{approve}', 'member', now(), 'deny', ?, now() from runs where id = ?`,
+    [newId(), callId, words, json, words, runId],
+  );
+  await write(
+    `insert into run_inputs (id, organization_id, workspace_id, run_id, conversation_id, content) values (?, ?, ?, ?, ?, ?::jsonb)`,
+    [newId(), ...place, runId, run?.conversation_id, text],
+  );
+  await write(
+    `insert into attachments (id, organization_id, workspace_id, filename, media_type, size_bytes, sha256, purpose, state, created_by, storage_key)
+     values (?, ?, ?, 'made.txt', 'text/plain', 4, repeat('0', 64), 'other', 'ready', ?::jsonb, ?)`,
+    [attachmentId, ...place, JSON.stringify({ kind: 'agent', id: runId }), `key-${attachmentId}`],
+  );
+  await write(
+    `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id) values (?, ?, ?, ?, 'run', ?, ?)`,
+    [newId(), attachmentId, ...place, runId, run?.conversation_id],
+  );
+  await write(`update runs set output = ?::jsonb, error = ?::jsonb, warnings = ?::jsonb, manifest = ?::jsonb where id = ?`, [
+    json,
+    json,
+    `[${json}]`,
+    json,
+    runId,
+  ]);
+  await write(
+    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, reserved_at, call_key, source_kind, source_id, run_id, kind, cost, currency)
+     values (?, ?, ?, now(), now(), ?, 'run', ?, ?, 'llm', 1, 'USD')`,
+    [newId(), ...place, `run:${runId}:1:1:0`, runId, runId],
+  );
+}
+
+test('nothing of what was said is left in any table; the ledger keeps the ids, a vote its rating', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const words = `canary-${crypto.randomUUID()}`;
+  const extra = { input: { text: words, json: { words } }, metadata: { words }, subject: { kind: 'guest', id: words } };
+  const runId = await start({ ...tenant, tokens: { ...tenant.tokens, member: tenant.tokens.admin } }, agent.id, extra, {
+    'idempotency-key': `k-${words}`,
+  });
+  await cancel(tenant.tokens.admin, runId);
+  await furnish(tenant, runId, words);
+  const vote = { rating: 'down', comment: words, correction: words, tags: [words.slice(0, 40)] };
+  expect((await world.call(tenant.tokens.viewer, 'PUT', `/runs/${runId}/feedback`, { body: vote })).status).toBe(200);
+  const before = await tablesWith(words);
+
+  const purged = await purge(tenant.tokens.admin, runId);
+
+  expect(before).toEqual(
+    expect.arrayContaining([
+      'approvals',
+      'feedback',
+      'idempotency_keys',
+      'messages',
+      'run_inputs',
+      'run_steps',
+      'runs',
+      'tool_calls',
+      'tool_outputs',
+    ]),
+  );
+  expect([purged.status, purged.body]).toEqual([204, null]);
+  // The key of a request is the client's.
+  expect(await tablesWith(words)).toEqual(['idempotency_keys']);
+  expect(await query('select call_key, cost from usage_entries where run_id = ?', [runId])).toEqual([
+    { call_key: `run:${runId}:1:1:0`, cost: '1.000000000' },
+  ]);
+  expect((await world.call(tenant.tokens.viewer, 'GET', '/feedback')).body.items).toMatchObject([{ down: 1, comments: 0, corrections: 0 }]);
+  expect(await query('select from run_frame_chunks where run_id = ?', [runId])).toEqual([]);
+  expect(await query('select expires_at <= now() as due from attachments where organization_id = ?', [tenant.organizationId])).toEqual([
+    { due: true },
+  ]);
+});
+
+test('a purged run is 404 everywhere, also for whoever asks under an old key; a repeat starts nothing', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const key = { 'idempotency-key': crypto.randomUUID() };
+  const runId = await start(tenant, agent.id, { session_key: 'gone' }, key);
+  await cancel(tenant.tokens.member, runId);
+  await purge(tenant.tokens.admin, runId);
+
+  const asks: [string, string, object?][] = [
+    ['GET', ''],
+    ['GET', '/messages'],
+    ['GET', '/steps'],
+    ['GET', '/wait'],
+    ['GET', '/stream'],
+    ['POST', '/cancel', {}],
+    ['POST', '/stream-token'],
+    ['PUT', '/feedback', { rating: 'up' }],
+    ['DELETE', '/feedback'],
+    ['DELETE', ''],
+  ];
+  for (const [method, path, body] of asks) {
+    const answer = await world.call(tenant.tokens.admin, method as 'GET', `/runs/${runId}${path}`, body ? { body } : {});
+    expect([method, path, answer.status, answer.body.code]).toEqual([method, path, 404, 'not_found']);
+  }
+  const repeated = await world.call(tenant.tokens.member, 'POST', '/runs', {
+    body: { agent_id: agent.id, input: { text: 'Hi' }, session_key: 'gone' },
+    headers: key,
+  });
+  expect([repeated.status, repeated.body.code, repeated.headers['idempotency-replayed']]).toEqual([404, 'not_found', 'true']);
+  expect((await world.call(tenant.tokens.viewer, 'GET', '/runs')).body.items).toEqual([]);
+  const many = await world.call(tenant.tokens.admin, 'POST', '/runs/cancel', { body: { ids: [runId] } });
+  expect(many.body).toMatchObject({ matched: 0, not_found: 1 });
+});
+
+test('a live run is 409, a child too, a foreign one 404; a member may not', async () => {
+  const [tenant, stranger] = [await world.tenant(), await world.tenant()];
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const [root, child] = [await start(tenant, agent.id), await start(tenant, agent.id)];
+  const conflict = (reason: string) => ({ status: 409, body: { code: 'state_conflict', context: { reason } } });
+
+  expect(await purge(tenant.tokens.admin, root)).toMatchObject(conflict('run_not_finished'));
+  for (const id of [root, child]) await cancel(tenant.tokens.member, id);
+  await write(`update runs set parent_run_id = ?, root_run_id = ?, lineage = array[?::uuid], source = 'sub_agent' where id = ?`, [
+    root,
+    root,
+    root,
+    child,
+  ]);
+  await write('update run_streams set root_run_id = ? where run_id = ?', [root, child]);
+  expect(await purge(tenant.tokens.admin, child)).toMatchObject(conflict('not_a_root_run'));
+  expect((await purge(tenant.tokens.member, root)).status).toBe(403);
+  expect((await purge(stranger.tokens.owner, root)).status).toBe(404);
+  await write("update runs set status = 'running', finish_reason = null, finished_at = null where id = ?", [child]);
+  expect(await purge(tenant.tokens.admin, root)).toMatchObject(conflict('run_not_finished'));
+  await write("update runs set status = 'cancelled', finish_reason = 'cancelled', finished_at = now() where id = ?", [child]);
+  expect((await purge(tenant.tokens.admin, root)).status).toBe(204);
+
+  expect((await world.call(tenant.tokens.viewer, 'GET', `/runs/${child}`)).status).toBe(404);
+  expect(await query('select from messages where run_id = any (?)', [[root, child]])).toEqual([]);
+  const audited = await query(
+    "select action, changes -> 'purged_runs' -> 'to' as runs from audit_entries where operation_id = 'purgeRun' and resource_id = ?",
+    [root],
+  );
+  expect(audited).toEqual([{ action: 'purge', runs: 2 }]);
+});
+
+test('what Redis holds of the frames goes with them', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const runId = await start(tenant, agent.id);
+  await cancel(tenant.tokens.member, runId);
+  const redis = connectRedis(testServices().redisUrl, 'commands', () => undefined);
+  const key = streamKeys(world.api.redisPrefix).run(runId);
+  try {
+    await until(async () => (await redis.exists(key)) === 1);
+    await purge(tenant.tokens.admin, runId);
+    await until(async () => (await redis.exists(key)) === 0);
+  } finally {
+    redis.disconnect();
+  }
+});
+
+test('a vote and a purge at once leave no text behind', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  for (let round = 0; round < 8; round++) {
+    const runId = await start(tenant, agent.id);
+    await cancel(tenant.tokens.member, runId);
+
+    const [voted, purged] = await Promise.all([
+      world.call(tenant.tokens.viewer, 'PUT', `/runs/${runId}/feedback`, { body: { rating: 'up', comment: 'late' } }),
+      purge(tenant.tokens.admin, runId),
+    ]);
+
+    expect(purged.status).toBe(204);
+    expect([200, 404]).toContain(voted.status);
+    const left = await query('select comment from feedback where run_id = ?', [runId]);
+    expect(left).toEqual(voted.status === 200 ? [{ comment: null }] : []);
+  }
+});

@@ -1,0 +1,161 @@
+import { rows } from '../../../db/sql.ts';
+import { sweep } from '../../../db/transaction.ts';
+import type { ModelCall } from '../../fakes/model-server.ts';
+import type { Effect } from '../../fakes/tool-server.ts';
+import type { ProcessName, Stack } from '../../support/stack.ts';
+import type { TestTenant } from '../../support/tenant.ts';
+import type {
+  ApprovalFact,
+  CallFact,
+  Evidence,
+  InputFact,
+  Leftovers,
+  LedgerFact,
+  MessageFact,
+  ModelCallFact,
+  RunFact,
+  RunViewFact,
+  StepFact,
+} from './evidence.ts';
+import { markersIn, type ClientRecord, type Seen } from './record.ts';
+import { watch } from './watch.ts';
+
+export interface Sources {
+  readonly stack: Stack;
+  readonly tenant: TestTenant;
+  readonly client: ClientRecord;
+  readonly effects: readonly Effect[];
+  readonly modelCalls: readonly ModelCall[];
+  readonly kills?: ReadonlyMap<string, number>;
+  /** Processes that are asked for views and replays, in turn. */
+  readonly names: readonly ProcessName[];
+  /** Of every so many runs one is asked for and replayed; all when absent. */
+  readonly oneOf?: number;
+}
+
+/** Reads everything once all is quiet. */
+export async function collect(sources: Sources): Promise<Evidence> {
+  const { stack, tenant, client } = sources;
+  const found = await readRows(stack, tenant.organizationId);
+  const archives = await readArchives(stack, tenant.organizationId);
+  const asked = found.runs
+    .filter((_, n) => n % (sources.oneOf ?? 1) === 0)
+    .map((run, n) => ({ id: run.id, process: sources.names[n % sources.names.length] ?? 'api' }) as const);
+  const views = new Map<string, RunViewFact | null>();
+  const replays: Seen[] = [];
+  for (const part of inParts(asked, 10)) {
+    await Promise.all(
+      part.map(async ({ id, process }) => {
+        const credential = tenant.serviceKey.plaintext;
+        const answer = await stack.request('GET', `/runs/${id}`, { process, credential });
+        views.set(id, answer.status === 200 ? answer.body : null);
+        const middle = Math.floor((archives.get(id)?.length ?? 0) / 2);
+        replays.push(...(await Promise.all([0, middle].map((afterSeq) => replay(stack, id, { process, credential, afterSeq })))));
+      }),
+    );
+  }
+  return {
+    client,
+    ...found,
+    leftovers: await leftoversOf(stack, tenant.organizationId),
+    archives,
+    views,
+    replays,
+    effects: sources.effects,
+    modelCalls: sources.modelCalls.map(toModelCall),
+    kills: sources.kills ?? new Map(),
+  };
+}
+
+/** What nobody may be left waiting for. */
+export async function leftoversOf(stack: Stack, organizationId: string): Promise<Leftovers> {
+  const [left] = await sweep(stack.db, (em) =>
+    rows<Omit<Leftovers, 'openWorkflows'>>(
+      em,
+      `select (select count(*)::int from runs where organization_id = ? and finished_at is null) as "liveRuns",
+              (select count(*)::int from outbox where organization_id = ? and sent_at is null) as "unsentOutbox",
+              (select count(*)::int from conversations where organization_id = ? and (active_run_id is not null or queue_length <> 0)) as "heldConversations",
+              (select count(*)::int from run_stream_scopes where organization_id = ?) as "openScopes",
+              (select count(*)::int from budget_holds where organization_id = ? and state = 'held') as "heldBudgets"`,
+      Array.from({ length: 5 }, () => organizationId),
+    ),
+  );
+  if (!left) throw new Error('counting gave nothing');
+  const { count } = await stack.temporal.client.workflow.count(
+    `WorkflowType IN ('agentRun', 'delayedStart', 'cancelRuns') AND ExecutionStatus = 'Running'`,
+  );
+  return { ...left, openWorkflows: count };
+}
+
+async function replay(
+  stack: Stack,
+  runId: string,
+  options: { readonly process: ProcessName; readonly credential: string; readonly afterSeq: number },
+): Promise<Seen> {
+  const { process, credential, afterSeq } = options;
+  const watcher = watch(stack, runId, { wire: 'sse', names: [process], roams: null, afterSeq, credential });
+  const timer = setTimeout(() => watcher.stop(), 20_000);
+  await watcher.ended;
+  clearTimeout(timer);
+  return { ...watcher.seen, who: afterSeq === 0 ? 'replay' : `resume after ${afterSeq}` };
+}
+
+function readRows(
+  stack: Stack,
+  organizationId: string,
+): Promise<Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger'>> {
+  return sweep(stack.db, async (em) => {
+    const read = <T>(sql: string) => rows<T>(em, sql, [organizationId]);
+    return {
+      runs: await read<RunFact>(
+        `select id, conversation_id, root_run_id, parent_run_id, retry_of_run_id, status, finish_reason, error, turn_no, input ->> 'text' as input_text,
+                pending_approvals, exists (select from conversations c where c.active_run_id = r.id) as holds_conversation
+           from runs r where organization_id = ? order by id`,
+      ),
+      steps: await read<StepFact>(
+        'select run_id, step, kind, status, attempt, retries from run_steps where organization_id = ? order by run_id, step',
+      ),
+      calls: await read<CallFact>(
+        `select id, run_id, slug, effect, is_idempotent, client_owned, gate, args, state, attempt, error, child_run_id
+           from tool_calls where organization_id = ? order by run_id, step, pos`,
+      ),
+      messages: await read<MessageFact>(
+        `select id, run_id, conversation_id, turn, pos, role, state, content::text as text, tool_call_ids, tool_call_id
+           from messages where organization_id = ? order by conversation_id, turn, run_id, pos`,
+      ),
+      approvals: await read<ApprovalFact>(
+        'select id, run_id, tool_call_id, reason, status, edited_args from approvals where organization_id = ? order by id',
+      ),
+      inputs: await read<InputFact>('select id, run_id, read_at_step from run_inputs where organization_id = ? order by id'),
+      ledger: await read<LedgerFact>(
+        `select run_id, call_key, provider_request_id, (input_tokens + cached_read_tokens + cached_write_tokens)::int as input,
+                (output_tokens + reasoning_tokens)::int as output, estimated
+           from usage_entries where organization_id = ? and kind = 'llm' order by run_id, call_key`,
+      ),
+    };
+  });
+}
+
+async function readArchives(stack: Stack, organizationId: string): Promise<Map<string, string[]>> {
+  const chunks = await sweep(stack.db, (em) =>
+    rows<{ run_id: string; frames: string[] }>(
+      em,
+      'select run_id, array_to_json(frames) as frames from run_frame_chunks where organization_id = ? order by run_id, first_seq',
+      [organizationId],
+    ),
+  );
+  const archives = new Map<string, string[]>();
+  for (const { run_id: runId, frames } of chunks) archives.set(runId, [...(archives.get(runId) ?? []), ...frames]);
+  return archives;
+}
+
+function toModelCall(call: ModelCall): ModelCallFact {
+  const { requestId, outcome, promptTokens, completionTokens } = call;
+  const messages = (call.body['messages'] ?? []) as readonly { readonly role: string; readonly content: unknown }[]; // a request of the product
+  const asked = messages.filter((message) => message.role === 'user').map((message) => JSON.stringify(message.content));
+  return { requestId, markers: markersIn(asked.join('\n')), outcome, promptTokens, completionTokens };
+}
+
+function inParts<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, n) => items.slice(n * size, (n + 1) * size));
+}

@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ProcessName } from '../../support/stack.ts';
+import type { ChaosWorld } from '../world.ts';
+
+export interface Insisting {
+  readonly method?: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+  readonly names: readonly ProcessName[];
+  readonly limitMs?: number;
+}
+
+export interface Answer<T = unknown> {
+  readonly status: number;
+  readonly body: T;
+  readonly tries: number;
+  readonly ms: number;
+}
+
+/** What a client may be told while something is away; the rest of 5xx is a promise broken. */
+const passing = new Set([429, 503]);
+const tryMs = 15_000;
+
+/**
+ * Asks like a client that wants it done once: with one Idempotency-Key, again at the other process until somebody answers. Null when nobody
+ * did in time. An answer in flight (409 without a reason of the run's) is asked for again too.
+ */
+export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<Answer<T> | null> {
+  const { method = 'POST', path, body, names, limitMs = 120_000 } = asked;
+  const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {};
+  const startedAt = performance.now();
+  for (let tries = 1; performance.now() - startedAt < limitMs; tries++) {
+    const process = names[(tries - 1) % names.length] ?? 'api';
+    const answer = await within(world.stack.request(method, path, { body, headers, process })).catch(() => null);
+    if (answer && !passing.has(answer.status) && !isInFlight(answer)) {
+      if (answer.status >= 500)
+        world.record.surprises.push(`${answer.status} by ${method} ${path}: ${JSON.stringify(answer.body).slice(0, 300)}`);
+      else return { status: answer.status, body: answer.body, tries, ms: performance.now() - startedAt };
+    }
+    await delay(200);
+  }
+  return null;
+}
+
+function isInFlight({ status, body }: { status: number; body: unknown }): boolean {
+  if (status !== 409 || typeof body !== 'object' || body === null) return false;
+  return 'code' in body && body.code === 'idempotency_in_progress';
+}
+
+/** A frozen process takes connections and answers nothing. */
+async function within<T>(work: Promise<T>): Promise<T> {
+  const late = new AbortController();
+  const timeout = delay(tryMs, undefined, { signal: late.signal }).then(() => {
+    throw new Error('no answer');
+  });
+  timeout.catch(() => undefined);
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    late.abort();
+  }
+}

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ownServices, type OwnServices } from '../support/own-services.ts';
+import { judge } from './checker/judge.ts';
+import type { Evidence } from './checker/evidence.ts';
+import { draftOf, tamperings, type Draft } from './checker/tampered.ts';
+import { allKinds } from './load/mixed.ts';
+import { runSeed, type SeedResult } from './seed.ts';
+
+// The part of the fault matrix that comes with every test run; `npm run test:chaos` runs the whole of it.
+let own: OwnServices;
+let whole: SeedResult;
+beforeAll(async () => {
+  own = await ownServices('mixed');
+}, 180_000);
+afterAll(() => own?.stop(), 60_000);
+
+test('seed 1: one run of each kind and more, under ten blows: each ends once and every promise holds', async () => {
+  whole = await runSeed(own, { seed: 1, runs: allKinds.length, overMs: 25_000, blows: 10, hasKiller: true });
+
+  const told = `seed 1: ${whole.blows.map((blow) => blow.name).join('; ')}`;
+  expect({ told, faults: whole.faults }).toEqual({ told, faults: [] });
+  expect(whole.counts).toMatchObject({ acknowledged: whole.counts.runs - childrenOf(whole), unanswered: 0, lostRuns: 0 });
+}, 400_000);
+
+const seed = Date.now() % 1_000_000;
+
+test(`seed ${seed}: a load and a rage that nobody has seen before`, async () => {
+  const { faults, blows } = await runSeed(own, { seed, runs: 16, overMs: 20_000, blows: 8 });
+
+  const told = `CHAOS_SEED=${seed}: ${blows.map((blow) => blow.name).join('; ')}`;
+  expect({ told, faults }).toEqual({ told, faults: [] });
+}, 400_000);
+
+test.each(tamperings)('the checker notices when $name', ({ apply, says }) => {
+  const draft = draftOf(whole.evidence);
+  expect(verdictOf(draft).faults).toEqual([]);
+
+  expect(apply(draft, whole.slugs)).toBe(true);
+
+  expect(verdictOf(draft).faults.filter((fault) => says.test(fault))).not.toEqual([]);
+});
+
+/** A draft is evidence that may be changed. */
+function verdictOf(draft: Draft) {
+  return judge(draft as unknown as Evidence, whole.slugs);
+}
+
+function childrenOf({ evidence }: SeedResult): number {
+  return evidence.runs.filter((run) => run.parent_run_id !== null).length;
+}

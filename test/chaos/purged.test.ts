@@ -1,0 +1,89 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { rows } from '../../db/sql.ts';
+import { sweep } from '../../db/transaction.ts';
+import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
+import { endOf, watchRun } from '../support/run-checks.ts';
+import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { until } from '../support/temporal.ts';
+
+jest.setTimeout(180_000);
+
+let models: ModelServer;
+let effects: EffectServer;
+let stack: Stack;
+
+beforeAll(async () => {
+  models = await startModelServer();
+  effects = await startEffectServer();
+  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+}, 120_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  effects?.close();
+  await models?.close();
+});
+
+/** Rows of a run by table; the tombstone and the ledger are not asked for. */
+async function rowsOf(runIds: readonly string[]): Promise<Record<string, number>> {
+  const tables = [
+    'messages',
+    'run_steps',
+    'tool_calls',
+    'tool_outputs',
+    'approvals',
+    'run_inputs',
+    'run_streams',
+    'run_stream_scopes',
+    'run_frame_chunks',
+  ];
+  const counted = await sweep(stack.db, (em) =>
+    rows<{ name: string; count: number }>(
+      em,
+      tables.map((table) => `select '${table}' as name, count(*)::int as count from ${table} where run_id = any (?)`).join(' union all '),
+      tables.map(() => [...runIds]),
+    ),
+  );
+  return Object.fromEntries(counted.map(({ name, count }) => [name, count]));
+}
+
+test('a worker frozen in a tool and in a stream, resumed after their runs are purged, brings nothing back', async () => {
+  const tool = writeTool(`late-${crypto.randomUUID().slice(0, 8)}`, effects);
+  const agent = await makeAgent(stack, [tool]);
+  const answer = Promise.withResolvers<void>();
+  effects.onEffect = () => answer.promise;
+  const inTool = await startRun(
+    stack,
+    agent.id,
+    scripted({ steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: 1 } }] }, { text: 'Never said.' }] }),
+  );
+  const inStream = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 2_000, delay_ms: 20 }] }));
+  const runIds = [inTool.id, inStream.id];
+  const reader = watchRun(stack, inStream.id);
+  await until(() => effects.effects.length === 1 && reader.frames.some((frame) => frame.type === 'message.delta'), 30_000);
+
+  await stack.kill('worker-runs', 'SIGSTOP');
+  await stack.start('worker-runs-2');
+  for (const id of runIds) expect((await stack.request('POST', `/runs/${id}/cancel`, { body: {} })).status).toBe(202);
+  await endOf(reader, 90_000);
+  await endOf(watchRun(stack, inTool.id), 90_000);
+  for (const id of runIds) expect((await stack.request('DELETE', `/runs/${id}`)).status).toBe(204);
+  const purged = await rowsOf(runIds);
+  // The frozen one is alone again: a run that it brings to an end shows that it has gone on with all it had in hand.
+  await stack.kill('worker-runs-2');
+  answer.resolve();
+  effects.onEffect = null;
+  await stack.kill('worker-runs', 'SIGCONT');
+  const after = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 40, delay_ms: 50 }] }));
+  await endOf(watchRun(stack, after.id), 90_000);
+
+  expect(effects.effects).toHaveLength(1);
+  expect(Object.values(purged)).toEqual(Object.values(purged).map(() => 0));
+  expect(await rowsOf(runIds)).toEqual(purged);
+  for (const id of runIds) expect((await stack.request('GET', `/runs/${id}`)).status).toBe(404);
+  const kept = await sweep(stack.db, (em) =>
+    rows<object>(em, 'select input, output, manifest, session_key from runs where id = any (?)', [runIds]),
+  );
+  expect(kept).toEqual(runIds.map(() => ({ input: {}, output: null, manifest: null, session_key: null })));
+});

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OwnServices } from '../support/own-services.ts';
+import { seeded } from '../support/seeded.ts';
+import { collect, leftoversOf } from './checker/collect.ts';
+import type { Evidence } from './checker/evidence.ts';
+import { judge, type Verdict } from './checker/judge.ts';
+import type { Blow } from './faults/blows.ts';
+import { rage, type Struck } from './faults/rage.ts';
+import type { Kind, Slugs } from './load/kinds.ts';
+import { armKillers, mixedLoad } from './load/mixed.ts';
+import { start } from './load/start.ts';
+import { apis, openWorld, type ChaosWorld, type WorldOptions } from './world.ts';
+
+export interface SeedOptions extends WorldOptions {
+  readonly seed: number;
+  readonly runs: number;
+  /** Starts come within this time, and blows about as long. */
+  readonly overMs: number;
+  readonly blows: number;
+  readonly kinds?: readonly Kind[];
+  readonly isWanted?: (blow: Blow) => boolean;
+  /** One run among them kills every worker that takes it. */
+  readonly hasKiller?: boolean;
+}
+
+/** A blow and what came after it. */
+export interface Recovered extends Struck {
+  /** From the mending to the next frame that any subscriber got; null when there was nothing more to come. */
+  readonly recoveryMs: number | null;
+}
+
+export interface SeedResult extends Verdict {
+  /** What was judged; not kept in the report. */
+  readonly evidence: Evidence;
+  readonly slugs: Slugs;
+  readonly seed: number;
+  readonly poolMax: number | null;
+  readonly blows: readonly Recovered[];
+  /** Longest wait of a client for the acknowledgement of its start. */
+  readonly slowestStartMs: number;
+  /** From the last blow and the last start until nothing lived any more. */
+  readonly quietMs: number;
+  readonly wholeMs: number;
+}
+
+const quietLimitMs = 300_000;
+const readersLimitMs = 60_000;
+
+/** One deployment, one load, one rage; judged once all is quiet. Equal seeds deal equal runs and equal blows. */
+export async function runSeed(own: OwnServices, options: SeedOptions): Promise<SeedResult> {
+  const { seed, runs, overMs, blows, kinds, isWanted } = options;
+  const startedAt = performance.now();
+  const world = await openWorld(own, options);
+  try {
+    armKillers(world);
+    const pauseMs = [Math.floor((0.2 * overMs) / blows), Math.ceil((1.8 * overMs) / blows)] as const;
+    const [struck] = await Promise.all([
+      rage(world, seeded(seed + 1), { blows, pauseMs, ...(isWanted ? { isWanted } : {}) }),
+      mixedLoad(world, seeded(seed), { count: runs, overMs, ...(kinds ? { kinds } : {}) }),
+      options.hasKiller ? start(world, 'killer', seeded(seed + 2)) : null,
+    ]);
+    const calmAt = performance.now();
+    await quiet(world);
+    const quietMs = performance.now() - calmAt;
+    await readersEnded(world);
+
+    const evidence = await collect({
+      stack: world.stack,
+      tenant: world.stack.tenant,
+      client: world.record,
+      effects: world.tools.effects,
+      modelCalls: world.models.calls(),
+      kills: world.kills,
+      names: apis,
+    });
+    return {
+      ...judge(evidence, world.cast.slugs),
+      evidence,
+      slugs: world.cast.slugs,
+      seed,
+      poolMax: options.poolMax ?? null,
+      blows: recovered(world, struck),
+      slowestStartMs: Math.max(0, ...world.record.starts.map((one) => one.ms)),
+      quietMs,
+      wholeMs: performance.now() - startedAt,
+    };
+  } finally {
+    await world.close();
+  }
+}
+
+/** Waits until nothing lives; what does after the limit is for the judge to tell. */
+async function quiet(world: ChaosWorld): Promise<void> {
+  for (const end = performance.now() + quietLimitMs; performance.now() < end; await delay(500)) {
+    const left = await leftoversOf(world.stack, world.stack.tenant.organizationId).catch(() => null);
+    if (left && Object.values(left).every((count) => count === 0)) return;
+  }
+}
+
+async function readersEnded(world: ChaosWorld): Promise<void> {
+  const timer = setTimeout(() => world.watchers.forEach((watcher) => watcher.stop()), readersLimitMs);
+  await Promise.all(world.watchers.map((watcher) => watcher.ended));
+  clearTimeout(timer);
+}
+
+function recovered(world: ChaosWorld, struck: readonly Struck[]): Recovered[] {
+  const times = world.record.seen.flatMap((seen) => seen.times).toSorted((a, b) => a - b);
+  return struck.map((one) => {
+    const next = times.find((time) => time >= one.to);
+    return { ...one, recoveryMs: next === undefined ? null : next - one.to };
+  });
+}

@@ -1,0 +1,31 @@
+// Preloaded into a process of a test deployment (`node --import`): lets its clock jump while it runs. The offset in milliseconds stands in a
+// file named after the process's port; what the rest of the machine shows as time is left alone.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isMainThread } from 'node:worker_threads';
+
+const folder = process.env['CLOCK_SHIFT_DIR'];
+
+if (isMainThread && folder !== undefined) {
+  const file = join(folder, process.env['PORT'] ?? 'none');
+  const RealDate = Date;
+  const realNow = Date.now;
+  let offsetMs = 0;
+
+  const read = () => {
+    try {
+      offsetMs = Number(readFileSync(file, 'utf8')) || 0;
+    } catch {
+      offsetMs = 0;
+    }
+  };
+  read();
+  setInterval(read, 100).unref();
+
+  // A Date without arguments is now; everything else of it stays as it is.
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [realNow() + offsetMs] : args, newTarget) as object,
+    apply: () => new RealDate(realNow() + offsetMs).toString(),
+    get: (target, key, receiver) => (key === 'now' ? () => realNow() + offsetMs : (Reflect.get(target, key, receiver) as unknown)),
+  });
+}

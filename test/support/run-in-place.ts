@@ -1,0 +1,56 @@
+import { beginRun } from '../../db/runs/begin-run.ts';
+import { finishRun } from '../../db/runs/finish-run.ts';
+import { transact, workspaceTenant } from '../../db/scope.ts';
+import { rows } from '../../db/sql.ts';
+import { checkStream } from '../../db/streams/grammar.ts';
+import { parseFrame } from '../../db/streams/frame-text.ts';
+import type { Frame } from '../../db/streams/frame.schema.ts';
+import { sweep } from '../../db/transaction.ts';
+import type { Unit } from '../../db/unit.ts';
+import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
+import { violationsOf } from '../streams/frame-validator.ts';
+import type { World } from '../api/world.ts';
+import type { TestTenant } from './tenant.ts';
+
+/** What activities do with runs, done in the test's own process: no worker, no model. */
+export interface RunsInPlace {
+  /** One transaction as the run's activities have it. */
+  asRun<R>(tenant: TestTenant, runId: string, work: (unit: Unit) => Promise<R>): Promise<R>;
+  begin(tenant: TestTenant, runId: string): Promise<void>;
+  finish(tenant: TestTenant, runId: string, ending: Omit<FinishRunInput, 'runId'>): Promise<boolean>;
+  query<T>(sql: string, params: readonly unknown[]): Promise<T[]>;
+  frames(runId: string): Promise<Frame[]>;
+  /** What in a run's archive breaks the protocol. */
+  faults(runId: string): Promise<string[]>;
+}
+
+export function runsInPlace(world: World): RunsInPlace {
+  const query = <T>(sql: string, params: readonly unknown[]) => sweep(world.api.db, (em) => rows<T>(em, sql, params));
+  const texts = async (runId: string) =>
+    (
+      await query<{ frame: string }>(
+        'select frame from run_frame_chunks, unnest(frames) with ordinality as f(frame, n) where run_id = ? order by first_seq, n',
+        [runId],
+      )
+    ).map(({ frame }) => frame);
+
+  const place: RunsInPlace = {
+    async asRun(tenant, runId, work) {
+      const actor = { kind: 'agent_run' as const, id: runId, role: null, actingUserId: null, impersonationId: null };
+      const at = workspaceTenant(tenant.organizationId, tenant.workspaceId);
+      return (await transact(world.api.db, { tenant: at, actor, correlationId: crypto.randomUUID() }, work)).value;
+    },
+    async begin(tenant, runId) {
+      await place.asRun(tenant, runId, (unit) => beginRun(unit, runId, { model: world.api.deps.models.resolve }));
+    },
+    finish: async (tenant, runId, ending) => (await place.asRun(tenant, runId, (unit) => finishRun(unit, { runId, ...ending }))).more,
+    query,
+    frames: async (runId) => (await texts(runId)).map(parseFrame),
+    async faults(runId) {
+      const frames = await place.frames(runId);
+      const isEnded = frames.at(-1)?.type === 'run.finished';
+      return [...frames.flatMap(violationsOf), ...checkStream(frames, { runId, isEnded }).map(({ seq, rule }) => `at ${seq}: ${rule}`)];
+    },
+  };
+  return place;
+}

@@ -1,0 +1,70 @@
+import { CancellationScope, CancelledFailure, executeChild, ParentClosePolicy, TemporalFailure, workflowInfo } from '@temporalio/workflow';
+import type { AgentRunInput, OpenChildResult, PlannedCall, RunToolInput } from '../contracts/agent-run.ts';
+import { workflowIds } from '../contracts/queues.ts';
+import { openChild, settleTool } from './activity-options.ts';
+import { withGrace } from './grace.ts';
+import { untilWoken, type RunLoop } from './run-loop.ts';
+import type { CallEnd } from './tool-call.ts';
+
+/** A run that is cancelled with its parent ends by itself, within the grace of its own tools. */
+const childGraceMs = 15_000;
+const mostPauseMs = 1_800_000;
+
+type Child = NonNullable<OpenChildResult['child']>;
+
+/** One delegate call until it has a result: the run of another agent, whose row tells how it ended, whatever became of its workflow. */
+export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): Promise<CallEnd> {
+  const input = { runId: loop.runId, toolCallId };
+  let cause: 'child' | 'cancelled' = 'cancelled';
+
+  try {
+    const { child, gated } = await openChild(input);
+
+    if (gated) return 'gated';
+    if (child === null) return 'over';
+    await execute(loop, child);
+    cause = 'child';
+    return await settleChild(loop, input);
+  } catch (error) {
+    if (!CancellationScope.current().consideredCancelled) throw error;
+    await CancellationScope.nonCancellable(() => settleTool({ ...input, cause }));
+    throw new CancelledFailure('run cancelled');
+  }
+}
+
+/**
+ * Runs the child's own workflow to its end. That it failed, was ended from outside or is another's already, is no error here. It is not
+ * cancelled from here: the cancel of a tree reaches each of its runs by its row, any other end of the parent takes the child's row with it.
+ */
+async function execute(loop: RunLoop, { runId, agentId, organizationId, workspaceId }: Child): Promise<void> {
+  const keywords = { OrganizationId: organizationId, WorkspaceId: workspaceId, AgentId: agentId, RunKind: 'sub_agent' };
+  const run = CancellationScope.nonCancellable(() =>
+    executeChild('agentRun', {
+      workflowId: workflowIds.run(runId),
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      args: [{ runId } satisfies AgentRunInput],
+      parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
+      memo: workflowInfo().memo ?? {},
+      typedSearchAttributes: Object.entries(keywords).map(([name, value]) => ({ key: { name, type: 'KEYWORD' as const }, value })),
+    }),
+  );
+  const ended = run.catch((error: unknown) => {
+    if (!(error instanceof TemporalFailure)) throw error;
+  });
+
+  loop.hasWaited = true;
+  await withGrace(ended, () => (loop.isCancelled() ? childGraceMs : 0));
+  loop.waitsEnded++;
+}
+
+/** Waits until the child's row has ended too: a child whose workflow was lost is ended by the reconciler. */
+async function settleChild(loop: RunLoop, input: RunToolInput): Promise<CallEnd> {
+  for (let looks = 0; ; looks++) {
+    const seen = loop.wakes;
+    const { again, gated } = await settleTool({ ...input, cause: 'child' });
+
+    if (gated) return 'gated';
+    if (!again) return 'over';
+    await untilWoken(loop, { seen, nextMs: Math.min(1000 * 2 ** looks, mostPauseMs) });
+  }
+}

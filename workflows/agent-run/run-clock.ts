@@ -1,0 +1,61 @@
+import { CancellationScope, condition, isCancellation, sleep } from '@temporalio/workflow';
+import { beginRun } from './activity-options.ts';
+import { DeadlinePassed, isRunCancellation } from './ending.ts';
+import type { RunLoop } from './run-loop.ts';
+
+/** How often the time of a run is looked at while it waits: not before the first, ever more seldom up to the second. */
+const firstPauseMs = 30_000;
+const mostPauseMs = 3_600_000;
+
+/** Runs `work` and stops it when the run's time is over. One timer a run, none a step: a step's history stays short. */
+export async function withinTime(loop: RunLoop, remainingMs: number, work: () => Promise<void>): Promise<void> {
+  if (remainingMs <= 0) throw new DeadlinePassed();
+  const body = new CancellationScope();
+  const clock = new CancellationScope();
+  let isOver = false;
+
+  clock
+    .run(() => untilTimeIsOver(loop, remainingMs))
+    .then(() => {
+      isOver = true;
+      body.cancel();
+    })
+    .catch(() => undefined);
+  try {
+    await body.run(work);
+  } catch (error) {
+    throw isOver && isRunCancellation(error) ? new DeadlinePassed() : error;
+  } finally {
+    clock.cancel();
+  }
+}
+
+/** Waiting does not count: once a run may have waited, only its row knows what is left, within the 30 days that a run lives. */
+async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void> {
+  await sleep(remainingMs);
+  for (let pauseMs = firstPauseMs; loop.hasWaited;) {
+    const seen = loop.waitsEnded;
+    const look = await lookAtTime(loop.runId);
+
+    if (look.leftMs <= 0) return;
+    if (look.isWaiting) {
+      await condition(() => loop.waitsEnded !== seen, Math.max(look.leftMs, pauseMs));
+      pauseMs = Math.min(pauseMs * 2, mostPauseMs);
+    } else {
+      await sleep(look.leftMs);
+      pauseMs = firstPauseMs;
+    }
+  }
+}
+
+/** An ended run has no time left. While the database is away the clock stands still. */
+async function lookAtTime(runId: string): Promise<{ readonly leftMs: number; readonly isWaiting: boolean }> {
+  try {
+    const begun = await beginRun({ runId });
+
+    return begun.done ? { leftMs: 0, isWaiting: false } : { leftMs: begun.remainingMs, isWaiting: begun.isWaiting === true };
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    return { leftMs: firstPauseMs, isWaiting: false };
+  }
+}

@@ -1,0 +1,43 @@
+import { sleep, workflowInfo } from '@temporalio/workflow';
+import type { CallModelResult, StepWait } from '../contracts/agent-run.ts';
+import { callModel, openGates, settleGates } from './activity-options.ts';
+import { RunEnds } from './ending.ts';
+import { withGrace } from './grace.ts';
+import { untilWoken, type RunLoop } from './run-loop.ts';
+import { startOver } from './start-over.ts';
+
+/** What a cancelled model call gets to settle what it has cost, so that the run's last frame tells all of it. */
+const modelGraceMs = 1000;
+const mostPauseMs = 30_000;
+
+/** A turn the model has taken. */
+export type Turn = Exclude<CallModelResult, { readonly outcome: 'wait' }>;
+
+/** The step's turn; the model is asked again after each wait of the run that stands before it. */
+export async function askModel(loop: RunLoop, step: number): Promise<Turn> {
+  for (let waits = 0; ; waits++) {
+    const turn = await withGrace(callModel({ runId: loop.runId, step }), modelGraceMs);
+
+    if (turn.outcome !== 'wait') return turn;
+    // Others may use up what has become free: asked again and again, it is asked ever more slowly.
+    if (waits > 0 && turn.wait.on === 'budget') await sleep(Math.min(1000 * 2 ** (waits - 1), mostPauseMs));
+    await waitOut(loop, step, turn.wait);
+    if (workflowInfo().continueAsNewSuggested) await startOver(loop.runId, step);
+  }
+}
+
+/** Opens a wait of the run itself and looks at its rows after each signal, until it is over. Throws RunEnds when its end is the run's. */
+async function waitOut(loop: RunLoop, step: number, wait: StepWait): Promise<void> {
+  loop.hasWaited = true;
+  for (let look = openGates; ; look = settleGates) {
+    const seen = loop.wakes;
+    const { open, nextMs, ends } = await look({ runId: loop.runId, step, wait });
+
+    if (ends) throw new RunEnds(ends);
+    if (open === 0) break;
+    // No signal makes a pause shorter that a provider has asked for.
+    if (wait.on === 'timer') await sleep(Math.max(nextMs, 1000));
+    else await untilWoken(loop, { seen, nextMs });
+  }
+  loop.waitsEnded++;
+}

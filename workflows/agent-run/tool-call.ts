@@ -1,0 +1,41 @@
+import { ActivityFailure, ApplicationFailure, CancellationScope, CancelledFailure, sleep, TimeoutFailure } from '@temporalio/workflow';
+import { activityFailureTypes, type PlannedCall, type SettleToolInput } from '../contracts/agent-run.ts';
+import { settleTool, toolActivity } from './activity-options.ts';
+import { isFailureOfType, isRunCancellation } from './ending.ts';
+import { withGrace } from './grace.ts';
+
+const mostGraceMs = 10_000;
+const mostStartsAnew = 10;
+
+/** `gated`: the call has no result yet, people have to say what becomes of it. */
+export type CallEnd = 'over' | 'gated';
+
+/** One call until it has a result. What the activity left open is settled from its row, which alone knows whether it was claimed. */
+export async function runToolCall(runId: string, call: PlannedCall): Promise<CallEnd> {
+  for (let anew = 1; ; anew++) {
+    const cause = await execute(runId, call);
+
+    if (cause === 'over' || cause === 'gated') return cause;
+    const { again, gated } = await CancellationScope.nonCancellable(() => settleTool({ runId, toolCallId: call.toolCallId, cause }));
+
+    if (cause === 'cancelled') throw new CancelledFailure('run cancelled');
+    if (gated) return 'gated';
+    if (!again) return 'over';
+    if (anew === mostStartsAnew) throw ApplicationFailure.nonRetryable('The tool could not be started.', 'internal_error');
+    await sleep(Math.min(1000 * 2 ** (anew - 1), 10_000));
+  }
+}
+
+/** How the call ended, else why it may not have. */
+async function execute(runId: string, call: PlannedCall): Promise<CallEnd | SettleToolInput['cause']> {
+  try {
+    const activity = toolActivity(call)({ runId, toolCallId: call.toolCallId });
+    const result = await withGrace(activity, Math.min(call.timeoutS * 1000, mostGraceMs));
+
+    return result?.gated === true ? 'gated' : 'over';
+  } catch (error) {
+    if (isRunCancellation(error)) return 'cancelled';
+    if (!(error instanceof ActivityFailure) || isFailureOfType(error, activityFailureTypes.workerLost)) throw error;
+    return error.cause instanceof TimeoutFailure && error.cause.timeoutType === 'START_TO_CLOSE' ? 'timeout' : 'lost';
+  }
+}
