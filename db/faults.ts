@@ -23,6 +23,8 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   model_prices_effective_key: 'effective_from',
 };
 
+/** Raised by `app_refuse` in statements that nobody waits for: the message says why. */
+const refusals = { frozen: 'LH423', leaseLost: 'LH409' } as const;
 const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';
 const retriedStates = new Set(['40001', '40P01']);
@@ -39,7 +41,9 @@ export function toFailure(error: unknown): Failure | null {
   if (error instanceof Failure) return error;
   if (error instanceof OptimisticLockError) return fail('precondition_failed', { cause: error });
 
-  const { code, constraint, detail } = faultOf(error);
+  const { code, constraint, detail, message } = faultOf(error);
+  if (code === refusals.frozen) return fail('resource_frozen', { reason: message, cause: error });
+  if (code === refusals.leaseLost) return fail('idempotency_in_progress', { retryAfterS: 1, cause: error });
   if (code === uniqueViolation) {
     const field = takenFields[constraint];
     return field === undefined ? null : fail('already_exists', { context: { field }, cause: error });

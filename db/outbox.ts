@@ -59,39 +59,41 @@ interface OutboxDraft {
   readonly dedupeKey: string;
 }
 
-/** Messages of what this transaction has just made, whose keys nobody else can have: they go with the next statement. */
-export async function addFreshOutbox(unit: Unit, entries: readonly OutboxDraft[]): Promise<void> {
-  for (const { message, dedupeKey } of entries) {
-    const [organizationId, workspaceId] = homeOf(unit, message);
-    const id = newId();
-    await runLater(
-      unit.em,
-      `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
-       values (?, ?, ?, ?, ?, ?, ?::jsonb, now()) on conflict do nothing`,
-      [id, organizationId, workspaceId, message.kind, dedupeKey, message.workflowId, JSON.stringify(message)],
-    );
-    unit.outgoing.outboxIds.push(id);
-  }
-}
-
 /** Several messages at once, each under its own key, in one statement. Gives the ids of those that were not written before. */
 export async function addOutboxAll(unit: Unit, entries: readonly OutboxDraft[]): Promise<string[]> {
   if (entries.length === 0) return [];
-  const drafts = entries.map(({ message, dedupeKey }) => {
-    const [organizationId, workspaceId] = homeOf(unit, message);
-    return { id: newId(), organizationId, workspaceId, kind: message.kind, dedupeKey, target: message.workflowId, payload: message };
-  });
-  const written = await rows<{ id: string }>(
-    unit.em,
-    `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
-     select d.id, d."organizationId", d."workspaceId", d.kind, d."dedupeKey", d.target, d.payload, now()
-       from jsonb_to_recordset(?::jsonb) as d(id uuid, "organizationId" uuid, "workspaceId" uuid, kind text, "dedupeKey" text, target text, payload jsonb)
-     on conflict do nothing returning id`,
-    [JSON.stringify(drafts)],
-  );
+  const written = await rows<{ id: string }>(unit.em, `${insertAll} returning id`, [JSON.stringify(rowsOf(unit, entries))]);
   const ids = written.map(({ id }) => id);
   unit.outgoing.outboxIds.push(...ids);
   return ids;
+}
+
+/** The same for what this transaction has just made, whose keys nobody else can have: it goes with the next statement. */
+export async function addFreshOutbox(unit: Unit, entries: readonly OutboxDraft[]): Promise<void> {
+  if (entries.length === 0) return;
+  const drafts = rowsOf(unit, entries);
+  await runLater(unit.em, insertAll, [JSON.stringify(drafts)]);
+  unit.outgoing.outboxIds.push(...drafts.map(({ id }) => id));
+}
+
+const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
+  select d.id, d.organization_id, d.workspace_id, d.kind, d.dedupe_key, d.target, d.payload, now()
+    from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
+  on conflict do nothing`;
+
+function rowsOf(unit: Unit, entries: readonly OutboxDraft[]) {
+  return entries.map(({ message, dedupeKey }) => {
+    const [organizationId, workspaceId] = homeOf(unit, message);
+    return {
+      id: newId(),
+      organization_id: organizationId,
+      workspace_id: workspaceId,
+      kind: message.kind,
+      dedupe_key: dedupeKey,
+      target: message.workflowId,
+      payload: message,
+    };
+  });
 }
 
 /** The rows among `ids` that are still unsent, in the order of making. */

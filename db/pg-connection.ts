@@ -13,8 +13,6 @@ export interface SettledStatement extends Statement {
 /** A statement that is sent with the next one: nobody reads what it gives, and its fault comes with the other's. */
 export interface LaterStatement extends Statement {
   readonly isLater: true;
-  /** Told how many rows it wrote, before the other's result is given. */
-  readonly onWritten?: (affected: number) => void;
 }
 
 /** What we use of the protocol's writer. */
@@ -80,7 +78,7 @@ const begin: Statement = { sql: 'begin', parameters: [] };
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
-  #waiting: WaitingStatement[] = [];
+  #waiting: Statement[] = [];
   /** Names that a failed batch may or may not have made known to the server: never used here again. */
   readonly #unsure = new Set<string>();
 
@@ -113,8 +111,7 @@ export class PooledConnection implements DatabaseConnection {
   async executeQuery<R>(query: Statement | SettledStatement | LaterStatement): Promise<QueryResult<R>> {
     const isSettings = this.#waiting[0] === begin && query.parameters.length === 0 && query.sql.startsWith(settingsStatement);
     if (isSettings || 'isLater' in query) {
-      const onWritten = 'isLater' in query ? query.onWritten : undefined;
-      this.#waiting.push({ sql: query.sql, parameters: query.parameters, ...(onWritten ? { onWritten } : {}) });
+      this.#waiting.push({ sql: query.sql, parameters: query.parameters });
       return { rows: [] };
     }
     const preceding = 'settings' in query ? [{ sql: query.settings, parameters: [] }] : this.#waiting;
@@ -127,7 +124,7 @@ export class PooledConnection implements DatabaseConnection {
     yield* refuseStream<R>();
   }
 
-  async #send<R>(query: Statement, preceding: readonly WaitingStatement[]): Promise<Answer<R>> {
+  async #send<R>(query: Statement, preceding: readonly Statement[]): Promise<Answer<R>> {
     // What has no parameters needs no more than a line of the simple protocol.
     if (preceding.length === 0 && query.parameters.length === 0) return this.client.query<R & pg.QueryResultRow>(query.sql);
     const parts = preceding.map((part) => this.#prepared(part));
@@ -148,24 +145,21 @@ export class PooledConnection implements DatabaseConnection {
     }
   }
 
-  #prepared({ sql, parameters, onWritten }: WaitingStatement): PreparedStatement {
+  #prepared({ sql, parameters }: Statement): PreparedStatement {
     const name = nameOf({ sql, parameters });
     // Made here, where a value that can't be sent harms nothing yet.
     const values = parameters.map(prepareValue);
-    return { sql, values, name: name === undefined || this.#unsure.has(name) ? undefined : name, onWritten };
+    return { sql, values, name: name === undefined || this.#unsure.has(name) ? undefined : name };
   }
 }
 
 type Answer<R> = Pick<pg.QueryResult, 'command' | 'rowCount'> & { rows: R[] };
-
-type WaitingStatement = Statement & Pick<LaterStatement, 'onWritten'>;
 
 /** A statement with its values as they are sent. */
 interface PreparedStatement {
   readonly sql: string;
   readonly values: readonly (string | Buffer | null)[];
   readonly name: string | undefined;
-  readonly onWritten: LaterStatement['onWritten'];
 }
 
 interface Preceding {
@@ -212,13 +206,6 @@ class PrecededQuery extends pg.Query {
     super.prepare(connection);
   }
 
-  /** The tag of a part that comes before, as `INSERT 0 1`. */
-  #note(tag: string): void {
-    const { parts } = this.preceding;
-    parts[parts.length - this.#dropped]?.onWritten?.(Number(/(\d+)$/.exec(tag)?.[1] ?? 0));
-    this.#dropped -= 1;
-  }
-
   /** What pg does for the name of a statement that is sent alone. */
   #confirm(): void {
     if (!this.#connection) return;
@@ -236,7 +223,7 @@ class PrecededQuery extends pg.Query {
 
   override handleCommandComplete(message: unknown, connection: unknown): void {
     if (this.#dropped === 0) super.handleCommandComplete(message, connection);
-    else this.#note(String((message as { text?: unknown }).text ?? '')); // pg's CommandComplete
+    else this.#dropped -= 1;
   }
 }
 

@@ -35,16 +35,6 @@ export async function runLater(em: SqlEntityManager, sql: string, params: readon
   await run(em, sql, params, { isLater: true });
 }
 
-/** The same for a change; the function gives the number of rows it wrote, once that other statement is done. */
-export async function changeLater(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<() => number> {
-  let written: number | null = null;
-  await run(em, sql, params, { isLater: true, onWritten: (affected) => void (written = affected) });
-  return () => {
-    if (written === null) throw new Error('a statement that has not been sent yet has written nothing');
-    return written;
-  };
-}
-
 /** A time as it goes to the wire: UTC with three digits. Takes what `rows` and entities give. */
 export function iso(value: Date | string): string;
 export function iso(value: Date | string | null): string | null;
@@ -65,7 +55,7 @@ export async function run<T>(
   em: SqlEntityManager,
   sql: string,
   params: readonly unknown[] = [],
-  marks: Partial<Pick<LaterStatement, 'isLater' | 'onWritten'>> = {},
+  marks: Partial<Pick<LaterStatement, 'isLater'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
   if (holdsEntities(em)) await em.flush();

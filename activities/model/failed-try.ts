@@ -124,8 +124,7 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
   const { opened, step } = modelTry;
   return whileAway(() =>
     inTenant(deps, opened.run.id, async (unit) => {
-      const runs = await lockRunWithAncestors(unit, opened.run.id);
-      if (!runs) return;
+      const runs = await lockTried(unit, modelTry);
       await recordFailedTry(unit, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
       await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
     }),
@@ -135,9 +134,14 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
   if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
   return inTenant(deps, modelTry.opened.run.id, async (unit) => {
-    const runs = await lockRunWithAncestors(unit, modelTry.opened.run.id);
-    if (runs) await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+    const runs = await lockTried(unit, modelTry);
+    await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
   });
+}
+
+/** A run that was purged meanwhile has cost all the same: the ledger, which outlives it, knows it by what the try has read. */
+async function lockTried(unit: Unit, { opened }: ModelTry): Promise<RunWithAncestors> {
+  return (await lockRunWithAncestors(unit, opened.run.id)) ?? { run: opened.run, ancestors: [] };
 }
 
 /** What the try has cost goes into the ledger; one that cost nothing gives back what it holds. */

@@ -7,7 +7,7 @@ import { unclaimStep } from '../../db/runs/unclaim-step.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { aloneInTenant, inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
@@ -69,7 +69,7 @@ async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): 
   for (let rolls = 0; rolls < mostRolls; rolls += 1) {
     const found = await reserveOnce(deps, modelTry, { estimate, isAllowed: false });
     if (found.outcome === 'full') {
-      const isAllowed = await inTenant(deps, run.id, (unit) => isStepAllowed(unit, { runId: run.id, step: modelTry.step }));
+      const isAllowed = await aloneInTenant(deps, run.id, (unit) => isStepAllowed(unit, { runId: run.id, step: modelTry.step }));
       const again = isAllowed ? await reserveOnce(deps, modelTry, { estimate, isAllowed }) : found;
       if (again.outcome !== 'stale') return again;
     } else if (found.outcome !== 'stale') {
@@ -88,7 +88,7 @@ function reserveOnce(
 ): Promise<ReserveResult> {
   const { run } = modelTry.opened;
   return whileAway(() =>
-    inTenant(deps, run.id, (unit) =>
+    aloneInTenant(deps, run.id, (unit) =>
       reserve(unit, {
         callKey: callKeyOf(modelTry),
         organizationId: run.organization_id,
@@ -115,7 +115,7 @@ function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
   const { id } = modelTry.opened.run;
   const timer = setInterval(
     () => {
-      inTenant(deps, id, (unit) => renewHolds(unit, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
+      aloneInTenant(deps, id, (unit) => renewHolds(unit, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
     },
     (leaseS * 1_000) / 6,
   );

@@ -1,4 +1,4 @@
-import { workspaceTenant } from '../../db/scope.ts';
+import { eachAlone, workspaceTenant, type UnitOptions } from '../../db/scope.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';
@@ -6,15 +6,20 @@ import { tenantOfActivity } from '../support/tenant.ts';
 
 /** One transaction of a run's activity in its signed tenant, as the run; what it let out is sent after the commit. */
 export async function inTenant<R>(deps: ActivityDeps, runId: string, work: (unit: Unit) => Promise<R>): Promise<R> {
+  return transactAndSend(deps, asRun(runId), work);
+}
+
+/** The same, each statement a transaction of its own: one round trip, and locks that last no longer than it. Nothing may be let out. */
+export async function aloneInTenant<R>(deps: ActivityDeps, runId: string, work: (unit: Unit) => Promise<R>): Promise<R> {
+  return eachAlone(deps.db, asRun(runId), work);
+}
+
+function asRun(runId: string): UnitOptions {
   const { organizationId, workspaceId, correlationId } = tenantOfActivity();
   if (workspaceId === null) throw new Error('a run has a workspace');
-  return transactAndSend(
-    deps,
-    {
-      tenant: workspaceTenant(organizationId, workspaceId),
-      actor: { kind: 'agent_run', id: runId, role: null, actingUserId: null, impersonationId: null },
-      correlationId,
-    },
-    work,
-  );
+  return {
+    tenant: workspaceTenant(organizationId, workspaceId),
+    actor: { kind: 'agent_run', id: runId, role: null, actingUserId: null, impersonationId: null },
+    correlationId,
+  };
 }

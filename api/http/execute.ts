@@ -1,8 +1,7 @@
-import { writeAudit, writeAuditLater, type AuditOptions } from '../../db/audit/audit.ts';
+import { writeAuditLater, type AuditOptions } from '../../db/audit/audit.ts';
 import { isRetried } from '../../db/faults.ts';
-import { beginUnit, emptyOutgoing, readUnit, refuseFrozen } from '../../db/scope.ts';
+import { beginUnit, emptyOutgoing, readUnit } from '../../db/scope.ts';
 import type { Outgoing, Unit } from '../../db/unit.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import { defaultNote } from './audit.ts';
 import type { AuditNote, Reply } from './context.ts';
 import { storeSuccess, type Reservation } from './idempotency.ts';
@@ -63,14 +62,9 @@ async function run(execution: Execution, unit: Unit, renew: Renew, reservation: 
   const reply = render(operation, shown, options);
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));
-  const audited = operation.audit !== 'none' && reply.status < 300 && note ? auditOf(execution, operation.audit, note) : null;
-  if (!reservation) {
-    if (audited && !(await writeAudit(unit, audited))) await refuseClosed(unit, audited.note);
-    return { reply, afterCommit: options.afterCommit ?? null };
-  }
-  const isAudited = audited && (await writeAuditLater(unit, audited));
-  await storeSuccess(execution, unit, reservation, reply, options.afterCommit === undefined);
-  if (audited && isAudited?.() === false) await refuseClosed(unit, audited.note);
+  // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. Both leave with the commit.
+  if (operation.audit !== 'none' && reply.status < 300 && note) await writeAuditLater(unit, auditOf(execution, operation.audit, note));
+  if (reservation) await storeSuccess(execution, unit, reservation, reply, options.afterCommit === undefined);
   return { reply, afterCommit: options.afterCommit ?? null };
 }
 
@@ -86,14 +80,8 @@ function auditOf({ operation, request }: Execution, action: AuditOptions['action
     note,
     ip: stateOf(request).address,
     userAgent: userAgentOf(request),
-    onlyWhereOpen: !isOpenWhenFrozen(operation),
+    demandsOpen: !isOpenWhenFrozen(operation),
   };
-}
-
-/** The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. */
-async function refuseClosed(unit: Unit, note: AuditOptions['note']): Promise<never> {
-  await refuseFrozen(unit.em, { organizationId: note.organizationId ?? unit.tenant.organizationId, workspaceId: note.workspaceId });
-  throw fail('resource_frozen');
 }
 
 /** What a suspended organization or archived workspace still admits: signing in, what operators do, and what is flagged. */

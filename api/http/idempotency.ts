@@ -5,6 +5,7 @@ import {
   reserveKey,
   settleStandIn,
   storeReply,
+  storeReplyLater,
   takeOverLease,
   type IdempotencyRow,
   type IdempotencyScope,
@@ -51,7 +52,7 @@ export async function claimKey(claiming: Claiming, key: string): Promise<Claim |
   throw fail('idempotency_in_progress', { retryAfterS: 1 });
 }
 
-/** Stores a success in the handler's own transaction; 409 when the lease went to another meanwhile, so that all of it rolls back. */
+/** Stores a success in the handler's own transaction, at its end; 409 when the lease went to another meanwhile, so that all of it rolls back. */
 export async function storeSuccess(
   claiming: Pick<Claiming, 'deps'>,
   unit: Unit,
@@ -59,14 +60,8 @@ export async function storeSuccess(
   reply: Rendered,
   isFinal: boolean,
 ): Promise<void> {
-  const isStored = await storeReply(
-    unit.em,
-    reservation.id,
-    reservation.lease,
-    await toStored(claiming.deps.keys, unit, reservation, reply),
-    isFinal,
-  );
-  if (!isStored) throw fail('idempotency_in_progress', { retryAfterS: 1 });
+  const stored = await toStored(claiming.deps.keys, unit, reservation, reply);
+  await storeReplyLater(unit.em, reservation.id, reservation.lease, stored, isFinal);
 }
 
 /** Stores a refusal that a repeat must get too, or gives the key free. Never throws: the request already has its answer. */

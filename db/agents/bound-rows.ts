@@ -184,5 +184,5 @@ const boundSql = `
   select 'sub_agents', jsonb_build_object('id', a.id, 'slug', a.slug, 'asked_revision', q.revision, 'name', a.name, 'description', a.description, 'is_active', a.is_active,
            'revision_id', r.id, 'input_schema', case when place.with_texts then nullif(r.document -> 'input_schema', 'null') end)
     from asked q join agents a on a.id = q.id cross join place
-    left join agent_revisions r on r.agent_id = a.id and r.id = case when q.revision = 'active' then a.active_revision_id else q.revision::uuid end
+    left join agent_revisions r on r.agent_id = a.id and r.id = case when q.revision = 'active' then a.active_revision_id when q.revision ~ '^[0-9a-f-]{36}$' then q.revision::uuid end
    where ${inPlace('a')}`;

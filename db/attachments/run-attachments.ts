@@ -77,6 +77,20 @@ export async function linkToRun(unit: Unit, run: AttachingRun, ids: readonly str
   if (linked.length < new Set(ids).size) throw unknownAttachment('/input/attachments');
 }
 
+/** Lets a run read files of another, which stay as long as one of the two does. What it has already, or what is gone, is left as it is. */
+export async function shareWithRun(unit: Unit, run: AttachingRun, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const links = ids.map((id) => ({ id: newId(), attachment: id }));
+  await rows(
+    unit.em,
+    `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
+     select l.id, a.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
+       join attachments a on a.id = l.attachment and a.organization_id = ?
+     on conflict do nothing`,
+    [run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links), run.organizationId],
+  );
+}
+
 /** Files that the history of a run names, as they are now; what is gone is left out. */
 export function readRunFiles(unit: Unit, runId: string, ids: readonly string[]): Promise<RunFile[]> {
   return rows<RunFile>(

@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { change, changeLater } from '../sql.ts';
+import { change, runLater } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { auditActions } from './audit-entry.entity.ts';
 
@@ -30,8 +30,8 @@ export interface AuditOptions {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly outcome?: 'success' | 'denied';
-  /** Writes nothing where the note's organization is not active or its workspace archived; the change is then to be refused. */
-  readonly onlyWhereOpen?: boolean;
+  /** Refuses the whole transaction (423 `resource_frozen`) where the note's organization is not active or its workspace archived. */
+  readonly demandsOpen?: boolean;
 }
 
 const maxFields = 50;
@@ -45,31 +45,31 @@ const unspoken = /^(email|pending_email|full_name)$|password|secret|(^|_)token$|
 const personal: ReadonlySet<string> = new Set(['user', 'workspace_member', 'invitation', 'session', 'impersonation']);
 
 // One statement for both, since every write has this one anyway.
-const whereOpen = `not exists (
-  select from organizations o left join workspaces w on w.id = ?::uuid
-   where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false))`;
+const whereOpen = `app_refuse('LH423', (
+  select case when o.status <> 'active' then 'organization_' || o.status else 'workspace_archived' end
+    from organizations o left join workspaces w on w.id = ?::uuid
+   where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false)))`;
 
-/** Writes one audit entry in the transaction of the change it records. False, only if asked for: the place is frozen, nothing was written. */
-export async function writeAudit(unit: Unit, options: AuditOptions): Promise<boolean> {
-  return (await change(unit.em, ...statementOf(unit, options))) > 0;
+/** Writes one audit entry in the transaction of the change it records. */
+export async function writeAudit(unit: Unit, options: AuditOptions): Promise<void> {
+  await change(unit.em, ...statementOf(unit, options));
 }
 
-/** The same together with the next statement; what became of it is known once that is done. */
-export async function writeAuditLater(unit: Unit, options: AuditOptions): Promise<() => boolean> {
-  const written = await changeLater(unit.em, ...statementOf(unit, options));
-  return () => written() > 0;
+/** The same together with the next statement, or the commit. */
+export async function writeAuditLater(unit: Unit, options: AuditOptions): Promise<void> {
+  await runLater(unit.em, ...statementOf(unit, options));
 }
 
 function statementOf(
   { actor, tenant, correlationId }: Unit,
-  { action, operationId, note, ip, userAgent, outcome = 'success', onlyWhereOpen = false }: AuditOptions,
+  { action, operationId, note, ip, userAgent, outcome = 'success', demandsOpen = false }: AuditOptions,
 ): [sql: string, params: unknown[]] {
   const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
 
   return [
     `insert into audit_entries (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
        action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
-     select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${onlyWhereOpen ? ` where ${whereOpen}` : ''}`,
+     select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${demandsOpen ? ` where ${whereOpen}` : ''}`,
     [
       newId(),
       organizationId,
@@ -89,7 +89,7 @@ function statementOf(
       correlationId,
       ip,
       cut(userAgent, 400),
-      ...(onlyWhereOpen ? [note.workspaceId ?? null, organizationId] : []),
+      ...(demandsOpen ? [note.workspaceId ?? null, organizationId] : []),
     ],
   ];
 }

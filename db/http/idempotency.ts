@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../ids.ts';
-import { row, rows } from '../sql.ts';
+import { row, rows, run, runLater } from '../sql.ts';
 import type { Binding } from '../tenancy/envelope.ts';
 
 /** Whose key it is and on which request: one row each. */
@@ -87,17 +87,32 @@ export async function takeOverLease(em: SqlEntityManager, id: string, oldLease: 
   return taken?.lease ?? null;
 }
 
-/** Stores a reply under one's own lease; false when the lease has gone to another. Not final: the lease stays, the stored reply is a stand-in. */
-export async function storeReply(em: SqlEntityManager, id: string, lease: string, stored: StoredReply, isFinal: boolean): Promise<boolean> {
-  const changed = await row<{ id: string }>(
-    em,
-    `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?
+/** Stores a reply under one's own lease, unless the lease has gone to another. Not final: the lease stays, the stored reply is a stand-in. */
+export async function storeReply(em: SqlEntityManager, id: string, lease: string, stored: StoredReply, isFinal: boolean): Promise<void> {
+  await run(em, storeSql(isFinal), storeParams(id, lease, stored));
+}
+
+/** The same with the transaction's next statement, or its commit, and refusing the whole of it (409) when the lease has gone to another. */
+export async function storeReplyLater(
+  em: SqlEntityManager,
+  id: string,
+  lease: string,
+  stored: StoredReply,
+  isFinal: boolean,
+): Promise<void> {
+  const sql = `with stored as (${storeSql(isFinal)}) select app_refuse('LH409', case when not exists (select from stored) then 'lease_lost' end)`;
+  await runLater(em, sql, storeParams(id, lease, stored));
+}
+
+function storeSql(isFinal: boolean): string {
+  return `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?
        ${isFinal ? ", state = 'done', lease_until = null" : ''}
      where id = ? and state = 'running' and lease_until = ?::timestamptz
-     returning id`,
-    [stored.status, JSON.stringify(stored.headers), stored.body, stored.bodyKeyId, id, lease],
-  );
-  return changed !== null;
+     returning id`;
+}
+
+function storeParams(id: string, lease: string, { status, headers, body, bodyKeyId }: StoredReply): unknown[] {
+  return [status, JSON.stringify(headers), body, bodyKeyId, id, lease];
 }
 
 /** Makes the stand-in final: what was to follow it failed, but its effect stands. */

@@ -1,6 +1,6 @@
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import { linkToRun } from '../attachments/run-attachments.ts';
+import { shareWithRun } from '../attachments/run-attachments.ts';
 import { row, rows } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
@@ -57,20 +57,18 @@ export async function endChildCall(unit: Unit, call: CallState, child: ChildRun)
     call.step,
     call.id,
   ]);
+  const parent = {
+    id: call.run_id,
+    organizationId: call.organization_id,
+    workspaceId: call.workspace_id,
+    conversationId: call.conversation_id,
+  };
   const files = child.output?.attachments ?? [];
-  if (files.length > 0) {
-    const parent = {
-      id: call.run_id,
-      organizationId: call.organization_id,
-      workspaceId: call.workspace_id,
-      conversationId: call.conversation_id,
-    };
-    await linkToRun(
-      unit,
-      parent,
-      files.map((file) => file.attachment_id),
-    );
-  }
+  await shareWithRun(
+    unit,
+    parent,
+    files.map((file) => file.attachment_id),
+  );
   return [subAgentFrame(child, 'finished', { summary: summaryOf(child), usage: child.usage_subtree }), frame];
 }
 
@@ -86,7 +84,7 @@ function endOf(call: CallState, child: ChildRun): CallEnd {
     return { state: 'cancelled', result: resultWithoutOutput('cancelled', null), rest: null };
   const state = child.finish_reason === 'timeout' ? 'timed_out' : 'failed';
   const result = resultWithoutOutput(state, faultOf(child));
-  return { state, result: { ...result, output: outputOf(call, child), outputType: 'json' }, rest: null };
+  return { state, result: { ...result, output: outputOf(call, child, call.response_max_chars), outputType: 'json' }, rest: null };
 }
 
 function succeeded(call: CallState, child: ChildRun): CallEnd {
@@ -115,14 +113,20 @@ function succeeded(call: CallState, child: ChildRun): CallEnd {
 }
 
 /** What the model gets of a run: `{run_id, status, output}`, and its files where there are any. */
-function outputOf(call: CallState, child: ChildRun): Record<string, unknown> {
+function outputOf(call: CallState, child: ChildRun, limitChars = Infinity): Record<string, unknown> {
   const files = child.output?.attachments ?? [];
   return {
     run_id: child.id,
     status: child.status,
-    output: wordsOf(child.output, pinnedOutput(call)),
+    output: cut(wordsOf(child.output, pinnedOutput(call)), limitChars),
     ...(files.length === 0 ? {} : { attachments: files }),
   };
+}
+
+/** What is too long is cut; JSON then becomes the text of its beginning. */
+function cut(words: unknown, limitChars: number): unknown {
+  const text = typeof words === 'string' ? words : JSON.stringify(words);
+  return text.length <= limitChars ? words : cutText(text, limitChars);
 }
 
 function pinnedOutput({ manifest, slug }: CallState): DelegateOutput {

@@ -6,6 +6,9 @@ import type { RunLimitsDraft } from './run-limits.ts';
 import { remainingMs, type RunState } from './run-state.ts';
 import type { RunLimits, StepFault } from './run-types.ts';
 
+/** No run is shorter by its limits; the end of its parent ends a child anyway. */
+const leastDurationS = 10;
+
 /** What a child may ask for at most: what is left to its parent, and what the call allows. Its own revision narrows it further. */
 export function limitsForChild(
   parent: RunState,
@@ -14,7 +17,7 @@ export function limitsForChild(
   const { limits } = parent;
   const leftS = Math.floor(remainingMs(parent, new Date()) / 1_000);
   return {
-    max_duration_s: Math.max(1, Math.min(leftS, call.timeoutS)),
+    max_duration_s: Math.max(leastDurationS, Math.min(leftS, call.timeoutS)),
     max_output_tokens: limits.max_output_tokens,
     max_cost: lowerCost(leftCost(parent), call.maxCost),
     max_children: Math.max(0, limits.max_children - call.descendants - 1),

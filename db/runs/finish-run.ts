@@ -41,6 +41,8 @@ export async function finishRun(unit: Unit, input: FinishRunInput): Promise<Fini
       batches.push((await close(unit, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
     await appendFrames(unit, batches);
     heads = await headsOf(unit, [run.id]);
+    // Whatever of them is still at work hears of it at once.
+    unit.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));
   }
 
   const { batch, end } = await close(unit, { run, answers, calls, heads }, endingOf(run, input));

@@ -39,7 +39,7 @@ test('G13: one policy dropped or opened, of any table, is noticed', async () => 
 
   expect(rows.length).toBeGreaterThan(100);
   expect(unnoticed).toEqual([]);
-});
+}, 90_000);
 
 test.each([
   'alter policy app_select on runs using (true)',

@@ -88,7 +88,7 @@ test('an operation without its audit entry is noticed', async () => {
 
 /** What a spoilt operation has deleted of B is no longer there for others to find; children go before their parents. */
 function withDeletesLast(all: readonly RegisteredOperation[]): RegisteredOperation[] {
-  const order = (operation: RegisteredOperation) => (operation.method === 'DELETE' ? 10 - targetsOf(operation).length : 0);
+  const order = (operation: RegisteredOperation) => (operation.method === 'DELETE' ? 1_000 - operation.path.length : 0);
   return all.toSorted((left, right) => order(left) - order(right));
 }
 

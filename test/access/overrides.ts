@@ -35,6 +35,15 @@ const freeSlug = () => `s-${crypto.randomUUID()}`;
 const freeAddress = () => `e-${crypto.randomUUID()}@canary.test`;
 const document = { model: 'builtin/extractive', instructions: 'Answer.' };
 const openRun = { status: 'queued', finish_reason: null, finished_at: null, output: null };
+const inADay = () => new Date(Date.now() + 86_400_000);
+const waitingRun = () => ({
+  ...openRun,
+  status: 'waiting',
+  waiting_on: 'approval',
+  waiting_until: inADay(),
+  waiting_since: new Date(),
+  pending_approvals: 1,
+});
 const statelessMeta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
 const newPassword = 'a wholly different horse battery 47';
 
@@ -67,6 +76,33 @@ export const overrides: Readonly<Record<string, Override>> = {
   cancelRun: async ({ stage, ground }) => ({
     params: { run_id: await makeWhole(stage.world.rows, { table: 'runs', place: ground.home, given: openRun }) },
   }),
+  addRunInput: async ({ stage, ground }) => ({
+    params: { run_id: await makeWhole(stage.world.rows, { table: 'runs', place: ground.home, given: openRun }) },
+    body: { kind: 'message', text: 'Go on' },
+  }),
+  resolveRunApprovals: async ({ stage, ground }) => {
+    const { rows } = stage.world;
+    const run_id = await makeWhole(rows, { table: 'runs', place: ground.home, given: waitingRun() });
+    const asked = {
+      run_id,
+      root_run_id: run_id,
+      tool_call_id: null,
+      status: 'pending',
+      response: null,
+      resolved_by_kind: null,
+      resolved_at: null,
+    };
+    const { id } = await rows.make('approvals', ground.home, { ...asked, approver_floor: 'member', critical: false, expires_at: inADay() });
+    return { params: { run_id }, body: { resolutions: [{ approval_id: id, decision: 'reject' }] } };
+  },
+  retryRun: async ({ stage, ground }) => {
+    const { rows } = stage.world;
+    const { id } = await rows.make('conversations', ground.home, { session_key: crypto.randomUUID(), turn_no: 1 });
+    return {
+      params: { run_id: await makeWhole(rows, { table: 'runs', place: ground.home, given: { conversation_id: id, turn_no: 1 } }) },
+      body: {},
+    };
+  },
   waitForRun: () => ({ query: { timeout_s: '1' } }),
   createAttachment: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   getAttachment: async ({ stage, ground }) => ({

@@ -162,8 +162,17 @@ function parsed(type: string, text: string): Pick<Sent, 'body' | 'code'> {
 /** What two replies to like requests must share: everything but what is made anew for each. */
 export function comparable({ status, body, text, headers }: Sent): unknown {
   const { etag, location, 'www-authenticate': challenge, 'content-type': type } = headers;
-  return { status, type, etag, location, challenge, body: body ? { ...body, correlation_id: null, instance: null } : text };
+  return { status, type, etag, location, challenge, body: body ? withoutNew(body) : text };
 }
+
+/** A batch answers with one envelope an item. */
+function withoutNew(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNew);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, madeAnew.has(key) ? null : withoutNew(inner)]));
+}
+
+const madeAnew: ReadonlySet<string> = new Set(['correlation_id', 'instance']);
 
 /** A line about a reply, for faults. */
 export function told({ status, code, actor, body }: Sent): string {

@@ -90,14 +90,15 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
 }
 
 /** Waits until nothing lives; what does after the limit is for the judge to tell. */
-async function quiet(world: ChaosWorld): Promise<void> {
+export async function quiet(world: ChaosWorld): Promise<void> {
   for (const end = performance.now() + quietLimitMs; performance.now() < end; await delay(500)) {
     const left = await leftoversOf(world.stack, world.stack.tenant.organizationId).catch(() => null);
     if (left && Object.values(left).every((count) => count === 0)) return;
   }
 }
 
-async function readersEnded(world: ChaosWorld): Promise<void> {
+/** Gives subscribers a minute to see the ends of their runs. */
+export async function readersEnded(world: ChaosWorld): Promise<void> {
   const timer = setTimeout(() => world.watchers.forEach((watcher) => watcher.stop()), readersLimitMs);
   await Promise.all(world.watchers.map((watcher) => watcher.ended));
   clearTimeout(timer);

@@ -8,7 +8,7 @@ import type { OwnServices } from '../support/own-services.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { newRecord, type ClientRecord } from './checker/record.ts';
 import type { StreamWatcher } from './checker/watch.ts';
-import { ownerOfPort } from './faults/processes.ts';
+import { ownerOfConnection } from './faults/processes.ts';
 import { startSlowProxy, type SlowProxy } from './faults/slow-proxy.ts';
 import { makeCast, type Cast } from './load/cast.ts';
 
@@ -63,7 +63,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     rmSync(folder, { recursive: true, force: true });
   };
   const stack = await startStack({
-    processes: [...apis, ...runWorkers, 'worker-bulk'],
+    processes: [], // they are started as a supervisor does it
     egressPorts: [tools.port],
     imports: [fileURLToPath(new URL('../support/clock-shift.ts', import.meta.url))],
     env: {
@@ -79,6 +79,13 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     await closeOutside();
     throw error;
   });
+  const cast = await Promise.all([...apis, ...runWorkers, 'worker-bulk' as const].map((name) => startSurely(stack, name)))
+    .then(() => makeCast(stack, tools))
+    .catch(async (error: unknown) => {
+      await stack.stop();
+      await closeOutside();
+      throw error;
+    });
 
   const struck = new Set<string>();
   const world: ChaosWorld = {
@@ -86,7 +93,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     stack,
     models,
     tools,
-    cast: await makeCast(stack, tools),
+    cast,
     record: newRecord(),
     watchers: [],
     ways,
@@ -101,7 +108,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     supervise: (name) => startSurely(stack, name),
     workerOf: (clientPort) => {
       const pids = runWorkers.map((name) => stack.pid(name));
-      const owner = ownerOfPort(clientPort, pids);
+      const owner = ownerOfConnection({ near: clientPort, far: tools.port }, pids);
       return owner === null ? null : (runWorkers[pids.indexOf(owner)] ?? null);
     },
     async close() {

@@ -5,6 +5,7 @@ import { holdLease } from '../../activities/tools/lease.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { row } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
+import { pendingOf, resolve } from '../support/approvals.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
@@ -48,8 +49,7 @@ async function resultsOf(runId: string): Promise<{ status: string; error: { code
 const change = (toolId: string, sql: string) => sweep(stack.db, (em) => row(em, `update tools set ${sql} where id = ?`, [toolId]));
 
 test.each([
-  ['made critical', { critical: true }, { code: 'tool_unavailable', reason: 'approval_required' }],
-  ['given to the client', { client_owned: true }, { code: 'tool_unavailable', reason: 'approval_required' }],
+  ['given to the client', { client_owned: true }, { code: 'tool_unavailable', reason: 'client_owned' }],
   ['switched off', { is_active: false }, { code: 'tool_unavailable' }],
 ])('a tool that is %s during a run is refused at its next call', async (_name, body, error) => {
   const tool = writeTool(slugOf('live'), effects);
@@ -70,7 +70,7 @@ test.each([
   expect(effects.effects.length).toBe(before + 1);
 });
 
-test('a tool that comes to need an approval by its effect is refused at its next call', async () => {
+test('a tool that comes to need an approval by its effect is gated at its next call', async () => {
   const tool = writeTool(slugOf('effect'), effects, { effect: 'read' });
   const agent = await makeAgent(stack, [tool], { approvals: { write: 'ask' } });
   const before = effects.effects.length;
@@ -80,11 +80,11 @@ test('a tool that comes to need an approval by its effect is refused at its next
   const name = String(tool['slug']);
 
   const run = await startRun(stack, agent.id, scripted({ steps: [call(name), call(name), { text: 'So be it.' }] }));
+  const [question] = await pendingOf(stack, run.id);
+  await resolve(stack, run.id, [{ approval_id: question?.id, decision: 'reject' }]);
 
-  expect(await resultsOf(run.id)).toMatchObject([
-    { status: 'succeeded' },
-    { status: 'failed', error: { code: 'tool_unavailable', reason: 'approval_required' } },
-  ]);
+  expect(question).toMatchObject({ reason: 'tool_call', tool_slug: name, critical: false });
+  expect(await resultsOf(run.id)).toMatchObject([{ status: 'succeeded' }, { status: 'denied' }]);
   expect(effects.effects.length).toBe(before + 1);
 });
 

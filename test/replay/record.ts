@@ -141,6 +141,7 @@ await place.close();
 
 async function record({ temporal }: TestNamespace, scenario: Scenario): Promise<string> {
   const runId = randomUUID();
+  child = null;
   const { entries } = fakes.script(runId, {
     ...scenario,
     ...(scenario.childScript ? { child: () => openedChild(scenario.childScript) } : {}),

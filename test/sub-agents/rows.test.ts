@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cancelRun } from '../../db/runs/cancel-run.ts';
 import { finishRun } from '../../db/runs/finish-run.ts';
 import { settleChild } from '../../db/runs/settle-child.ts';
+import { withAdmin } from '../support/template.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from './tree.ts';
 
 let tree: TreeWorld;
@@ -261,4 +262,55 @@ test('a call that waits for people opens nothing', async () => {
   expect(manifest.tools).toMatchObject([{ slug: leaf.ask, gate: 'effect' }]);
   expect(await tree.open(runId, callId)).toEqual({ kind: 'gated' });
   expect(await call(callId)).toMatchObject({ state: 'recorded', child_run_id: null });
+});
+
+test('files that a child gives back may be read by its parent, those that it was handed as well', async () => {
+  const { runId, callId } = await asking();
+  const child = await tree.openAndBegin(runId, callId);
+  const files = [1, 2].map((n) => ({ attachment_id: crypto.randomUUID(), media_type: 'text/plain', name: `file-${n}.txt`, bytes: 3 }));
+  const [workspaceId = ''] = tree.tenant.workspaceIds;
+  await stop(child);
+  await withAdmin(tree.world.api.database.adminUrl, async (client) => {
+    for (const { attachment_id: id, name } of files)
+      await client.query(
+        `insert into attachments (id, organization_id, workspace_id, filename, media_type, size_bytes, sha256, purpose, state, storage_key, created_by, created_at)
+         values ($1::uuid, $2, $3, $4, 'text/plain', 3, repeat('0', 64), 'other', 'ready', $1::text, '{"kind": "agent", "id": null}', now())`,
+        [id, tree.tenant.organizationId, workspaceId, name],
+      );
+    await client.query(
+      `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
+       select gen_random_uuid(), $1, r.organization_id, r.workspace_id, 'run', r.id, r.conversation_id, now() from runs r where r.id = $2`,
+      [files[0]?.attachment_id, runId],
+    );
+    await client.query(`update runs set output = $1 where id = $2`, [
+      JSON.stringify({ text: 'Two files.', json: null, attachments: files, truncated: false }),
+      child,
+    ]);
+  });
+
+  await settle(runId, callId);
+
+  expect(await call(callId)).toMatchObject({ state: 'succeeded', output: { output: 'Two files.', attachments: files } });
+  const held = await tree.one<{ count: number }>(
+    `select count(*)::int as count from attachment_links where owner_kind = 'run' and owner_id = ?`,
+    [runId],
+  );
+  expect(held.count).toBe(2);
+});
+
+test('what a failed child had said is cut like any result', async () => {
+  const { runId, callId } = await asking();
+  const child = await tree.openAndBegin(runId, callId);
+  await tree.as(child, (unit) => finishRun(unit, { runId: child, reason: 'max_steps' }));
+  await tree.as(child, async (unit) => {
+    await unit.em.execute(
+      `update runs set output = jsonb_build_object('text', repeat('x', 50000), 'json', null, 'attachments', '[]'::jsonb) where id = '${child}'`,
+    );
+  });
+
+  await settle(runId, callId);
+
+  const { state, output, error } = await call(callId);
+  expect({ state, error }).toMatchObject({ state: 'failed', error: { reason: 'max_steps' } });
+  expect(output).toMatchObject({ status: 'failed', output: 'x'.repeat(20_000) });
 });

@@ -56,14 +56,19 @@ interface RunRowFacts {
 
 /** Resolves when a run's row is so; asks the database, since polling the API would use up its rate. */
 export async function untilRun(stack: Stack, runId: string, isSo: (run: RunRowFacts) => boolean): Promise<void> {
-  await until(async () => {
+  let last: RunRowFacts | null = null;
+  const look = async () => {
     const found = await sweep(stack.db, (em) =>
       row<RunRowFacts>(em, 'select status, waiting_on, pending_approvals from runs where id = ?', [runId]),
     );
     if (found === null || found.status === 'failed' || found.status === 'cancelled')
       throw new Error(`the run ended: ${JSON.stringify(found)}`);
+    last = found;
     return isSo(found);
-  }, 60_000);
+  };
+  await until(look, 60_000).catch((error: unknown) => {
+    throw new Error(`the run stayed ${JSON.stringify(last)}`, { cause: error });
+  });
 }
 
 /** The pending questions of a run once it waits with so many. */

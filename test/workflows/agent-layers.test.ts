@@ -86,19 +86,6 @@ test('a run wears the persona that it names, its conversation keeps it, others w
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/persona_slug' }] } });
 });
 
-test('a tool that would need an approval is left out and told', async () => {
-  const [open, gated] = [unique('open'), unique('gated')];
-  const tools = [writeTool(open, effects), writeTool(gated, effects)];
-  const agent = await makeAgent(stack, tools, { tools: [{ slug: open }, { slug: gated, approval: 'always' }] });
-
-  const run = await play(agent.id, [{ tool_calls: [call(gated, { n: 1 })] }, { text: 'Done.' }]);
-
-  expect(run.view.warnings.map(({ message }) => message)).toEqual([expect.stringContaining(`${gated} needs an approval`)]);
-  expect(run.frames.find(({ type }) => type === 'tool.result')).toMatchObject({
-    data: { status: 'failed', error: { code: 'tool_unavailable' } },
-  });
-});
-
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const jsonAgent = (more: object = {}) => makeAgent(stack, [], { response_format: { type: 'json', schema, ...more } });
 

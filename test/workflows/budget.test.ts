@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
 import { releaseHolds, reserve } from '../../db/billing/gate.ts';
-import { expireHolds } from '../../db/billing/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { rows } from '../../db/sql.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing } from '../sub-agents/family.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { priceCall, testBudgets, type TestBudgets } from '../support/budgets.ts';
@@ -13,7 +13,7 @@ import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 let models: ModelServer;
 let stack: Stack;
@@ -51,7 +51,7 @@ async function start(script: readonly ScriptStep[], more: object = {}): Promise<
 
 /** The ended run, all promises of runs and streams kept. */
 async function ended(runId: string): Promise<Checked> {
-  const seen = await endOf(watchRun(stack, runId), 60_000);
+  const seen = await endOf(watchRun(stack, runId), 120_000);
   const checked = await checkRun(stack, runId, { seen: [seen] });
   expect(checked.faults).toEqual([]);
   return checked;
@@ -59,7 +59,7 @@ async function ended(runId: string): Promise<Checked> {
 
 const statusOf = async (runId: string) =>
   (await stack.request('GET', `/runs/${runId}`)).body as { status: string; waiting_on: string | null; waiting_until: string | null };
-const isWaiting = (runId: string) => until(async () => (await statusOf(runId)).waiting_on === 'budget', 30_000);
+const isWaiting = (runId: string) => until(async () => (await statusOf(runId)).waiting_on === 'budget', 90_000);
 const question = async (runId: string) => {
   const { body } = await stack.request('GET', `/runs/${runId}/approvals?status=pending`);
   return (body as { items: { id: string; reason: string; approver_floor: string; args: Record<string, unknown>; prompt: string }[] })
@@ -149,7 +149,7 @@ test('an admin lets one step pass; the next one asks again, and a rejection ends
 
   const first = await question(runId);
   await resolve(runId, 'approve');
-  await until(async () => ![undefined, first?.id].includes((await question(runId))?.id), 60_000);
+  await until(async () => ![undefined, first?.id].includes((await question(runId))?.id), 90_000);
   await resolve(runId, 'reject');
   const { run } = await ended(runId);
 
@@ -163,7 +163,7 @@ test('a call that only another one in flight leaves no room waits for it and is 
   const other = { callKey: newId(), organizationId, workspaceId, caps: [], estimate: '0.15' };
   await inPlace((unit) => reserve(unit, other));
   const runId = await start(steps(1));
-  await until(async () => (await statusOf(runId)).status === 'running', 30_000);
+  await until(async () => (await statusOf(runId)).status === 'running', 90_000);
   const held = await budgets.windows();
   await inPlace((unit) => releaseHolds(unit, other.callKey));
 
@@ -191,7 +191,7 @@ test('a worker killed in the middle of a call: the run goes on, its hold is give
   await budgets.day('5');
   const runId = await start([{ tokens: 40, delay_ms: 60 }], { limits: { max_cost: '1' } });
   const reader = watchRun(stack, runId);
-  await until(() => reader.frames.some(({ type }) => type === 'message.delta'), 30_000);
+  await until(() => reader.frames.some(({ type }) => type === 'message.delta'), 90_000);
   const held = await budgets.windows();
   await stack.kill('worker-runs');
   await stack.start('worker-runs');
@@ -199,7 +199,8 @@ test('a worker killed in the middle of a call: the run goes on, its hold is give
   const { run } = await ended(runId);
   // Nobody renews it any more; its lease need not be sat out here.
   await sweep(stack.db, (em) => rows(em, `update budget_holds set lease_until = now() - interval '1 second' where state = 'held'`));
-  await sweep(stack.db, (em) => expireHolds(em, 500));
+  await stack.temporal.client.schedule.getHandle(workflowIds.maintenance('budget-holds')).trigger();
+  await until(async () => (await budgets.windows()).every(({ reserved }) => reserved === '0'), 90_000);
 
   expect(held.map(({ reserved }) => reserved)).toEqual(['0.1', '0.1']);
   expect(run.status).toBe('succeeded');

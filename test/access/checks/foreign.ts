@@ -126,9 +126,9 @@ async function strangeBodyFaults(stage: Stage, operation: RegisteredOperation, a
   return faults;
 }
 
-/** A dry run tells in its answer what does not resolve. */
+/** A dry run and a batch tell in their answer what does not resolve, and a filter may match nothing. */
 function isRefused({ status, body }: Sent): boolean {
-  return status >= 400 || body?.['valid'] === false;
+  return status >= 400 || body?.['valid'] === false || body?.['created'] === 0 || body?.['matched'] === 0;
 }
 
 /** G4 for query parameters: an id of somebody else finds what an id of nobody finds, and an empty one is no id. */

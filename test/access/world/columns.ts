@@ -273,7 +273,12 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
   run_inputs: { content: (place) => [{ type: 'text', text: canary(place, 'run_inputs', 'content') }], read_at_step: same(1) },
   bulk_cancels: { filter: note('bulk_cancels', 'filter') },
   feedback: { subject_kind: same('guest'), subject_id: unique('feedback', 'subject_id') },
-  budgets: { period_start: same('2026-01-01'), period: (_place, row) => (row.isFirst ? 'month' : 'day'), currency: same('USD'), alert_rule_id: none },
+  budgets: {
+    period_start: same('2026-01-01'),
+    period: (_place, row) => (row.isFirst ? 'month' : 'day'),
+    currency: same('USD'),
+    alert_rule_id: none,
+  },
   budget_windows: {
     period: same('cap'),
     cap_key: unique('budget_windows', 'cap_key'),

@@ -109,18 +109,18 @@ test('a run pins what GET effective has shown, under the same hash', async () =>
     slug: 'p',
     name: 'P',
     is_default: true,
-    tools_allow: ['one', 'two', 'kit__b'],
+    tools_allow: ['one', 'two', 'kit__b', `ask_${helper.slug}`],
   });
 
   const shown = await world.call(tokens.member, 'GET', `/agents/${agent.id}/effective`);
   const { run } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
 
   expect(run.manifest?.hash).toBe(shown.body.hash);
-  expect(pinned(run)).toEqual(['one', 'kit__b', 'skill_load']);
+  expect(pinned(run)).toEqual(['one', 'two', 'kit__b', `ask_${helper.slug}`, 'skill_load']);
   expect(run.manifest).toMatchObject({ persona: { slug: 'p', version: 1 }, skills: [{ slug: 'maps', version: 1 }] });
 });
 
-test('no binding, effect or toolkit lets a tool into a run that would need an approval', async () => {
+test('what needs an approval is pinned with why and by whom, whether binding, effect, toolkit or tool demands it', async () => {
   const tenant = await world.tenant();
   const { tokens } = tenant;
   for (const slug of ['r-default', 'r-never', 'r-always', 'r-first']) await made(tokens.admin, '/tools', httpTool(slug));
@@ -137,13 +137,23 @@ test('no binding, effect or toolkit lets a tool into a run that would need an ap
       model: 'builtin/extractive',
       tools: bindings,
       toolkits: [{ slug: 'kit', approval: 'always' }],
-      approvals: { write: 'ask' },
+      approvals: { write: 'ask', approver_floor: 'admin' },
     },
   });
 
   const { run } = await begin({ tenant, runId: (await startRun(tokens.member, agent)).id });
 
-  expect(pinned(run)).toEqual(['r-default', 'r-never', 'w-never']);
+  expect(run.manifest?.tools.map(({ slug, gate, floor }) => [slug, gate, floor])).toEqual([
+    ['r-default', null, 'admin'],
+    ['r-never', null, 'admin'],
+    ['r-always', 'binding', 'admin'],
+    ['r-first', 'first', 'admin'],
+    ['w-default', 'effect', 'admin'],
+    ['w-never', null, 'admin'],
+    ['critical', 'critical', 'admin'],
+    ['theirs', null, 'admin'],
+    ['kit__a', 'binding', 'admin'],
+  ]);
 });
 
 test('a toolkit pinned to an older revision gives its tools as they were then', async () => {

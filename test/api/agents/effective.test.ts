@@ -79,7 +79,7 @@ test('every layer shows: model, prompt with skills, tools with approval and pres
   ]);
   expect(
     body.warnings.map((warning: { rule: string; params: { slug: string } }) => `${warning.rule} ${warning.params.slug}`).toSorted(),
-  ).toEqual(['left_out store', 'left_out wipe', 'secret_missing weather']);
+  ).toEqual(['secret_missing weather']);
 });
 
 test('a persona colours the prompt and narrows the tools; the default one is worn unless another is named', async () => {

@@ -73,7 +73,7 @@ test('a replay is the same bytes with the same status, Location and type, under 
   expect(await auditCount()).toBe(audited);
 });
 
-test('a replay costs one query beyond authentication; a first use one transaction more than none', async () => {
+test('a replay costs one query beyond authentication and no transaction; a first use two queries more than none', async () => {
   const key = crypto.randomUUID();
   const costOf = async (header: string | null) => {
     statements.length = 0;
@@ -87,8 +87,8 @@ test('a replay costs one query beyond authentication; a first use one transactio
   const firstUse = await costOf(key);
   const replay = await costOf(key);
 
-  expect(firstUse.transactions).toBe(without.transactions + 1);
-  expect(replay).toEqual({ transactions: without.transactions, queries: without.queries + 1 });
+  expect(firstUse).toEqual({ transactions: without.transactions, queries: without.queries + 2 });
+  expect(replay).toEqual({ transactions: without.transactions - 1, queries: without.queries + 1 });
 });
 
 test('one key on two routes runs both; another body, path or query under it is a mismatch', async () => {

@@ -1,4 +1,3 @@
-import { parseFrame } from '../../../db/streams/frame-text.ts';
 import type { CallFact, Evidence, Fault, ModelCallFact, RunFact } from './evidence.ts';
 
 /** What tools did: a write at most once, a keyed one under one key, nothing that people did not allow, nothing after the end. */
@@ -110,13 +109,6 @@ function runsByMarker({ messages, runs }: Evidence): (call: ModelCallFact) => Ru
     const message = marker === undefined ? undefined : asked.findLast(({ text }) => text.includes(marker));
     return message ? (byId.get(message.run_id) ?? null) : null;
   };
-}
-
-/** Losses of workers that a run's stream tells of. */
-export function lossesOf({ archives }: Evidence, runId: string): number {
-  return (archives.get(runId) ?? [])
-    .map(parseFrame)
-    .filter((frame) => frame.run_id === runId && frame.type === 'run.status' && frame.data.retry?.cause === 'worker_lost').length;
 }
 
 function editedCall(place: string, calls: readonly CallFact[], approvals: Evidence['approvals']): CallFact | undefined {

@@ -35,22 +35,21 @@ export async function stutter(pids: readonly number[], ms: number): Promise<void
   }
 }
 
-/** Which of these processes holds the local end of a TCP connection on this machine; null when none does (any more). */
-export function ownerOfPort(port: number, pids: readonly number[]): number | null {
-  const inode = inodeOfPort(port);
-  return inode === null ? null : (pids.find((pid) => holds(pid, `socket:[${inode}]`)) ?? null);
+/** Which of these processes holds the near end of a TCP connection on this machine; null when none does (any more). */
+export function ownerOfConnection(ports: { readonly near: number; readonly far: number }, pids: readonly number[]): number | null {
+  const inodes = inodesOf(ports);
+  return pids.find((pid) => inodes.some((inode) => holds(pid, `socket:[${inode}]`))) ?? null;
 }
 
-function inodeOfPort(port: number): string | null {
-  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
-  for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
-    const line = readFileSync(file, 'utf8')
+function inodesOf({ near, far }: { readonly near: number; readonly far: number }): string[] {
+  const endOf = (port: number) => `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) =>
+    readFileSync(file, 'utf8')
       .split('\n')
       .map((text) => text.trim().split(/\s+/))
-      .find(([, local]) => local?.endsWith(suffix));
-    if (line) return line[9] ?? null;
-  }
-  return null;
+      .filter((fields) => fields[1]?.endsWith(endOf(near)) && fields[2]?.endsWith(endOf(far)))
+      .flatMap((fields) => fields[9] ?? []),
+  );
 }
 
 function holds(pid: number, link: string): boolean {

@@ -23,15 +23,21 @@ export async function rage(world: ChaosWorld, random: Seeded, { blows, pauseMs, 
   const struck: Struck[] = [];
   const falling: Promise<unknown>[] = [];
   for (const blow of dealBlows(random, blows).filter((one) => isWanted?.(one) ?? true)) {
-    const from = Date.now();
-    falling.push(
-      world.alone(blow.part, async () => {
-        await blow.strike(world);
-        struck.push({ name: blow.name, from, to: Date.now() });
-      }),
-    );
+    falling.push(fall(world, blow).then((one) => struck.push(one)));
     await delay(random.between(...pauseMs));
   }
   await Promise.all(falling);
   return struck.toSorted((a, b) => a.from - b.from);
+}
+
+/** Two blows on one part come one after the other. */
+async function fall(world: ChaosWorld, blow: Blow): Promise<Struck> {
+  let [from, to] = [0, 0];
+  const strike = async () => {
+    from = Date.now();
+    await blow.strike(world);
+    to = Date.now();
+  };
+  while (!(await world.alone(blow.part, strike))) await delay(100);
+  return { name: blow.name, from, to };
 }
