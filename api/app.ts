@@ -6,7 +6,7 @@ import { trustedProxies, type TrustedProxies } from './http/client-address.ts';
 import { isDenied, recordDenied } from './http/denied.ts';
 import { checkDeprecations, deprecationHeaders, type Deprecation } from './http/deprecations.ts';
 import type { AppDeps, Deps } from './http/deps.ts';
-import { buildDocuments } from './http/documents.ts';
+import { documentsOf } from './http/documents.ts';
 import { sendFailure } from './http/error-envelope.ts';
 import { corsHeaders, finishHeaders } from './http/headers.ts';
 import { createHealth } from './http/health.ts';
@@ -58,7 +58,7 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
     ...deps,
     deprecations,
     operations: liveOperations(areas),
-    documents: buildDocuments(areas, deps.env.publicUrl),
+    documents: documentsOf(areas, deps.env.publicUrl),
     metrics: createMetrics({ openStreams: () => deps.hub.counts().streams }),
     health: createHealth(deps),
   };

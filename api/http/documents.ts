@@ -31,8 +31,18 @@ export interface Documents {
 /** How long a document or a catalogue may be kept. */
 export const documentCaching = 'public, max-age=300';
 
-/** Builds what the deployment says about itself, once at start. */
-export function buildDocuments(areas: readonly Area[], publicUrl: string): Documents {
+/** The same areas under the same address say the same: a second API in one process (tests) takes what the first has built. */
+const built = new WeakMap<readonly Area[], Map<string, Documents>>();
+
+/** What the deployment says about itself, built once at start. */
+export function documentsOf(areas: readonly Area[], publicUrl: string): Documents {
+  const byUrl = built.get(areas) ?? new Map<string, Documents>();
+  const documents = byUrl.get(publicUrl) ?? buildDocuments(areas, publicUrl);
+  built.set(areas, byUrl.set(publicUrl, documents));
+  return documents;
+}
+
+function buildDocuments(areas: readonly Area[], publicUrl: string): Documents {
   const source = openApiDocument(areas, { publicUrl, audience: 'all' });
   const page = redocPage(openApiDocument(areas, { publicUrl, audience: 'public' }));
   return {

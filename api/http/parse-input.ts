@@ -28,8 +28,16 @@ export type InputParser = (request: FastifyRequest) => ParsedInput;
 
 const exhaustiveBytes = 65_536;
 
-/** Makes the parser of one operation; its validators compile on first use. */
+const parsers = new WeakMap<RegisteredOperation, InputParser>();
+
+/** The parser of one operation, the same for every API of a process; its validators compile on first use. */
 export function inputParser(operation: RegisteredOperation): InputParser {
+  const parser = parsers.get(operation) ?? makeParser(operation);
+  parsers.set(operation, parser);
+  return parser;
+}
+
+function makeParser(operation: RegisteredOperation): InputParser {
   const query = querySchemaOf(operation);
   const checkQuery = validatorFor(query, 'query');
   const checkParams = operation.params ? validatorFor(operation.params, 'path') : null;

@@ -28,7 +28,7 @@ export function createReplyCheck(): ReplyCheck {
     faults,
     codes,
     watch(app, deps) {
-      const validate = createValidator(deps.documents.source);
+      const validate = validatorOf(deps.documents.source);
       app.addHook('onSend', (request, reply, payload, done) => {
         for (const fault of judge({ request, reply, text: textOf(payload), validate, codes }))
           faults.push(`${nameOf(request)} ${reply.statusCode}: ${fault}`);
@@ -114,6 +114,15 @@ function successFaults({ reply, text, validate }: Judged, operation: RegisteredO
     validate(pointer, body),
     operation.etag && reply.getHeader('etag') === undefined && 'has no ETag',
   ].filter((fault) => typeof fault === 'string');
+}
+
+const validators = new WeakMap<OpenApiDocument, ReturnType<typeof createValidator>>();
+
+/** One for each document: APIs of several test files serve the same, and compiling it anew takes longer than most of their tests. */
+function validatorOf(document: OpenApiDocument): ReturnType<typeof createValidator> {
+  const validator = validators.get(document) ?? createValidator(document);
+  validators.set(document, validator);
+  return validator;
 }
 
 /** Checks a value against a schema of the document; growing sets count as closed, instants have one spelling. */
