@@ -170,7 +170,8 @@ test('attachment_read gives the text of a file of the conversation, on from an o
   const agent = await makeAgent(stack, [tool]);
   const call = (id: string) => ({ name: 'read-file', arguments: { attachment_id: id, offset: 69_990 } });
 
-  const steps = [{ tool_calls: [call(mine.id), call(other.id)] }, { text: 'Done.' }];
+  // One after the other: calls of one step are listed in the order in which they began.
+  const steps = [{ tool_calls: [call(mine.id)] }, { tool_calls: [call(other.id)] }, { text: 'Done.' }];
   const last = await ended((await run(agent.id, scripted({ steps }, 'Read test.'), [mine.id]))['id']);
   const found = (await stack.request('GET', `/runs/${String(last['id'])}/steps?kind=tool`)).body as { items: Record<string, never>[] };
 
