@@ -5,13 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
-const jest = [
-  '--experimental-vm-modules',
-  '--disable-warning=ExperimentalWarning',
-  binOf('jest'),
-  '--config',
-  'test/jest.static.config.mjs',
-];
+const jest = ['--disable-warning=ExperimentalWarning', binOf('jest'), '--config', 'test/jest.static.config.mjs'];
 
 const checks = [
   ['types', [binOf('typescript', 'tsc'), '--noEmit', '-p', '.']],
