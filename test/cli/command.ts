@@ -18,6 +18,7 @@ export function longhaul(args: readonly string[], on: { database: TestDatabase; 
     cwd: root,
     env: {
       PATH: process.env['PATH'],
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       DATABASE_APP_URL: on.database.appUrl,
       DATABASE_SWEEPER_URL: on.database.sweeperUrl,
       ...keyRingVariables(on.keys),

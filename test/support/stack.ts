@@ -143,6 +143,7 @@ interface EnvironmentParts {
 function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, options }: EnvironmentParts): Record<string, string> {
   return {
     PATH: process.env['PATH'] ?? '',
+    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
     DATABASE_APP_URL: database.appUrl,
     DATABASE_SWEEPER_URL: database.sweeperUrl,
