@@ -8,11 +8,13 @@ export default {
   modulePathIgnorePatterns: ['<rootDir>/.longhaul/', '<rootDir>/dist/'],
   testEnvironment: '<rootDir>/test/support/jest/environment.mjs',
   runtime: '<rootDir>/test/support/jest/runtime.mjs',
+  testSequencer: '<rootDir>/test/support/jest/sequencer.mjs',
   transform: {},
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['<rootDir>/test/support/reporter.mjs'],
-  maxWorkers: 2,
+  // One more than the cores of the smallest machine: the longest files wait most of their time.
+  maxWorkers: 3,
   // A worker that has grown is replaced between two files.
   workerIdleMemoryLimit: '1500MB',
   testTimeout: 30_000,
