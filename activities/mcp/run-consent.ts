@@ -1,8 +1,8 @@
 import { openConsentUrl, wakeConsenting } from '../../db/mcp/consent-of-call.ts';
 import { McpOauthError } from '../../ports/mcp-oauth.ts';
-import type { McpError } from '../../ports/mcp-errors.ts';
+import { McpError } from '../../ports/mcp-errors.ts';
 import { consentNeeded, exchangeReturned, type ConsentDeps } from './consent.ts';
-import type { McpAsker } from './credentials.ts';
+import { asNobody, type McpAsk, type McpParts } from './use-mcp.ts';
 
 /** A run may wait for its user for so long. */
 const linkS = 86_400;
@@ -12,12 +12,12 @@ const linkS = 86_400;
  * under way, the user has to be asked; neither: it can not be had.
  */
 export async function consentForRun(
-  deps: ConsentDeps,
-  asker: McpAsker,
+  deps: ConsentDeps & McpParts,
+  ask: McpAsk,
   refusal: McpError,
 ): Promise<{ readonly isGranted: boolean; readonly isAsked: boolean }> {
-  const { toolkit, principal, transact } = asker;
-  const isGranted = await exchangeReturned(deps, asker).catch((error: unknown) => {
+  const { toolkit, principal, transact } = ask;
+  const isGranted = await exchangeReturned(deps, ask).catch((error: unknown) => {
     // A code that is not taken: the user is asked anew.
     if (error instanceof McpOauthError && error.isRefusal) return false;
     throw error;
@@ -28,5 +28,18 @@ export async function consentForRun(
   }
   // Another call may have asked a moment ago: a second link would kill the first.
   const isUnderWay = (await transact((unit) => openConsentUrl(unit, toolkit.id, principal))) !== null;
-  return { isGranted, isAsked: isUnderWay || (await consentNeeded(deps, asker, refusal, linkS)).isBegun };
+  if (isUnderWay) return { isGranted, isAsked: true };
+  return { isGranted, isAsked: (await consentNeeded(deps, ask, await challenged(deps, ask, refusal), linkS)).isBegun };
+}
+
+/** Without a grant nobody was asked yet: the server's own refusal says where consent is to be had. Nothing is called for that. */
+async function challenged(parts: McpParts, ask: McpAsk, refusal: McpError): Promise<McpError> {
+  if (refusal.challenge !== null) return refusal;
+  try {
+    await asNobody(parts, ask, (session, patience) => session.listTools(patience));
+    return refusal;
+  } catch (error) {
+    if (error instanceof McpError && error.kind === 'unauthorized') return error;
+    throw error;
+  }
 }

@@ -115,7 +115,9 @@ function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
   const { id } = modelTry.opened.run;
   const timer = setInterval(
     () => {
-      aloneInTenant(deps, id, (unit) => renewHolds(unit, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
+      aloneInTenant(deps, id, (unit) => renewHolds(unit, key)).catch((err: unknown) =>
+        deps.log.warn({ err, run_id: id }, 'hold not renewed'),
+      );
     },
     (leaseS * 1_000) / 6,
   );

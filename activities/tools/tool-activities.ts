@@ -3,7 +3,7 @@ import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../..
 import { cancelledEnd } from '../../db/runs/close-run.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
 import { appendResult, claimCall, endCallBeside, readWholeOutput, recordRetry, type CallEnd } from '../../db/runs/tool-calls.ts';
-import { settleChild } from '../../db/runs/settle-child.ts';
+import { leaveChild, settleChild } from '../../db/runs/settle-child.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { Unit } from '../../db/unit.ts';
@@ -257,12 +257,15 @@ async function endAndSettle(
 /** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
 async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
   const { runId, toolCallId, cause } = input;
-  if (cause === 'child') return settleChild({ transact: (work) => inTenant(deps, runId, work) }, input);
+  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, runId, work);
+  if (cause === 'child') return settleChild({ transact }, input);
   let again = false;
+  let hasChild = false;
   const { gated } = await endAndSettle(deps, input, async (unit) => {
     const call = await lockCall(unit, runId, toolCallId);
-    // A child's end is its call's result; one that still lives goes with its parent.
-    if (!call || !isOpen(call) || call.child_run_id !== null) return null;
+    hasChild = call?.child_run_id !== undefined && call.child_run_id !== null;
+    // A child's end is its call's result.
+    if (!call || !isOpen(call) || hasChild) return null;
     const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
     if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';
     again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < mostTries));
@@ -273,6 +276,7 @@ async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<S
     if (isInDoubt && (await gateCall(unit, call, 'confirmation'))) return 'gated';
     return { call, attempt: null, end };
   });
+  if (hasChild) await leaveChild({ transact }, input);
   return gated ? { again, gated } : { again };
 }
 

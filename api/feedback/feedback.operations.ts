@@ -47,6 +47,7 @@ export const feedback = area('Feedback', {
     },
     async (ctx, { params, body }) => {
       const run = await requireVotable(ctx, params.run_id);
+      await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
       const voter = voterOf(ctx.caller);
       const { rating, comment = null, tags = [], correction = null } = body;
       const row = await putVote(ctx, run, { voter, vote: { rating, comment, tags, correction } });
@@ -62,6 +63,7 @@ export const feedback = area('Feedback', {
       description: 'Takes the caller’s own vote on a run back. Without one it changes nothing and succeeds all the same.',
       access: 'viewer',
       audit: 'delete',
+      openWhenFrozen: true,
       params: VotedRunParams,
     },
     async (ctx, { params }) => {
@@ -76,7 +78,6 @@ export const feedback = area('Feedback', {
 async function requireVotable(ctx: Ctx, runId: string): Promise<VotedRun> {
   const run = await holdVotedRun(ctx, runId);
   refuseRank(ctx.caller, run.workspace_id, ctx.floor);
-  await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
   return run;
 }
 

@@ -2,7 +2,6 @@ import { refuseRank } from '../../db/reach.ts';
 import { purgeRun } from '../../db/runs/purge-run.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { requireRun } from '../../db/runs/run-queries.ts';
-import { refuseFrozen } from '../../db/scope.ts';
 import { post, remove } from '../http/operation.ts';
 import { eraseReplies } from './erase-replies.ts';
 import { RunRetry } from './ended.schema.ts';
@@ -43,12 +42,12 @@ export const endedOperations = {
       access: 'admin',
       audit: 'purge',
       resourceType: 'run',
+      openWhenFrozen: true,
       params: RunParams,
     },
     async (ctx, { params }) => {
       const run = await requireRun(ctx, params.run_id);
       refuseRank(ctx.caller, run.workspace_id, ctx.floor);
-      await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
       const purged = await purgeRun(ctx, run.id);
       await eraseReplies(ctx, run);
       ctx.audit({

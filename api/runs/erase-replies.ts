@@ -13,7 +13,7 @@ const problemType = 'application/problem+json; charset=utf-8';
 export async function eraseReplies(ctx: Ctx, run: { readonly id: string; readonly organization_id: string }): Promise<void> {
   const found = await repliesNaming(ctx.em, { organizationId: run.organization_id, rowId: run.id, path: '/runs' });
   const gone = toEnvelope(fail('not_found'), { publicUrl: ctx.deps.env.publicUrl, correlationId: ctx.correlationId });
-  for (const reply of found) await replaceReply(ctx.em, reply.id, repliedInstead(reply, run.id, gone));
+  for (const reply of found.filter(({ body }) => showsRun(parsed(body), run.id))) await replaceReply(ctx.em, reply.id, repliedInstead(reply, run.id, gone));
 }
 
 function repliedInstead(reply: NamingReply, runId: string, gone: ErrorEnvelopeView) {
@@ -25,15 +25,27 @@ function repliedInstead(reply: NamingReply, runId: string, gone: ErrorEnvelopeVi
 
 /** The reply to a batch with one run taken out; null when it is no such reply. */
 function batchWithout(body: Buffer, runId: string, gone: ErrorEnvelopeView): string | null {
-  const view: unknown = JSON.parse(body.toString());
+  const view = parsed(body);
   const items: unknown = typeof view === 'object' && view !== null ? Reflect.get(view, 'items') : null;
   if (!Array.isArray(items)) return null;
   return JSON.stringify({
     ...(view as object),
-    items: items.map((item: unknown) => (namesRun(item, runId) ? { ...(item as object), run: null, error: gone } : item)),
-  }); // what we stored ourselves
+    items: items.map((item: unknown) => (showsRun(item, runId) ? { ...(item as object), run: null, error: gone } : item)),
+  });
 }
 
-function namesRun(item: unknown, runId: string): boolean {
-  return JSON.stringify(item).includes(runId);
+/** What people and models say may hold any id. */
+const freeFields: ReadonlySet<string> = new Set(['input', 'output', 'metadata', 'args', 'edited_args', 'response']);
+const idFields: ReadonlySet<string> = new Set(['id', 'run_id', 'root_run_id']);
+
+/** Whether a view of the run, of one below it, or of something of theirs is in it: that it is mentioned does not count. */
+function showsRun(value: unknown, runId: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, field]: [string, unknown]) =>
+    idFields.has(name) ? field === runId : !freeFields.has(name) && showsRun(field, runId),
+  );
+}
+
+function parsed(body: Buffer): unknown {
+  return JSON.parse(body.toString()); // what we stored ourselves
 }

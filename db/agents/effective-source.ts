@@ -70,7 +70,18 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
             array(select distinct m.model from model_prices m
               where m.tier = '${standardTier}' and m.currency = ? and m.effective_from <= clock_timestamp()) as priced_models
        from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
-    [ownWorkspace, ownWorkspace, ask.revisionId, ask.revisionId, ask.personaSlug, ask.personaSlug, ownWorkspace, ask.currency, ask.agentId, ...visible.params],
+    [
+      ownWorkspace,
+      ownWorkspace,
+      ask.revisionId,
+      ask.revisionId,
+      ask.personaSlug,
+      ask.personaSlug,
+      ownWorkspace,
+      ask.currency,
+      ask.agentId,
+      ...visible.params,
+    ],
   );
   if (!found) throw fail('not_found');
   return {

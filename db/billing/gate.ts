@@ -27,16 +27,18 @@ export type ReserveResult =
 /** A hold that is not renewed for so long is given up: three heartbeat timeouts. */
 export const leaseS = 30;
 
-// All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with this one.
+// All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with this one. What is locked is named by
+// values that are there before, never by a join or `in (select …)`: a row that another transaction has just changed is looked at once more, and such a
+// condition may then find nothing and drop it.
 const reserveSql = `
 with a as (select ?::text as key, ?::uuid as org, ?::uuid as ws, ?::text[] as caps, ?::numeric as e, ?::boolean as passes),
 w as materialized (
-  select b.id, coalesce(b.cap_key, b.period) as name, b.spent, b.reserved, ceil(a.e * b.fx_rate * 1e9) / 1e9 as amt,
-         case when b.is_enforced and not a.passes then b.limit_amount end as cap, coalesce(b.window_end <= clock_timestamp(), false) as stale,
-         exists (select from budget_holds h where (h.call_key, h.window_id, h.state) = (a.key, b.id, 'held')) as mine
-    from budget_windows b cross join a
-   where b.workspace_id = a.ws and b.closed_at is null and (b.cap_key is null or b.cap_key = any (a.caps))
-   order by b.period, b.id for update of b),
+  select b.id, coalesce(b.cap_key, b.period) as name, b.spent, b.reserved, ceil((select e from a) * b.fx_rate * 1e9) / 1e9 as amt,
+         case when b.is_enforced and not (select passes from a) then b.limit_amount end as cap, coalesce(b.window_end <= clock_timestamp(), false) as stale,
+         exists (select from budget_holds h where (h.call_key, h.window_id, h.state) = ((select key from a), b.id, 'held')) as mine
+    from budget_windows b
+   where b.workspace_id = (select ws from a) and b.closed_at is null and (b.cap_key is null or b.cap_key = any ((select caps from a)::text[]))
+   order by b.period, b.id for update),
 v as (
   select coalesce(bool_and(mine or cap is null or spent + reserved + amt <= cap), true) as fits,
          min(name) filter (where not mine and spent + amt > cap) as full_at,
@@ -81,13 +83,14 @@ export interface BudgetState {
 }
 
 const windowsOfCall = `w as materialized (
-  select b.id from budget_windows b where b.id in (select h.window_id from budget_holds h, a where h.call_key = a.key) order by b.period, b.id for update)`;
+  select b.id from budget_windows b where b.id = any (array(select h.window_id from budget_holds h, a where h.call_key = a.key)) order by b.period, b.id for update)`;
 
 const settleSql = `
 with a as (select ?::text as key, ?::numeric as cost),
 ${windowsOfCall},
 h as materialized (
-  select h.window_id, h.amount, h.state from budget_holds h, a where h.call_key = a.key and h.state <> 'settled' and h.window_id in (select id from w) for update of h),
+  select h.window_id, h.amount, h.state from budget_holds h
+   where h.call_key = (select key from a) and h.state <> 'settled' and h.window_id = any (array(select id from w)) for update),
 s as (update budget_holds x set state = 'settled', closed_at = clock_timestamp() from h, a where x.call_key = a.key and x.window_id = h.window_id),
 u as (
   update budget_windows b set spent = b.spent + round(a.cost * b.fx_rate, 9), reserved = b.reserved - case h.state when 'held' then h.amount else 0 end
@@ -112,8 +115,8 @@ export async function releaseHolds(unit: Unit, callKey: string): Promise<void> {
     `with a as (select ?::text as key),
      ${windowsOfCall},
      h as (
-       update budget_holds x set state = 'released', closed_at = clock_timestamp() from a
-        where x.call_key = a.key and x.state = 'held' and x.window_id in (select id from w) returning x.window_id, x.amount)
+       update budget_holds x set state = 'released', closed_at = clock_timestamp()
+        where x.call_key = (select key from a) and x.state = 'held' and x.window_id = any (array(select id from w)) returning x.window_id, x.amount)
      update budget_windows b set reserved = b.reserved - h.amount from h where b.id = h.window_id`,
     [callKey],
   );

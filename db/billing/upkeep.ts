@@ -7,11 +7,10 @@ export async function expireHolds(em: SqlEntityManager, limit: number): Promise<
     em,
     `with due as materialized (
        select call_key, window_id from budget_holds where state = 'held' and lease_until < clock_timestamp() order by lease_until limit ?),
-     w as materialized (select b.id from budget_windows b where b.id in (select window_id from due) order by b.period, b.id for update),
+     w as materialized (select b.id from budget_windows b where b.id = any (array(select window_id from due)) order by b.period, b.id for update),
      h as (
-       update budget_holds x set state = 'expired', closed_at = clock_timestamp() from due
-        where x.call_key = due.call_key and x.window_id = due.window_id and x.window_id in (select id from w)
-          and x.state = 'held' and x.lease_until < clock_timestamp() returning x.window_id, x.amount),
+       update budget_holds x set state = 'expired', closed_at = clock_timestamp()
+        where x.call_key = any (array(select call_key from due)) and x.window_id = any (array(select id from w)) and x.state = 'held' and x.lease_until < clock_timestamp() returning x.window_id, x.amount),
      u as (
        update budget_windows b set reserved = b.reserved - t.amount
          from (select window_id, sum(amount) as amount from h group by window_id) t where b.id = t.window_id)

@@ -35,8 +35,8 @@ export async function rollWindows(em: SqlEntityManager, workspaceId: string): Pr
   await rows(em, 'select id from budgets where workspace_id = ? order by id for share', [workspaceId]);
   await change(
     em,
-    `update budget_windows w set closed_at = clock_timestamp() where w.id in (
-       select b.id from budget_windows b where b.workspace_id = ? and b.closed_at is null and b.window_end <= clock_timestamp() order by b.period, b.id for update)`,
+    `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(
+       select b.id from budget_windows b where b.workspace_id = ? and b.closed_at is null and b.window_end <= clock_timestamp() order by b.period, b.id for update))`,
     [workspaceId],
   );
   return change(

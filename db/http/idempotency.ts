@@ -151,7 +151,7 @@ export interface NamingReply {
   readonly body: Buffer;
 }
 
-/** Unsealed replies of an organization that name a row by its id, of requests under a path. */
+/** Unsealed replies of an organization that name a row by its id, of requests under a path; operators ask for no organization. */
 export function repliesNaming(
   em: SqlEntityManager,
   { organizationId, rowId, path }: { readonly organizationId: string; readonly rowId: string; readonly path: string },
@@ -159,14 +159,14 @@ export function repliesNaming(
   return rows<NamingReply>(
     em,
     `select id, route, body from idempotency_keys
-      where organization_id is not distinct from ?::uuid and starts_with(route, ?) and body_key_id is null and position(convert_to(?, 'UTF8') in body) > 0`,
+      where (organization_id = ?::uuid or organization_id is null) and starts_with(route, ?) and body_key_id is null and position(convert_to(?, 'UTF8') in body) > 0`,
     [organizationId, path, rowId],
   );
 }
 
-/** Puts another reply in the place of a stored one: its content is no more. Whoever holds the key goes on. */
+/** Puts another reply in the place of a stored one, for good: its content is no more, and what is still on its way is not stored. */
 export async function replaceReply(em: SqlEntityManager, id: string, stored: StoredReply): Promise<void> {
-  await row(em, 'update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ? where id = ?', [
+  await row(em, "update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?, state = 'done', lease_until = null where id = ?", [
     stored.status,
     JSON.stringify(stored.headers),
     stored.body,

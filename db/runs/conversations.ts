@@ -48,7 +48,7 @@ export function lockConversationsOfRuns(unit: Unit, runIds: readonly string[]): 
   return rows<ConversationRow>(
     unit.em,
     `select ${conversationColumns} from conversations c
-      where c.id in (select r.conversation_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null) order by c.id for no key update`,
+      where c.id = any (array(select r.conversation_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null)) order by c.id for no key update`,
     [[...runIds]],
   );
 }

@@ -39,12 +39,11 @@ export async function insertRun(unit: Unit, run: NewRun): Promise<void> {
   const message = insertInto('messages', messageValues(run));
   const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
 
-  await runLater(unit.em, `with conversation as (${conversation.sql}), stream as (${stream.sql}), message as (${message.sql}) ${made.sql}`, [
-    ...conversation.params,
-    ...stream.params,
-    ...message.params,
-    ...made.params,
-  ]);
+  await runLater(
+    unit.em,
+    `with conversation as (${conversation.sql}), stream as (${stream.sql}), message as (${message.sql}) ${made.sql}`,
+    [...conversation.params, ...stream.params, ...message.params, ...made.params],
+  );
 }
 
 /** Who speaks in the new run's first frame. */

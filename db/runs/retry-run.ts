@@ -48,6 +48,10 @@ interface EndedRun {
   readonly subject_id: string | null;
   readonly input: RunInput;
   readonly metadata: Record<string, unknown>;
+  readonly root_event_id: string | null;
+  readonly event_depth: number;
+  readonly untrusted: boolean;
+  readonly max_effect: 'read' | 'write';
   readonly limits: RunLimits;
   readonly revision_limits: Partial<RevisionLimits>;
   readonly has_agent: boolean;
@@ -137,6 +141,8 @@ function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
     onBusy: ask.onBusy,
     limits: { ...askedLimits(run), ...ask.limits },
     metadata: run.metadata,
+    // Whoever asks again asks for no more than was allowed, with words from where they came.
+    cause: { rootEventId: run.root_event_id, eventDepth: run.event_depth, untrusted: run.untrusted, maxEffect: run.max_effect },
   };
 }
 
@@ -150,7 +156,7 @@ function readEnded(unit: Unit, runId: string): Promise<EndedRun | null> {
   return row<EndedRun>(
     unit.em,
     `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.conversation_id, r.parent_run_id, r.status, r.turn_no, r.session_key,
-            r.subject_kind, r.subject_id, r.input, r.metadata, r.limits, v.document -> 'limits' as revision_limits, a.deleted_at is null as has_agent,
+            r.subject_kind, r.subject_id, r.input, r.metadata, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.limits, v.document -> 'limits' as revision_limits, a.deleted_at is null as has_agent,
             (select p.slug from personas p where p.agent_id = r.agent_id and p.slug = r.persona_slug and p.is_active and p.deleted_at is null) as persona_slug
        from runs r join agent_revisions v on v.id = r.agent_revision_id join agents a on a.id = r.agent_id
       where r.id = ? and r.deleted_at is null`,

@@ -110,18 +110,19 @@ export async function lockRunWithAncestors(
 
 /**
  * Locks runs with their live descendants and all ancestors of both by ascending id, in one statement: what a change of many needs that reaches down
- * and up. Runs that are not there are left out.
+ * and up. Runs that are not there are left out. The ids are one array: under `in (select …)` PostgreSQL drops a row that it had to wait for, since it
+ * checks the new version against a join that gives the row but once.
  */
 export function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): Promise<RunState[]> {
   return rows<RunState>(
     unit.em,
     `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
      select ${columns} from runs r
-      where r.deleted_at is null and r.id in (
+      where r.deleted_at is null and r.id = any (array(
         select a.id from asked a
         union all select unnest(a.lineage) from asked a
         union all select d.id from asked a join runs d on d.root_run_id = a.root_run_id
-          where d.lineage @> array[a.id] and d.status in ('queued', 'running', 'waiting', 'cancelling'))
+          where d.lineage @> array[a.id] and d.status in ('queued', 'running', 'waiting', 'cancelling')))
       order by r.id for no key update of r`,
     [[...runIds]],
   );

@@ -1,17 +1,25 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RunToolInput, SettleToolResult } from '../../workflows/contracts/agent-run.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { row } from '../sql.ts';
 import { stateBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
 import { isOpen, lockCall } from './call-state.ts';
+import { cancelLocked, lockForCancel } from './cancel-locked.ts';
 import { endChildCall, readChild } from './child-end.ts';
 import { finishRun } from './finish-run.ts';
 import { identityOf, lockRunWithAncestors } from './run-state.ts';
 import { settleStatus } from './waiting.ts';
 
+/** How long a child that is told to end with its parent may take to say what it has cost. */
+const graceMs = 3_000;
+const lookMs = 150;
+
+type Transact = <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+
 /** Ends a delegate call with the end of its child, whose workflow is over. A child whose row is not was lost with it, and is ended first. */
 export async function settleChild(
-  { transact }: { readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R> },
+  { transact }: { readonly transact: Transact },
   { runId, toolCallId }: RunToolInput,
 ): Promise<SettleToolResult> {
   const live = await transact((unit) => readLiveChild(unit, toolCallId));
@@ -19,6 +27,23 @@ export async function settleChild(
   if (live !== null) await transact((unit) => finishRun(unit, { runId: live, reason: 'error', error: lost }));
   await transact((unit) => endWithChild(unit, { runId, toolCallId }));
   return { again: false };
+}
+
+/**
+ * A parent that is ending waits for its child no longer: it is told to end too, and given a moment for it, so that the parent's last frame tells all
+ * that was spent. What still lives then goes with the parent's own end.
+ */
+export async function leaveChild({ transact }: { readonly transact: Transact }, { runId, toolCallId }: RunToolInput): Promise<void> {
+  const childRunId = await transact((unit) => readLiveChild(unit, toolCallId));
+  if (childRunId !== null) {
+    await transact(async (unit) => {
+      const locked = await lockForCancel(unit, [childRunId]);
+      await cancelLocked(unit, { ...locked, runIds: [childRunId] }, { policy: 'interrupt', reason: 'parent_ended' });
+    });
+    const end = Date.now() + graceMs;
+    while (Date.now() < end && (await transact((unit) => readLiveChild(unit, toolCallId))) !== null) await delay(lookMs);
+  }
+  await transact((unit) => endWithChild(unit, { runId, toolCallId }));
 }
 
 const lost = { code: 'internal_error', message: 'The run was lost and could not be continued.', reason: 'workflow_closed' } as const;

@@ -73,7 +73,7 @@ export async function lockStreams(unit: Unit, runIds: readonly string[]): Promis
   const locked = await rows<{ run_id: string; head_seq: number; ended: boolean; cancel_requested: boolean }>(
     unit.em,
     `select run_id, head_seq, ended, cancel_requested from run_streams
-     where run_id in (select root_run_id from run_streams where run_id = any (?::uuid[]) union all select unnest(?::uuid[]))
+     where run_id = any (array(select root_run_id from run_streams where run_id = any (?::uuid[]) union all select unnest(?::uuid[])))
      order by run_id for no key update`,
     [[...runIds], [...runIds]],
   );

@@ -4,6 +4,7 @@ import { archiveFaults, pendingOf, questionsOf, resolve, runOf } from '../suppor
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
+import { until } from '../support/temporal.ts';
 
 jest.setTimeout(120_000);
 
@@ -52,6 +53,9 @@ test('a gated call waits, is listed whole, is approved and runs once', async () 
   const { id, slug } = await askingAgent();
 
   const { run, question } = await waitingRun(id, slug, [call(slug, 7), { text: 'Done.' }]);
+  const watcher = watchRun(stack, run.id);
+  await until(() => watcher.frames.some((frame) => frame.data['waiting_on'] === 'approval'), 30_000);
+  watcher.stop(); // leaving at the pause changes nothing
   const waiting = await runOf(stack, run.id);
   const answer = await resolve(stack, run.id, [{ approval_id: question.id, decision: 'approve', args_hash: question.args_hash }]);
   await endOf(watchRun(stack, run.id));

@@ -49,7 +49,7 @@ const oneWait = (wait: StepWait) => {
     return { outcome: 'wait', wait };
   };
 };
-let child: { readonly runId: string; readonly entries: readonly string[] } | null = null;
+const children: { readonly runId: string; readonly entries: readonly string[] }[] = [];
 let lostOnce = false;
 let gatedOnce = false;
 
@@ -141,7 +141,7 @@ await place.close();
 
 async function record({ temporal }: TestNamespace, scenario: Scenario): Promise<string> {
   const runId = randomUUID();
-  child = null;
+  children.length = 0;
   const { entries } = fakes.script(runId, {
     ...scenario,
     ...(scenario.childScript ? { child: () => openedChild(scenario.childScript) } : {}),
@@ -162,9 +162,9 @@ async function record({ temporal }: TestNamespace, scenario: Scenario): Promise<
     await handle.cancel();
   }
   if (scenario.cancelAtChild) {
-    await until(() => child?.entries.includes(scenario.cancelAtChild ?? '') === true);
-    await handle.cancel();
-    await temporal.client.workflow.getHandle(workflowIds.run(child?.runId ?? '')).cancel();
+    await until(() => children.some((child) => child.entries.includes(scenario.cancelAtChild ?? '')));
+    for (const id of [runId, ...children.map((child) => child.runId)])
+      await temporal.client.workflow.getHandle(workflowIds.run(id)).cancel();
   }
   await handle.result();
   const kept = scenario.execution === 'first' ? temporal.client.workflow.getHandle(workflowIds.run(runId), firstExecution) : handle;
@@ -176,7 +176,7 @@ function openedChild(script: RunScript = {}): OpenChildResult {
   const runId = randomUUID();
 
   const { entries } = fakes.script(runId, script);
-  child = { runId, entries };
+  children.push({ runId, entries });
   return { child: { runId, agentId: randomUUID(), organizationId: randomUUID(), workspaceId: randomUUID() } };
 }
 

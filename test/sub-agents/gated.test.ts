@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { rows } from '../../db/sql.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
+import { sweep } from '../../db/transaction.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { archivedFrames, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
@@ -27,6 +29,16 @@ async function approvalsOf(runId: string): Promise<Pending[]> {
   return (body as { items: Pending[] }).items;
 }
 
+/** Waits by the rows: a caller may not ask that often. */
+async function untilAsked(runId: string): Promise<void> {
+  await until(async () => {
+    const asked = await sweep(world.stack.db, (em) =>
+      rows(em, `select id from approvals where root_run_id = ? and status = 'pending'`, [runId]),
+    );
+    return asked.length === 1;
+  }, 90_000);
+}
+
 /** A run of three depths whose lowest asks people before it writes. */
 async function startThree(): Promise<{ runId: string; slug: string }> {
   const { stack, models, effects } = world;
@@ -38,7 +50,7 @@ async function startThree(): Promise<{ runId: string; slug: string }> {
   const leafTask = playing(models, [asking([slug, { n: 7 }]), { text: 'Written.' }]);
   const middleTask = playing(models, [asking([leaf, leafTask]), { text: 'Middle.' }]);
   const run = await startRun(stack, top.id, playing(models, [asking([middle, middleTask]), { text: 'Top.' }]));
-  await until(async () => (await approvalsOf(run.id)).length === 1, 90_000);
+  await untilAsked(run.id);
   return { runId: run.id, slug };
 }
 
@@ -99,7 +111,7 @@ test('asking an agent is a write: where writes ask, the question comes first', a
   const leaf = await makeNamed(stack);
   const top = await makeNamed(stack, { sub_agents: [{ id: leaf.id }], approvals: { write: 'ask' } });
   const run = await startRun(stack, top.id, playing(models, [asking([leaf, playing(models, [{ text: 'Asked.' }])]), { text: 'Done.' }]));
-  await until(async () => (await approvalsOf(run.id)).length === 1, 90_000);
+  await untilAsked(run.id);
 
   const alone = await familyOf(stack, run.id);
   const [question] = await approvalsOf(run.id);

@@ -124,7 +124,7 @@ async function storeCalls(unit: Unit, runId: string, asked: readonly AskedCall[]
   const opened = await openModelStep(unit, { runId, step });
   if (opened.kind !== 'open') throw new Error(`the step is ${opened.kind}`);
   const messageId = newId();
-  const calls = asked.map(({ slug, args, gate = null }, pos): CheckedCall => {
+  const calls = asked.map(({ slug, args, gate }, pos): CheckedCall => {
     const tool = opened.tools.find((one) => one.slug === slug);
     return {
       toolCallId: newId(),
@@ -141,9 +141,9 @@ async function storeCalls(unit: Unit, runId: string, asked: readonly AskedCall[]
       isIdempotent: false,
       args,
       argsHash: argsHashOf(args),
-      critical: false,
-      clientOwned: false,
-      gate,
+      critical: tool?.pin.gate === 'critical',
+      clientOwned: tool?.clientOwned ?? false,
+      gate: gate === undefined ? (tool?.pin.gate ?? null) : gate,
       refusal: null,
     };
   });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
+import { storeReply } from '../../../db/http/idempotency.ts';
 import { sweep } from '../../../db/scope.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
@@ -247,4 +248,92 @@ test('a vote and a purge at once leave no text behind', async () => {
     const left = await query('select comment from feedback where run_id = ?', [runId]);
     expect(left).toEqual(voted.status === 200 ? [{ comment: null }] : []);
   }
+});
+
+test('a frozen place lets a run be purged', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const runId = await start(tenant, agent.id);
+  await cancel(tenant.tokens.member, runId);
+  await write('update workspaces set is_active = false where id = ?', [tenant.workspaceId]);
+
+  expect((await purge(tenant.tokens.admin, runId)).status).toBe(204);
+});
+
+test('a reply that was on its way while the run was purged brings nothing back', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const words = `canary-${crypto.randomUUID()}`;
+  const key = crypto.randomUUID();
+  const runId = await start(tenant, agent.id, {}, { 'idempotency-key': key });
+  await cancel(tenant.tokens.member, runId);
+  // As a start with mode wait has left it: its 202 stands in for the reply that is still to come.
+  const held = await write("update idempotency_keys set state = 'running', lease_until = now() + interval '90 seconds' where key = ?", [key]);
+  const [row] = await query<{ id: string; lease: string }>('select id, lease_until::text as lease from idempotency_keys where key = ?', [key]);
+
+  await purge(tenant.tokens.admin, runId);
+  const late = { status: 200, headers: {}, body: Buffer.from(words), bodyKeyId: null };
+  await sweep(world.api.db, (em) => storeReply(em, row?.id ?? '', row?.lease ?? '', late, true));
+
+  expect(held).toBe(1);
+  expect(await tablesWith(words)).toEqual([]);
+});
+
+test('a refusal that shows the run is not kept beyond its purge', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const words = `canary-${crypto.randomUUID()}`;
+  const runId = await start(tenant, agent.id, { input: { text: words } });
+  await cancel(tenant.tokens.member, runId);
+  const key = crypto.randomUUID();
+
+  // The refused request has answered, and its reply is stored when the run is gone already.
+  const refused = await withAdmin(world.api.database.adminUrl, async (client) => {
+    await client.query('begin');
+    await client.query('select from conversations where id = (select conversation_id from runs where id = $1) for update', [runId]);
+    const asked = world.call(tenant.tokens.member, 'POST', `/runs/${runId}/cancel`, { body: {}, headers: { 'idempotency-key': key } });
+    await until(async () => (await query('select from idempotency_keys where key = ?', [key])).length === 1);
+    await withAdmin(world.api.database.adminUrl, async (other) => {
+      await other.query('begin');
+      await other.query('select from idempotency_keys where key = $1 for update', [key]);
+      await client.query('commit');
+      await until(async () => (await waitersOn('idempotency_keys')) > 0);
+      const purged = purge(tenant.tokens.admin, runId);
+      await until(async () => (await waitersOn('runs')) > 0 || (await query('select from runs where id = ? and deleted_at is not null', [runId])).length > 0);
+      await other.query('commit');
+      expect((await purged).status).toBe(204);
+    });
+    return asked;
+  });
+
+  expect(refused).toMatchObject({ status: 409, body: { context: { reason: 'run_finished', run: { id: runId } } } });
+  expect(await tablesWith(words)).toEqual([]);
+});
+
+/** Statements on a table that wait for a lock. */
+async function waitersOn(table: string): Promise<number> {
+  return withAdmin(world.api.database.adminUrl, async (client) => {
+    const sql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%' || $1 || '%'`;
+    return (await client.query(sql, [table])).rowCount ?? 0;
+  });
+}
+
+test('the reply of an operator who named the workspace goes too, and no reply that only speaks of the run', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const words = `canary-${crypto.randomUUID()}`;
+  const runId = await start({ ...tenant, tokens: { ...tenant.tokens, member: tenant.tokens.operator } }, agent.id, {
+    workspace_id: tenant.workspaceId,
+    input: { text: words },
+  }, { 'idempotency-key': crypto.randomUUID() });
+  await cancel(tenant.tokens.admin, runId);
+  const speaking = { 'idempotency-key': crypto.randomUUID() };
+  const input = { text: `What became of ${runId}?` };
+  const beside = await start(tenant, agent.id, { input }, speaking);
+
+  expect((await purge(tenant.tokens.admin, runId)).status).toBe(204);
+
+  expect(await tablesWith(words)).toEqual([]);
+  const repeated = await world.call(tenant.tokens.member, 'POST', '/runs', { body: { agent_id: agent.id, input }, headers: speaking });
+  expect([repeated.status, repeated.body.id]).toEqual([202, beside]);
 });

@@ -277,3 +277,20 @@ test('a repeat of its key starts nothing; a purged run is retried by nobody, its
     input: { text: 'Again' },
   });
 });
+
+test('what bounds a run bounds its retries and forks: they are no way out of read, and no word from outside becomes a trusted one', async () => {
+  const { tenant, runId } = await tenantWithRun({ session_key: 'chat' });
+  const [asked] = await answer(runId, 'One.');
+  const rootEventId = newId();
+  await write("update runs set max_effect = 'read', untrusted = true, root_event_id = ?, event_depth = 3 where id = ?", [rootEventId, runId]);
+
+  const started = [
+    await retry(tenant.tokens.member, runId, { fork_at_message_id: asked, input: { text: 'Else' } }),
+    await retry(tenant.tokens.member, runId),
+  ];
+
+  expect(started.map(({ status }) => status)).toEqual([202, 202]);
+  const bounds = await query('select max_effect, untrusted, root_event_id, event_depth from runs where retry_of_run_id = ?', [runId]);
+  const same = { max_effect: 'read', untrusted: true, root_event_id: rootEventId, event_depth: 3 };
+  expect(bounds).toEqual([same, same]);
+});

@@ -88,12 +88,12 @@ export const tamperings: readonly Tampering[] = [
   tampering('a tool did something after the end', /ms after the end/, ({ effects }, slugs) =>
     again(effects, slugs.read, { at: Date.now() + 1e9 }),
   ),
-  tampering('a denied call happened', /was denied and happened/, ({ calls, effects }, slugs) => {
-    const call = calls.find((one) => one.slug === slugs.gated && one.state === 'denied');
-    return call !== undefined && again(effects, slugs.write, { path: `/${call.slug}`, body: JSON.stringify(call.args) });
-  }),
-  tampering('a call that succeeded did nothing', /succeeded without an effect/, ({ effects }, slugs) => {
-    const at = effects.findIndex((effect) => effect.path === `/${slugs.write}`);
+  tampering('a denied call happened', /was denied and happened/, (evidence, slugs) =>
+    set(doneCall(evidence, slugs.write), { state: 'denied' }),
+  ),
+  tampering('a call that succeeded did nothing', /succeeded without an effect/, ({ calls, effects }, slugs) => {
+    const call = doneCall({ calls }, slugs.write);
+    const at = effects.findIndex((effect) => effect.path === `/${slugs.write}` && effect.body === JSON.stringify(call?.args));
     return at >= 0 && effects.splice(at, 1).length === 1;
   }),
   tampering('a call killed a fourth worker', /killed 4 workers/, ({ kills }) => kills.set('{"n":0}', 4).size > 0),
@@ -161,9 +161,20 @@ function tampering(name: string, says: RegExp, apply: Tampering['apply']): Tampe
   return { name, says, apply };
 }
 
-/** A copy that shares nothing with the original. */
+/** A copy that shares nothing with the original. Not by `structuredClone`: its objects are another realm's under Jest, and so equal to nothing. */
 export function draftOf(evidence: Evidence): Draft {
-  return structuredClone(evidence) as unknown as Draft; // the same values, free to be changed
+  return copyOf(evidence) as Draft; // the same values, free to be changed
+}
+
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(copyOf);
+  if (value instanceof Map) return new Map([...value].map(([key, inner]) => [key, copyOf(inner)] as const));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copyOf(inner)]));
+}
+
+function doneCall({ calls }: Pick<Draft, 'calls'>, slug: string) {
+  return calls.find((call) => call.slug === slug && call.state === 'succeeded');
 }
 
 function set<T extends object>(row: T | undefined, values: Partial<Record<keyof T, unknown>>): boolean {

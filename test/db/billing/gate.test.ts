@@ -160,6 +160,38 @@ test('what a lost call holds is given back after its lease, not before; a settli
   expect(await place.inPlace((unit) => renewHolds(unit, lost))).toBe(false);
 });
 
+test('a window that another transaction is just changing is waited for and never passed by', async () => {
+  const place = await world.place();
+  await place.budget({ limit: '10' });
+  const cap = await place.cap(newId(), '5');
+  const keys = [newId(), newId(), newId(), newId()];
+  const [settled = '', released = '', expired = '', late = ''] = keys;
+  for (const callKey of [settled, released, expired]) await place.reserve({ callKey, estimate: '1', caps: [cap] });
+  await place.sql(`update budget_holds set lease_until = now() - interval '1 second' where call_key = ?`, [expired]);
+  /** Does it while every window of the place is held with a change. */
+  const meanwhile = async <R>(work: () => Promise<R>): Promise<R> => {
+    let doing: Promise<R> | undefined;
+    await place.inPlace(async (unit) => {
+      await rows(unit.em, 'update budget_windows set budget_version = budget_version + 1 where workspace_id = ?', [place.workspaceId]);
+      doing = work();
+      await delay(200);
+    });
+    if (doing === undefined) throw new Error('nothing was done');
+    return doing;
+  };
+
+  await meanwhile(() => settle(place, settled, '0.7'));
+  await meanwhile(() => place.inPlace((unit) => releaseHolds(unit, released)));
+  await meanwhile(() => sweep(world.database.db, (em) => expireHolds(em, 500)));
+  const found = await meanwhile(() => place.reserve({ callKey: late, estimate: '4.4', caps: [cap] }));
+
+  expect(found).toEqual({ outcome: 'full', fullAt: cap });
+  expect((await place.windows()).map(({ spent, reserved }) => [spent, reserved])).toEqual([
+    ['0.700000000', '0.000000000'],
+    ['0.700000000', '0.000000000'],
+  ]);
+});
+
 test('another workspace neither sees nor pays', async () => {
   const place = await world.place();
   const stranger = await world.place();

@@ -90,7 +90,8 @@ test('a grant opens as it was kept; a refusal of an older token leaves the newer
 test('a state is good once, for ten minutes, for its own toolkit and principal', async () => {
   const connection = await makeConnection();
   const other = await makeConnection();
-  const begin = (state: string) => inPlace((unit) => beginConsent(unit, keys, { connection, state, consent, url: 'https://as.example/x' }));
+  const begin = (state: string) =>
+    inPlace((unit) => beginConsent(unit, keys, { connection, state, consent, url: 'https://as.example/x', lifeS: 600 }));
   const back = (state: string, toolkitId = connection.toolkit_id) =>
     inPlace((unit) => takeCode(unit, keys, { toolkitId, principal: sharedPrincipal, code: 'the-code', state }));
 
