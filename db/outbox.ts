@@ -105,9 +105,13 @@ export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): 
   return found.map(toOutboxRow);
 }
 
+/** Relays that take at the same time find rows beyond those of each other. */
+const choices = 8;
+
 /**
- * Takes unsent rows that are due and older than `olderThanMs`, oldest first, and leases them: each is due again after 0.5 s × 2 per
- * attempt, at most 5 s, unless it is marked sent. Rows that another relay is taking are passed over. Sweeper's pool.
+ * Takes unsent rows that are due and older than `olderThanMs`, and leases them: each is due again after 0.5 s × 2 per attempt, at most 5 s, unless
+ * it is marked sent. Workspaces take turns, each with its oldest rows, so that ten thousand starts of one keep no other waiting. Rows that another
+ * relay is taking are passed over. Sweeper's pool.
  */
 export async function takeDueOutbox(
   em: SqlEntityManager,
@@ -115,14 +119,18 @@ export async function takeDueOutbox(
 ): Promise<OutboxRow[]> {
   const taken = await rows<StoredRow>(
     em,
-    `update outbox set attempts = attempts + 1,
+    `with turns as materialized (
+       select id, not_before, row_number() over (partition by coalesce(workspace_id, organization_id) order by not_before) as turn from outbox
+        where sent_at is null and not_before <= now() and created_at <= now() - make_interval(secs => ?::float8 / 1000)
+        order by turn, not_before limit ?)
+     update outbox set attempts = attempts + 1,
        not_before = now() + least(interval '0.5 seconds' * (2 ^ least(attempts, 10)), interval '5 seconds')
      where id in (
-       select id from outbox
-       where sent_at is null and not_before <= now() and created_at <= now() - make_interval(secs => ?::float8 / 1000)
-       order by not_before limit ? for update skip locked)
+       select o.id from outbox o join turns t on t.id = o.id
+       where o.sent_at is null and o.not_before <= now()
+       order by t.turn, t.not_before limit ? for update of o skip locked)
      returning ${returned}`,
-    [olderThanMs, limit],
+    [olderThanMs, limit * choices, limit],
   );
   return taken.map(toOutboxRow).toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }

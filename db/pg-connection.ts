@@ -69,7 +69,9 @@ function nameOf({ sql, parameters }: Statement): string | undefined {
 /** How MikroORM's statement with the session settings begins; it holds no bound parameters and its result is not read. */
 const settingsStatement = 'select set_config(';
 const changes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
-const begin: Statement = { sql: 'begin', parameters: [] };
+const begin: PreparedStatement = { sql: 'begin', values: [], name: undefined };
+/** Names that a failed batch may or may not have made known to the server: never used on that connection again. */
+const unsureNames = new WeakMap<pg.PoolClient, Set<string>>();
 
 /**
  * One pooled connection as Kysely uses it, but that `begin`, the session settings and what is said to be later travel with the statement that
@@ -78,12 +80,13 @@ const begin: Statement = { sql: 'begin', parameters: [] };
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
-  #waiting: Statement[] = [];
-  /** Names that a failed batch may or may not have made known to the server: never used here again. */
-  readonly #unsure = new Set<string>();
+  readonly #unsure: Set<string>;
+  #waiting: PreparedStatement[] = [];
 
   constructor(client: pg.PoolClient) {
     this.client = client;
+    this.#unsure = unsureNames.get(client) ?? new Set();
+    unsureNames.set(client, this.#unsure);
   }
 
   /** `begin`, when something follows. */
@@ -110,13 +113,17 @@ export class PooledConnection implements DatabaseConnection {
 
   async executeQuery<R>(query: Statement | SettledStatement | LaterStatement): Promise<QueryResult<R>> {
     const isSettings = this.#waiting[0] === begin && query.parameters.length === 0 && query.sql.startsWith(settingsStatement);
+    // First: a value that can't be sent harms nothing yet.
+    const prepared = this.#prepared(query);
     if (isSettings || 'isLater' in query) {
-      this.#waiting.push({ sql: query.sql, parameters: query.parameters });
+      this.#waiting.push(prepared);
       return { rows: [] };
     }
-    const preceding = 'settings' in query ? [{ sql: query.settings, parameters: [] }] : this.#waiting;
+    const preceding = 'settings' in query ? [this.#prepared({ sql: query.settings, parameters: [] })] : this.#waiting;
     this.#waiting = [];
-    const { command, rowCount, rows } = await this.#send<R>(query, preceding);
+    const { command, rowCount, rows } = await this.#send<R>(prepared, preceding);
+    // PostgreSQL's answer, no fault, to the commit of a transaction that somebody has broken and not given up.
+    if (command === 'ROLLBACK' && query.sql.startsWith('commit')) throw new Error('a broken transaction was to be committed');
     return { numAffectedRows: changes.has(command) ? BigInt(rowCount ?? 0) : undefined, rows };
   }
 
@@ -124,14 +131,13 @@ export class PooledConnection implements DatabaseConnection {
     yield* refuseStream<R>();
   }
 
-  async #send<R>(query: Statement, preceding: readonly Statement[]): Promise<Answer<R>> {
+  async #send<R>(query: PreparedStatement, parts: readonly PreparedStatement[]): Promise<Answer<R>> {
     // What has no parameters needs no more than a line of the simple protocol.
-    if (preceding.length === 0 && query.parameters.length === 0) return this.client.query<R & pg.QueryResultRow>(query.sql);
-    const parts = preceding.map((part) => this.#prepared(part));
+    if (parts.length === 0 && query.values.length === 0) return this.client.query<R & pg.QueryResultRow>(query.sql);
     const submitted: string[] = [];
     try {
       return await new Promise((resolve, reject) => {
-        const preceded = new PrecededQuery(this.#prepared(query), { parts, submitted }, (error, result) => {
+        const preceded = new PrecededQuery(query, { parts, submitted }, (error, result) => {
           if (error) reject(error);
           else resolve(result as Answer<R>); // pg's own result of one statement
         });
@@ -147,9 +153,7 @@ export class PooledConnection implements DatabaseConnection {
 
   #prepared({ sql, parameters }: Statement): PreparedStatement {
     const name = nameOf({ sql, parameters });
-    // Made here, where a value that can't be sent harms nothing yet.
-    const values = parameters.map(prepareValue);
-    return { sql, values, name: name === undefined || this.#unsure.has(name) ? undefined : name };
+    return { sql, values: parameters.map(prepareValue), name: name === undefined || this.#unsure.has(name) ? undefined : name };
   }
 }
 

@@ -6,7 +6,8 @@ import { sweep } from '../db/scope.ts';
 import type { Temporal } from './client.ts';
 import { sendRow } from './dispatch.ts';
 
-const batchSize = 100;
+/** Few, so that a lease outlives the sending of a batch on a busy machine too. */
+const batchSize = 20;
 const sendsAtOnce = 10;
 /** Younger rows are still the business of the process that committed them. */
 const olderThanMs = 2000;

@@ -1,6 +1,7 @@
 import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
 import { linkToRun, toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
-import type { CallEnd, CallState } from '../../db/runs/tool-calls.ts';
+import type { CallState } from '../../db/runs/call-state.ts';
+import type { CallEnd } from '../../db/runs/tool-calls.ts';
 import type { Unit } from '../../db/unit.ts';
 import { storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
 import { newStorageKey } from '../../ports/storage-key.ts';

@@ -77,6 +77,8 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     if (passed.kind === 'wait') return { outcome: 'wait', wait: passed.wait };
     hold = passed;
     modelTry = { ...modelTry, startedAt: passed.at };
+    // A call that has not left costs nothing.
+    abort.signal.throwIfAborted();
     collected = await collectStep(streamModelStep(deps, request), {
       writer,
       messageId,

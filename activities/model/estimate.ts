@@ -23,9 +23,12 @@ export function estimateCost(request: ModelStepRequest, prices: readonly PinnedP
     .toFixed(9);
 }
 
-function bytesOf({ instructions, tools, messages }: ModelStepRequest): number {
+function bytesOf({ instructions, tools, messages, json }: ModelStepRequest): number {
+  // In the other modes the schema stands in a tool or in the instructions.
+  const answer = json?.mode === 'native' && json.schema !== null ? { schema: json.schema } : {};
   return (
-    Buffer.byteLength(JSON.stringify({ instructions, tools, messages })) + messages.reduce((sum, message) => sum + fileBytes(message), 0)
+    Buffer.byteLength(JSON.stringify({ instructions, tools, messages, ...answer })) +
+    messages.reduce((sum, message) => sum + fileBytes(message), 0)
   );
 }
 

@@ -14,7 +14,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
-import { whileAway } from '../support/while-away.ts';
+import { evenUnwaited, whileAway } from '../support/while-away.ts';
 import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
@@ -122,7 +122,8 @@ interface Recorded {
 /** One transaction: why the try failed, and what it cost. Unrecorded it would count as a lost worker. */
 function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: TokenUsage | null): Promise<void> {
   const { opened, step } = modelTry;
-  return whileAway(() =>
+  const persist = recorded.cause === 'shutdown' ? evenUnwaited : whileAway;
+  return persist(() =>
     inTenant(deps, opened.run.id, async (unit) => {
       const runs = await lockTried(unit, modelTry);
       await recordFailedTry(unit, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
@@ -133,10 +134,12 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
   if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
-  return inTenant(deps, modelTry.opened.run.id, async (unit) => {
-    const runs = await lockTried(unit, modelTry);
-    await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
-  });
+  return evenUnwaited(() =>
+    inTenant(deps, modelTry.opened.run.id, async (unit) => {
+      const runs = await lockTried(unit, modelTry);
+      await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+    }),
+  );
 }
 
 /** A run that was purged meanwhile has cost all the same: the ledger, which outlives it, knows it by what the try has read. */

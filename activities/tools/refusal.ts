@@ -26,7 +26,8 @@ export function refusalOf(call: CallFacts): ToolError | null {
   const isOwn = call.tool_id === null && (call.kind === 'builtin' || call.kind === 'delegate');
   if (!isOwn && (live === null || !live.is_active)) return toolError('tool_unavailable', 'the tool is not active any more', false);
   if (live?.is_quarantined) return toolError('tool_quarantined', 'the tool has changed on its server and waits for an approval', false);
-  if (live?.client_owned && call.client_owned !== true) return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'client_owned');
+  if (live?.client_owned && call.client_owned !== true)
+    return toolError('tool_unavailable', 'the tool belongs to the client now', false, 'client_owned');
 
   // A delegate's child inherits the bound, so it is the child's tools that are refused.
   const writes = call.effect === 'write' || live?.effect === 'write';

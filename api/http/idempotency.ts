@@ -1,5 +1,6 @@
 import type { Caller } from '../../db/caller.ts';
 import {
+  holdShownRun,
   releaseKey,
   removeExpiredKey,
   reserveKey,
@@ -69,10 +70,17 @@ export async function settleRefusal(claiming: Claiming, reservation: Reservation
   const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
   await quietly(claiming, async (unit) => {
     if (!isStored) return releaseKey(unit.em, reservation.id, reservation.lease);
-    const envelope = toEnvelope(failure, { publicUrl: claiming.deps.env.publicUrl, correlationId: claiming.options.correlationId });
-    const reply: Rendered = { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
+    const told = (await showsPurgedRun(unit, failure)) ? fail('not_found') : failure;
+    const envelope = toEnvelope(told, { publicUrl: claiming.deps.env.publicUrl, correlationId: claiming.options.correlationId });
+    const reply: Rendered = { status: told.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
     await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, unit, reservation, reply), true);
   });
+}
+
+/** A refusal may show the run (`run_finished`): when that was purged meanwhile, a repeat gets what the run itself answers now. */
+async function showsPurgedRun(unit: Unit, { context: { run } }: Failure): Promise<boolean> {
+  if (typeof run !== 'object' || run === null || !('id' in run)) return false;
+  return !(await holdShownRun(unit.em, String(run.id)));
 }
 
 /** Replaces the stored 202 by the final reply, or makes it final when there is none. */

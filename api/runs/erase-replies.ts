@@ -13,7 +13,8 @@ const problemType = 'application/problem+json; charset=utf-8';
 export async function eraseReplies(ctx: Ctx, run: { readonly id: string; readonly organization_id: string }): Promise<void> {
   const found = await repliesNaming(ctx.em, { organizationId: run.organization_id, rowId: run.id, path: '/runs' });
   const gone = toEnvelope(fail('not_found'), { publicUrl: ctx.deps.env.publicUrl, correlationId: ctx.correlationId });
-  for (const reply of found.filter(({ body }) => showsRun(parsed(body), run.id))) await replaceReply(ctx.em, reply.id, repliedInstead(reply, run.id, gone));
+  for (const reply of found.filter(({ body }) => showsRun(parsed(body), run.id)))
+    await replaceReply(ctx.em, reply.id, repliedInstead(reply, run.id, gone));
 }
 
 function repliedInstead(reply: NamingReply, runId: string, gone: ErrorEnvelopeView) {

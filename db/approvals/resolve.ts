@@ -92,6 +92,8 @@ export async function denyPending(
   unit: Unit,
   input: Omit<ResolveApprovals, 'resolutions' | 'validate' | 'pointerOf'> & { readonly comment: string | null },
 ): Promise<number> {
+  // First, so that nobody else answers meanwhile what is found pending.
+  await lockRunsWithTrees(unit, [input.runId]);
   const pending = await pendingBelow(unit, input.runId);
   if (pending.length === 0) return 0;
   const resolutions = pending.map(({ id }): Resolution => ({ approval_id: id, decision: 'reject', comment: input.comment }));

@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
-import { row, rows } from '../sql.ts';
+import { row, rows, runLater } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { Unit } from '../unit.ts';
 import { Attachment } from './attachment.entity.ts';
@@ -60,21 +60,27 @@ export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'media_t
   return { attachment_id: file.id, media_type: file.media_type, name: file.filename, bytes: file.size_bytes };
 }
 
-/** Makes a run hold attachments: it shows them, and they stay as long as it does. All or, with 422, none of them. */
+/** Makes a run hold attachments: it shows them, and they stay as long as it does. All or, with 422, none of them; what it holds already is no fault. */
 export async function linkToRun(unit: Unit, run: AttachingRun, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
-  const links = ids.map((id) => ({ id: newId(), attachment: id }));
-  const linked = await rows(
+  const unique = [...new Set(ids)];
+  // Locked first and by itself: one that another transaction was changing would be missing from a statement that both locks and writes.
+  const held = await rows(
     unit.em,
-    `with found as (select id from attachments where id = any(?::uuid[]) and organization_id = ? order by id for no key update),
-       held as (update attachments set expires_at = null where id in (select id from found) and (select count(*) from found) = ? returning id)
-     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
-     select l.id, held.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid) join held on held.id = l.attachment
-     on conflict do nothing returning id`,
-    [ids, run.organizationId, new Set(ids).size, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
+    'select a.id from attachments a where a.id = any(?::uuid[]) and a.organization_id = ? order by a.id for no key update',
+    [unique, run.organizationId],
   );
   // One that the sweep has just taken away.
-  if (linked.length < new Set(ids).size) throw unknownAttachment('/input/attachments');
+  if (held.length < unique.length) throw unknownAttachment('/input/attachments');
+  const links = unique.map((id) => ({ id: newId(), attachment: id }));
+  await runLater(
+    unit.em,
+    `with held as (update attachments set expires_at = null where id = any(?::uuid[]))
+     insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
+     select l.id, l.attachment, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
+     on conflict do nothing`,
+    [unique, run.organizationId, run.workspaceId, run.id, run.conversationId, JSON.stringify(links)],
+  );
 }
 
 /** Lets a run read files of another, which stay as long as one of the two does. What it has already, or what is gone, is left as it is. */

@@ -43,5 +43,11 @@ interface CappedRun {
 export async function closeRunCaps(unit: Unit, runs: readonly CappedRun[]): Promise<void> {
   const keys = runs.filter(({ limits }) => limits.max_cost !== null).map(({ id }) => runCapKey(id));
   if (keys.length === 0) return;
-  await rows(unit.em, 'update budget_windows set closed_at = clock_timestamp() where cap_key = any (?) and closed_at is null', [keys]);
+  // In the order in which every reservation locks them.
+  await rows(
+    unit.em,
+    `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(
+       select b.id from budget_windows b where b.cap_key = any (?) and b.closed_at is null order by b.period, b.id for update))`,
+    [keys],
+  );
 }

@@ -48,13 +48,15 @@ v as (
 h as (
   insert into budget_holds (call_key, window_id, organization_id, workspace_id, amount, lease_until)
   select a.key, w.id, a.org, a.ws, w.amt, clock_timestamp() + interval '${leaseS} seconds' from w, v, a where v.fits and not v.stale
-  on conflict do nothing returning window_id, amount),
+  on conflict (call_key, window_id) do update set state = 'held', amount = excluded.amount, lease_until = excluded.lease_until, closed_at = null
+     where budget_holds.state in ('released', 'expired')
+  returning window_id, amount),
 u as (update budget_windows b set reserved = b.reserved + h.amount from h where b.id = h.window_id returning b.id)
 select fits and not stale as ok, full_at, stale, clock_timestamp() as at from v`;
 
 /**
  * Holds what a call may cost in every window above it, or in none. One statement; limit and enforcement are those of the newest commit. Call
- * it in a transaction of its own. A call key that holds already is `ok` again.
+ * it in a transaction of its own. A call key that holds already is `ok` again; one that has given up what it held, and was not settled, holds anew.
  */
 export async function reserve(unit: Unit, wanted: Reservation): Promise<ReserveResult> {
   const found = await row<{ ok: boolean; full_at: string | null; stale: boolean; at: string }>(unit.em, reserveSql, [

@@ -144,6 +144,11 @@ export async function removeExpiredKey(em: SqlEntityManager, id: string): Promis
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
 }
 
+/** Whether the run that a reply shows is there, and stays there to the end of the transaction: whoever purges it finds the reply then. */
+export async function holdShownRun(em: SqlEntityManager, runId: string): Promise<boolean> {
+  return (await row(em, 'select 1 from runs where id = ? and deleted_at is null for share', [runId])) !== null;
+}
+
 /** A stored reply that is to be judged anew. */
 export interface NamingReply {
   readonly id: string;
@@ -166,13 +171,11 @@ export function repliesNaming(
 
 /** Puts another reply in the place of a stored one, for good: its content is no more, and what is still on its way is not stored. */
 export async function replaceReply(em: SqlEntityManager, id: string, stored: StoredReply): Promise<void> {
-  await row(em, "update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?, state = 'done', lease_until = null where id = ?", [
-    stored.status,
-    JSON.stringify(stored.headers),
-    stored.body,
-    stored.bodyKeyId,
-    id,
-  ]);
+  await row(
+    em,
+    "update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?, state = 'done', lease_until = null where id = ?",
+    [stored.status, JSON.stringify(stored.headers), stored.body, stored.bodyKeyId, id],
+  );
 }
 
 /** Ties a sealed reply to its row: moved to another, it opens no more. */

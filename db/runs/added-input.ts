@@ -1,5 +1,5 @@
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
-import { invalid } from '../../workflows/contracts/failure.ts';
+import { invalid, type Failure } from '../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { linkToRun } from '../attachments/run-attachments.ts';
 import { newId } from '../ids.ts';
@@ -14,6 +14,8 @@ import type { ContentBlock } from './run-types.ts';
 import type { RunInput } from './run-view.ts';
 
 const limitTextChars = 262_144;
+/** Of an open object in a body: what is joined would be taken as one, too. */
+const limitJsonBytes = 65_536;
 const limitFiles = 20;
 
 /**
@@ -51,10 +53,9 @@ function joined(first: RunInput, added: RunInput, pointer: string): RunInput {
   const known = new Set(first.attachments?.map((file) => file.attachment_id));
   const attachments = [...(first.attachments ?? []), ...(added.attachments ?? []).filter((file) => !known.has(file.attachment_id))];
 
-  const limit = { limit: limitTextChars };
-  if (text.length > limitTextChars) throw invalid(`${pointer}/text`, 'maxLength', 'The input of the queued run would be too long.', limit);
-  if (json !== undefined && JSON.stringify(json).length > limitTextChars)
-    throw invalid(`${pointer}/json`, 'maxLength', 'The input of the queued run would be too long.', limit);
+  if (added.text !== undefined && isLonger(text)) throw tooLong(`${pointer}/text`, limitTextChars);
+  if (added.json !== undefined && Buffer.byteLength(JSON.stringify(json)) > limitJsonBytes)
+    throw tooLong(`${pointer}/json`, limitJsonBytes);
   if (attachments.length > limitFiles)
     throw invalid(`${pointer}/attachments`, 'maxItems', 'The queued run would have too many files.', { limit: limitFiles });
   return {
@@ -62,6 +63,15 @@ function joined(first: RunInput, added: RunInput, pointer: string): RunInput {
     ...(json === undefined ? {} : { json }),
     ...(attachments.length === 0 ? {} : { attachments }),
   };
+}
+
+function tooLong(pointer: string, limit: number): Failure {
+  return invalid(pointer, 'maxLength', 'The input of the queued run would be too long.', { limit });
+}
+
+/** Counted as the schema of an input counts: characters, however they are coded. */
+function isLonger(text: string): boolean {
+  return text.length > limitTextChars && Array.from(text).length > limitTextChars;
 }
 
 async function writeWhole(unit: Unit, run: RunState, whole: RunInput): Promise<void> {

@@ -89,9 +89,10 @@ export async function matchingRuns(ctx: Changing, filter: CancelFilter, limit: n
 export async function leaveToWorkflow(ctx: Changing, filter: CancelFilter, cancel: Cancel): Promise<number> {
   const mine = cancellable(ctx);
   const wanted = filterSql(filter);
-  const places = await rows<{ organization_id: string; workspace_id: string }>(
+  // A run's time is of the process that made it, whose clock may be ahead.
+  const places = await rows<{ organization_id: string; workspace_id: string; asked_at: string }>(
     ctx.em,
-    `select distinct r.organization_id, r.workspace_id from ${openRuns} where ${wanted.sql} and ${mine.sql}`,
+    `select r.organization_id, r.workspace_id, greatest(now(), max(r.created_at))::text as asked_at from ${openRuns} where ${wanted.sql} and ${mine.sql} group by 1, 2`,
     [...wanted.params, ...mine.params],
   );
   const drafts = places.map((place) => ({ ...place, id: newId() }));
@@ -99,7 +100,8 @@ export async function leaveToWorkflow(ctx: Changing, filter: CancelFilter, cance
   await rows(
     ctx.em,
     `insert into bulk_cancels (id, organization_id, workspace_id, filter, policy, reason, cancelled, created_at)
-     select d.id, d.organization_id, d.workspace_id, ?::jsonb, ?, ?, 0, now() from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid)`,
+     select d.id, d.organization_id, d.workspace_id, ?::jsonb, ?, ?, 0, d.asked_at
+       from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, asked_at timestamptz)`,
     [JSON.stringify(filter), cancel.policy, cancel.reason, JSON.stringify(drafts)],
   );
   await addOutboxAll(

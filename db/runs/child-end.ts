@@ -9,7 +9,8 @@ import { resultWithoutOutput, type RunOutput } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
 import type { RunFault, StepFault } from './run-types.ts';
 import { subAgentFrame } from './sub-agent-frame.ts';
-import { endCall, type CallEnd, type CallState } from './tool-calls.ts';
+import type { CallState } from './call-state.ts';
+import { endCall, type CallEnd } from './tool-calls.ts';
 
 /** A child as its parent's call sees it. */
 export interface ChildRun extends Pick<

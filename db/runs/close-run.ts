@@ -5,11 +5,12 @@ import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages, readOpenMessage } from '../streams/open-messages.ts';
 import type { Unit } from '../unit.ts';
+import { isRepeatable, type CallState } from './call-state.ts';
 import { endChildCall, readChild } from './child-end.ts';
 import { messageFrame, resultWithoutOutput, type FinishedRun, type RunOutput, type StopReason } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
 import type { ContentBlock } from './run-types.ts';
-import { endCall, isRepeatable, type CallEnd, type CallState } from './tool-calls.ts';
+import { endCall, type CallEnd } from './tool-calls.ts';
 
 /**
  * Every open call gets a result, so that a provider accepts the history: cancelled, and unknown where a write may have happened. A child's end is

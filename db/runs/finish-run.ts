@@ -14,7 +14,7 @@ import { finishedFrame, type FinishedRun } from './run-frames.ts';
 import type { RunFault } from './run-types.ts';
 import { identityOf, lockLiveDescendants, lockRunWithAncestors, type RunState } from './run-state.ts';
 import { statusFrame } from './status-frame.ts';
-import { lockOpenCalls, type CallState } from './tool-calls.ts';
+import { lockOpenCalls, type CallState } from './call-state.ts';
 
 /**
  * Ends a run, once, and with it the live runs below it: closes open messages and calls, commits or discards the turn, writes the run and its last

@@ -69,20 +69,31 @@ function insertInto(table: string, values: Readonly<Record<string, unknown>>): S
   return { sql: `insert into ${table} (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, params: Object.values(values) };
 }
 
-function moveConversation({ id, conversation, line }: NewRun): Statement {
+function moveConversation(run: NewRun): Statement {
+  const { id, conversation, line } = run;
+  const persona = conversationPersonaOf(run);
+  const keep = 'persona_slug = coalesce(?, persona_slug)';
   switch (line.kind) {
     case 'active':
-      return { sql: 'update conversations set active_run_id = ?, turn_no = turn_no + 1 where id = ?', params: [id, conversation.id] };
+      return {
+        sql: `update conversations set active_run_id = ?, turn_no = turn_no + 1, ${keep} where id = ?`,
+        params: [id, persona, conversation.id],
+      };
     case 'delayed':
-      return { sql: 'select 1', params: [] };
+      return { sql: `update conversations set ${keep} where id = ?`, params: [persona, conversation.id] };
     case 'line':
       return {
-        sql: 'update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + ? where id = ?',
-        params: [line.isFirst ? 0 : 1, conversation.id],
+        sql: `update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + ?, ${keep} where id = ?`,
+        params: [line.isFirst ? 0 : 1, persona, conversation.id],
       };
     default:
       return line satisfies never;
   }
+}
+
+/** The persona that a run gives its conversation for the later ones; null: none. One that is tried again changes nothing there. */
+export function conversationPersonaOf({ start }: Pick<NewRun, 'start'>): string | null {
+  return start.continued ? null : start.personaSlug;
 }
 
 function placeOf({ target }: NewRun) {

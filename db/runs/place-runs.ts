@@ -8,7 +8,7 @@ import type { Unit } from '../unit.ts';
 import { addMessage } from './added-input.ts';
 import { cancelLocked } from './cancel-locked.ts';
 import { delayedStartMessage, lockConversation, runStartMessage, type ConversationRow } from './conversations.ts';
-import { identityOfNew, insertRun, type NewRun } from './insert-run.ts';
+import { conversationPersonaOf, identityOfNew, insertRun, type NewRun } from './insert-run.ts';
 import { answerBusy, policyOf, type LinePlace } from './on-busy.ts';
 import { limitsOfRun } from './run-limits.ts';
 import { readRunRow } from './run-queries.ts';
@@ -138,7 +138,9 @@ async function write({ unit, conversations, made }: Batch, run: Draft): Promise<
 }
 
 /** The conversation as the insert has left it. */
-function afterwards({ id, conversation, line }: NewRun): ConversationRow {
+function afterwards(run: NewRun): ConversationRow {
+  const { id, line } = run;
+  const conversation = { ...run.conversation, persona_slug: conversationPersonaOf(run) ?? run.conversation.persona_slug };
   if (line.kind === 'delayed') return conversation;
   if (line.kind === 'active') return { ...conversation, active_run_id: id, turn_no: conversation.turn_no + 1 };
   return {

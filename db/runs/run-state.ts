@@ -5,6 +5,7 @@ import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
+import { hasDelegates } from './delegates.ts';
 import type { Manifest } from './manifest.ts';
 import type { RunLimits, UsageTotals } from './run-types.ts';
 import { hasUnreadInput } from './unread-input.sql.ts';
@@ -110,11 +111,11 @@ export async function lockRunWithAncestors(
 
 /**
  * Locks runs with their live descendants and all ancestors of both by ascending id, in one statement: what a change of many needs that reaches down
- * and up. Runs that are not there are left out. The ids are one array: under `in (select …)` PostgreSQL drops a row that it had to wait for, since it
+ * and up; a second one where runs may have been made below meanwhile. Runs that are not there are left out. The ids are one array: under `in (select …)` PostgreSQL drops a row that it had to wait for, since it
  * checks the new version against a join that gives the row but once.
  */
-export function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): Promise<RunState[]> {
-  return rows<RunState>(
+export async function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): Promise<RunState[]> {
+  const locked = await rows<RunState>(
     unit.em,
     `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
      select ${columns} from runs r
@@ -125,6 +126,20 @@ export function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): Promis
           where d.lineage @> array[a.id] and d.status in ('queued', 'running', 'waiting', 'cancelling')))
       order by r.id for no key update of r`,
     [[...runIds]],
+  );
+  if (!locked.some(({ manifest }) => hasDelegates(manifest))) return locked;
+  return [...locked, ...(await lockMadeMeanwhile(unit, runIds, locked))].toSorted((left, right) => (left.id < right.id ? -1 : 1));
+}
+
+/** Live runs below runs that were made while those were being waited for; whoever makes one holds all above it, so that none is added after this. */
+function lockMadeMeanwhile(unit: Unit, runIds: readonly string[], locked: readonly RunState[]): Promise<RunState[]> {
+  return rows<RunState>(
+    unit.em,
+    `select ${columns} from runs r
+      where r.root_run_id = any (?::uuid[]) and r.lineage && ?::uuid[] and r.status in ('queued', 'running', 'waiting', 'cancelling') and r.deleted_at is null
+        and r.id <> all (?::uuid[])
+      order by r.id for no key update of r`,
+    [locked.map((run) => run.root_run_id), [...runIds], locked.map((run) => run.id)],
   );
 }
 

@@ -20,14 +20,14 @@ export function sessionOf({ continued, sessionKey, subject }: StartRun, { worksp
 
 /**
  * Finds or makes the conversations of starts and locks them to the end of the transaction, by what `sessionOf` calls them: in one statement for
- * those of session keys, always in one order.
+ * those of session keys; what is there already by ascending id, as everybody does, then what is new.
  */
 export async function lockSessions(unit: Unit, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
   const locked = new Map<string, ConversationRow>();
   const keyed = new Map<string, Resolved>();
   for (const resolved of starts) {
     const session = sessionOf(resolved.start, resolved.target);
-    if (session !== null && !resolved.start.continued) keyed.set(session, withPersona(resolved, keyed.get(session)));
+    if (session !== null && !resolved.start.continued) keyed.set(session, resolved);
   }
   const [only] = keyed;
   if (only && keyed.size === 1) locked.set(only[0], await lockSession(unit, only[1]));
@@ -39,20 +39,15 @@ export async function lockSessions(unit: Unit, starts: readonly Resolved[]): Pro
   return locked;
 }
 
-/** The persona that the last start asks for is kept; null leaves what the conversation has. */
-function withPersona(resolved: Resolved, earlier: Resolved | undefined): Resolved {
-  const personaSlug = resolved.start.personaSlug ?? earlier?.start.personaSlug ?? null;
-  return { ...resolved, start: { ...resolved.start, personaSlug } };
-}
-
+// Changes nothing: the update is the lock. The persona of a run is kept when the run is written, since the start may yet be refused.
 const keepLock = `on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null
-  do update set persona_slug = coalesce(excluded.persona_slug, c.persona_slug)`;
+  do update set persona_slug = c.persona_slug`;
 
 async function lockSession(unit: Unit, { start, target }: Resolved): Promise<ConversationRow> {
   const [conversation] = await rows<ConversationRow>(
     unit.em,
-    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
+    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
+     values (?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
      ${keepLock} returning ${conversationColumns}`,
     [
       newId(),
@@ -62,7 +57,6 @@ async function lockSession(unit: Unit, { start, target }: Resolved): Promise<Con
       start.subject?.kind ?? null,
       start.subject?.id ?? null,
       start.sessionKey,
-      start.personaSlug,
     ],
   );
   if (!conversation) throw new Error('the conversation upsert returned no row');
@@ -78,14 +72,18 @@ function lockMany(unit: Unit, keyed: ReadonlyMap<string, Resolved>): Promise<(Co
     subject_kind: start.subject?.kind ?? null,
     subject_id: start.subject?.id ?? null,
     session_key: start.sessionKey,
-    persona_slug: start.personaSlug,
   }));
   return rows<Omit<ConversationRow, never> & SessionColumns>(
     unit.em,
-    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no, created_at)
-     select k.id, k.organization_id, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key, k.persona_slug, 0, 1, 0, now()
-       from jsonb_to_recordset(?::jsonb) as k (id uuid, organization_id uuid, workspace_id uuid, agent_id uuid, subject_kind text, subject_id text, session_key text, persona_slug text)
-      order by k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key
+    `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
+     select k.id, k.organization_id, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key, 0, 1, 0, now()
+       from jsonb_to_recordset(?::jsonb) as k (id uuid, organization_id uuid, workspace_id uuid, agent_id uuid, subject_kind text, subject_id text, session_key text)
+       left join lateral (
+         select e.id from conversations e where (e.workspace_id, e.agent_id, e.subject_kind, e.subject_id, e.session_key) = (k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key)
+         union all
+         select e.id from conversations e where (e.workspace_id, e.agent_id, e.session_key) = (k.workspace_id, k.agent_id, k.session_key)
+            and e.subject_kind is null and e.subject_id is null and k.subject_kind is null) e on true
+      order by e.id nulls last, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key
      ${keepLock} returning ${conversationColumns}, c.workspace_id, c.agent_id, c.subject_kind, c.subject_id, c.session_key`,
     [JSON.stringify(keys)],
   ).then((locked) => locked.map((row) => ({ ...row, session: nameOf(row) })));

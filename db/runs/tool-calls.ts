@@ -11,8 +11,6 @@ import { retriesWithLost } from './retries.sql.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
 import { insertToolMessages } from './tool-messages.ts';
 
-export { isOpen, isRepeatable, lockCall, lockOpenCalls, lostTries, type CallState, type LiveTool } from './call-state.ts';
-
 /**
  * Records why a try of a call ended without a result, so that it doesn't count as lost: its worker stops (`shutdown`), or people are to say what
  * becomes of the call.
@@ -135,7 +133,7 @@ export function resultBatch(call: CallState, attempt: number, frame: FrameDraft)
   return { ...scopeOf(call, attempt), batch: 2, frames: [frame] };
 }
 
-/** Part of the whole output of an earlier call of the run's conversation; null when none is stored under that id. */
+/** Part of the whole output of an earlier call of the run's conversation, or of one that it took over (fork); null when none is stored under that id. */
 export async function readWholeOutput(
   unit: Unit,
   runId: string,
@@ -146,7 +144,8 @@ export async function readWholeOutput(
   const found = await row<{ body: string; total_chars: number }>(
     unit.em,
     `select body, total_chars from tool_outputs o join tool_calls c on c.id = o.call_id join runs r on r.id = o.run_id
-      where o.call_id::text = ? and r.conversation_id = (select conversation_id from runs where id = ?)`,
+      where o.call_id::text = ? and exists (select from runs k where k.id = ? and (r.conversation_id = k.conversation_id
+        or exists (select from messages m where m.conversation_id = k.conversation_id and m.tool_call_id = c.id and m.state = 'committed')))`,
     [callId, runId],
   );
   return found ? { text: found.body.slice(offset, offset + limit), totalChars: found.body.length } : null;

@@ -77,6 +77,28 @@ test('a taken message is leased: nobody else gets it until the lease ends, and n
   expect(await sweep(database.db, (em) => loadOutbox(em, [id ?? '']))).toEqual([]);
 });
 
+test('workspaces take turns: one with a crowd of messages keeps no other waiting', async () => {
+  await clear();
+  const [crowded = '', small = ''] = [world.workspaceIds[0], newId()];
+  const of = (workspaceId: string, count: number) =>
+    transact(
+      database.db,
+      { tenant: workspaceTenant(world.organizationId, workspaceId), actor: systemActor, correlationId: newId() },
+      async (unit) => {
+        const made = [];
+        for (let n = 0; n < count; n++) made.push(await addOutbox(unit, cancel(`run:${workspaceId}:${n}`), { dedupeKey: newId() }));
+        return made;
+      },
+    );
+  await of(crowded, 300);
+  const { value: late } = await of(small, 1);
+
+  const [first, second] = await Promise.all([take(5), take(5)]);
+
+  expect([...first, ...second].map((message) => message.id)).toContain(late[0]);
+  expect(new Set([...first, ...second].map((message) => message.id)).size).toBe(10);
+});
+
 test('a message with a time waits for it, and is not handed to the committing process', async () => {
   await clear();
   const { outgoing } = await inWorld((unit) =>

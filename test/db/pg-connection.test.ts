@@ -4,6 +4,8 @@ import { runAlone } from '../../db/orm.ts';
 import { beginUnit, readUnit, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { change, row, rows, runLater } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { withAdmin } from '../support/template.ts';
+import { until } from '../support/temporal.ts';
 import { makeWorld, type World } from './world.ts';
 
 let database: TestDatabase;
@@ -126,4 +128,70 @@ test('a later statement that fails takes the transaction with it, and the connec
     expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int + 1 as n', [n]))).value).toEqual({ n: n + 1 });
   }
   expect(await sessionsOf(session)).toBe(1);
+});
+
+test('a name that a failed batch may not have made known is used by no other kind of transaction of its connection', async () => {
+  const marked = `select 'marked ${newId()}' where ?::int > 0`;
+  const unmarked = marked.replace('?', '$1');
+  for (let n = 0; n < 3; n++) await runAlone(database.db.app, { sql: unmarked, parameters: [n] });
+
+  const failing = transact(database.db, unit, async ({ em }) => {
+    await runLater(em, 'select 1 / ?::int as never', [0]);
+    await runLater(em, marked, [1]);
+    await row(em, org);
+  });
+  await expect(failing).rejects.toMatchObject({ code: '22012' });
+
+  const { rows: seen } = await runAlone(database.db.app, { sql: unmarked, parameters: [1] });
+  expect(seen).toHaveLength(1);
+});
+
+test('a transaction that a swallowed fault has broken does not pass for committed', async () => {
+  const session = newId();
+  const broken = transact(database.db, unit, async ({ em }) => {
+    await change(em, ...insertSession(newId(), session));
+    await row(em, 'select 1 / ?::int', [0]).catch(() => null);
+  });
+
+  await expect(broken).rejects.toThrow();
+  expect(await sessionsOf(session)).toBe(0);
+});
+
+test('a value that can not be sent leaves no statement outside the transaction', async () => {
+  const session = newId();
+  const circular: Record<string, unknown> = {};
+  circular['self'] = circular;
+  const broken = transact(database.db, unit, async ({ em }) => {
+    await runLater(em, ...insertSession(newId(), session));
+    await row(em, 'select ?::jsonb', [circular]).catch(() => null);
+    const { length } = await rows(em, org);
+    expect(await row(em, org)).toEqual({ org: world.organizationId, writes: true });
+    return length;
+  });
+
+  expect((await broken).value).toBe(1);
+  expect(await sessionsOf(session)).toBe(1);
+});
+
+test('a connection that dies while a commit waits commits nothing, says so, and the pool goes on', async () => {
+  const session = newId();
+  const cutOff = () =>
+    transact(database.db, unit, async ({ em }) => {
+      await change(em, ...insertSession(newId(), session));
+      await runLater(em, 'update agents set name = ? where id = ?', [session, world.agentId]);
+    });
+
+  await withAdmin(database.adminUrl, async (admin) => {
+    await admin.query('begin');
+    await admin.query('update agents set name = name where id = $1', [world.agentId]);
+    const outcome = expect(cutOff()).rejects.toMatchObject({ code: 'service_unavailable' });
+    const waiting = `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await until(async () => (await admin.query('select pg_stat_clear_snapshot()').then(() => admin.query(waiting))).rowCount === 1);
+    await outcome;
+    await admin.query('rollback');
+  });
+
+  expect(await sessionsOf(session)).toBe(0);
+  const { value } = await transact(database.db, unit, ({ em }) => rows(em, 'select id from agents where name = ?', [session]));
+  expect(value).toEqual([]);
 });

@@ -24,7 +24,8 @@ if (isMainThread && folder !== undefined) {
 
   // A Date without arguments is now; everything else of it stays as it is.
   globalThis.Date = new Proxy(RealDate, {
-    construct: (target, args, newTarget) => Reflect.construct(target, args.length === 0 ? [realNow() + offsetMs] : args, newTarget) as object,
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length === 0 ? [realNow() + offsetMs] : args, newTarget) as object,
     apply: () => new RealDate(realNow() + offsetMs).toString(),
     get: (target, key, receiver) => (key === 'now' ? () => realNow() + offsetMs : (Reflect.get(target, key, receiver) as unknown)),
   });

@@ -187,6 +187,25 @@ test('twenty runs at once before a nearly full budget: as many calls as there is
   expect(await budgets.ledger(runs)).toBe('0.5');
 });
 
+test('a call that takes long keeps what it holds', async () => {
+  await budgets.day('5');
+  const runId = await start([{ tokens: 80, delay_ms: 150 }]);
+  const reader = watchRun(stack, runId);
+  await until(() => reader.frames.some(({ type }) => type === 'message.delta'), 90_000);
+  const lease = () =>
+    sweep(stack.db, (em) => rows<{ at: string }>(em, `select lease_until::text as at from budget_holds where state = 'held'`));
+  const [first] = await lease();
+
+  await until(async () => {
+    const [now] = await lease();
+    return now !== undefined && now.at !== first?.at;
+  }, 60_000);
+
+  expect(reader.frames.some(({ type }) => type === 'run.finished')).toBe(false);
+  await ended(runId);
+  expect(await budgets.windows()).toMatchObject([{ name: 'day', spent: '0.1', reserved: '0' }]);
+});
+
 test('a worker killed in the middle of a call: the run goes on, its hold is given back, and the books agree', async () => {
   await budgets.day('5');
   const runId = await start([{ tokens: 40, delay_ms: 60 }], { limits: { max_cost: '1' } });

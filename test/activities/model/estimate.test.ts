@@ -52,6 +52,15 @@ test('bytes of files count, and no more than the model can read', () => {
   expect(huge).toBe('0.200000000');
 });
 
+test('the schema of the answer counts where the request itself carries it', () => {
+  const prices = [price('input', '1')];
+  const schema = { type: 'object', description: 'x'.repeat(30_000) };
+  const asked = (mode: 'native' | 'tool') => ({ ...requestOf({}), json: { mode, schema, name: 'result', strict: true } });
+
+  expect(Number(estimateCost(asked('native'), prices))).toBeGreaterThan(0.01);
+  expect(Number(estimateCost(asked('tool'), prices))).toBeLessThan(0.001);
+});
+
 test('nothing is estimated without a price, and a tiny one is rounded up', () => {
   expect(estimateCost(requestOf({ maxOutputTokens: 1_000 }), [])).toBe('0.000000000');
   expect(estimateCost(requestOf({ maxOutputTokens: 1 }), [price('output', '0.0000001')])).toBe('0.000000001');

@@ -3,6 +3,9 @@ import { deleteExpired, dropDeadLinks, expireUnlinked, keysWithoutRow } from '..
 import { newStorageKey } from '../../../ports/storage-key.ts';
 import { sweep } from '../../../db/scope.ts';
 import { change, row } from '../../../db/sql.ts';
+import { runsInPlace } from '../../support/run-in-place.ts';
+import { withAdmin } from '../../support/template.ts';
+import { until } from '../../support/temporal.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { download, png, upload } from './uploads.ts';
 
@@ -111,6 +114,50 @@ test('a run holds its files past their day; when it goes they are given a day, t
 
   await sql(past, [held['id']]);
   expect(await pass()).toHaveLength(1);
+});
+
+test('a message may name a file that its run holds already, before the run has begun and after', async () => {
+  const tenant = await world.tenant();
+  const place = runsInPlace(world);
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const [{ body: held }, { body: more }] = await Promise.all([
+    upload(world, tenant.tokens.member, 'held'),
+    upload(world, tenant.tokens.member, 'more'),
+  ]);
+  const { body: run } = await start(tenant.tokens.member, agent.id, [held['id']]);
+  const add = () =>
+    world.call(tenant.tokens.member, 'POST', `/runs/${run.id}/input`, {
+      body: { kind: 'message', text: 'Again.', attachments: [held, more].map((file) => ({ attachment_id: file['id'] })) },
+    });
+
+  const queued = await add();
+  await place.begin(tenant, run.id);
+  const running = await add();
+
+  expect([queued.status, running.status]).toEqual([202, 202]);
+  expect(queued.body.input.attachments.map((file: { attachment_id: string }) => file.attachment_id)).toEqual([held['id'], more['id']]);
+  const content = (await place.query<{ content: object[] }>('select content from run_inputs where run_id = ?', [run.id]))[0]?.content;
+  expect(content).toMatchObject([{ type: 'text' }, { attachment_id: held['id'] }, { attachment_id: more['id'] }]);
+});
+
+test('a file that changes at the moment of a start is held all the same', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const files = await Promise.all(['a', 'b', 'c'].map(async (text) => (await upload(world, tokens.member, text)).body['id']));
+
+  const started = await withAdmin(world.api.database.adminUrl, async (admin) => {
+    const sql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%attachments%'`;
+    const waiters = async () => (await admin.query('select pg_stat_clear_snapshot()').then(() => admin.query(sql))).rowCount;
+    await admin.query('begin');
+    await admin.query(`update attachments set state = 'ready', expires_at = now() + interval '1 hour' where id = $1`, [files[1]]);
+    const waiting = Promise.all([start(tokens.member, agent.id, files), start(tokens.member, agent.id, files)]);
+    await until(async () => (await waiters()) === 2);
+    await admin.query('commit');
+    return { waiting };
+  });
+
+  expect((await started.waiting).map(({ status }) => status)).toEqual([202, 202]);
+  for (const id of files) expect((await download(world, tokens.member, id, asJson)).body).toMatchObject({ linked: true, expires_at: null });
 });
 
 test('bytes without a row, and those of a rejected one, are strays; others are not', async () => {

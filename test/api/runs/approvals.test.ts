@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { change } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
-import { askedRun, openGates } from '../../approvals/asked-run.ts';
+import { resolveApprovals } from '../../../db/approvals/resolve.ts';
+import { askedRun, openGates, withRun } from '../../approvals/asked-run.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from '../../sub-agents/tree.ts';
+import { withAdmin } from '../../support/template.ts';
+import { until } from '../../support/temporal.ts';
 import { openWorld } from '../world.ts';
 
 const statements: string[] = [];
@@ -77,6 +80,34 @@ test('deny_pending rejects what is pending before the message joins', async () =
   expect(added).toMatchObject({ status: 202, body: { status: 'running', pending_approvals: 0 } });
   expect(all.body.items.map((item: { id: string; status: string }) => [item.id, item.status]).toSorted()).toEqual(
     approvalIds.map((id) => [id, 'rejected']).toSorted(),
+  );
+});
+
+test('deny_pending leaves alone what is answered at the same moment, and the message joins', async () => {
+  const { runId, approvalIds } = await askedRun(tree, { args: [1, 2] });
+  const resolutions = [{ approval_id: approvalIds[0] ?? '', decision: 'approve' as const }];
+  const by = { kind: 'system' as const, id: null };
+  const asAnybody = { keys: tree.world.api.deps.keys, refuseBelow: () => undefined, validate: async () => [] };
+
+  const added = await withRun(tree, runId, async (unit) => {
+    const waiting = tree.world.call(tokens().member, 'POST', `/runs/${runId}/input`, {
+      body: { kind: 'message', text: 'Stop that.', deny_pending: true },
+    });
+    await withAdmin(tree.world.api.database.adminUrl, (admin) => {
+      const sql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'with asked as%'`;
+      return until(async () => (await admin.query(sql)).rowCount === 1);
+    });
+    await resolveApprovals(unit, { runId, resolutions, by, ...asAnybody });
+    return { waiting };
+  });
+
+  expect(await added.waiting).toMatchObject({ status: 202 });
+  const { items } = (await list(tokens().viewer, runId)).body;
+  expect(new Map(items.map((item: { id: string; status: string }) => [item.id, item.status]))).toEqual(
+    new Map([
+      [approvalIds[0], 'approved'],
+      [approvalIds[1], 'rejected'],
+    ]),
   );
 });
 

@@ -3,6 +3,8 @@ import { sweep } from '../../../db/scope.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { parseFrame } from '../../../db/streams/frame-text.ts';
 import { checkStream } from '../../../db/streams/grammar.ts';
+import { withAdmin } from '../../support/template.ts';
+import { until } from '../../support/temporal.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -193,4 +195,35 @@ test('a frozen workspace takes no batch; a body may be 8 MiB', async () => {
   expect([tooLarge.status, tooLarge.body.code]).toEqual([413, 'payload_too_large']);
   expect([frozen.status, frozen.body.code]).toEqual([423, 'resource_frozen']);
   expect(await query('select count(*)::int as runs from runs where agent_id = ?', [agent.id])).toEqual([{ runs: 40 }]);
+});
+
+test('a batch and a cancel of many meet the same conversations in one order: neither is tried twice', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const at = (sessionKey: string) => ({ agent_id: agent.id, input: { text: 'Hi' }, session_key: sessionKey });
+  // The elder conversation has the later name.
+  const ids: string[] = [];
+  for (const key of ['z', 'a']) ids.push((await world.call(tokens.member, 'POST', '/runs', { body: at(key) })).body.id);
+  const waiters = async () =>
+    withAdmin(world.api.database.adminUrl, async (client) => {
+      const sql =
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%conversations%'";
+      return (await client.query(sql)).rowCount ?? 0;
+    });
+
+  const [cancelled, started] = await withAdmin(world.api.database.adminUrl, async (client) => {
+    await client.query('begin');
+    await client.query('select from conversations where id = (select conversation_id from runs where id = $1) for update', [ids[0]]);
+    statements.length = 0;
+    const cancel = world.call(tokens.admin, 'POST', '/runs/cancel', { body: { ids } });
+    await until(async () => (await waiters()) === 1);
+    const starts = batch(tokens.member, [at('a'), at('z')]);
+    await until(async () => (await waiters()) === 2);
+    await client.query('commit');
+    return Promise.all([cancel, starts]);
+  });
+
+  expect([cancelled.body.cancelled, started.body.created]).toEqual([2, 2]);
+  expect(statements.filter((sql) => /insert into conversations/.test(sql))).toHaveLength(1);
+  expect(statements.filter((sql) => /from conversations c[^]*order by c.id for no key update/.test(sql))).toHaveLength(1);
 });

@@ -225,3 +225,24 @@ test('cancels of the same runs at once end each once and block nothing', async (
   );
   expect(new Set(left.map((row) => JSON.stringify(row)))).toEqual(new Set(['{"active_run_id":null,"queue_length":0}']));
 });
+
+test('what is left to the workflow is all that matched, also where the clock of an API process is ahead', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const item = { agent_id: agent.id, input: { text: 'Hi' } };
+  for (let hundred = 0; hundred < 5; hundred++)
+    await world.call(tokens.member, 'POST', '/runs/batch', { body: { items: Array.from({ length: 100 }, () => item) } });
+  const newest = await start(tokens.member, agent.id);
+  // By its id it comes last.
+  await write("update runs set created_at = clock_timestamp() + interval '3 seconds', activated_at = now() where id = ?", [newest]);
+  await write('update runs set activated_at = null where agent_id = ? and id <> ?', [agent.id, newest]);
+
+  const answer = await cancelMany(tokens.admin, { filter: { agent_id: agent.id } });
+
+  expect(answer.body).toMatchObject({ matched: 501, cancelled: 500, continues: true });
+  const meant = await query(
+    "select r.id from runs r join bulk_cancels b on b.workspace_id = r.workspace_id where r.agent_id = ? and r.status = 'queued' and r.created_at <= b.created_at",
+    [agent.id],
+  );
+  expect(meant).toEqual([{ id: newest }]);
+});

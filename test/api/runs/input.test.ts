@@ -157,6 +157,25 @@ test('a run of another tenant is 404, a viewer 403, an archived place 423', asyn
   expect((await add(message('x'), { token: closed.tokens.member, id: run.body.id })).status).toBe(423);
 });
 
+test('a queued run takes as many characters more as its input may have, however they are coded', async () => {
+  const body = { agent_id: agentId, input: { text: '\u{1F600}'.repeat(200_000) } };
+  const long = (await world.call(tenant.tokens.member, 'POST', '/runs', { body })).body.id;
+
+  expect((await add(message('\u{1F600}'.repeat(62_142)), { id: long })).status).toBe(202);
+  expect(await add(message('x'), { id: long })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/text', rule: 'maxLength' }] } });
+});
+
+test('what a queued run was asked and what is added are bound together as one input is', async () => {
+  const body = { agent_id: agentId, input: { json: { long: 'x'.repeat(60_000) } } };
+  const long = (await world.call(tenant.tokens.member, 'POST', '/runs', { body })).body.id;
+
+  expect((await add(message('And in blue.', { json: { more: 'x'.repeat(5_000) } }), { id: long })).status).toBe(202);
+  expect(await add({ kind: 'message', json: { most: 'x'.repeat(1_000) } }, { id: long })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/json', rule: 'maxLength', params: { limit: 65_536 } }] },
+  });
+});
+
 test('a repeat under one key adds nothing', async () => {
   await place.begin(tenant, runId);
   const headers = { 'idempotency-key': crypto.randomUUID() };

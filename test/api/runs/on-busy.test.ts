@@ -195,3 +195,45 @@ test('with mode wait each policy does the same; steering waits for the active ru
   expect(urgent).toMatchObject({ status: 202, body: { admission: 'queued', queue_position: 1 } });
   expect(await read(active)).toMatchObject({ status: 'cancelling' });
 });
+
+test('the conversation keeps the persona of the last run that was started in it; a start that is refused or joins a run changes nothing', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  for (const slug of ['calm', 'loud'])
+    await world.call(tenant.tokens.admin, 'POST', `/agents/${agent.id}/personas`, { body: { slug, name: slug } });
+  const item = (sessionKey: string, persona: string | null, extra = {}) => ({
+    agent_id: agent.id,
+    input: { text: 'Hi' },
+    session_key: sessionKey,
+    ...(persona === null ? {} : { persona_slug: persona }),
+    ...extra,
+  });
+
+  const { body } = await world.call(tenant.tokens.member, 'POST', '/runs/batch', {
+    body: {
+      items: [
+        item('order', null),
+        item('order', 'calm'),
+        item('order', null),
+        item('kept', 'calm'),
+        item('kept', 'loud', { on_busy: 'reject' }),
+        item('kept', 'loud', { on_busy: 'steer' }),
+        item('kept', null),
+        item('later', 'loud', { start_after: new Date(Date.now() + 3_600_000).toISOString() }),
+        item('later', null),
+      ],
+    },
+  });
+  const start = (entry: object) => world.call(tenant.tokens.member, 'POST', '/runs', { body: entry });
+  const again = [
+    await start(item('order', 'loud')),
+    await start(item('order', null)),
+    await start(item('kept', 'loud', { on_busy: 'steer' })),
+  ];
+  const last = await start(item('kept', null));
+
+  const personas = body.items.map(({ run }: { run: { persona_slug: string } | null }) => run?.persona_slug);
+  expect(personas).toEqual([null, 'calm', 'calm', 'calm', undefined, 'calm', 'calm', 'loud', 'loud']);
+  expect(again.map((reply) => reply.body.persona_slug)).toEqual(['loud', 'loud', 'calm']);
+  expect(last.body.persona_slug).toBe('calm');
+});

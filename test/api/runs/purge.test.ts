@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { storeReply } from '../../../db/http/idempotency.ts';
+import { storeModelStep } from '../../../db/runs/store-step.ts';
 import { sweep } from '../../../db/scope.ts';
+import { appendFrames } from '../../../db/streams/append.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { streamKeys } from '../../../db/streams/keys.ts';
@@ -9,6 +11,7 @@ import { testServices } from '../../support/services.ts';
 import { withAdmin } from '../../support/template.ts';
 import { until } from '../../support/temporal.ts';
 import type { TestTenant } from '../../support/tenant.ts';
+import { runsInPlace } from '../../support/run-in-place.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -268,8 +271,12 @@ test('a reply that was on its way while the run was purged brings nothing back',
   const runId = await start(tenant, agent.id, {}, { 'idempotency-key': key });
   await cancel(tenant.tokens.member, runId);
   // As a start with mode wait has left it: its 202 stands in for the reply that is still to come.
-  const held = await write("update idempotency_keys set state = 'running', lease_until = now() + interval '90 seconds' where key = ?", [key]);
-  const [row] = await query<{ id: string; lease: string }>('select id, lease_until::text as lease from idempotency_keys where key = ?', [key]);
+  const held = await write("update idempotency_keys set state = 'running', lease_until = now() + interval '90 seconds' where key = ?", [
+    key,
+  ]);
+  const [row] = await query<{ id: string; lease: string }>('select id, lease_until::text as lease from idempotency_keys where key = ?', [
+    key,
+  ]);
 
   await purge(tenant.tokens.admin, runId);
   const late = { status: 200, headers: {}, body: Buffer.from(words), bodyKeyId: null };
@@ -299,7 +306,10 @@ test('a refusal that shows the run is not kept beyond its purge', async () => {
       await client.query('commit');
       await until(async () => (await waitersOn('idempotency_keys')) > 0);
       const purged = purge(tenant.tokens.admin, runId);
-      await until(async () => (await waitersOn('runs')) > 0 || (await query('select from runs where id = ? and deleted_at is not null', [runId])).length > 0);
+      await until(
+        async () =>
+          (await waitersOn('runs')) > 0 || (await query('select from runs where id = ? and deleted_at is not null', [runId])).length > 0,
+      );
       await other.query('commit');
       expect((await purged).status).toBe(204);
     });
@@ -322,10 +332,15 @@ test('the reply of an operator who named the workspace goes too, and no reply th
   const tenant = await world.tenant();
   const agent = await makeAgent(world, tenant.tokens.admin);
   const words = `canary-${crypto.randomUUID()}`;
-  const runId = await start({ ...tenant, tokens: { ...tenant.tokens, member: tenant.tokens.operator } }, agent.id, {
-    workspace_id: tenant.workspaceId,
-    input: { text: words },
-  }, { 'idempotency-key': crypto.randomUUID() });
+  const runId = await start(
+    { ...tenant, tokens: { ...tenant.tokens, member: tenant.tokens.operator } },
+    agent.id,
+    {
+      workspace_id: tenant.workspaceId,
+      input: { text: words },
+    },
+    { 'idempotency-key': crypto.randomUUID() },
+  );
   await cancel(tenant.tokens.admin, runId);
   const speaking = { 'idempotency-key': crypto.randomUUID() };
   const input = { text: `What became of ${runId}?` };
@@ -336,4 +351,58 @@ test('the reply of an operator who named the workspace goes too, and no reply th
   expect(await tablesWith(words)).toEqual([]);
   const repeated = await world.call(tenant.tokens.member, 'POST', '/runs', { body: { agent_id: agent.id, input }, headers: speaking });
   expect([repeated.status, repeated.body.id]).toEqual([202, beside]);
+});
+
+test('what activities still write when the run is gone brings nothing back', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  const place = runsInPlace(world);
+  const words = `canary-${crypto.randomUUID()}`;
+  const runId = await start(tenant, agent.id);
+  await place.begin(tenant, runId);
+  await place.finish(tenant, runId, { reason: 'timeout' });
+  await purge(tenant.tokens.admin, runId);
+
+  const content = [{ type: 'text' as const, text: words }];
+  const usage = { model: 'm', provider: 'p', input: 1, output: 1, cachedRead: 0, cachedWrite: 0, reasoning: 0 };
+  const stored = await place.asRun(tenant, runId, (unit) =>
+    storeModelStep(
+      unit,
+      {
+        runId,
+        step: 1,
+        attempt: 1,
+        messageId: newId(),
+        model: words,
+        stopReason: 'stop',
+        content,
+        providerState: null,
+        calls: [],
+        followUp: null,
+        firstTokenAt: null,
+        usage: usage as never, // it is not looked at
+      },
+      () => Promise.reject(new Error('frames of a purged run')),
+    ),
+  );
+  const run = {
+    runId,
+    rootRunId: runId,
+    parentRunId: null,
+    organizationId: tenant.organizationId,
+    workspaceId: tenant.workspaceId,
+    path: ['a'],
+  };
+  const delta = { type: 'message.delta', data: { message_id: newId(), block: 'text', index: 0, text: words } };
+  const [appended] = await place.asRun(
+    tenant,
+    runId,
+    (unit) => appendFrames(unit, [{ run, scope: 's1', attempt: 1, batch: 1, frames: [delta as never] }]), // as the emitter of a try that was frozen
+  );
+  await place.begin(tenant, runId);
+  await place.finish(tenant, runId, { reason: 'error', error: { code: 'internal_error', message: words } });
+
+  expect([stored, appended?.result]).toEqual(['ended', 'ended']);
+  expect(await tablesWith(words)).toEqual([]);
+  expect(await query('select from run_frame_chunks where run_id = ?', [runId])).toEqual([]);
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { readWholeOutput } from '../../../db/runs/tool-calls.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
@@ -282,7 +283,10 @@ test('what bounds a run bounds its retries and forks: they are no way out of rea
   const { tenant, runId } = await tenantWithRun({ session_key: 'chat' });
   const [asked] = await answer(runId, 'One.');
   const rootEventId = newId();
-  await write("update runs set max_effect = 'read', untrusted = true, root_event_id = ?, event_depth = 3 where id = ?", [rootEventId, runId]);
+  await write("update runs set max_effect = 'read', untrusted = true, root_event_id = ?, event_depth = 3 where id = ?", [
+    rootEventId,
+    runId,
+  ]);
 
   const started = [
     await retry(tenant.tokens.member, runId, { fork_at_message_id: asked, input: { text: 'Else' } }),
@@ -293,4 +297,34 @@ test('what bounds a run bounds its retries and forks: they are no way out of rea
   const bounds = await query('select max_effect, untrusted, root_event_id, event_depth from runs where retry_of_run_id = ?', [runId]);
   const same = { max_effect: 'read', untrusted: true, root_event_id: rootEventId, event_depth: 3 };
   expect(bounds).toEqual([same, same]);
+});
+
+test('a fork reads on in a result that its copies name, and in no other of the old conversation', async () => {
+  const { tenant, runId } = await tenantWithRun({ session_key: 'chat' });
+  const [, answered] = await answer(runId, 'One.');
+  const place = [tenant.organizationId, tenant.workspaceId];
+  const [named, later] = [newId(), newId()];
+  for (const [pos, callId] of [named, later].entries()) {
+    await write(
+      `insert into tool_calls (id, organization_id, workspace_id, run_id, step, message_id, pos, provider_call_id, slug, effect, concurrency, timeout_s, response_max_chars, args, state, output)
+       values (?, ?, ?, ?, 1, ?, ?, ?, 'tool', 'read', 'read', 60, 1000, '{}', 'succeeded', '""')`,
+      [callId, ...place, runId, answered, pos, `c${pos}`],
+    );
+    await write(
+      `insert into tool_outputs (run_id, call_id, organization_id, workspace_id, body, media_type) values (?, ?, ?, ?, 'whole', 'text/plain')`,
+      [runId, callId, ...place],
+    );
+  }
+  const [message] = await query<{ id: string }>(
+    `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, role, origin, content, tool_call_id, state, attempt)
+     select ?, organization_id, workspace_id, conversation_id, id, turn_no, 2, 'tool', 'model', '[]', ?, 'committed', 1 from runs where id = ? returning id`,
+    [newId(), named, runId],
+  );
+  const fork = await retry(tenant.tokens.member, runId, { fork_at_message_id: message?.id, input: { text: 'And?' } });
+  const tenantOfRun = workspaceTenant(tenant.organizationId, tenant.workspaceId);
+  const options = { tenant: tenantOfRun, actor: systemActor, correlationId: crypto.randomUUID() };
+  const readOn = async (id: string) =>
+    (await transact(world.api.db, options, (unit) => readWholeOutput(unit, fork.body.id, id, 1, 3))).value?.text ?? null;
+
+  expect([await readOn(named), await readOn(later)]).toEqual(['hol', null]);
 });

@@ -1,4 +1,5 @@
 import type { CallFact, Evidence, Fault, ModelCallFact, RunFact } from './evidence.ts';
+import { markersIn } from './record.ts';
 
 /** What tools did: a write at most once, a keyed one under one key, nothing that people did not allow, nothing after the end. */
 export function judgeEffects({ effects, calls, approvals, client, kills }: Evidence): Fault[] {
@@ -103,11 +104,13 @@ function unsettledFaults(evidence: Evidence, count: ModelCount): Fault[] {
 /** Whose prompt it was: that of the run which holds the newest marked message. */
 function runsByMarker({ messages, runs }: Evidence): (call: ModelCallFact) => RunFact | null {
   const byId = new Map(runs.map((run) => [run.id, run]));
-  const asked = messages.filter((message) => message.role === 'user');
+  const asked = new Map<string, string>();
+  for (const message of messages)
+    if (message.role === 'user') for (const marker of markersIn(message.text)) asked.set(marker, message.run_id);
   return (call) => {
     const marker = call.markers.at(-1);
-    const message = marker === undefined ? undefined : asked.findLast(({ text }) => text.includes(marker));
-    return message ? (byId.get(message.run_id) ?? null) : null;
+    const runId = marker === undefined ? undefined : asked.get(marker);
+    return runId === undefined ? null : (byId.get(runId) ?? null);
   };
 }
 

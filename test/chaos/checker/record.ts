@@ -65,6 +65,7 @@ export function newMarker(): string {
   return `mark:${crypto.randomUUID()}`;
 }
 
+/** The markers of a text. A script is no part of it: the one of a parent holds the words of its children. */
 export function markersIn(text: string): string[] {
-  return text.match(/mark:[0-9a-f-]{36}/g) ?? [];
+  return text.replaceAll(/<script>.*?<\/script>/gs, '').match(/mark:[0-9a-f-]{36}/g) ?? [];
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
+import { closeRunCaps } from '../../../db/billing/caps.ts';
 import { releaseHolds, renewHolds, reserve, settleHolds } from '../../../db/billing/gate.ts';
 import { expireHolds } from '../../../db/billing/upkeep.ts';
 import { newId } from '../../../db/ids.ts';
@@ -36,6 +37,7 @@ afterAll(async () => {
 
 const times = <R>(count: number, work: (n: number) => Promise<R>) => Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 const settle = (place: BudgetPlace, key: string, cost: string) => place.inPlace((unit) => settleHolds(unit, key, cost));
+const cappedRun = (id: string) => ({ id, limits: { max_cost: '5' } });
 const byOutcome = (found: readonly { outcome: string }[], outcome: string) => found.filter((one) => one.outcome === outcome).length;
 
 test('of 200 reservations of 0.50 at once against 10.00 exactly 20 are admitted, on two pools', async () => {
@@ -190,6 +192,49 @@ test('a window that another transaction is just changing is waited for and never
     ['0.700000000', '0.000000000'],
     ['0.700000000', '0.000000000'],
   ]);
+});
+
+test('caps that close with a tree are locked in the order of every reservation', async () => {
+  const place = await world.place();
+  const [root, child] = [newId(), newId()];
+  // Their order is that of their own ids, whatever the order of what they bound.
+  const caps = [await place.cap(child, '5'), await place.cap(root, '5')];
+  let doing: Promise<unknown>[] = [];
+
+  await place.inPlace(async (unit) => {
+    // Everybody has to begin with this one, and waits for it.
+    await rows(unit.em, 'update budget_windows set budget_version = 2 where cap_key = ?', [caps[0]]);
+    doing = [place.reserve({ estimate: '1', caps })];
+    await delay(200);
+    doing.push(place.inPlace((other) => closeRunCaps(other, [cappedRun(root), cappedRun(child)])));
+    await delay(200);
+  });
+
+  expect(await Promise.all(doing)).toMatchObject([{ outcome: 'ok' }, undefined]);
+  expect((await place.windows()).map(({ reserved, is_closed: isClosed }) => [reserved, isClosed])).toEqual([
+    ['1.000000000', true],
+    ['1.000000000', true],
+  ]);
+});
+
+test('a key that held and was given up holds again when it is reserved again, and settles once', async () => {
+  const place = await world.place();
+  await place.budget({ limit: '1' });
+  const callKey = newId();
+  await place.reserve({ callKey, estimate: '0.4' });
+  await place.sql(`update budget_holds set lease_until = now() - interval '1 second' where call_key = ?`, [callKey]);
+  await sweep(world.database.db, (em) => expireHolds(em, 500));
+
+  const again = await place.reserve({ callKey, estimate: '0.6' });
+  const held = await place.windows();
+  const others = await place.reserve({ estimate: '0.5' });
+  await settle(place, callKey, '0.3');
+  const afterwards = await place.reserve({ callKey, estimate: '0.2' });
+
+  expect([again.outcome, others.outcome, afterwards.outcome]).toEqual(['ok', 'busy', 'ok']);
+  expect(held).toMatchObject([{ reserved: '0.600000000', spent: '0.000000000' }]);
+  expect(await place.windows()).toMatchObject([{ reserved: '0.000000000', spent: '0.300000000' }]);
+  expect(await place.holds()).toMatchObject([{ call_key: callKey, state: 'settled' }]);
 });
 
 test('another workspace neither sees nor pays', async () => {

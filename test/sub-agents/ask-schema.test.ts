@@ -1,0 +1,40 @@
+import { afterAll, expect, test } from '@jest/globals';
+import { askInputSchema } from '../../db/agents/ask-schema.ts';
+import { createTenantSchemas } from '../../ports/json-schema.ts';
+
+const schemas = createTenantSchemas();
+afterAll(() => schemas.close());
+
+const city = { type: 'string', minLength: 2 };
+const problemsOf = async (own: Readonly<Record<string, unknown>>, input: unknown) => {
+  expect(await schemas.check(own)).toEqual([]);
+  const asked = askInputSchema(own);
+  return [...(await schemas.check(asked)), ...(await schemas.validate(asked, { input }))].map(({ pointer }) => pointer);
+};
+
+test.each(['default', 'examples', 'enum', 'const', '$schema', '$ref', 'properties', 'place'])(
+  'an agent whose input has a property called %s is asked with it',
+  async (name) => {
+    const own = {
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { [name]: { $ref: '#/$defs/city' } },
+      required: [name],
+      additionalProperties: false,
+      $defs: { city },
+    };
+
+    expect(await problemsOf(own, { [name]: 'Rome' })).toEqual([]);
+    expect(await problemsOf(own, { [name]: 'R' })).toEqual([`/input/${name}`]);
+  },
+);
+
+test('what looks like a reference in data stays as it is', async () => {
+  const value = { $ref: '#/$defs/city' };
+  const own = { type: 'object', properties: { it: { const: value, default: value, examples: [value] } }, $defs: { default: city } };
+
+  expect(await problemsOf(own, { it: value })).toEqual([]);
+  expect(askInputSchema(own)).toMatchObject({
+    properties: { input: { properties: { it: { const: value, default: value, examples: [value] } } } },
+  });
+});

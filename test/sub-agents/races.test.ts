@@ -1,0 +1,51 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { cancelRun } from '../../db/runs/cancel-run.ts';
+import { openModelStep } from '../../db/runs/model-steps.ts';
+import { openChild } from '../../db/runs/open-child.ts';
+import { unclaimStep } from '../../db/runs/unclaim-step.ts';
+import { makeAsked, openTreeWorld, type TreeWorld } from './tree.ts';
+
+let tree: TreeWorld;
+
+beforeAll(async () => {
+  tree = await openTreeWorld();
+});
+
+afterAll(() => tree.close());
+
+test('a child that is made while its parent is being cancelled is cancelled with it', async () => {
+  const leaf = await makeAsked(tree);
+  const top = await makeAsked(tree, { sub_agents: [{ id: leaf.id }] });
+  const runId = await tree.begin(top.id);
+  const [toolCallId = ''] = await tree.ask(runId, [{ slug: leaf.ask, args: { task: 'Look.' } }]);
+  const judge = () => ({ refusal: null, gate: null });
+
+  let cancelling: Promise<unknown> | undefined;
+  const opened = await tree.as(runId, async (unit) => {
+    const made = await openChild(unit, { runId, toolCallId, currency: 'USD', judge });
+    cancelling = tree.as(runId, (other) => cancelRun(other, { runId, policy: 'interrupt', reason: null }));
+    await delay(400); // it waits for the parent's row by now
+    return made;
+  });
+  await cancelling;
+
+  if (opened.kind !== 'child') throw new Error(`no child was opened: ${opened.kind}`);
+  expect(await tree.one('select status from runs where id = ?', [runId])).toEqual({ status: 'cancelling' });
+  expect(await tree.one('select status from runs where id = ?', [opened.child.runId])).toEqual({ status: 'cancelled' });
+  expect(await tree.faults([opened.child.runId])).toEqual([]);
+});
+
+test('a claim is taken back once, also when it is said twice since the first answer was lost, and never from a later try', async () => {
+  const agent = await makeAsked(tree);
+  const runId = await tree.begin(agent.id);
+  const claim = () => tree.as(runId, (unit) => openModelStep(unit, { runId, step: 1 }));
+  const takeBack = (attempt: number) => tree.as(runId, (unit) => unclaimStep(unit, { runId, step: 1, attempt }));
+  await claim();
+
+  expect([await takeBack(1), await takeBack(1)]).toEqual([true, true]);
+  expect(await claim()).toMatchObject({ kind: 'open', attempt: 1, retries: [] });
+  await claim();
+  expect(await takeBack(1)).toBe(false);
+  expect(await tree.one('select attempt from run_steps where run_id = ? and step = 1', [runId])).toEqual({ attempt: 2 });
+});
