@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { newId } from '../../db/ids.ts';
-import { createEmitter, type Emitter } from '../../db/streams/emitter.ts';
+import { createEmitter } from '../../db/streams/emitter.ts';
 import { createPublisher } from '../../db/streams/publisher.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
 import { makeAgent, startRun } from '../../test/support/scenario.ts';
@@ -12,6 +11,7 @@ import { least, most, type Bench, type BenchOptions, type Finding, type Outcome,
 import { startChild, type Child } from '../harness/child.ts';
 import { compare, finding, quantile } from '../harness/compare.ts';
 import { startProduct, using } from '../harness/deployment.ts';
+import { openFrameWriter } from '../harness/frame-writer.ts';
 import { makeViewers } from '../harness/people.ts';
 import { openReaders, type ReaderPlace } from '../harness/readers.ts';
 import { cpuMs } from '../probe/client.ts';
@@ -82,7 +82,7 @@ interface Delivery {
   readonly frames: number;
   readonly place: ReaderPlace;
   /** Sends what was made in this flush; a frame's time is in its text. */
-  readonly flush: (texts: readonly string[]) => Promise<void>;
+  readonly flush: (texts: readonly string[]) => Promise<unknown>;
 }
 
 async function deliver({ pid, readers, frames, place, flush }: Delivery): Promise<Sample> {
@@ -141,13 +141,19 @@ function productWriter(stack: Stack, redisUrl: string): ProductWriter {
 
   return {
     async deliver(runId, { readers, frames, tokens }) {
-      const write = writerOf(emitter, stack, runId);
+      const write = openFrameWriter(emitter, stack, runId);
       const place = {
         url: `${stack.url()}/runs/${runId}/stream?replay=false`,
         headers: (n: number) => ({ authorization: `Bearer ${tokens[Math.floor(n / streamsPerPrincipal)]}` }),
       };
       try {
-        return await deliver({ pid: stack.pid('api'), readers, frames, place, flush: write.flush });
+        return await deliver({
+          pid: stack.pid('api'),
+          readers,
+          frames,
+          place,
+          flush: (texts) => write.flush(texts.map((text) => `${unstamped}${text}`)),
+        });
       } finally {
         write.close();
       }
@@ -155,25 +161,6 @@ function productWriter(stack: Stack, redisUrl: string): ProductWriter {
     async stop() {
       await emitter.close();
       redis.disconnect();
-    },
-  };
-}
-
-function writerOf(emitter: Emitter, stack: Stack, runId: string): { flush: Delivery['flush']; close: () => void } {
-  const { organizationId, workspaceId } = stack.tenant;
-  const writer = emitter.open({
-    run: { runId, rootRunId: runId, parentRunId: null, organizationId, workspaceId, path: ['bench'] },
-    scope: 's1',
-    attempt: 1,
-  });
-  const messageId = newId();
-  let index = 0;
-  return {
-    close: () => writer.close(),
-    async flush(texts) {
-      for (const text of texts) writer.delta({ messageId, step: 1, index: index++, block: 'text', delta: `${unstamped}${text}` });
-      const answer = await writer.flush();
-      if (answer?.result !== 'ok') throw new Error(`the append was ${answer?.result}`);
     },
   };
 }

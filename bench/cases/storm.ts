@@ -1,6 +1,5 @@
 import { Agent, request } from 'node:http';
 import { Redis } from 'ioredis';
-import { newId } from '../../db/ids.ts';
 import { createEmitter } from '../../db/streams/emitter.ts';
 import { createPublisher } from '../../db/streams/publisher.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
@@ -12,6 +11,7 @@ import { most, type Bench, type BenchOptions, type Outcome, type Sample } from '
 import { startChild } from '../harness/child.ts';
 import { compare, finding } from '../harness/compare.ts';
 import { authorization, startProduct, using } from '../harness/deployment.ts';
+import { openFrameWriter } from '../harness/frame-writer.ts';
 import { cpuMs, record } from '../probe/client.ts';
 
 const clients = 2_000;
@@ -109,18 +109,9 @@ async function writeFrames(stack: Stack, runId: string): Promise<number> {
   const log = pino({ level: 'silent' });
   const redis = connectRedis(testServices().redisUrl, 'commands');
   const emitter = createEmitter({ db: stack.db, publisher: createPublisher({ redis, prefix: stack.redisPrefix, log }), log });
-  const { organizationId, workspaceId } = stack.tenant;
-  const writer = emitter.open({
-    run: { runId, rootRunId: runId, parentRunId: null, organizationId, workspaceId, path: ['bench'] },
-    scope: 's1',
-    attempt: 1,
-  });
-  const messageId = newId();
+  const writer = openFrameWriter(emitter, stack, runId);
   let last = 0;
-  for (let index = 0; last < frames;) {
-    for (let n = 0; n < inFlush; n++) writer.delta({ messageId, step: 1, index: index++, block: 'text', delta: padding });
-    last = (await writer.flush())?.lastSeq ?? last;
-  }
+  while (last < frames) last = await writer.flush(Array.from({ length: inFlush }, () => padding));
   writer.close();
   await emitter.close();
   redis.disconnect();
