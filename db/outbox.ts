@@ -110,8 +110,8 @@ const choices = 8;
 
 /**
  * Takes unsent rows that are due and older than `olderThanMs`, and leases them: each is due again after 0.5 s × 2 per attempt, at most 5 s, unless
- * it is marked sent. Workspaces take turns, each with its oldest rows, so that ten thousand starts of one keep no other waiting. Rows that another
- * relay is taking are passed over. Sweeper's pool.
+ * it is marked sent. Workspaces take turns, each with its oldest rows, starts last, so that ten thousand starts of one keep neither others waiting nor their own
+ * cancels. Rows that another relay is taking are passed over. Sweeper's pool.
  */
 export async function takeDueOutbox(
   em: SqlEntityManager,
@@ -120,7 +120,8 @@ export async function takeDueOutbox(
   const taken = await rows<StoredRow>(
     em,
     `with turns as materialized (
-       select id, not_before, row_number() over (partition by coalesce(workspace_id, organization_id) order by not_before) as turn from outbox
+       select id, not_before, row_number() over (partition by coalesce(workspace_id, organization_id)
+              order by kind = 'workflow.start', not_before) as turn from outbox
         where sent_at is null and not_before <= now() and created_at <= now() - make_interval(secs => ?::float8 / 1000)
         order by turn, not_before limit ?)
      update outbox set attempts = attempts + 1,
@@ -138,6 +139,15 @@ export async function takeDueOutbox(
 export async function markOutboxSent(em: SqlEntityManager, ids: readonly string[]): Promise<void> {
   if (ids.length > 0)
     await change(em, 'update outbox set sent_at = now(), last_error = null where id = any(?::uuid[]) and sent_at is null', [ids]);
+}
+
+/** Takes back starts, by their keys, that nobody has sent yet: what they would start is not wanted any more. It goes with the next statement. */
+export async function withdrawStarts(unit: Unit, dedupeKeys: readonly string[]): Promise<void> {
+  await runLater(
+    unit.em,
+    "update outbox set sent_at = now(), last_error = 'withdrawn' where kind = 'workflow.start' and dedupe_key = any (?::text[]) and sent_at is null",
+    [[...dedupeKeys]],
+  );
 }
 
 export async function markOutboxFailed(em: SqlEntityManager, id: string, error: string): Promise<void> {

@@ -8,6 +8,7 @@ import type { Outgoing } from '../db/unit.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
+import { createPace, type Pace } from './pace.ts';
 
 export interface DispatchDeps {
   readonly temporal: Temporal;
@@ -16,8 +17,12 @@ export interface DispatchDeps {
   readonly log: Logger;
 }
 
-/** What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. */
+/**
+ * What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. Less is
+ * sent here while Temporal has no time.
+ */
 const mostSentHere = 10;
+const mostWaitedHereMs = 1_000;
 
 /**
  * Sends after the commit what a transaction has left to say: frames and notices to Redis, outbox rows to Temporal.
@@ -25,6 +30,7 @@ const mostSentHere = 10;
  */
 export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
   const { publisher, log } = deps;
+  const pace = createPace();
 
   return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds }) => {
     publisher.publish(frames);
@@ -34,17 +40,21 @@ export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Prom
     if (outboxIds.length === 0) return;
 
     try {
-      await sendRows(deps, outboxIds.slice(0, mostSentHere));
+      await sendRows(deps, outboxIds.slice(0, mostSentHere), pace);
     } catch (err) {
       log.warn({ err }, 'outbox rows left to the relay');
     }
   };
 }
 
-async function sendRows(deps: DispatchDeps, ids: readonly string[]): Promise<void> {
+async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace): Promise<void> {
   const unsent = await sweep(deps.db, (em) => loadOutbox(em, ids));
 
-  for (const row of unsent) await sendRow(deps, row);
+  for (const row of unsent) {
+    const startedAt = performance.now();
+    await sendRow(deps, row);
+    if (pace.after(performance.now() - startedAt) >= mostWaitedHereMs) return;
+  }
 }
 
 /** `refused` and `away` leave the row for its next try; `away` means that the next rows would fare no better. */

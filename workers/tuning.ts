@@ -20,9 +20,10 @@ type Tuning = Pick<
 >;
 
 const common = {
-  workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
+  workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: 5 },
   activityTaskPollerBehavior: { type: 'simple-maximum', maximum: 4 },
-  nonStickyToStickyPollRatio: 0.5,
+  // One of five asks for new runs. Were it more, a crowd of new ones would keep those under way from their next step.
+  nonStickyToStickyPollRatio: 0.2,
   stickyQueueScheduleToStartTimeout: '5 seconds',
   // Beats come every 2 s; a cancellation travels with the answer, so none may be held back for long.
   maxHeartbeatThrottleInterval: '1 second',

@@ -42,9 +42,14 @@ function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: Fas
 }
 
 async function identifyCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): Promise<Caller> {
-  const caller = await authenticate(deps, request, operation);
+  const identify = () => authenticate(deps, request, operation);
+  const caller = await (isEventStream(operation) ? deps.hub.openings.inTurn('caller', identify) : identify());
   refuseRestricted(operation, caller);
   return caller;
+}
+
+function isEventStream(operation: RegisteredOperation): boolean {
+  return operation.produces === 'text/event-stream';
 }
 
 /** The router takes `/tools/` for `/tools/{tool_id}` with an empty id; a path has no trailing slash. */

@@ -1,7 +1,7 @@
 import type { Caller } from '../../db/caller.ts';
 import type { StreamHolder } from '../../db/streams/access.ts';
 import { openingState, type OpeningState } from '../../db/streams/opening.ts';
-import { systemActor, tenantOf, transact } from '../../db/scope.ts';
+import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
 import type { Databases } from '../../db/orm.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { Slot } from './admission.ts';
@@ -28,8 +28,9 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
   const { caller, correlationId, runId } = request;
   const slot = deps.hub.admit(principalOf(caller));
   try {
-    const { value: state } = await transact(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId }, (unit) =>
-      openingState({ ...unit, caller }, runId),
+    const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
+    const state = await deps.hub.openings.inTurn('run', () =>
+      eachAlone(deps.db, options, (unit) => openingState({ ...unit, caller }, runId)),
     );
     if (!state) throw fail('not_found');
 

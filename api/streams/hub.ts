@@ -12,6 +12,7 @@ import { type Admission, createAdmission, type Slot } from './admission.ts';
 import { waitForChange } from './change-waiter.ts';
 import type { StreamConnection } from './connection.ts';
 import { defaultHubLimits, type HubLimits } from './limits.ts';
+import { createOpenings, type Openings } from './openings.ts';
 import { createPageCache, type PageCache } from './page-cache.ts';
 import { RedisReader } from './redis-reader.ts';
 import { RunChannel, type Watcher } from './run-channel.ts';
@@ -43,6 +44,7 @@ export function createHub(deps: HubDeps): Hub {
 export class Hub {
   readonly limits: HubLimits;
   readonly pages: PageCache;
+  readonly openings: Openings;
 
   readonly #deps: HubDeps;
   readonly #commands: Redis;
@@ -64,6 +66,7 @@ export class Hub {
     this.limits = { ...defaultHubLimits, ...deps.limits };
     this.pages = createPageCache(deps.db);
     this.#admission = createAdmission(this.limits);
+    this.openings = createOpenings(this.limits);
     this.#commands = connectRedis(deps.redisUrl, 'commands');
     this.#bus = createCancelBus(deps);
     this.#bus.onRevoked((principals) => this.#checkNamed(new Set(principals)));

@@ -2,6 +2,10 @@
 export interface HubLimits {
   readonly streamsPerPrincipal: number;
   readonly streams: number;
+  /** Openings that ask the database at the same time: fewer than the pool has connections. */
+  readonly openingsAtOnce: number;
+  /** How long an opening waits for its turn before it is answered 503. */
+  readonly openingMs: number;
   /** Unsent bytes at which a connection gets nothing more until it has drained. */
   readonly unsentBytes: number;
   /** Without progress for this long a slow connection is closed. */
@@ -19,6 +23,8 @@ export interface HubLimits {
 export const defaultHubLimits: HubLimits = {
   streamsPerPrincipal: 50,
   streams: 10_000,
+  openingsAtOnce: 4,
+  openingMs: 20_000,
   unsentBytes: 256 * 1024,
   stallMs: 30_000,
   heartbeatMs: 15_000,

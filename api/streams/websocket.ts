@@ -70,7 +70,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     done();
     try {
       const first = parseFirstFrame(message, isBinary);
-      const caller = await openStreamToken(deps.db, first.token, runId);
+      const caller = await deps.hub.openings.inTurn('caller', () => openStreamToken(deps.db, first.token, runId));
       const opening = await openStream(deps, {
         caller,
         runId,

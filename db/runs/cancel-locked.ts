@@ -1,7 +1,7 @@
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { cancelApprovals } from '../approvals/cancel-approvals.ts';
 import { closeRunCaps } from '../billing/caps.ts';
-import { addOutboxAll } from '../outbox.ts';
+import { addOutboxAll, withdrawStarts } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import { appendFrames, lockStreams, requestStreamCancel, stateBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
@@ -60,6 +60,10 @@ export async function cancelLocked(
   if (working.some((run) => run.lineage.length > 0)) await settleAbove(unit, locked.runs, meant);
   if (queued.length === 0) return [];
 
+  await withdrawStarts(
+    unit,
+    queued.map(({ id }) => workflowIds.run(id)),
+  );
   await announceEnds(unit, queued, { ...cancel, finishedAt });
   const ended = new Set(queued.map((run) => run.id));
   const left = locked.conversations.filter(({ active_run_id: active }) => active !== null && ended.has(active)).map(({ id }) => id);

@@ -45,10 +45,11 @@ test('one workspace queues 10,000 runs: another tenant’s start waits at most t
 
   await inParallel(crowdSize / batchSize, 4, () => startBatch(clients.many, crowdAgentId));
   const queued = (await leftoversOf(stack, crowd.organizationId)).liveRuns;
-  const busy = await inTurn(20, () => startToStep(clients.few, agentId));
+  const busy = await inTurn(100, () => startToStep(clients.few, agentId));
   const answer = await request(crowd, 'POST', '/runs/cancel', { filter: { agent_id: crowdAgentId } });
   await until(async () => (await leftoversOf(stack, crowd.organizationId)).liveRuns === 0, 900_000);
   await until(async () => (await leftoversOf(stack, crowd.organizationId)).openWorkflows === 0, 300_000);
+  await until(async () => (await leftoversOf(stack, crowd.organizationId)).unsentOutbox === 0, 60_000);
   const faults = [...(await faultsOf(crowd, clients.many, 200)), ...(await faultsOf(stack.tenant, clients.few, 1))];
 
   const median = (of: readonly Waited[]) => of.map((one) => one.toStepMs).toSorted((a, b) => a - b)[Math.floor(of.length / 2)] ?? 0;

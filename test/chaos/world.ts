@@ -9,7 +9,7 @@ import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { newRecord, type ClientRecord } from './checker/record.ts';
 import type { StreamWatcher } from './checker/watch.ts';
 import { ownerOfConnection } from './faults/processes.ts';
-import { startSlowProxy, type SlowProxy } from './faults/slow-proxy.ts';
+import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.ts';
 import { makeCast, type Cast } from './load/cast.ts';
 
 export const apis = ['api', 'api-2'] as const satisfies readonly ProcessName[];

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox } from '../../db/outbox.ts';
+import { runStartMessage } from '../../db/runs/conversations.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { change, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -97,6 +98,21 @@ test('workspaces take turns: one with a crowd of messages keeps no other waiting
 
   expect([...first, ...second].map((message) => message.id)).toContain(late[0]);
   expect(new Set([...first, ...second].map((message) => message.id)).size).toBe(10);
+});
+
+test('within a workspace what tells of work goes before what starts more', async () => {
+  await clear();
+  const [workspaceId = ''] = world.workspaceIds;
+  const start = (id: string) =>
+    runStartMessage({ id, organizationId: world.organizationId, workspaceId, agentId: newId(), source: 'api' }, newId());
+  await inWorld(async (unit) => {
+    for (let n = 0; n < 20; n++) await addOutbox(unit, start(newId()), { dedupeKey: newId() });
+    await addOutbox(unit, cancel('run:4'), { dedupeKey: newId() });
+  });
+
+  const taken = await take(2);
+
+  expect(taken.map(({ kind }) => kind).toSorted()).toEqual(['workflow.cancel', 'workflow.start']);
 });
 
 test('a message with a time waits for it, and is not handed to the committing process', async () => {

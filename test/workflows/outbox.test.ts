@@ -63,6 +63,17 @@ test('a row that Temporal refuses waits for its next try and keeps no other from
   await outbox.admin('update outbox set sent_at = now() where dedupe_key = $1', [workflowIds.run(poison)]);
 });
 
+test('the start of a run that is cancelled before anybody has sent it is taken back: no workflow is started to find that out', async () => {
+  const runId = await start();
+  expect((await outbox.world.call(token, 'POST', `/runs/${runId}/cancel`, { body: {} })).status).toBe(202);
+
+  const [row] = await outbox.admin('select sent_at is not null as settled, attempts, last_error from outbox where dedupe_key = $1', [
+    workflowIds.run(runId),
+  ]);
+  expect(row).toEqual({ settled: true, attempts: 0, last_error: 'withdrawn' });
+  expect(await outbox.runStatus(runId)).toBe('cancelled');
+});
+
 test('a cancel without a workflow settles its row and makes the run due at once', async () => {
   const runId = await start();
   await outbox.admin(`update runs set status = 'running', started_at = now() where id = $1`, [runId]);
