@@ -28,11 +28,31 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
 
     const off = operation.refuseWhenOff?.(deps.env) ?? null;
     const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
-    if (!operation.unlimited) await limitsOfRequest(deps.limits, state.headers).consume(hits);
+    if (!operation.unlimited) {
+      const admitted = limitsOfRequest(deps.limits, state.headers).consume(hits);
+      if (operation.limitsAlongside) state.admitted = awaitedLater(admitted);
+      else await admitted;
+    }
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
     if (off) throw off;
     if (takesBody(operation)) sendContinue(request, reply);
   };
+}
+
+/** What went wrong with a request: its limits come before whatever else was found, as if they had been asked first. */
+export async function firstFault(admitted: Promise<unknown>, found: unknown): Promise<unknown> {
+  try {
+    await admitted;
+    return found;
+  } catch (refusal) {
+    return refusal;
+  }
+}
+
+/** A rejection counts as handled until somebody awaits it. */
+function awaitedLater<R>(promise: Promise<R>): Promise<R> {
+  promise.catch(() => undefined);
+  return promise;
 }
 
 /** Whether the platform's credentials decide: never where another has admitted, and where none is needed only if one was sent. */

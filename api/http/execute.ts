@@ -37,6 +37,7 @@ export async function execute(execution: Execution, reservation: Reservation | n
     };
     try {
       const done = await run(execution, open.unit, renew, reservation);
+      await stateOf(execution.request).admitted;
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();

@@ -39,6 +39,11 @@ export interface CommonSpec {
   readonly cors?: 'any';
   /** Not counted by any rate limit (probes). */
   readonly unlimited?: true;
+  /**
+   * The limits are asked while the operation is at work, to save their round trip: nothing is committed or answered before they have admitted it.
+   * For handlers that touch nothing but the database.
+   */
+  readonly limitsAlongside?: true;
   /** `none`: no transaction and no tenant query at all (documents, catalogues). */
   readonly transaction?: 'none';
   readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);

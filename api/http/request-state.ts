@@ -13,6 +13,8 @@ export interface RequestState {
   readonly limitAddress: string;
   operation: RegisteredOperation | null;
   caller: Caller | null;
+  /** Of the limits, where they are asked while the operation is at work: rejected above them. */
+  admitted: Promise<unknown> | null;
   /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
   readonly headers: Record<string, string>;
 }
@@ -55,6 +57,7 @@ export function openState(request: FastifyRequest, proxies: TrustedProxies): Req
     limitAddress: limitAddressOf(address),
     operation: null,
     caller: null,
+    admitted: null,
     headers: {},
   };
   request.state = state;

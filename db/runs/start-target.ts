@@ -70,10 +70,7 @@ const targetSql = (asked: string, liveRuns: string) => `
          case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
-         exists (select from personas p where p.agent_id = a.id and p.slug = q.persona_slug and p.is_active and p.deleted_at is null) as has_persona,
-         coalesce((select p.document ->> 'model' from personas p where p.agent_id = a.id and p.is_active and p.deleted_at is null
-                     and case when q.persona_slug is null then p.is_default else p.slug = q.persona_slug end), v.document ->> 'model') as model,
-         (select p.slug from personas p where p.agent_id = a.id and p.is_default and p.is_active and p.deleted_at is null) as default_persona_slug,
+         p.has_persona, coalesce(p.model, v.document ->> 'model') as model, p.default_persona_slug,
          ${liveRuns} as live_runs, ${admissionSql('w.id')} as spending
     from asker s
     cross join ${asked}
@@ -97,7 +94,13 @@ const targetSql = (asked: string, liveRuns: string) => `
            or (a.organization_id = w.organization_id and (a.workspace_id is null or a.workspace_id = w.id)))
        order by array_position(array['workspace', 'organization', 'platform'], a.scope::text) limit 1
     ) a on w.id is not null
-    left join agent_revisions v on v.id = coalesce(q.revision_id, a.active_revision_id) and v.agent_id = a.id`;
+    left join agent_revisions v on v.id = coalesce(q.revision_id, a.active_revision_id) and v.agent_id = a.id
+    cross join lateral (
+      select coalesce(bool_or(p.slug = q.persona_slug), false) as has_persona, min(p.slug) filter (where p.is_default) as default_persona_slug,
+             min(p.document ->> 'model') filter (where case when q.persona_slug is null then p.is_default else p.slug = q.persona_slug end) as model
+        from personas p
+       where p.agent_id = a.id and (p.is_default or p.slug = q.persona_slug) and p.is_active and p.deleted_at is null
+    ) p`;
 
 const oneTarget = targetSql(`${oneAsked} q`, liveRunsOf('w.id'));
 const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`, 'null::int');

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { limitAddressOf, trustedProxies } from '../../../api/http/client-address.ts';
 import { createLimits } from '../../../api/http/rate-limit.ts';
+import { sweep } from '../../../db/scope.ts';
+import { rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { testServices } from '../../support/services.ts';
@@ -40,6 +42,36 @@ test('a caller over its quota is 429 with the policy and the time to wait, and a
   expect(over.json()).toMatchObject({ code: 'rate_limited', retryable: true, context: { violated_policies: ['principal'] } });
   expect(Number(over.headers['retry-after'])).toBeGreaterThanOrEqual(1);
   expect((await ask(tokens.member)).statusCode).toBe(200);
+});
+
+test('a start above the limit is 429 whatever else is wrong with it, and leaves nothing, though the limits are asked while it is at work', async () => {
+  const { tokens, organizationId } = await makeTenant(api.db, api.keys);
+  const payload = { slug: 'guide', name: 'Agent', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true };
+  const made = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tokens.admin), payload });
+  expect(made.statusCode).toBe(201);
+  const start = async (token: string, body: object, headers: Record<string, string> = {}) =>
+    (await api.app.inject({ method: 'POST', url: '/runs', headers: { ...bearer(token), ...headers }, payload: body })).statusCode;
+  const good = { agent_slug: 'guide', input: { text: 'Hi' } };
+  // Whoever is refused for something else has been counted too.
+  for (let spent = 0; spent < 3; spent += 1) expect(await start(tokens.viewer, good)).toBe(403);
+  expect(await start(tokens.viewer, {})).toBe(403);
+  expect(await start(tokens.viewer, good)).toBe(403);
+  expect(await start(tokens.viewer, good)).toBe(429);
+
+  for (let spent = 0; spent < 2; spent += 1) expect(await start(tokens.member, good)).toBe(202);
+  expect(await start(tokens.member, { ...good, agent_slug: 'nobody' })).toBe(429);
+  for (const body of [good, {}, { ...good, agent_slug: 'nobody' }]) expect(await start(tokens.member, body)).toBe(429);
+  expect(await start(tokens.member, good, { 'idempotency-key': crypto.randomUUID() })).toBe(429);
+
+  const [{ runs, keys } = { runs: -1, keys: -1 }] = await sweep(api.db, (em) =>
+    rows<{ runs: number; keys: number }>(
+      em,
+      `select (select count(*)::int from runs where organization_id = ?) as runs,
+              (select count(*)::int from idempotency_keys where organization_id = ?) as keys`,
+      [organizationId, organizationId],
+    ),
+  );
+  expect({ runs, keys }).toEqual({ runs: 2, keys: 0 });
 });
 
 test('callers of one workspace share its quota', async () => {
