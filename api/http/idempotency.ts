@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../../db/caller.ts';
 import {
   holdShownRun,
@@ -38,6 +39,8 @@ interface Claiming {
 const storedRefusals = new Set([402, 404, 409, 410, 412, 423]);
 const refusalType = 'application/problem+json; charset=utf-8';
 const mostTries = 5;
+/** Together about as long as a lease. */
+const pausesMs = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
 
 /** Reserves the request's key before its transaction, or finds the reply to repeat; a rival that is still at it is 409. */
 export async function claimKey(claiming: Claiming, key: string): Promise<Claim | null> {
@@ -130,10 +133,24 @@ function scopeOfKey({ operation, caller, options }: Claiming, key: string): Idem
   };
 }
 
+/** Never throws. What the database does not take now, because it is away, is tried again behind the answer: else a repeat would wait out the lease. */
 async function quietly(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {
+  if (!(await isTaken(claiming, work))) void tryAgain(claiming, work);
+}
+
+async function tryAgain(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {
+  for (const pauseMs of pausesMs) {
+    await delay(pauseMs, undefined, { ref: false });
+    if (await isTaken(claiming, work)) return;
+  }
+}
+
+async function isTaken(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<boolean> {
   try {
     await transact(claiming.deps.db, claiming.options, work);
+    return true;
   } catch (error) {
     claiming.deps.log.warn({ err: error, correlation_id: claiming.options.correlationId }, 'idempotency row not settled');
+    return false;
   }
 }

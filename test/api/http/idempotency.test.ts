@@ -7,6 +7,7 @@ import { fail } from '../../../workflows/contracts/failure.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newProbeState, probeArea, type ProbeState } from '../../support/probes.ts';
 import { bearer, makeTenant, type TestTenant } from '../../support/tenant.ts';
+import { startTcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/temporal.ts';
 
 const logged: string[] = [];
@@ -223,6 +224,34 @@ test('a commit whose answer was lost stands: the repeat gets the stored 202, and
   expect(original.code).toBe('service_unavailable');
   expect(repeat).toMatchObject({ status: 202, isReplay: true });
   expect(state.calls).toBe(before);
+});
+
+test('a key whose request failed with the database is free soon after that is back, long before its lease is over', async () => {
+  const { hostname, port } = new URL(first.database.appUrl);
+  const proxy = await startTcpProxy({ host: hostname, port: Number(port) });
+  const appUrl = Object.assign(new URL(first.database.appUrl), { port: String(proxy.port) }).href;
+  const third = await startApi({
+    areas: [...areas, probeArea(state)],
+    keys: first.keys,
+    database: first.database,
+    redisPrefix: first.redisPrefix,
+    hasOwnPools: true,
+    env: { DATABASE_APP_URL: appUrl },
+  });
+  const key = crypto.randomUUID();
+  state.inUnit = () => proxy.cut();
+  const failed = await send('/probes/waits', key, {}, third);
+  state.inUnit = () => undefined;
+  const tooEarly = await send('/probes/waits', key);
+  proxy.mend();
+
+  await until(async () => (await send('/probes/waits', key)).status !== 409, 10_000);
+  const repeat = await send('/probes/waits', key);
+  await third.close();
+  await proxy.close();
+
+  expect([failed.code, tooEarly.code]).toEqual(['service_unavailable', 'idempotency_in_progress']);
+  expect(repeat).toMatchObject({ status: 200, isReplay: true });
 });
 
 test('a lease that is over is taken by the next request, and the late one can store nothing', async () => {
