@@ -72,7 +72,11 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, log, now });
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
   const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas, redisTimeoutMs: options.redisTimeoutMs });
-  const limitsOfStreams = { streamsPerPrincipal: env.streams.perPrincipal, streams: env.streams.perProcess };
+  const limitsOfStreams = {
+    streamsPerPrincipal: env.streams.perPrincipal,
+    streams: env.streams.perProcess,
+    openingsAtOnce: Math.max(1, Math.min(4, env.databasePoolMax - 1)),
+  };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();
   const templates = createTemplates();

@@ -108,21 +108,25 @@ export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): 
 /** Relays that take at the same time find rows beyond those of each other. */
 const choices = 8;
 
+/** Starts of runs, by their keys: what `isRunStart` says of a message. */
+const isRunStartSql = "(kind = 'workflow.start' and (dedupe_key like 'run:%' or dedupe_key like 'start:%'))";
+
 /**
  * Takes unsent rows that are due and older than `olderThanMs`, and leases them: each is due again after 0.5 s × 2 per attempt, at most 5 s, unless
- * it is marked sent. Workspaces take turns, each with its oldest rows, starts last, so that ten thousand starts of one keep neither others waiting nor their own
- * cancels. Rows that another relay is taking are passed over. Sweeper's pool.
+ * it is marked sent. Workspaces take turns, each with its oldest rows, starts of runs last, so that ten thousand of one keep neither others waiting
+ * nor their own cancels; without `withRunStarts` they are left. Rows that another relay is taking are passed over. Sweeper's pool.
  */
 export async function takeDueOutbox(
   em: SqlEntityManager,
-  { limit, olderThanMs }: { limit: number; olderThanMs: number },
+  { limit, olderThanMs, withRunStarts }: { limit: number; olderThanMs: number; withRunStarts: boolean },
 ): Promise<OutboxRow[]> {
   const taken = await rows<StoredRow>(
     em,
     `with turns as materialized (
-       select id, not_before, row_number() over (partition by coalesce(workspace_id, organization_id)
-              order by kind = 'workflow.start', not_before) as turn from outbox
+       select id, not_before,
+              row_number() over (partition by coalesce(workspace_id, organization_id) order by ${isRunStartSql}, not_before) as turn from outbox
         where sent_at is null and not_before <= now() and created_at <= now() - make_interval(secs => ?::float8 / 1000)
+          ${withRunStarts ? '' : `and not ${isRunStartSql}`}
         order by turn, not_before limit ?)
      update outbox set attempts = attempts + 1,
        not_before = now() + least(interval '0.5 seconds' * (2 ^ least(attempts, 10)), interval '5 seconds')

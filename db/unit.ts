@@ -27,4 +27,6 @@ export interface Unit {
   readonly actor: Actor;
   readonly correlationId: string;
   readonly outgoing: Outgoing;
+  /** Rejected when who asks is above its limits. Awaited before the first lock or write, where the limits are asked meanwhile. */
+  readonly admitted?: Promise<unknown> | null;
 }

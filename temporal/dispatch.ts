@@ -5,6 +5,7 @@ import { markRunDue } from '../db/runs/reconcile.ts';
 import { sweep } from '../db/scope.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/unit.ts';
+import { isRunStart } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
@@ -17,12 +18,11 @@ export interface DispatchDeps {
   readonly log: Logger;
 }
 
-/**
- * What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. Less is
- * sent here while Temporal has no time.
- */
+/** What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. */
 const mostSentHere = 10;
-const mostWaitedHereMs = 1_000;
+/** So are starts of runs behind so many that were slow: by their pace the next one would have to wait that long. */
+const mostSlowHere = 2;
+const slowMs = 1_000;
 
 /**
  * Sends after the commit what a transaction has left to say: frames and notices to Redis, outbox rows to Temporal.
@@ -50,10 +50,13 @@ export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Prom
 async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace): Promise<void> {
   const unsent = await sweep(deps.db, (em) => loadOutbox(em, ids));
 
+  let slow = 0;
   for (const row of unsent) {
+    const isStart = isRunStart(row.message);
+    if (isStart && slow >= mostSlowHere) continue;
     const startedAt = performance.now();
-    await sendRow(deps, row);
-    if (pace.after(performance.now() - startedAt) >= mostWaitedHereMs) return;
+    const result = await sendRow(deps, row);
+    if (isStart && result === 'settled' && pace.after(performance.now() - startedAt) >= slowMs) slow += 1;
   }
 }
 

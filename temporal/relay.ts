@@ -3,9 +3,10 @@ import type { Logger } from 'pino';
 import type { Databases } from '../db/orm.ts';
 import { takeDueOutbox } from '../db/outbox.ts';
 import { sweep } from '../db/scope.ts';
+import { isRunStart } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
 import { sendRow } from './dispatch.ts';
-import { createPace } from './pace.ts';
+import { createPace, type Pace } from './pace.ts';
 
 /** Few, so that a lease outlives the sending of a batch on a busy machine too, and a crowd of starts does not make Temporal slow for others. */
 const batchSize = 6;
@@ -13,12 +14,16 @@ const sendsAtOnce = 3;
 /** Younger rows are still the business of the process that committed them. */
 const olderThanMs = 2000;
 const idleMs = 1000;
+/** While starts are held back the rest is looked for as often. */
+const heldIdleMs = 250;
 const mostPauseMs = 5000;
 
 export interface RelayDeps {
   readonly temporal: Temporal;
   readonly db: Databases;
   readonly log: Logger;
+  /** By which starts of runs are held back; one of its own unless given. */
+  readonly pace?: Pace;
 }
 
 /** Sends outbox rows that their own process did not: it died, or Temporal was away. Any number of relays may run. */
@@ -34,7 +39,7 @@ export function startRelay(deps: RelayDeps): Relay {
   const loop = keepSending(deps, stopping.signal);
 
   return {
-    pass: async () => (await sendDue(deps)).taken,
+    pass: async () => (await sendDue(deps, { withRunStarts: true })).taken,
     stop: async () => {
       stopping.abort();
       await loop;
@@ -43,16 +48,20 @@ export function startRelay(deps: RelayDeps): Relay {
 }
 
 async function keepSending(deps: RelayDeps, signal: AbortSignal): Promise<void> {
-  const pace = createPace();
+  const pace = deps.pace ?? createPace();
+  let startsHeldUntil = 0;
   let failures = 0;
 
   while (!signal.aborted) {
     let pauseMs = idleMs;
 
     try {
-      const { taken, areStarts, tookMs } = await sendDue(deps);
-      const paceMs = tookMs === null ? 0 : pace.after(tookMs);
-      if (taken === batchSize) pauseMs = areStarts ? paceMs : 0;
+      const heldMs = startsHeldUntil - performance.now();
+      const { taken, startMs } = await sendDue(deps, { withRunStarts: heldMs <= 0 });
+      const isFull = taken === batchSize;
+      if (isFull && startMs !== null) startsHeldUntil = performance.now() + pace.after(startMs);
+      if (isFull) pauseMs = 0;
+      else if (heldMs > 0) pauseMs = Math.min(heldMs, heldIdleMs);
       failures = 0;
     } catch (err) {
       failures++;
@@ -66,34 +75,32 @@ async function keepSending(deps: RelayDeps, signal: AbortSignal): Promise<void> 
 interface Sent {
   /** Rows; none when Temporal is away. */
   readonly taken: number;
-  /** All of them: what makes work may be held back, what tells of work may not. */
-  readonly areStarts: boolean;
-  /** Of a row on average; null without one. */
-  readonly tookMs: number | null;
+  /** How long the start of a run took on average; null without one. */
+  readonly startMs: number | null;
 }
 
 /**
  * Taking a row is a lease: its next try is set in the same statement (0.5 s, doubling to 5 s), so no transaction stays
  * open while Temporal is asked, and rows of a relay that dies come back by themselves.
  */
-async function sendDue(deps: RelayDeps): Promise<Sent> {
-  const due = await sweep(deps.db, (em) => takeDueOutbox(em, { limit: batchSize, olderThanMs }));
+async function sendDue(deps: RelayDeps, { withRunStarts }: { readonly withRunStarts: boolean }): Promise<Sent> {
+  const due = await sweep(deps.db, (em) => takeDueOutbox(em, { limit: batchSize, olderThanMs, withRunStarts }));
   const queue = [...due];
+  const startsMs: number[] = [];
   let isAway = false;
-  let allMs = 0;
   const lane = async (): Promise<void> => {
     for (let row = queue.shift(); row && !isAway; row = queue.shift()) {
       const startedAt = performance.now();
-      if ((await sendRow(deps, row)) === 'away') isAway = true;
-      allMs += performance.now() - startedAt;
+      const result = await sendRow(deps, row);
+      if (result === 'away') isAway = true;
+      if (result === 'settled' && isRunStart(row.message)) startsMs.push(performance.now() - startedAt);
     }
   };
 
   await Promise.all(Array.from({ length: Math.min(sendsAtOnce, due.length) }, lane));
   return {
     taken: isAway ? 0 : due.length,
-    areStarts: due.every(({ kind }) => kind === 'workflow.start'),
-    tookMs: isAway || due.length === 0 ? null : allMs / due.length,
+    startMs: startsMs.length === 0 ? null : startsMs.reduce((sum, ms) => sum + ms, 0) / startsMs.length,
   };
 }
 

@@ -35,7 +35,9 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     }
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
     if (off) throw off;
-    if (takesBody(operation)) sendContinue(request, reply);
+    if (!takesBody(operation)) return;
+    if (request.headers.expect !== undefined) await state.admitted;
+    sendContinue(request, reply);
   };
 }
 
@@ -63,7 +65,7 @@ function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: Fas
 
 async function identifyCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): Promise<Caller> {
   const identify = () => authenticate(deps, request, operation);
-  const caller = await (isEventStream(operation) ? deps.hub.openings.inTurn('caller', identify) : identify());
+  const caller = await (isEventStream(operation) ? deps.hub.openings.inTurn('caller', request.raw.socket, identify) : identify());
   refuseRestricted(operation, caller);
   return caller;
 }

@@ -31,13 +31,15 @@ export async function execute(execution: Execution, reservation: Reservation | n
   for (let tries = 1; ; tries += 1) {
     const open = isRead ? readUnit(execution.deps.db, execution.options) : await beginUnit(execution.deps.db, execution.options);
     let hasKept = false;
-    const renew: Renew = () => {
+    const { admitted } = stateOf(execution.request);
+    const renew: Renew = async () => {
+      await admitted;
       hasKept = true;
       return open.renew();
     };
     try {
       const done = await run(execution, open.unit, renew, reservation);
-      await stateOf(execution.request).admitted;
+      await admitted;
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();

@@ -43,6 +43,7 @@ export function makeContext(execution: Execution, unit: Unit, renew: Renew, audi
     actor: unit.actor,
     correlationId: unit.correlationId,
     outgoing: unit.outgoing,
+    admitted: stateOf(request).admitted,
     caller,
     deps,
     get log() {

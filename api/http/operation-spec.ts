@@ -40,8 +40,8 @@ export interface CommonSpec {
   /** Not counted by any rate limit (probes). */
   readonly unlimited?: true;
   /**
-   * The limits are asked while the operation is at work, to save their round trip: nothing is committed or answered before they have admitted it.
-   * For handlers that touch nothing but the database.
+   * The limits are asked while the handler resolves what it needs, to save their round trip. It awaits `ctx.admitted` before its first lock or
+   * write; nothing is committed or answered before.
    */
   readonly limitsAlongside?: true;
   /** `none`: no transaction and no tenant query at all (documents, catalogues). */

@@ -33,6 +33,7 @@ export const streamOperations = {
         lastEventId: typeof lastEventId === 'string' ? lastEventId : null,
         afterSeq: query.after_seq ?? 0,
         isReplay: query.replay ?? true,
+        socket: http.request.raw.socket,
       });
       const toProblem = (failure: Parameters<typeof toEnvelope>[0]) => ({
         ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId }),

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import type { Caller } from '../../db/caller.ts';
 import type { StreamHolder } from '../../db/streams/access.ts';
 import { openingState, type OpeningState } from '../../db/streams/opening.ts';
@@ -16,6 +17,8 @@ export interface StreamRequest {
   readonly afterSeq: number;
   readonly isReplay: boolean;
   readonly correlationId: string;
+  /** Who has closed it wants no answer. */
+  readonly socket: Socket;
 }
 
 /** `nothing`: a browser shall stop reconnecting (204). `empty`: an answer without a frame. `stream`: from behind `cursor`. */
@@ -25,11 +28,11 @@ export type Opening =
 
 /** All checks of an opening, before any byte of the stream: 503, 429, 404, 422. One query. */
 export async function openStream(deps: { readonly db: Databases; readonly hub: Hub }, request: StreamRequest): Promise<Opening> {
-  const { caller, correlationId, runId } = request;
+  const { caller, correlationId, runId, socket } = request;
   const slot = deps.hub.admit(principalOf(caller));
   try {
     const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
-    const state = await deps.hub.openings.inTurn('run', () =>
+    const state = await deps.hub.openings.inTurn('run', socket, () =>
       eachAlone(deps.db, options, (unit) => openingState({ ...unit, caller }, runId)),
     );
     if (!state) throw fail('not_found');

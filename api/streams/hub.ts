@@ -66,7 +66,7 @@ export class Hub {
     this.limits = { ...defaultHubLimits, ...deps.limits };
     this.pages = createPageCache(deps.db);
     this.#admission = createAdmission(this.limits);
-    this.openings = createOpenings(this.limits);
+    this.openings = createOpenings(this.limits, this.draining);
     this.#commands = connectRedis(deps.redisUrl, 'commands');
     this.#bus = createCancelBus(deps);
     this.#bus.onRevoked((principals) => this.#checkNamed(new Set(principals)));

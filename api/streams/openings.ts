@@ -1,33 +1,55 @@
+import type { Socket } from 'node:net';
 import PQueue from 'p-queue';
-import { fail } from '../../workflows/contracts/failure.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { HubLimits } from './limits.ts';
 
 /** A stream's opening asks the database twice: who calls, and whether the run may be watched. */
 export type OpeningStep = 'caller' | 'run';
 
 export interface Openings {
-  /** Runs one step in its turn: what was begun is finished first. 503 when the turn has not come in time. */
-  inTurn<R>(step: OpeningStep, work: () => Promise<R>): Promise<R>;
+  /** Runs one step in its turn: what was begun is finished first. 503 when the turn has not come in time, or when the process drains. */
+  inTurn<R>(step: OpeningStep, socket: Socket, work: () => Promise<R>): Promise<R>;
 }
 
 /**
  * Few openings ask the database at once, so that thousands of clients who come back together wait for each other, and neither run into the
- * limit on waiting for a connection nor keep other requests from theirs.
+ * limit on waiting for a connection nor keep other requests from theirs. Who has left loses the turn.
  */
-export function createOpenings({ openingsAtOnce, openingMs }: Pick<HubLimits, 'openingsAtOnce' | 'openingMs'>): Openings {
+export function createOpenings(
+  { openingsAtOnce, openingMs }: Pick<HubLimits, 'openingsAtOnce' | 'openingMs'>,
+  draining: AbortSignal,
+): Openings {
   const queue = new PQueue({ concurrency: openingsAtOnce });
 
   return {
-    inTurn: (step, work) => {
-      const askedAt = performance.now();
-      return queue.add(
-        () => {
-          if (performance.now() - askedAt > openingMs)
-            throw fail('service_unavailable', { detail: 'Too many streams are being opened.', retryAfterS: 5 });
-          return work();
-        },
-        { priority: step === 'run' ? 1 : 0 },
-      );
+    async inTurn(step, socket, work) {
+      const waiting = new AbortController();
+      const giveUp = (failure: Failure) => () => waiting.abort(failure);
+      const left = giveUp(fail('service_unavailable', { detail: 'The client has left.' }));
+      const drained = giveUp(fail('service_unavailable', { reason: 'draining', retryAfterS: 1 }));
+      const late = giveUp(fail('service_unavailable', { detail: 'Too many streams are being opened.', retryAfterS: 5 }));
+      const timer = setTimeout(late, openingMs);
+      socket.once('close', left);
+      draining.addEventListener('abort', drained);
+      if (draining.aborted) drained();
+      if (socket.destroyed) left();
+      const stopWaiting = () => {
+        clearTimeout(timer);
+        socket.off('close', left);
+        draining.removeEventListener('abort', drained);
+      };
+
+      try {
+        return await queue.add(
+          () => {
+            stopWaiting();
+            return work();
+          },
+          { priority: step === 'run' ? 1 : 0, signal: waiting.signal },
+        );
+      } finally {
+        stopWaiting();
+      }
     },
   };
 }

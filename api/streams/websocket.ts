@@ -55,6 +55,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
   const sink = new SocketSink(socket, request.raw.socket, deps.hub.limits.heartbeatMs);
   let connection: StreamConnection | null = null;
   let isNamed = false;
+  let isDone = false;
 
   const timer = setTimeout(() => refuse(fail('unauthenticated', { detail: 'No first message came.' }), 'no_first_frame'), firstFrameMs);
   socket.on('message', (message: Buffer, isBinary: boolean) => {
@@ -67,10 +68,12 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
   request.raw.socket.on('drain', () => connection?.drained());
 
   async function name(message: Buffer, isBinary: boolean): Promise<void> {
-    done();
+    isNamed = true;
+    clearTimeout(timer);
     try {
       const first = parseFirstFrame(message, isBinary);
-      const caller = await deps.hub.openings.inTurn('caller', () => openStreamToken(deps.db, first.token, runId));
+      const caller = await deps.hub.openings.inTurn('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
+      done();
       const opening = await openStream(deps, {
         caller,
         runId,
@@ -78,6 +81,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
         afterSeq: first.afterSeq,
         isReplay: first.isReplay,
         correlationId: request.id,
+        socket: request.raw.socket,
       });
       if (opening.kind !== 'stream') return sink.end('finished');
       if (socket.readyState !== socket.OPEN) return opening.slot.release();
@@ -89,9 +93,10 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     }
   }
 
+  /** Counted among those without a name no longer. */
   function done(): void {
-    if (isNamed) return;
-    isNamed = true;
+    if (isDone) return;
+    isDone = true;
     clearTimeout(timer);
     onNamed();
   }

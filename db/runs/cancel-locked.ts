@@ -62,7 +62,7 @@ export async function cancelLocked(
 
   await withdrawStarts(
     unit,
-    queued.map(({ id }) => workflowIds.run(id)),
+    queued.flatMap(({ id }) => [workflowIds.run(id), workflowIds.delayedStart(id)]),
   );
   await announceEnds(unit, queued, { ...cancel, finishedAt });
   const ended = new Set(queued.map((run) => run.id));

@@ -32,6 +32,7 @@ export interface PlacedRuns {
 /** What `startRuns` does, but for the occurrences of the scheduled runs whose place was taken. */
 export async function placeRuns(unit: Unit, starts: readonly StartRun[]): Promise<PlacedRuns> {
   const targets = refuseUnready(starts, await refuseUnpriced(unit, starts, await resolveStarts(unit, starts)));
+  await unit.admitted;
   const ready = starts.flatMap((start, n) => {
     const target = targets[n];
     return target === undefined || target instanceof Failure ? [] : [{ start, target }];

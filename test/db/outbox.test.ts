@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox } from '../../db/outbox.ts';
 import { runStartMessage } from '../../db/runs/conversations.ts';
+import { isRunStart } from '../../workflows/contracts/outbox.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { change, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -23,7 +24,8 @@ const inWorld = <R>(work: Parameters<typeof transact<R>>[2]) =>
     work,
   );
 const cancel = (workflowId: string) => ({ kind: 'workflow.cancel' as const, workflowId });
-const take = (limit: number) => sweep(database.db, (em) => takeDueOutbox(em, { limit, olderThanMs: 0 }));
+const take = (limit: number, withRunStarts = true) =>
+  sweep(database.db, (em) => takeDueOutbox(em, { limit, olderThanMs: 0, withRunStarts }));
 
 test('one key is one message, also when two transactions write it at once', async () => {
   const key = newId();
@@ -106,13 +108,19 @@ test('within a workspace what tells of work goes before what starts more', async
   const start = (id: string) =>
     runStartMessage({ id, organizationId: world.organizationId, workspaceId, agentId: newId(), source: 'api' }, newId());
   await inWorld(async (unit) => {
-    for (let n = 0; n < 20; n++) await addOutbox(unit, start(newId()), { dedupeKey: newId() });
+    for (let n = 0; n < 20; n++) {
+      const message = start(newId());
+      await addOutbox(unit, message, { dedupeKey: message.workflowId });
+    }
     await addOutbox(unit, cancel('run:4'), { dedupeKey: newId() });
+    const other = { ...start(newId()), workflowType: 'bulkCancel', workflowId: 'cancel:5' };
+    await addOutbox(unit, other, { dedupeKey: other.workflowId });
   });
 
-  const taken = await take(2);
+  const [first, rest] = [await take(3), await take(20, false)];
 
-  expect(taken.map(({ kind }) => kind).toSorted()).toEqual(['workflow.cancel', 'workflow.start']);
+  expect(first.map(({ message }) => isRunStart(message)).toSorted()).toEqual([false, false, true]);
+  expect(rest).toEqual([]);
 });
 
 test('a message with a time waits for it, and is not handed to the committing process', async () => {

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createOpenings } from '../../api/streams/openings.ts';
 import { newId } from '../../db/ids.ts';
@@ -8,6 +9,7 @@ import { makeTenant, type TestTenant } from '../support/tenant.ts';
 
 const clients = 300;
 const delayMs = 10;
+const never = new AbortController().signal;
 
 let database: TestDatabase;
 let proxy: SlowProxy;
@@ -53,26 +55,45 @@ test('clients that come back at once all get their turn, where waiting for a con
   expect(performance.now() - startedAt).toBeGreaterThan(2_000);
 });
 
-test('few steps at once, what was begun before what is new, and 503 for what waits too long', async () => {
-  const openings = createOpenings({ openingsAtOnce: 2, openingMs: 60_000 });
+test('few steps at once, and what was begun before what is new', async () => {
+  const openings = createOpenings({ openingsAtOnce: 2, openingMs: 60_000 }, never);
   const order: string[] = [];
-  let running = 0;
-  let most = 0;
-  const step = (kind: 'caller' | 'run') =>
-    openings.inTurn(kind, async () => {
-      most = Math.max(most, ++running);
+  const held = Promise.withResolvers<void>();
+  const step = (kind: 'caller' | 'run', until?: Promise<void>) =>
+    openings.inTurn(kind, new Socket(), async () => {
       order.push(kind);
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      running -= 1;
+      await until;
     });
 
-  await Promise.all([...Array.from({ length: 6 }, () => step('caller')), ...Array.from({ length: 2 }, () => step('run'))]);
-  expect(most).toBe(2);
-  expect(order).toEqual(['caller', 'caller', 'run', 'run', 'caller', 'caller', 'caller', 'caller']);
+  const first = [step('caller', held.promise), step('caller', held.promise)];
+  const later = [step('caller'), step('caller'), step('run'), step('run')];
+  await Promise.resolve();
+  expect(order).toEqual(['caller', 'caller']);
+  held.resolve();
+  await Promise.all([...first, ...later]);
 
-  const impatient = createOpenings({ openingsAtOnce: 1, openingMs: 5 });
-  const slow = impatient.inTurn('caller', () => new Promise((resolve) => setTimeout(resolve, 50)));
-  await expect(impatient.inTurn('caller', async () => 'late')).rejects.toMatchObject({ code: 'service_unavailable' });
-  await slow;
-  await expect(impatient.inTurn('run', async () => 'in time')).resolves.toBe('in time');
+  expect(order).toEqual(['caller', 'caller', 'run', 'run', 'caller', 'caller']);
+});
+
+test('who waits too long, has left, or waits when the process drains is refused, and is not served afterwards', async () => {
+  const draining = new AbortController();
+  const openings = createOpenings({ openingsAtOnce: 1, openingMs: 1_000 }, draining.signal);
+  const held = Promise.withResolvers<void>();
+  const served: string[] = [];
+  const wait = (name: string, socket = new Socket()) => openings.inTurn('caller', socket, async () => void served.push(name));
+  const leaving = new Socket();
+
+  const running = openings.inTurn('caller', new Socket(), () => held.promise);
+  const gone = wait('gone', leaving);
+  leaving.destroy();
+  await expect(gone).rejects.toMatchObject({ code: 'service_unavailable' });
+  await expect(wait('left before', leaving)).rejects.toMatchObject({ code: 'service_unavailable' });
+  await expect(wait('late')).rejects.toMatchObject({ code: 'service_unavailable', retryAfterS: 5 });
+  const drained = wait('drained');
+  draining.abort();
+  await expect(drained).rejects.toMatchObject({ code: 'service_unavailable', retryAfterS: 1 });
+  held.resolve();
+  await running;
+
+  expect(served).toEqual([]);
 });

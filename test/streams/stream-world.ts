@@ -194,6 +194,7 @@ async function streamServer(deps: Deps, callers: Map<string, Caller>): Promise<F
     if (!caller) throw new Error('unknown bearer');
     const lastEventId = request.headers['last-event-id'];
     const opening = await openStream(deps, {
+      socket: request.raw.socket,
       caller,
       correlationId: request.id,
       runId: request.params.id,

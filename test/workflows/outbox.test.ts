@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
+import type { Pace } from '../../temporal/pace.ts';
 import { startRelay, type Relay } from '../../temporal/relay.ts';
 import { makeAgent } from '../api/world.ts';
 import { until } from '../support/temporal.ts';
@@ -91,8 +92,28 @@ test('a cancel without a workflow settles its row and makes the run due at once'
   expect(await outbox.runStatus(runId)).toBe('cancelled');
 });
 
-function relay(): Relay {
-  return startRelay({ temporal: outbox.place.temporal, db: outbox.world.api.db, log: silent });
+test('while a crowd of starts is held back, cancels are sent and the relay can be stopped', async () => {
+  await outbox.admin(`update outbox set sent_at = now() where sent_at is null`);
+  const runIds: string[] = [];
+  for (let n = 0; n < 8; n++) runIds.push(await start());
+  await outbox.admin(`update outbox set created_at = now() - interval '10 s' where sent_at is null`);
+  const one = relay({ after: () => 600_000 });
+  await until(async () => (await unsent()) === 2);
+  const running = runIds[0] ?? '';
+  await outbox.admin(`update runs set status = 'running', started_at = now() where id = $1`, [running]);
+  expect((await outbox.world.call(token, 'POST', `/runs/${running}/cancel`, { body: {} })).status).toBe(202);
+  await outbox.admin(`update outbox set created_at = now() - interval '5 s' where kind = 'workflow.cancel'`);
+
+  await until(async () => (await outbox.admin(`select from outbox where kind = 'workflow.cancel' and sent_at is null`)).length === 0);
+  await one.stop();
+
+  const left = await outbox.admin(`select kind from outbox where sent_at is null`);
+  expect(left).toEqual([{ kind: 'workflow.start' }, { kind: 'workflow.start' }]);
+  await outbox.admin(`update outbox set sent_at = now() where sent_at is null`);
+});
+
+function relay(pace?: Pace): Relay {
+  return startRelay({ temporal: outbox.place.temporal, db: outbox.world.api.db, log: silent, pace });
 }
 
 async function start(): Promise<string> {

@@ -41,3 +41,10 @@ export type OutboxMessage =
     }
   | { readonly kind: 'workflow.cancel'; readonly workflowId: string }
   | { readonly kind: 'workflow.signal'; readonly workflowId: string; readonly signal: string };
+
+const workflowsOfRuns: readonly string[] = ['agentRun', 'delayedStart'];
+
+/** Whether it makes work that can wait in line: the start of a run, now or later. Everything else tells of work, or ends it. */
+export function isRunStart(message: OutboxMessage): boolean {
+  return message.kind === 'workflow.start' && workflowsOfRuns.includes(message.workflowType);
+}

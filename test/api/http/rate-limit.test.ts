@@ -6,6 +6,7 @@ import { rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { testServices } from '../../support/services.ts';
+import { startSlowProxy } from '../../support/slow-proxy.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
 import { until } from '../../support/temporal.ts';
 
@@ -49,8 +50,11 @@ test('a start above the limit is 429 whatever else is wrong with it, and leaves 
   const payload = { slug: 'guide', name: 'Agent', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true };
   const made = await api.app.inject({ method: 'POST', url: '/agents', headers: bearer(tokens.admin), payload });
   expect(made.statusCode).toBe(201);
-  const start = async (token: string, body: object, headers: Record<string, string> = {}) =>
-    (await api.app.inject({ method: 'POST', url: '/runs', headers: { ...bearer(token), ...headers }, payload: body })).statusCode;
+  const start = async (token: string, body: object, headers: Record<string, string> = {}) => {
+    const reply = await api.app.inject({ method: 'POST', url: '/runs', headers: { ...bearer(token), ...headers }, payload: body });
+    expect(reply.headers['ratelimit']).toMatch(/"principal";r=[0-4];/);
+    return reply.statusCode;
+  };
   const good = { agent_slug: 'guide', input: { text: 'Hi' } };
   // Whoever is refused for something else has been counted too.
   for (let spent = 0; spent < 3; spent += 1) expect(await start(tokens.viewer, good)).toBe(403);
@@ -72,6 +76,35 @@ test('a start above the limit is 429 whatever else is wrong with it, and leaves 
     ),
   );
   expect({ runs, keys }).toEqual({ runs: 2, keys: 0 });
+});
+
+test('a start whose limits answer late locks and writes nothing before they have', async () => {
+  const statements: string[] = [];
+  const redisUrl = new URL(testServices().redisUrl);
+  const proxy = await startSlowProxy(Number(redisUrl.port));
+  redisUrl.port = String(proxy.port);
+  const slow = await startApi({
+    env: { REDIS_URL: redisUrl.href, RATE_LIMITS: 'principal=1/60' },
+    onQuery: (sql) => statements.push(sql),
+  });
+  try {
+    const { tokens } = await makeTenant(slow.db, slow.keys);
+    const agent = { slug: 'guide', name: 'Agent', revision: { model: 'builtin/extractive', instructions: 'Answer.' }, activate: true };
+    expect((await slow.app.inject({ method: 'POST', url: '/agents', headers: bearer(tokens.admin), payload: agent })).statusCode).toBe(201);
+    const payload = { agent_slug: 'guide', input: { text: 'Hi' }, session_key: 'one' };
+    const start = () => slow.app.inject({ method: 'POST', url: '/runs', headers: bearer(tokens.member), payload });
+    proxy.delayMs = 100;
+    expect((await start()).statusCode).toBe(202);
+    statements.length = 0;
+
+    expect((await start()).statusCode).toBe(429);
+
+    expect(statements.filter((sql) => sql.includes('from personas'))).toHaveLength(1);
+    expect(statements.filter((sql) => /\b(insert|for (no key )?update|append_frames)\b/.test(sql))).toEqual([]);
+  } finally {
+    await slow.close();
+    await proxy.close();
+  }
 });
 
 test('callers of one workspace share its quota', async () => {
