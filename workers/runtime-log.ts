@@ -17,6 +17,7 @@ export function runtimeLogger(log: Logger, onTaskFailure: () => void): TemporalL
     const isAlert = taskFailure.test(message);
 
     if (isAlert) onTaskFailure();
+    else if (!child.isLevelEnabled(levels[level])) return;
     child[isAlert ? 'error' : levels[level]](fieldsOf(meta), message);
   };
 
