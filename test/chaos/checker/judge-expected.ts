@@ -53,7 +53,8 @@ function isExplained(call: CallFact, run: RunFact, slugs: Slugs): boolean {
     case 'denied':
       return call.gate !== null || call.slug === slugs.ask;
     case 'timed_out':
-      return call.slug === slugs.hang || call.effect === 'read' || call.client_owned;
+      // Its time goes on while all stands still; that it happened once is judged elsewhere.
+      return call.slug === slugs.hang || call.effect === 'read' || call.is_idempotent || call.client_owned;
     case 'failed':
       return call.client_owned || call.child_run_id !== null || call.gate !== null;
     default:

@@ -8,7 +8,7 @@ export function judgeEffects({ effects, calls, approvals, client, kills }: Evide
   for (const [place, done] of Map.groupBy(effects, (effect) => `${effect.path} ${numberIn(JSON.parse(effect.body))}`)) {
     const call = bySlug.get(place) ?? editedCall(place, calls, approvals);
     if (!call) faults.push(`${place}: ${done.length} effects that no call asked for`);
-    else faults.push(...effectFaults(place, call, done));
+    else faults.push(...effectFaults(place, call, { done, allowed: 1 + confirmationsOf(call, approvals) }));
   }
   for (const call of calls) {
     const isDone = effects.some(
@@ -20,11 +20,18 @@ export function judgeEffects({ effects, calls, approvals, client, kills }: Evide
   return [...faults, ...lateEffects({ effects, calls, client, approvals })];
 }
 
-function effectFaults(place: string, call: CallFact, done: Evidence['effects']): Fault[] {
+/** How often people, told that it may have happened, had a call executed again. */
+function confirmationsOf(call: CallFact, approvals: Evidence['approvals']): number {
+  return approvals.filter(
+    ({ tool_call_id: id, reason, status }) => id === call.id && reason === 'confirmation' && ['approved', 'edited'].includes(status),
+  ).length;
+}
+
+function effectFaults(place: string, call: CallFact, { done, allowed }: { done: Evidence['effects']; allowed: number }): Fault[] {
   const isOnce = call.effect === 'write' && !call.is_idempotent;
   const keys = new Set(done.map((effect) => effect.key));
   return [
-    ...(isOnce && done.length > 1 ? [`${call.run_id}: the write ${place} happened ${done.length} times`] : []),
+    ...(isOnce && done.length > allowed ? [`${call.run_id}: the write ${place} happened ${done.length} times`] : []),
     ...(call.is_idempotent && keys.size > 1 ? [`${call.run_id}: ${place} came under ${keys.size} keys`] : []),
     ...(call.state === 'denied' ? [`${call.run_id}: ${place} was denied and happened`] : []),
     ...(call.client_owned ? [`${call.run_id}: ${place} belongs to the client and happened`] : []),
