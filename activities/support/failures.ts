@@ -30,9 +30,12 @@ export function runCancelled(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('The run was cancelled.', activityFailureTypes.cancelled);
 }
 
-/** A later try has taken the step; nobody waits for this one, which ends silently. */
+/**
+ * Another try has taken the step or call. Mostly that is the one that Temporal waits for, and nobody hears of this. But a try whose worker was frozen
+ * may begin after Temporal has given it up and the next one is at work: then this is said by the one that counts, and it is made once more.
+ */
 export function fenced(): ApplicationFailure {
-  return ApplicationFailure.nonRetryable('A later try has taken over.', 'fenced');
+  return ApplicationFailure.retryable('Another try has taken over.', 'fenced');
 }
 
 /** This worker stops; the next attempt goes on. */

@@ -21,7 +21,7 @@ import { settleRun } from '../gates/settle-run.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
-import { runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
+import { fenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { whileAway } from '../support/while-away.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { holdLease, type HeldLease } from './lease.ts';
@@ -197,11 +197,12 @@ interface Came {
   readonly settle: Settlement;
 }
 
-/** Stores what came back; a result for an ended call, or of a try that is not the call's any more, is dropped. */
+/** Stores what came back; a result for an ended call is dropped, and so is that of a try which is not the call's any more: `fenced`. */
 function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, settle }: Came): Promise<RunToolResult> {
   return endAndSettle(deps, { runId: call.run_id, toolCallId: call.id }, async (unit) => {
     const locked = await lockCall(unit, call.run_id, call.id);
     if (!locked || !isOpen(locked)) return null;
+    if (locked.attempt !== attempt) throw fenced();
     const needsConsent = outcome.status === 'failed' && outcome.needsConsent === true;
     if (needsConsent && (await askAgain(unit, locked, { gate: 'auth', attempt, code: outcome.error.code }))) return 'gated';
     const end = await settle(unit);

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { lockCall } from '../../db/runs/call-state.ts';
+import { openModelStep } from '../../db/runs/model-steps.ts';
+import { claimCall } from '../../db/runs/tool-calls.ts';
+import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import type { Unit } from '../../db/unit.ts';
+import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
+import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
+import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { until } from '../support/temporal.ts';
+
+jest.setTimeout(180_000);
+
+let models: ModelServer;
+let effects: EffectServer;
+let stack: Stack;
+beforeAll(async () => {
+  models = await startModelServer();
+  effects = await startEffectServer();
+  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+}, 120_000);
+afterAll(async () => {
+  await stack?.stop();
+  effects?.close();
+  await models?.close();
+});
+
+/** What a try does first that Temporal had given up while its worker was frozen. */
+async function asLateTry(work: (unit: Unit) => Promise<unknown>): Promise<void> {
+  const tenant = workspaceTenant(stack.tenant.organizationId, stack.tenant.workspaceId);
+  await transact(stack.db, { tenant, actor: systemActor, correlationId: crypto.randomUUID() }, work);
+}
+
+test('a late try that takes the step from the one that counts, and then says nothing, ends no run', async () => {
+  const agent = await makeAgent(stack, []);
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 20, delay_ms: 100 }] }));
+  const reader = watchRun(stack, run.id);
+  await until(() => reader.frames.some((frame) => frame.type === 'message.delta'));
+
+  await asLateTry((unit) => openModelStep(unit, { runId: run.id, step: 1 }));
+
+  const seen = await endOf(reader, 60_000);
+  const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
+  expect({ status: last.status, faults }).toEqual({ status: 'succeeded', faults: [] });
+});
+
+test('a late try that takes a call from the one that counts leaves the model its result', async () => {
+  const slug = 'look-up';
+  const tool = writeTool(slug, effects, { effect: 'read' });
+  const agent = await makeAgent(stack, [tool]);
+  const held = Promise.withResolvers<void>();
+  let asked = 0;
+  effects.onEffect = async () => {
+    asked += 1;
+    if (asked === 1) await held.promise;
+  };
+  const run = await startRun(
+    stack,
+    agent.id,
+    scripted({ steps: [{ text: '', tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Done.' }] }),
+  );
+  const reader = watchRun(stack, run.id);
+  await until(() => asked === 1);
+  const { tool_call_id: callId } = reader.frames.find((frame) => frame.type === 'tool.call')?.data as { tool_call_id: string };
+
+  await asLateTry(async (unit) => {
+    const call = await lockCall(unit, run.id, callId);
+    if (call) await claimCall(unit, call);
+  });
+  held.resolve();
+
+  const seen = await endOf(reader, 60_000);
+  const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
+  expect({ status: last.status, faults, asked }).toEqual({ status: 'succeeded', faults: [], asked: 2 });
+  const prompt = models.calls().at(-1)?.body['messages'] as { role: string; tool_call_id?: string; content: string }[];
+  expect(prompt.filter(({ role }) => role === 'tool')).toHaveLength(1);
+});
