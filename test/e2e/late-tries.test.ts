@@ -62,7 +62,7 @@ test('a late try that takes a call from the one that counts leaves the model its
   );
   const reader = watchRun(stack, run.id);
   await until(() => asked === 1);
-  const { tool_call_id: callId } = reader.frames.find((frame) => frame.type === 'tool.call')?.data as { tool_call_id: string };
+  const callId = String(reader.frames.find((frame) => frame.type === 'tool.call')?.data['tool_call_id']);
 
   await asLateTry(async (unit) => {
     const call = await lockCall(unit, run.id, callId);
