@@ -129,8 +129,9 @@ function readRows(
       inputs: await read<InputFact>('select id, run_id, read_at_step from run_inputs where organization_id = ? order by id'),
       ledger: await read<LedgerFact>(
         `select run_id, call_key, provider_request_id, (input_tokens + cached_read_tokens + cached_write_tokens)::int as input,
-                (output_tokens + reasoning_tokens)::int as output, estimated
-           from usage_entries where organization_id = ? and kind = 'llm' order by run_id, call_key`,
+                (output_tokens + reasoning_tokens)::int as output, estimated,
+                coalesce(created_at > (select t.finished_at from runs r join runs t on t.id = r.root_run_id where r.id = u.run_id), false) as is_late
+           from usage_entries u where organization_id = ? and kind = 'llm' order by run_id, call_key`,
       ),
     };
   });

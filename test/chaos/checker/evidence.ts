@@ -105,6 +105,8 @@ export interface LedgerFact {
   readonly input: number;
   readonly output: number;
   readonly estimated: boolean;
+  /** Written after the end of its tree's root: what a try cost that was cut off then. */
+  readonly is_late: boolean;
 }
 
 /** What nothing may be left of. */

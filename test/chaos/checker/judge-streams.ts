@@ -14,7 +14,10 @@ export interface FrameCount {
 }
 
 /** Every stream is 1..n in the grammar of the protocol, ends once and last, and says what GET says. */
-export function judgeStreams({ runs, archives, views }: Evidence): Fault[] {
+export function judgeStreams({ runs, archives, views, ledger }: Evidence): Fault[] {
+  const rootOf = new Map(runs.map((run) => [run.id, run.root_run_id]));
+  // The last frame can't tell what came to the bill after it; that GET tells it is judged by the ledger.
+  const billedLate = new Set(ledger.filter((entry) => entry.is_late).map((entry) => rootOf.get(entry.run_id)));
   return runs.flatMap((run) => {
     const frames = (archives.get(run.id) ?? []).map(parseFrame);
     const ends = ownFrames(run.id, frames).filter((frame) => frame.type === 'run.finished');
@@ -24,7 +27,7 @@ export function judgeStreams({ runs, archives, views }: Evidence): Fault[] {
       ),
       ...frames.flatMap((frame) => violationsOf(frame).map((violation) => `schema at ${frame.seq}: ${violation}`)),
       ...(ends.length === 1 ? [] : [`ended ${ends.length} times`]),
-      ...viewFaults(views.get(run.id), frames.at(-1)),
+      ...viewFaults(views.get(run.id), frames.at(-1), billedLate.has(run.root_run_id)),
     ];
     return faults.map((fault) => `${run.id}: ${fault}`);
   });
@@ -68,7 +71,7 @@ function readerFault(seen: Seen, expected: readonly string[], { lost, doubled }:
   return `${seen.runId}: ${seen.who} got ${told}; differs at position ${place + 1}: ${seen.texts[place]?.slice(0, 160) ?? 'nothing'}`;
 }
 
-function viewFaults(view: RunViewFact | null | undefined, last: Frame | undefined): Fault[] {
+function viewFaults(view: RunViewFact | null | undefined, last: Frame | undefined, isBilledLate: boolean): Fault[] {
   if (last?.type !== 'run.finished') return ['run.finished is not last'];
   if (view === null) return ['GET does not know it'];
   if (view === undefined) return [];
@@ -78,7 +81,7 @@ function viewFaults(view: RunViewFact | null | undefined, last: Frame | undefine
     ['finish_reason', view.finish_reason, data.finish_reason],
     ['output', view.output, data.output],
     ['error', view.error, data.error],
-    ['usage', view.usage, data.usage],
+    ...(isBilledLate ? [] : [['usage', view.usage, data.usage] as [string, unknown, unknown]]),
     ['last_seq', view.last_seq, last.seq],
   ];
   return pairs.flatMap(([name, left, right]) =>
