@@ -137,9 +137,9 @@ function crowdLines({ queued, idleMs, busyMs, startMs, acknowledged, lostRuns }:
     ['what', 'value'],
     [
       ['runs that one workspace has queued', queued],
-      ['another tenant’s start to its first step, idle, median', seconds(median(idleMs))],
-      ['the same beside the crowd, median', seconds(median(busyMs))],
-      ['its acknowledgements beside the crowd, worst', seconds(Math.max(...startMs))],
+      ['another tenant’s start to its first step, idle, median', `${median(idleMs) ?? '–'} ms`],
+      [`the same beside the crowd, median of ${busyMs.length}`, `${median(busyMs) ?? '–'} ms`],
+      ['its acknowledgements beside the crowd, worst', `${Math.max(...startMs)} ms`],
       ['starts acknowledged', acknowledged],
       ['lost', lostRuns],
     ],
