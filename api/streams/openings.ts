@@ -24,10 +24,10 @@ export function createOpenings(
   return {
     async inTurn(step, socket, work) {
       const waiting = new AbortController();
-      const giveUp = (failure: Failure) => () => waiting.abort(failure);
-      const left = giveUp(fail('service_unavailable', { detail: 'The client has left.' }));
-      const drained = giveUp(fail('service_unavailable', { reason: 'draining', retryAfterS: 1 }));
-      const late = giveUp(fail('service_unavailable', { detail: 'Too many streams are being opened.', retryAfterS: 5 }));
+      const giveUp = (failure: () => Failure) => () => waiting.abort(failure());
+      const left = giveUp(() => fail('service_unavailable', { detail: 'The client has left.' }));
+      const drained = giveUp(() => fail('service_unavailable', { reason: 'draining', retryAfterS: 1 }));
+      const late = giveUp(() => fail('service_unavailable', { detail: 'Too many streams are being opened.', retryAfterS: 5 }));
       const timer = setTimeout(late, openingMs);
       socket.once('close', left);
       draining.addEventListener('abort', drained);
