@@ -1,25 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
 
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ effects, stack } = scenario);
 }, 120_000);
 
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 const viewOf = async (id: string) => (await stack.request('GET', `/runs/${id}`)).body as Record<string, unknown>;
 

@@ -2,29 +2,22 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { finishRun } from '../../db/runs/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
-import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
 jest.setTimeout(180_000);
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
 
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ effects, stack } = scenario);
 }, 120_000);
 
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 /** Rows of a run by table; the tombstone and the ledger are not asked for. */
 async function rowsOf(runIds: readonly string[]): Promise<Record<string, number>> {

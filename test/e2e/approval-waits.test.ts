@@ -1,34 +1,27 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { row } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
-import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { archiveFaults, pendingOf, questionsOf, resolve, runOf, untilRun } from '../support/approvals.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
 jest.setTimeout(180_000);
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
 
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ effects, stack } = scenario);
 }, 120_000);
 
 beforeEach(() => {
   effects.onEffect = null;
 });
 
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 const slugOf = (kind: string) => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
 const call = (name: string, args: object = { n: 1 }) => ({ tool_calls: [{ name, arguments: args }] });

@@ -4,27 +4,22 @@ import { openModelStep } from '../../db/runs/model-steps.ts';
 import { claimCall } from '../../db/runs/tool-calls.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import type { Unit } from '../../db/unit.ts';
-import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
 jest.setTimeout(180_000);
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let models: Scenario['models'];
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
+
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ models, effects, stack } = scenario);
 }, 120_000);
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 /** What a try does first that Temporal had given up while its worker was frozen. */
 async function asLateTry(work: (unit: Unit) => Promise<unknown>): Promise<void> {

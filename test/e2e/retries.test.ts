@@ -1,28 +1,23 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
-import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
+import type { ScriptStep } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 
 jest.setTimeout(180_000);
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let models: Scenario['models'];
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
 
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ models, effects, stack } = scenario);
 }, 120_000);
 
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 interface PromptMessage {
   readonly role: string;

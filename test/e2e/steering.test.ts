@@ -1,27 +1,20 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun, type Checked } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
 jest.setTimeout(120_000);
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
 
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ effects, stack } = scenario);
 }, 120_000);
 
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 type Body = Record<string, unknown> & { id: string };
 

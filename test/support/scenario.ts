@@ -3,7 +3,43 @@ import type { AddressInfo } from 'node:net';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { Script } from '../fakes/model-script.ts';
-import type { Stack } from './stack.ts';
+import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
+import { startStack, type Stack } from './stack.ts';
+
+/** One API and one worker for runs, a scripted model, and a server that tools write to. */
+export interface Scenario {
+  readonly models: ModelServer;
+  readonly effects: EffectServer;
+  readonly stack: Stack;
+  stop(): Promise<void>;
+}
+
+export async function startScenario(): Promise<Scenario> {
+  const models = await startModelServer();
+  const effects = await startEffectServer();
+  const closeServers = async () => {
+    effects.close();
+    await models.close();
+  };
+  const stack = await startStack({
+    processes: ['api', 'worker-runs'],
+    modelBaseUrl: models.baseUrl,
+    egressPorts: [effects.port],
+  }).catch(async (error: unknown) => {
+    await closeServers();
+    throw error;
+  });
+
+  return {
+    models,
+    effects,
+    stack,
+    stop: async () => {
+      await stack.stop();
+      await closeServers();
+    },
+  };
+}
 
 /** A user message that tells the scripted model what to answer in this turn. */
 export function scripted(script: Script, words = 'Please go on.'): string {

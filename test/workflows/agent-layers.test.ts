@@ -1,25 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
+import type { ScriptStep } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
-import { startStack, type Stack } from '../support/stack.ts';
+import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
-let models: ModelServer;
-let effects: EffectServer;
-let stack: Stack;
+let scenario: Scenario;
+let models: Scenario['models'];
+let effects: Scenario['effects'];
+let stack: Scenario['stack'];
 
 beforeAll(async () => {
-  models = await startModelServer();
-  effects = await startEffectServer();
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
+  scenario = await startScenario();
+  ({ models, effects, stack } = scenario);
 }, 120_000);
 
-afterAll(async () => {
-  await stack?.stop();
-  effects?.close();
-  await models?.close();
-});
+afterAll(() => scenario?.stop());
 
 const unique = (kind: string) => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
 const call = (name: string, args: unknown) => ({ name, arguments: args });
