@@ -1,5 +1,6 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import pg from 'pg';
+import { Batch, type Answer, type BatchPart, type PreparedStatement } from './pg-batch.ts';
 
 /** What is sent of a statement. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
@@ -10,31 +11,16 @@ export interface SettledStatement extends Statement {
   readonly settings: string;
 }
 
-/** A statement that is sent with the next one: nobody reads what it gives, and its fault comes with the other's. */
+/** A statement that is sent with the next one; its fault comes with the other's. */
 export interface LaterStatement extends Statement {
   readonly isLater: true;
+  /** Gets its rows when they have come, before the other's; null: nobody reads them. */
+  readonly onRows: ((rows: unknown[]) => void) | null;
 }
 
-/** What we use of the protocol's writer. */
-interface Wire {
-  readonly parsedStatements: Record<string, string>;
-  readonly submittedNamedStatements: Record<string, string>;
-  parse(message: { text: string; name?: string }): void;
-  bind(message: object): void;
-  execute(message: object): void;
-}
-
-declare module 'pg' {
-  // What the class has, and its types leave out.
-  interface Query {
-    readonly text: string;
-    name: string | undefined;
-    queryMode: 'extended' | undefined;
-    hasBeenParsed(connection: Wire): boolean;
-    prepare(connection: Wire): void;
-    handleDataRow(message: unknown): void;
-    handleCommandComplete(message: unknown, connection: unknown): void;
-  }
+/** Asks the connection for itself: what is sent to it then takes no detour through the layers above. */
+export interface ConnectionRequest extends Statement {
+  readonly asksForConnection: true;
 }
 
 // The package gives it away, and its types leave it out: how pg itself writes a value.
@@ -69,24 +55,25 @@ function nameOf({ sql, parameters }: Statement): string | undefined {
 /** How MikroORM's statement with the session settings begins; it holds no bound parameters and its result is not read. */
 const settingsStatement = 'select set_config(';
 const changes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
-const begin: PreparedStatement = { sql: 'begin', values: [], name: undefined };
-/** Names that a failed batch may or may not have made known to the server: never used on that connection again. */
-const unsureNames = new WeakMap<pg.PoolClient, Set<string>>();
+const begin: BatchPart = { sql: 'begin', values: [], name: undefined, onAnswer: null };
+
+/** A statement that waits for its batch to be sent. */
+interface WaitingPart extends BatchPart {
+  readonly onFault?: (fault: Error) => void;
+}
 
 /**
  * One pooled connection as Kysely uses it, but that `begin`, the session settings and what is said to be later travel with the statement that
- * follows them: a transaction costs a round trip less for each, and one without statements none. They go out in one batch of the extended
- * protocol, of which PostgreSQL skips the rest once a part fails: no statement ever runs without the ones before it.
+ * follows them, and statements that are asked for at once (`Promise.all`) travel together: a transaction costs a round trip less for each, and one
+ * without statements none. They go out in one batch (see `Batch`): no statement ever runs without the ones before it.
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
-  readonly #unsure: Set<string>;
-  #waiting: PreparedStatement[] = [];
+  #waiting: WaitingPart[] = [];
+  #isSendingSoon = false;
 
   constructor(client: pg.PoolClient) {
     this.client = client;
-    this.#unsure = unsureNames.get(client) ?? new Set();
-    unsureNames.set(client, this.#unsure);
   }
 
   /** `begin`, when something follows. */
@@ -97,6 +84,7 @@ export class PooledConnection implements DatabaseConnection {
   /** Gives up what has not been sent. True when that is the whole transaction: then nothing need end it. */
   forgetWaiting(): boolean {
     const isUnsent = this.#waiting[0] === begin;
+    for (const { onFault } of this.#waiting) onFault?.(new Error('the transaction has been given up'));
     this.#waiting = [];
     return isUnsent;
   }
@@ -111,133 +99,77 @@ export class PooledConnection implements DatabaseConnection {
     return this.executeQuery({ sql: 'commit', parameters: [] });
   }
 
-  async executeQuery<R>(query: Statement | SettledStatement | LaterStatement): Promise<QueryResult<R>> {
-    const isSettings = this.#waiting[0] === begin && query.parameters.length === 0 && query.sql.startsWith(settingsStatement);
+  async executeQuery<R>(query: Statement | SettledStatement | LaterStatement | ConnectionRequest): Promise<QueryResult<R>> {
+    // Nobody but `connectionOf` asks so, which knows what it gets.
+    if ('asksForConnection' in query) return { rows: [this as unknown as R] };
     // First: a value that can't be sent harms nothing yet.
-    const prepared = this.#prepared(query);
-    if (isSettings || 'isLater' in query) {
-      this.#waiting.push(prepared);
-      return { rows: [] };
+    const prepared = prepare(query);
+    if ('isLater' in query) return this.#putOff(prepared, query.onRows);
+    if (this.#waiting[0] === begin && query.parameters.length === 0 && query.sql.startsWith(settingsStatement)) {
+      return this.#putOff(prepared, null);
     }
-    const preceding = 'settings' in query ? [this.#prepared({ sql: query.settings, parameters: [] })] : this.#waiting;
-    this.#waiting = [];
-    const { command, rowCount, rows } = await this.#send<R>(prepared, preceding);
+    const { command, rowCount, rows } = await (
+      'settings' in query ? this.#sendSettled(prepared, query.settings) : this.#ask(prepared)
+    ).catch(withOwnStack);
     // PostgreSQL's answer, no fault, to the commit of a transaction that somebody has broken and not given up.
     if (command === 'ROLLBACK' && query.sql.startsWith('commit')) throw new Error('a broken transaction was to be committed');
-    return { numAffectedRows: changes.has(command) ? BigInt(rowCount ?? 0) : undefined, rows };
+    // The rows have the shape that the statement selects; only its author can know it.
+    return { numAffectedRows: changes.has(command) ? BigInt(rowCount ?? 0) : undefined, rows: rows as R[] };
   }
 
   async *streamQuery<R>(): AsyncIterableIterator<QueryResult<R>> {
     yield* refuseStream<R>();
   }
 
-  async #send<R>(query: PreparedStatement, parts: readonly PreparedStatement[]): Promise<Answer<R>> {
-    // What has no parameters needs no more than a line of the simple protocol.
-    if (parts.length === 0 && query.values.length === 0) return this.client.query<R & pg.QueryResultRow>(query.sql);
-    const submitted: string[] = [];
-    try {
-      return await new Promise((resolve, reject) => {
-        const preceded = new PrecededQuery(query, { parts, submitted }, (error, result) => {
-          if (error) reject(error);
-          else resolve(result as Answer<R>); // pg's own result of one statement
-        });
-        this.client.query(preceded);
+  #putOff<R>(prepared: PreparedStatement, onRows: LaterStatement['onRows']): QueryResult<R> {
+    this.#waiting.push({ ...prepared, onAnswer: onRows && (({ rows }) => onRows(rows)) });
+    return { rows: [] };
+  }
+
+  /** Sent with what waits and with what else is asked for before the caller's turn is over. */
+  #ask(prepared: PreparedStatement): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ ...prepared, onAnswer: resolve, onFault: reject });
+      if (this.#isSendingSoon) return;
+      this.#isSendingSoon = true;
+      queueMicrotask(() => {
+        this.#isSendingSoon = false;
+        this.#send(this.#waiting.splice(0));
       });
-    } catch (error) {
-      for (const name of submitted) this.#unsure.add(name);
-      // As pg does: a stack that leads to who asked, not to the socket.
-      if (error instanceof Error) Error.captureStackTrace(error);
-      throw error;
-    }
-  }
-
-  #prepared({ sql, parameters }: Statement): PreparedStatement {
-    const name = nameOf({ sql, parameters });
-    return { sql, values: parameters.map(prepareValue), name: name === undefined || this.#unsure.has(name) ? undefined : name };
-  }
-}
-
-type Answer<R> = Pick<pg.QueryResult, 'command' | 'rowCount'> & { rows: R[] };
-
-/** A statement with its values as they are sent. */
-interface PreparedStatement {
-  readonly sql: string;
-  readonly values: readonly (string | Buffer | null)[];
-  readonly name: string | undefined;
-}
-
-interface Preceding {
-  readonly parts: readonly PreparedStatement[];
-  /** Takes the names that the server learns with it. */
-  readonly submitted: string[];
-}
-
-/** A statement of the extended protocol with others before it, in one batch; their results are dropped. */
-class PrecededQuery extends pg.Query {
-  readonly preceding: Preceding;
-  #dropped: number;
-  #connection: Wire | null = null;
-
-  constructor(
-    { sql, values, name }: PreparedStatement,
-    preceding: Preceding,
-    callback: (error: Error | undefined, result: unknown) => void,
-  ) {
-    super(sql, [...values], (error: Error | undefined, result: unknown) => {
-      if (!error) this.#confirm();
-      callback(error, result);
     });
-    this.name = name;
-    this.queryMode = 'extended';
-    this.preceding = preceding;
-    this.#dropped = preceding.parts.length;
   }
 
-  override prepare(connection: Wire): void {
-    this.#connection = connection;
-    const { parts, submitted } = this.preceding;
-    // First, since pg takes the first confirmation of a parse for that of the name.
-    if (this.name && !this.hasBeenParsed(connection)) submitNamed(connection, this.name, this.text);
-    for (const { name, sql, values } of parts) {
-      if (name === undefined) connection.parse({ text: sql });
-      else if (!isKnown(connection, name)) {
-        submitNamed(connection, name, sql);
-        submitted.push(name);
-      }
-      connection.bind({ statement: name, values });
-      connection.execute({});
+  /** A transaction of its own. */
+  #sendSettled(prepared: PreparedStatement, settings: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const first: BatchPart = { sql: settings, values: [], name: undefined, onAnswer: null };
+      this.#send([first, { ...prepared, onAnswer: resolve, onFault: reject }]);
+    });
+  }
+
+  #send(parts: readonly WaitingPart[]): void {
+    const [only, other] = parts;
+    if (!only) return;
+    // What has no parameters needs no more than a line of the simple protocol.
+    if (!other && only.values.length === 0) {
+      this.client.query(only.sql).then(only.onAnswer, only.onFault);
+      return;
     }
-    super.prepare(connection);
-  }
-
-  /** What pg does for the name of a statement that is sent alone. */
-  #confirm(): void {
-    if (!this.#connection) return;
-    const { parsedStatements, submittedNamedStatements } = this.#connection;
-    for (const name of this.preceding.submitted) {
-      const text = submittedNamedStatements[name];
-      if (text !== undefined) parsedStatements[name] = text;
-      delete submittedNamedStatements[name];
-    }
-  }
-
-  override handleDataRow(message: unknown): void {
-    if (this.#dropped === 0) super.handleDataRow(message);
-  }
-
-  override handleCommandComplete(message: unknown, connection: unknown): void {
-    if (this.#dropped === 0) super.handleCommandComplete(message, connection);
-    else this.#dropped -= 1;
+    const onEnd = (fault: Error | null) => {
+      if (fault) for (const { onFault } of parts) onFault?.(fault);
+    };
+    this.client.query(new Batch(parts, onEnd));
   }
 }
 
-function submitNamed(connection: Wire, name: string, text: string): void {
-  connection.parse({ text, name });
-  connection.submittedNamedStatements[name] = text;
+function prepare({ sql, parameters }: Statement): PreparedStatement {
+  return { sql, values: parameters.map(prepareValue), name: nameOf({ sql, parameters }) };
 }
 
-function isKnown({ parsedStatements, submittedNamedStatements }: Wire, name: string): boolean {
-  return parsedStatements[name] !== undefined || submittedNamedStatements[name] !== undefined;
+/** As pg does: a stack that leads to who asked, not to the socket. */
+function withOwnStack(error: unknown): never {
+  if (error instanceof Error) Error.captureStackTrace(error);
+  throw error;
 }
 
 function refuseStream<R>(): QueryResult<R>[] {

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery } from 'kysely';
-import type { LaterStatement } from './pg-connection.ts';
+import { PooledConnection, type ConnectionRequest, type LaterStatement } from './pg-connection.ts';
 
 /** What a statement gave: its rows, and how many it wrote. */
 export interface Outcome<T> {
@@ -9,7 +9,8 @@ export interface Outcome<T> {
 }
 
 /**
- * Runs one statement in the transaction of `em` and gives its rows. Each `?` is a bound parameter: an array binds as a PostgreSQL array,
+ * Runs one statement in the transaction of `em` and gives its rows. Statements that are asked for at once (`Promise.all`) are sent together, in
+ * the order of their calls, and fail together: one round trip for what does not build on each other. Each `?` is a bound parameter: an array binds as a PostgreSQL array,
  * JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question mark is written `\?`. Times come back as the database's
  * text (see `iso`), int8 as number, numeric as string. Only named functions of `db/<area>` call this.
  */
@@ -28,11 +29,27 @@ export async function change(em: SqlEntityManager, sql: string, params: readonly
 }
 
 /**
- * Sends a statement together with the next one of the transaction, or with its commit: a round trip less where nobody needs what it gives and
- * nothing but a fault can become of it. Its fault is then that of the other.
+ * Sends a statement together with the next one of the transaction, or with its commit: a round trip less where what it gives is not needed before.
+ * Its fault is then that of the other. `onRows` gets its rows when they have come, before the other's.
  */
-export async function runLater(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<void> {
-  await run(em, sql, params, { isLater: true });
+export async function runLater<T>(
+  em: SqlEntityManager,
+  sql: string,
+  params: readonly unknown[] = [],
+  onRows: ((rows: T[]) => void) | null = null,
+): Promise<void> {
+  // The rows have the shape that the statement selects; only its author can know it.
+  await run(em, sql, params, { isLater: true, onRows: onRows as LaterStatement['onRows'] });
+}
+
+/** Has the statements of a transaction that has just begun sent straight to its connection. */
+export async function takeConnection(em: SqlEntityManager): Promise<void> {
+  const transaction = em.getTransactionContext();
+  if (!transaction) throw new Error('no transaction has begun');
+  const request: ConnectionRequest & CompiledQuery = { ...CompiledQuery.raw(''), asksForConnection: true };
+  const { rows: found } = (await transaction.executeQuery(request)) as { rows: unknown[] }; // of the connection itself, or of another driver's
+  const [connection] = found;
+  if (connection instanceof PooledConnection) connections.set(transaction, connection);
 }
 
 /** A time as it goes to the wire: UTC with three digits. Takes what `rows` and entities give. */
@@ -55,7 +72,7 @@ export async function run<T>(
   em: SqlEntityManager,
   sql: string,
   params: readonly unknown[] = [],
-  marks: Partial<Pick<LaterStatement, 'isLater'>> = {},
+  marks: Partial<Pick<LaterStatement, 'isLater' | 'onRows'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
   if (holdsEntities(em)) await em.flush();
@@ -64,7 +81,8 @@ export async function run<T>(
 
   const numbered = numberPlaceholders(sql);
   em.config.get('onQuery')(numbered, params);
-  const result = await transaction.executeQuery({ ...CompiledQuery.raw(numbered, [...params]), ...marks });
+  const statement = { ...CompiledQuery.raw(numbered, [...params]), ...marks };
+  const result = await (connections.get(transaction) ?? transaction).executeQuery(statement);
 
   // The rows have the shape that the statement selects; only its author can know it.
   return { rows: result.rows as T[], affected: Number(result.numAffectedRows ?? 0) };
@@ -78,6 +96,7 @@ export function holdsEntities(em: SqlEntityManager): boolean {
   return uow.getCollectionUpdates().length > 0 || uow.getExtraUpdates().size > 0;
 }
 
+const connections = new WeakMap<object, PooledConnection>();
 const numberedStatements = new Map<string, string>();
 
 // Statements are constants, but lists with optional filters have many shapes: the memory is bounded.

@@ -4,8 +4,9 @@ import pg from 'pg';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
 import { runAlone, type Databases } from './orm.ts';
+import type { LaterStatement } from './pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
-import { holdsEntities, run } from './sql.ts';
+import { holdsEntities, run, takeConnection } from './sql.ts';
 import type { Outgoing, Unit } from './unit.ts';
 
 export interface UnitOptions {
@@ -64,7 +65,7 @@ export function tenantOf(caller: Caller): TenantSettings {
 export async function beginUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): Promise<OpenUnit> {
   const em: SqlEntityManager = db.app.em.fork({ session: { variables: settingsOf(tenant) } });
   const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
-  await translated(() => em.begin());
+  await translated(() => begin(em));
 
   return {
     unit,
@@ -139,7 +140,12 @@ export async function transact<R>(
 function aloneUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions, settings: string): Unit {
   const em: SqlEntityManager = db.app.em.fork();
   em.setTransactionContext({
-    executeQuery: ({ sql, parameters }: CompiledQuery) => runAlone(db.app, { sql, parameters, settings }),
+    // Nothing has to wait here for a transaction: what is said to be later is sent at once.
+    executeQuery: async ({ sql, parameters, onRows }: CompiledQuery & Partial<LaterStatement>) => {
+      const found = await runAlone(db.app, { sql, parameters, settings });
+      onRows?.(found.rows);
+      return found;
+    },
   });
   return { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
 }
@@ -148,7 +154,7 @@ function aloneUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions,
 export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Promise<R>): Promise<R> {
   return retried(async () => {
     const em: SqlEntityManager = db.sweeper.em.fork();
-    await em.begin();
+    await begin(em);
     return orRollBack(em, async () => {
       const value = await work(em);
       await em.commit();
@@ -179,6 +185,11 @@ async function translated<R>(work: () => Promise<R>): Promise<R> {
   } catch (error) {
     throw toFailure(error) ?? error;
   }
+}
+
+async function begin(em: SqlEntityManager): Promise<void> {
+  await em.begin();
+  await takeConnection(em);
 }
 
 async function orRollBack<R>(em: SqlEntityManager, work: () => Promise<R>): Promise<R> {

@@ -24,14 +24,13 @@ export function claimTry(deps: ActivityDeps, runId: string, step: number): Promi
     if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries)
       throw workerLost();
     const model = modelOf(deps, opened);
-    const terms = await readTerms(
-      unit,
-      { id: model.id, currency: deps.env.billingCurrency },
-      { workspaceId: opened.run.workspace_id, caps: capsAbove(opened.run) },
-    );
+    const place = { workspaceId: opened.run.workspace_id, caps: capsAbove(opened.run) };
+    const [terms, callsMade, approved] = await Promise.all([
+      readTerms(unit, { id: model.id, currency: deps.env.billingCurrency }, place),
+      readCallsMade(unit, runId),
+      approvedIn(unit, opened),
+    ]);
     refuseUnpriced(deps, model, terms);
-    const callsMade = await readCallsMade(unit, runId);
-    const approved = await approvedIn(unit, opened);
     return { kind: 'try', modelTry: { opened, step, model, terms, startedAt: new Date(), callsMade, approved } };
   });
 }

@@ -11,6 +11,8 @@ import { load } from '../harness/load.ts';
 import { cpuMs, record, untilAnswer } from '../probe/client.ts';
 import type { ProbeEvent } from '../probe/protocol.ts';
 
+/** As long as it takes the compilers of both. */
+const warmUpRequests = 400;
 const requests = 30;
 /** What a request leaves to do is done before the next one comes. */
 const pauseMs = 50;
@@ -20,7 +22,7 @@ const settleMs = 150;
 export const creation: Bench = {
   name: 'creation',
   about:
-    'POST /runs against a bare Fastify handler that inserts one row (one commit) and adds one entry to a Redis stream, one request at a time with 50 ms between them, no worker running. ' +
+    'POST /runs against a bare Fastify handler that inserts one row (one commit) and adds one entry to a Redis stream, one request at a time with 50 ms between them, after 400 to warm up, no worker running. ' +
     'The product’s processor time holds what follows the answer: frames to Redis, the outbox row, the start in Temporal.',
   run: (options) => using((keep) => measure(options, keep)),
 };
@@ -41,14 +43,11 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
   const bare = keep(await startChild({ entry: 'bench/floors/http.ts', env: { BENCH_FLOOR: JSON.stringify(floor) } }));
   const body = () => ({ agent_id: agent.id, input: { text: 'What is new?' } });
 
-  const measured = await compare({
-    rounds,
-    warmUps: 2,
-    sides: {
-      bare: () => sample({ origin: String(bare.ready['url']), pid: bare.pid, headers: {}, body }),
-      product: () => sample({ origin: stack.url(), pid: stack.pid('api'), headers: authorization(stack), body }),
-    },
-  });
+  const toFloor = { origin: String(bare.ready['url']), pid: bare.pid, headers: {}, body };
+  const toProduct = { origin: stack.url(), pid: stack.pid('api'), headers: authorization(stack), body };
+  for (const side of [toFloor, toProduct]) await post(side, { requests: warmUpRequests, concurrency: 4 });
+
+  const measured = await compare({ rounds, warmUps: 1, sides: { bare: () => sample(toFloor), product: () => sample(toProduct) } });
   const compared = { floor: 'bare', product: 'product' } as const;
   return {
     findings: [
@@ -65,21 +64,22 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
   };
 }
 
-async function sample(of: { origin: string; pid: number; headers: Record<string, string>; body: () => unknown }): Promise<Sample> {
-  const before = await cpuMs(of.pid);
-  const { times } = await load({
-    origin: of.origin,
-    method: 'POST',
-    path: '/runs',
-    requests,
-    concurrency: 1,
-    pauseMs,
-    headers: of.headers,
-    body: of.body,
-    status: 202,
-  });
+interface Side {
+  readonly origin: string;
+  readonly pid: number;
+  readonly headers: Record<string, string>;
+  readonly body: () => unknown;
+}
+
+function post({ origin, headers, body }: Side, how: { requests: number; concurrency: number; pauseMs?: number }) {
+  return load({ origin, method: 'POST', path: '/runs', headers, body, status: 202, ...how });
+}
+
+async function sample(side: Side): Promise<Sample> {
+  const before = await cpuMs(side.pid);
+  const { times } = await post(side, { requests, concurrency: 1, pauseMs });
   await delay(settleMs);
-  return { medianMs: median(times), cpuMs: ((await cpuMs(of.pid)) - before) / requests };
+  return { medianMs: median(times), cpuMs: ((await cpuMs(side.pid)) - before) / requests };
 }
 
 /** Counts of single requests; the median leaves out what the process does beside them. */

@@ -21,7 +21,7 @@ export const rivals: Bench = {
   name: 'rivals',
   about:
     `A conversation of its own, one streamed model call, read over SSE to its end: against LangGraph’s JavaScript server (\`@langchain/langgraph-api\`), which keeps runs and threads in the memory ` +
-    `of its process and loses them with it. ${many} runs, ${concurrency} at a time, on a model that answers at once; the first text of a single run; one run on a model that takes 1 s.`,
+    `of its process and loses them with it. ${many} runs, ${concurrency} at a time, after ${many * 4} to warm up, on a model that answers at once; the first text of a single run; one run on a model that takes 1 s.`,
   run: (options) => using((keep) => measure(options, keep)),
 };
 
@@ -36,7 +36,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
 
   const throughput = await compare({
     rounds,
-    warmUps: 1,
+    warmUps: 4,
     sides: { langGraph: () => perSecond(langGraph.run), product: () => perSecond(product) },
   });
   log('runs a second measured');

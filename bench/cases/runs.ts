@@ -1,25 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { rows } from '../../db/sql.ts';
-import { sweep } from '../../db/transaction.ts';
-import { makeAgent, scripted, startRun } from '../../test/support/scenario.ts';
+import { makeAgent, startRun } from '../../test/support/scenario.ts';
 import type { Stack } from '../../test/support/stack.ts';
 import { readStream } from '../../test/support/stream-client.ts';
 import { least, type Bench, type BenchOptions, type Outcome } from '../harness/bench.ts';
 import { compare, finding, median } from '../harness/compare.ts';
 import { startProduct, using } from '../harness/deployment.ts';
-import { inLanes, startFloorRuns } from '../harness/floor-runs.ts';
+import { startFloorRuns } from '../harness/floor-runs.ts';
 import { startModels } from '../harness/models.ts';
+import { instantAnswer, playRuns } from '../harness/product-runs.ts';
 
 const many = 40;
 const concurrency = 8;
 const singles = 8;
-const instant = scripted({ steps: [{ text: 'Hello' }] });
+/** As long as it takes the compilers of both. */
+const warmUps = 5;
 
 /** Whole runs against a bare workflow. */
 export const runs: Bench = {
   name: 'runs',
   about:
-    `${many} runs of one step on a model that answers at once, started by POST /runs (8 at a time), until all have ended, against a bare workflow with three activities too ` +
+    `${many} runs of one step on a model that answers at once, started by POST /runs (${concurrency} at a time), until all have ended, after ${many * warmUps} to warm up, against a bare workflow with three activities too ` +
     '(the second adds a frame to a Redis stream), started by the Temporal client; both on workers with the product’s tuning. ' +
     'First frame: from the start to the arrival of the first message.delta on SSE, one run at a time, against that of the bare frame at a blocking XREAD.',
   run: (options) => using((keep) => measure(options, keep)),
@@ -35,10 +35,10 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
 
   const throughput = await compare({
     rounds,
-    warmUps: 1,
+    warmUps,
     sides: {
       bare: async () => ({ perSecond: (many * 1_000) / (await bare.runMany(many, concurrency)) }),
-      product: async () => ({ perSecond: (many * 1_000) / (await runMany(stack, agent.id)) }),
+      product: async () => ({ perSecond: (many * 1_000) / (await playRuns(stack, agent.id, { count: many, concurrency })) }),
     },
   });
   const first = await compare({
@@ -59,28 +59,9 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
   };
 }
 
-async function runMany(stack: Stack, agentId: string): Promise<number> {
-  const startedAt = performance.now();
-  const ids: string[] = [];
-  await inLanes(many, concurrency, async () => void ids.push((await startRun(stack, agentId, instant)).id));
-  while ((await countEnded(stack, ids)) < many) await delay(20);
-  return performance.now() - startedAt;
-}
-
-async function countEnded(stack: Stack, ids: readonly string[]): Promise<number> {
-  const found = await sweep(stack.db, (em) =>
-    rows<{ status: string }>(em, "select status from runs where id = any (?::uuid[]) and status in ('succeeded', 'failed', 'cancelled')", [
-      ids,
-    ]),
-  );
-  const bad = found.find(({ status }) => status !== 'succeeded');
-  if (bad) throw new Error(`a run ended as ${bad.status}`);
-  return found.length;
-}
-
 async function firstFrame(stack: Stack, agentId: string): Promise<number> {
   const startedAt = performance.now();
-  const run = await startRun(stack, agentId, instant);
+  const run = await startRun(stack, agentId, instantAnswer);
   const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
   while (!reader.frames.some((frame) => frame.type === 'message.delta')) await delay(1);
   const took = performance.now() - startedAt;

@@ -25,11 +25,11 @@ function watch(prototype: object, name: string, note: (args: readonly unknown[])
   });
 }
 
-/** pg's other way to say it, with what our connections send before it in one batch. */
+/** pg's other way to say it; `parts` is what our connections send in one batch. */
 interface Sent {
   readonly text?: string;
   readonly values?: unknown[];
-  readonly preceding?: { readonly parts: readonly { readonly sql: string; readonly values: readonly unknown[] }[] };
+  readonly parts?: readonly { readonly sql: string; readonly values: readonly unknown[] }[];
 }
 
 /** Part of what the floor does by `begin` alone. */
@@ -37,11 +37,11 @@ const isOpening = ({ text }: ProbeEvent) => text === 'begin' || text.startsWith(
 
 function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   if (typeof query === 'string') return [{ kind: 'sql', text: query, params: Array.isArray(values) ? values : [] }];
-  const { text = '', values: params = [], preceding } = query as Sent;
-  const own: ProbeEvent = { kind: 'sql', text, params };
-  const parts = (preceding?.parts ?? []).map((part): ProbeEvent => ({ kind: 'sql', text: part.sql, params: [...part.values] }));
-  const opens = parts.filter(isOpening);
-  if (opens.length === 0) return [...parts, own];
+  const { text = '', values: params = [], parts } = query as Sent;
+  if (!parts) return [{ kind: 'sql', text, params }];
+  const sql = parts.map((part): ProbeEvent => ({ kind: 'sql', text: part.sql, params: [...part.values] }));
+  const opens = sql.filter(isOpening);
+  if (opens.length === 0) return sql;
   // What the product sends in one batch is told as the statements of an ordinary transaction: the floor runs them one by one.
   const isWhole = opens[0]?.text !== 'begin';
   const opening: ProbeEvent = {
@@ -49,7 +49,7 @@ function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
     text: [...(isWhole ? ['begin'] : []), ...opens.map((event) => event.text)].join('; '),
     params: [],
   };
-  const sent = [opening, ...parts.filter((part) => !isOpening(part)), own];
+  const sent = [opening, ...sql.filter((part) => !isOpening(part))];
   return isWhole ? [...sent, { kind: 'sql', text: 'commit', params: [] }] : sent;
 }
 

@@ -37,7 +37,7 @@ export interface StartOptions {
   readonly stateDir: string;
   readonly env: ServiceEnv;
   readonly log: (line: string) => void;
-  /** For tests: no flush to the disk. */
+  /** For tests: no flush to the disk, and a Temporal that knows nothing of former ones, whose schedules would go on. */
   readonly isEphemeral?: boolean;
   /** Where the wheels are kept; default `<stateDir>/wheels`. Several state folders may share one. */
   readonly wheelsDir?: string;

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { searchAttributeNames } from '../../temporal/search-attributes.ts';
 import { choosePort } from './ports.ts';
@@ -24,6 +24,7 @@ export async function localTemporal(context: ServiceContext): Promise<LocalServi
   const namespace = env['TEMPORAL_NAMESPACE'] || defaultNamespace;
   const address = { grpc: `127.0.0.1:${port}`, http: `127.0.0.1:${httpPort}`, namespace };
   const folder = state.path('temporal');
+  if (isEphemeral) rmSync(folder, { recursive: true, force: true });
 
   const restartable = createRestartable(
     {

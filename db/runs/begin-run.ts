@@ -35,12 +35,15 @@ export async function beginRun(unit: Unit, runId: string, deployment: Deployment
   const { manifest, warnings: pinned } = await pin(unit, run, deployment);
   const personaSlug = manifest.persona?.slug ?? null;
   const warnings = [...pinned, ...left.map(leftOutWarning)];
-  const [started] = await rows<{ started_at: string }>(
-    unit.em,
-    `update runs set status = 'running', started_at = clock_timestamp(), persona_slug = ?, manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
-      where id = ? and status = 'queued' returning started_at`,
-    [personaSlug, JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
-  );
+  const [[started], inputs] = await Promise.all([
+    rows<{ started_at: string }>(
+      unit.em,
+      `update runs set status = 'running', started_at = clock_timestamp(), persona_slug = ?, manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
+        where id = ? and status = 'queued' returning started_at`,
+      [personaSlug, JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
+    ),
+    inputFrames(unit, run),
+  ]);
   await discardReplaced(unit, run);
   const running: RunState = {
     ...run,
@@ -49,7 +52,7 @@ export async function beginRun(unit: Unit, runId: string, deployment: Deployment
     manifest,
     started_at: started?.started_at ?? manifest.begun_at,
   };
-  await appendFrames(unit, [stateBatch(identityOf(running), [startedFrame(running), ...(await inputFrames(unit, running))])]);
+  await appendFrames(unit, [stateBatch(identityOf(running), [startedFrame(running), ...inputs])]);
   return running;
 }
 

@@ -1,9 +1,9 @@
 import type { RunStatus } from '../../workflows/contracts/runs.ts';
 import { filesMadeSql } from '../attachments/run-attachments.ts';
-import { row, rows } from '../sql.ts';
+import { row, runLater } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import { openMessages, readOpenMessage } from '../streams/open-messages.ts';
+import { readOpenMessage } from '../streams/open-messages.ts';
 import type { Unit } from '../unit.ts';
 import { isRepeatable, type CallState } from './call-state.ts';
 import { endChildCall, readChild } from './child-end.ts';
@@ -44,9 +44,14 @@ export function cancelledEnd(call: CallState): CallEnd {
 }
 
 /** Messages that were being streamed become whole as far as they got. */
-export async function closeMessages(unit: Unit, run: RunState, stopReason: StopReason): Promise<FrameDraft[]> {
+export async function closeMessages(
+  unit: Unit,
+  run: RunState,
+  messageIds: readonly string[],
+  stopReason: StopReason,
+): Promise<FrameDraft[]> {
   const frames: FrameDraft[] = [];
-  for (const messageId of await openMessages(unit.em, run.id)) {
+  for (const messageId of messageIds) {
     const open = await readOpenMessage(unit.em, run.id, messageId);
     const content = (open?.blocks ?? []).flatMap(({ block, text }): ContentBlock[] => {
       if (block === 'reasoning') return [];
@@ -78,7 +83,7 @@ interface PartialMessage {
 }
 
 async function insertPartialMessage(unit: Unit, run: RunState, partial: PartialMessage): Promise<void> {
-  await rows(
+  await runLater(
     unit.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason, state, attempt, created_at)
      select ?, ?, ?, ?, ?, ?, coalesce(max(pos) + 1, 0), ?, 'assistant', 'model', ?::jsonb, '{}', ?, ?, 'pending', 1, now() from messages where run_id = ?`,
@@ -120,11 +125,11 @@ function isDiscarded(run: RunState, end: Pick<FinishedRun, 'status'>): boolean {
 
 /** Commits or discards the turn, closes the steps that are open, writes the run's end. */
 export async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<void> {
-  await rows(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [
+  await runLater(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [
     isDiscarded(run, end) ? 'discarded' : 'committed',
     run.id,
   ]);
-  await rows(
+  await runLater(
     unit.em,
     `update run_steps set status = ?, error = ?::jsonb, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
       where run_id = ? and status = 'running'`,
@@ -132,7 +137,7 @@ export async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Pro
   );
   const mayLeave: readonly RunStatus[] = ['queued', 'running', 'waiting', 'cancelling'];
   const finishedAt = end.finishedAt.toISOString();
-  await rows(
+  await runLater(
     unit.em,
     `with waited as (
        select id, waited_ms + coalesce((extract(epoch from ?::timestamptz - waiting_since) * 1000)::bigint, 0) as ms from runs where id = ?

@@ -5,6 +5,7 @@ import { cancelApprovals } from '../approvals/cancel-approvals.ts';
 import { closeRunCaps } from '../billing/caps.ts';
 import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
+import { openMessages } from '../streams/open-messages.ts';
 import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
 import type { Unit } from '../unit.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
@@ -22,8 +23,7 @@ import { lockOpenCalls, type CallState } from './call-state.ts';
  * not read, so that the run goes on instead of succeeding.
  */
 export async function finishRun(unit: Unit, input: FinishRunInput): Promise<FinishRunResult> {
-  const conversation = await lockConversationOfRun(unit, input.runId);
-  const locked = conversation ? await lockRunWithAncestors(unit, input.runId) : null;
+  const [conversation, locked] = await Promise.all([lockConversationOfRun(unit, input.runId), lockRunWithAncestors(unit, input.runId)]);
   if (!conversation || !locked || isTerminal(locked.run.status)) return { more: false };
 
   const { run } = locked;
@@ -32,8 +32,8 @@ export async function finishRun(unit: Unit, input: FinishRunInput): Promise<Fini
   const ids = [run.id, ...descendants.map(({ id }) => id)];
   const answers = await cancelApprovals(unit, [run, ...descendants]);
   await closeRunCaps(unit, [run, ...descendants]);
-  const calls = await lockOpenCalls(unit, ids);
-  let heads = await headsOf(unit, ids);
+  const [calls, lockedHeads] = await Promise.all([lockOpenCalls(unit, ids), headsOf(unit, ids)]);
+  let heads = lockedHeads;
   if (descendants.length > 0) {
     const batches: FrameBatch[] = [];
     // Children before their parents, whose calls tell of their end.
@@ -76,11 +76,12 @@ async function close(
     unit,
     calls.filter((call) => call.run_id === run.id),
   );
-  const messages = await closeMessages(unit, run, ending.status === 'cancelled' ? 'cancelled' : 'error');
+  const [open, output] = await Promise.all([openMessages(unit.em, run.id), readOutput(unit, run, ending)]);
+  const messages = await closeMessages(unit, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
   const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, ending)];
   const end: FinishedRun = {
     ...ending,
-    output: await readOutput(unit, run, ending),
+    output: open.length > 0 ? await readOutput(unit, run, ending) : output,
     finishedAt: new Date(),
     lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },

@@ -1,4 +1,4 @@
-import { rows } from '../sql.ts';
+import { runLater } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
 import { messageFrame } from './run-frames.ts';
@@ -12,7 +12,7 @@ export interface FollowUp {
 
 /** Writes what the model is asked next, after its own message. */
 export async function insertFollowUp(unit: Unit, run: RunState, { messageId, text }: FollowUp, pos: number): Promise<void> {
-  await rows(
+  await runLater(
     unit.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, state, attempt, created_at)
      values (?, ?, ?, ?, ?, ?, ?, null, 'user', 'system', ?::jsonb, '{}', 'pending', 1, now())`,

@@ -44,19 +44,24 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
   const run = await lockRunWithDocument(unit, runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
 
-  const stored = await readStoredStep(unit, run.id, step);
-  if (stored) return stored;
-  if (run.is_frozen) return { kind: 'frozen' };
-  const claimed = await claimStep(unit, run, step);
-  const added = run.has_unread_input ? await readAddedInput(unit, run, step) : [];
+  if (run.is_frozen) return (await readStoredStep(unit, run.id, step)) ?? { kind: 'frozen' };
   const { document, manifest, ...state } = run;
+  const history = () => readHistory(unit, run, document.context.keep_last_turns);
+  const [stored, claimed, read] = await Promise.all([
+    readStoredStep(unit, run.id, step),
+    claimStep(unit, run, step),
+    run.has_unread_input ? null : history(),
+  ]);
+  if (stored) return stored;
+  if (!claimed) throw new Error('the claim of a step gave no row');
+  const added = run.has_unread_input ? await readAddedInput(unit, run, step) : [];
   const opened: OpenedStep = {
     kind: 'open',
     run: { ...state, manifest },
     document,
     attempt: claimed.attempt,
     retries: claimed.retries,
-    history: await readHistory(unit, run, document.context.keep_last_turns),
+    history: read ?? (await history()),
     tools: await readRunTools(unit, manifest),
     ...(await readPinnedTexts(unit, manifest)),
   };
@@ -123,29 +128,26 @@ export async function recordFailedTry(unit: Unit, failed: FailedTry): Promise<bo
   return updated.length === 1;
 }
 
+const storedStepSql = `select id, stop_reason from messages where run_id = ? and step = ? and role = 'assistant' and stop_reason is not null`;
+
 async function readStoredStep(unit: Unit, runId: string, step: number): Promise<StepClaim | null> {
-  const message = await row<{ id: string; stop_reason: StopReason }>(
-    unit.em,
-    `select id, stop_reason from messages where run_id = ? and step = ? and role = 'assistant' and stop_reason is not null`,
-    [runId, step],
-  );
+  const message = await row<{ id: string; stop_reason: StopReason }>(unit.em, storedStepSql, [runId, step]);
   if (!message) return null;
   return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(unit, message.id) };
 }
 
-async function claimStep(unit: Unit, run: RunState, step: number): Promise<{ attempt: number; retries: StepRetry[] }> {
-  const [claimed] = await rows<{ attempt: number; retries: StepRetry[] }>(
+/** Null where an earlier try has stored the step. */
+function claimStep(unit: Unit, run: RunState, step: number): Promise<{ attempt: number; retries: StepRetry[] } | null> {
+  return row<{ attempt: number; retries: StepRetry[] }>(
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
-     values (?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now())
+     select ?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now() where not exists (${storedStepSql})
      on conflict (run_id, step, tool_call_id) do update
        set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
            retries = ${retriesWithLost}
      returning attempt, retries`,
-    [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model'],
+    [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model', run.id, step],
   );
-  if (!claimed) throw new Error('the claim of a step gave no row');
-  return claimed;
 }
 
 /** How many calls the run has made so far, by slug. */

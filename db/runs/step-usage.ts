@@ -1,7 +1,7 @@
 import type { BudgetState } from '../billing/gate.ts';
 import { money } from '../billing/money.ts';
 import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../billing/usage.ts';
-import { rows } from '../sql.ts';
+import { runLater } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
 import type { RunState } from './run-state.ts';
@@ -38,13 +38,13 @@ export async function settleStepUsage(
   const settled = await settleModelCall(unit, sourceOf(run, step, attempt), usage);
   if (settled === null) return null;
   const { totals: call } = settled;
-  await rows(unit.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
+  await runLater(unit.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
     JSON.stringify(addUsage(run.usage_own, call)),
     JSON.stringify(addUsage(run.usage_subtree, call)),
     run.id,
   ]);
   if (ancestors.length > 0)
-    await rows(
+    await runLater(
       unit.em,
       'update runs r set usage_subtree = n.subtree, updated_at = now() from jsonb_to_recordset(?::jsonb) as n(id uuid, subtree jsonb) where r.id = n.id',
       [JSON.stringify(ancestors.map(({ id, usage_subtree: subtree }) => ({ id, subtree: addUsage(subtree, call) })))],
@@ -58,7 +58,7 @@ export async function settleStep(unit: Unit, runs: RunWithAncestors, stepCall: S
   if (settled === null) return null;
   const { totals: call, budget } = settled;
   const { run } = runs;
-  await rows(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
+  await runLater(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
     JSON.stringify(call),
     run.id,
     stepCall.step,

@@ -2,7 +2,7 @@ import { isTerminal } from '../../workflows/contracts/runs.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { ModelUsage } from '../billing/usage.ts';
 import { newId } from '../ids.ts';
-import { row, rows } from '../sql.ts';
+import { row, rows, runLater } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
@@ -59,9 +59,10 @@ export async function storeModelStep(
   const locked = await lockRunWithAncestors(unit, result.runId);
   if (!locked || isTerminal(locked.run.status) || locked.run.status === 'cancelling') return 'ended';
   const { run } = locked;
-  if (!(await closeStep(unit, result))) return (await isStored(unit, result)) ? 'stored' : 'fenced';
+  const [isClosed, pos] = await Promise.all([closeStep(unit, result), nextPosition(unit, run.id)]);
+  if (!isClosed) return (await isStored(unit, result)) ? 'stored' : 'fenced';
 
-  const pos = await nextPosition(unit, run.id);
+  await runLater(unit.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [result.step, run.id]);
   await insertAssistantMessage(unit, run, result, pos);
   await insertCalls(unit, run, result);
   const refused = result.calls.filter((call) => call.refusal !== null);
@@ -91,9 +92,7 @@ async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> 
       where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
     [result.model, result.messageId, preview, result.firstTokenAt?.toISOString() ?? null, result.runId, result.step, result.attempt],
   );
-  if (closed.length === 0) return false;
-  await rows(unit.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [result.step, result.runId]);
-  return true;
+  return closed.length > 0;
 }
 
 /** A commit whose answer was lost had done it all. */
@@ -112,7 +111,7 @@ async function nextPosition(unit: Unit, runId: string): Promise<number> {
 }
 
 async function insertAssistantMessage(unit: Unit, run: RunState, result: ModelStepResult, pos: number): Promise<void> {
-  await rows(
+  await runLater(
     unit.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason,
        state, attempt, provider_state, created_at)
@@ -158,7 +157,7 @@ async function insertCalls(unit: Unit, run: RunState, result: ModelStepResult): 
     client_owned: call.clientOwned,
     error: call.refusal,
   }));
-  await rows(
+  await runLater(
     unit.em,
     `insert into tool_calls (id, organization_id, workspace_id, run_id, step, message_id, pos, provider_call_id, tool_id, slug, kind, effect, concurrency, is_idempotent,
        timeout_s, response_max_chars, args, args_hash, state, error, critical, client_owned, gate, attempt, truncated, finished_at, created_at)
@@ -188,7 +187,7 @@ async function insertRefusedSteps(unit: Unit, run: RunState, result: ModelStepRe
     args: call.args,
     error: call.refusal,
   }));
-  await rows(
+  await runLater(
     unit.em,
     `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, error, started_at, finished_at,
        duration_ms, created_at)

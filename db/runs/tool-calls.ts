@@ -1,6 +1,6 @@
 import type { ToolCallState } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
-import { row, rows } from '../sql.ts';
+import { row, rows, runLater } from '../sql.ts';
 import { appendFrames, type FrameBatch } from '../streams/append.ts';
 import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft, RetryCause } from '../streams/frame.schema.ts';
@@ -40,7 +40,7 @@ export async function claimCall(unit: Unit, call: CallState): Promise<number> {
       where id = ? returning deadline_at`,
     [attempt, call.id],
   );
-  await rows(
+  await runLater(
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
      values (?, ?, ?, ?, ?, 'tool', ?, 'running', ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
@@ -171,7 +171,7 @@ export function executingFrame(call: CallState, deadline: string): FrameDraft {
 }
 
 async function keepWholeOutput(unit: Unit, call: CallState, body: string): Promise<void> {
-  await rows(
+  await runLater(
     unit.em,
     `insert into tool_outputs (run_id, call_id, organization_id, workspace_id, body, media_type, created_at) values (?, ?, ?, ?, ?, 'text/plain', now()) on conflict do nothing`,
     [call.run_id, call.id, call.organization_id, call.workspace_id, body],
@@ -181,7 +181,7 @@ async function keepWholeOutput(unit: Unit, call: CallState, body: string): Promi
 /** A call that was never claimed gets its step here, so that every call is found among the steps. */
 async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: StepFault | null): Promise<void> {
   const text = typeof end.result.output === 'string' ? end.result.output : JSON.stringify(end.result.output ?? '');
-  await rows(
+  await runLater(
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, output_preview, error,
        started_at, finished_at, duration_ms, created_at)

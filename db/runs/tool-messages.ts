@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { rows } from '../sql.ts';
+import { runLater } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { Unit } from '../unit.ts';
 import type { RunState } from './run-state.ts';
@@ -26,7 +26,7 @@ export async function insertToolMessages(
     pos: message.pos,
     content: message.content,
   }));
-  await rows(
+  await runLater(
     unit.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, tool_call_id, state, attempt, created_at)
      select m.id, ?, ?, ?, ?, ?, m.pos, m.step, 'tool', 'system', m.content, '{}', m.call, 'pending', 1, now()

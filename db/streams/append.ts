@@ -87,22 +87,33 @@ export async function requestStreamCancel(unit: Unit, runIds: readonly string[])
   unit.outgoing.cancelledRunIds.push(...runIds);
 }
 
+const appendSql = 'select append_frames(?::jsonb, 5000) as answers';
+interface AppendRow {
+  readonly answers: RawAnswer[];
+}
+
 /**
- * Appends frames as part of a transaction: one statement for all batches; what was written is published after the commit. The lock order is
- * conversation, runs, run_streams: nothing else may be locked afterwards.
+ * Appends frames as part of a transaction: one statement for all batches, sent with the next one; what was written is published after the
+ * commit. The lock order is conversation, runs, run_streams: nothing else may be locked afterwards.
  */
-export async function appendFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
-  if (batches.length === 0) return [];
+export async function appendFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<void> {
+  if (batches.length === 0) return;
+  const sealed = sealAll(batches);
+  await runLater<AppendRow>(unit.em, appendSql, [payloadOf(sealed)], ([row]) => letOut(unit, sealed, row));
+}
 
-  const at = new Date();
-  const sealed = batches.map((batch) => sealBatch(batch, at));
-  const [row] = await rows<{ answers: RawAnswer[] }>(unit.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf(sealed)]);
-  const answers = row?.answers ?? [];
+/** The same at once, for who has to know what became of them: one answer a batch. */
+export async function appendFramesNow(unit: Unit, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
+  const sealed = sealAll(batches);
+  const [row] = await rows<AppendRow>(unit.em, appendSql, [payloadOf(sealed)]);
+  letOut(unit, sealed, row);
+  return (row?.answers ?? []).map(toAnswer);
+}
 
+function letOut(unit: Unit, sealed: readonly SealedBatch[], row: AppendRow | undefined): void {
   // The texts of a repeat were made anew, at another time: its readers find those of then in the archive.
-  const fresh = answers.map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
+  const fresh = (row?.answers ?? []).map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
   unit.outgoing.frames.push(...appendedFrames(sealed, fresh));
-  return answers.map(toAnswer);
 }
 
 /**
@@ -111,11 +122,15 @@ export async function appendFrames(unit: Unit, batches: readonly FrameBatch[]): 
  */
 export async function appendFirstFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<void> {
   if (batches.length === 0) return;
-  const at = new Date();
-  const sealed = batches.map((batch) => sealBatch(batch, at));
-  await runLater(unit.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf(sealed)]);
+  const sealed = sealAll(batches);
+  await runLater(unit.em, appendSql, [payloadOf(sealed)]);
   const answers = sealed.map(({ texts }): RawAnswer => ({ result: 'ok', first: 1, last: texts.length, cancel: false }));
   unit.outgoing.frames.push(...appendedFrames(sealed, answers));
+}
+
+function sealAll(batches: readonly FrameBatch[]): SealedBatch[] {
+  const at = new Date();
+  return batches.map((batch) => sealBatch(batch, at));
 }
 
 /** Makes the texts of a batch. */

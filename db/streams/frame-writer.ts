@@ -1,6 +1,6 @@
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { Unit } from '../unit.ts';
-import { appendFrames, sealBatch, toAnswer, type AppendAnswer, type RawAnswer, type RetryNote, type SealedBatch } from './append.ts';
+import { appendFramesNow, sealBatch, toAnswer, type AppendAnswer, type RawAnswer, type RetryNote, type SealedBatch } from './append.ts';
 import type { RunIdentity } from './frame-text.ts';
 import type { FrameDraft } from './frame.schema.ts';
 import { PendingFrames, type CallOfDelta, type ReasoningDelta, type TextDelta } from './pending-frames.ts';
@@ -120,7 +120,7 @@ export class FrameWriter {
     const flushed = await this.flush();
     if (this.#isDead && flushed) return flushed;
 
-    const [answer] = await appendFrames(unit, [{ ...this.identity, batch: ++this.#batch, frames }]);
+    const [answer] = await appendFramesNow(unit, [{ ...this.identity, batch: ++this.#batch, frames }]);
     if (!answer) throw new Error('append_frames gave no answer');
     this.#hear(answer);
     return answer;

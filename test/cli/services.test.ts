@@ -145,6 +145,8 @@ test('stop ends what was started, and the next start finds data and addresses ag
   services = await start(stateDir);
   expect(services).toMatchObject({ databaseUrl, redisUrl, temporalAddress });
   expect(await query(services, 'select text from kept')).toEqual([{ text: 'still here' }]);
+  // A Temporal of tests that is started anew works for no former one.
+  await expect(withTemporal(services, (client) => client.workflow.getHandle('kept').describe())).rejects.toThrow('not found');
 }, 60_000);
 
 test('a launcher killed with -9 takes its children along, and the next start gets in', async () => {

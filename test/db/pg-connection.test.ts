@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import pg from 'pg';
 import { newId } from '../../db/ids.ts';
 import { runAlone } from '../../db/orm.ts';
 import { beginUnit, readUnit, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
@@ -64,6 +65,22 @@ test('a read sees its tenant in every statement, writes nothing and leaves the c
   const { rows: left } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(left[0]?.org ?? '').toBe('');
 });
+
+/** How often something goes to PostgreSQL while `work` runs. */
+async function roundTrips(work: () => Promise<void>): Promise<number> {
+  const { query } = pg.Client.prototype;
+  let trips = 0;
+  pg.Client.prototype.query = function counted(this: pg.Client, ...args: unknown[]) {
+    trips += 1;
+    return Reflect.apply(query, this, args);
+  } as typeof query;
+  try {
+    await work();
+  } finally {
+    pg.Client.prototype.query = query;
+  }
+  return trips;
+}
 
 const insertSession = (id: string, session: string) =>
   [
@@ -144,6 +161,47 @@ test('a name that a failed batch may not have made known is used by no other kin
 
   const { rows: seen } = await runAlone(database.db.app, { sql: unmarked, parameters: [1] });
   expect(seen).toHaveLength(1);
+});
+
+test('statements that are asked for at once travel together, each gets its own answer, and later ones tell theirs before', async () => {
+  const session = newId();
+  const told: unknown[] = [];
+  const trips = await roundTrips(async () => {
+    const { value } = await transact(database.db, unit, async ({ em }) => {
+      await runLater(em, ...insertSession(newId(), session));
+      await runLater<{ n: number }>(em, 'select ?::int as n', [1], (found) => told.push(...found));
+      const asked = await Promise.all([
+        rows<{ n: number }>(em, 'select n from generate_series(1, ?::int) as n', [3]),
+        change(em, 'update conversations set turn_no = turn_no + 1 where session_key like ?', [`${session}/%`]),
+        row(em, 'select ?::text as nothing where false', ['x']),
+        row<{ turns: number }>(em, 'select sum(turn_no)::int as turns from conversations where session_key like ?', [`${session}/%`]),
+        rows<{ n: number }>(em, 'select n from generate_series(1, ?::int) as n', [2]),
+      ]);
+      return { asked, told: [...told] };
+    });
+    expect(value).toEqual({ asked: [[{ n: 1 }, { n: 2 }, { n: 3 }], 1, null, { turns: 1 }, [{ n: 1 }, { n: 2 }]], told: [{ n: 1 }] });
+  });
+
+  expect(trips).toBe(2);
+  expect(await sessionsOf(session)).toBe(1);
+});
+
+test('of statements that are asked for at once all fail with the first that does, and nothing of them stays', async () => {
+  const session = newId();
+  // Often enough that they get names, which the connection has to keep in order.
+  for (let n = 0; n < 8; n++) {
+    const settled = await transact(database.db, unit, ({ em }) =>
+      Promise.all([
+        change(em, ...insertSession(newId(), session)),
+        row(em, 'select 1 / ?::int as never, ?::text as session', [0, session]),
+        row(em, 'select ?::int + 2 as n', [n]),
+      ]),
+    ).catch((error: unknown) => error);
+    expect(settled).toMatchObject({ code: '22012' });
+    expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int + 2 as n', [n]))).value).toEqual({ n: n + 2 });
+  }
+
+  expect(await sessionsOf(session)).toBe(0);
 });
 
 test('a transaction that a swallowed fault has broken does not pass for committed', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { appendFrames, lockStreams, requestStreamCancel, stateBatch, type FrameBatch } from '../../db/streams/append.ts';
+import { appendFramesNow, lockStreams, requestStreamCancel, stateBatch, type FrameBatch } from '../../db/streams/append.ts';
 import { parseFrame, type RunIdentity } from '../../db/streams/frame-text.ts';
 import type { Frame, FrameDraft } from '../../db/streams/frame.schema.ts';
 import { checkStream } from '../../db/streams/grammar.ts';
@@ -73,7 +73,7 @@ test('an attempt that begins after a cancel was asked for is announced as cancel
   await append(run, { scope: 's1', attempt: 1, batch: 1, frames: [note('before')] });
   await world.inTransaction(run, async (unit) => {
     await requestStreamCancel(unit, [run.runId]);
-    await appendFrames(unit, [stateBatch(run, [status({ status: 'cancelling' })])]);
+    await appendFramesNow(unit, [stateBatch(run, [status({ status: 'cancelling' })])]);
   });
 
   const [answer] = await append(run, { scope: 's1', attempt: 2, batch: 1, frames: [note('after')] });
@@ -153,7 +153,7 @@ test('a transaction that locks a stream first knows the number of its last frame
   await world.inTransaction(run, async (unit) => {
     const state = (await lockStreams(unit, [run.runId])).get(run.runId);
     const head = state?.headSeq ?? 0;
-    await appendFrames(unit, [stateBatch(run, [note('last words'), finished(head + 2)])]);
+    await appendFramesNow(unit, [stateBatch(run, [note('last words'), finished(head + 2)])]);
   });
 
   expect(checkStream(await frames(run), { runId: run.runId })).toEqual([]);
@@ -162,7 +162,7 @@ test('a transaction that locks a stream first knows the number of its last frame
 test('what rolls back leaves no number behind', async () => {
   const run = await world.startRun();
   const refused = world.inTransaction(run, async (unit) => {
-    await appendFrames(unit, [stateBatch(run, [note('never')])]);
+    await appendFramesNow(unit, [stateBatch(run, [note('never')])]);
     throw new Error('rolled back');
   });
 
@@ -188,7 +188,7 @@ test('one call carries the runs of several tenants; a refused batch hinders no o
   await world.finish(ended);
 
   const answers = await world.inTransaction(mine, (unit) =>
-    appendFrames(
+    appendFramesNow(
       unit,
       [mine, ended, theirs].map((run) => stateBatch(run, [status({ status: 'cancelling' })])),
     ),
@@ -199,7 +199,7 @@ test('one call carries the runs of several tenants; a refused batch hinders no o
 
 function append(run: RunIdentity, batch: Partial<FrameBatch>) {
   return world.inTransaction(run, async (unit) => {
-    const answers = await appendFrames(unit, [{ run, scope: null, attempt: 1, batch: 0, frames: [], ...batch }]);
+    const answers = await appendFramesNow(unit, [{ run, scope: null, attempt: 1, batch: 0, frames: [], ...batch }]);
     world.publisher.publish(unit.outgoing.frames);
     return answers;
   });

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { RunChannel } from '../../api/streams/run-channel.ts';
 import {
   appendedFrames,
-  appendFrames,
+  appendFramesNow,
   payloadOf,
   sealBatch,
   toAnswer,
@@ -128,7 +128,7 @@ function write(run: RunIdentity, expected: Expected | null, frames: readonly Fra
 }
 
 async function appendAnew(unit: Unit, batch: FrameBatch): Promise<{ answers: AppendAnswer[]; appended: AppendedFrames[] }> {
-  const answers = await appendFrames(unit, [batch]);
+  const answers = await appendFramesNow(unit, [batch]);
   return { answers, appended: [...unit.outgoing.frames] };
 }
 

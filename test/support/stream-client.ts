@@ -23,6 +23,8 @@ export interface StreamReader {
 export function readStream(urls: readonly string[], path: string, credential: string, lastEventId: string | null = null): StreamReader {
   const frames: ReceivedFrame[] = [];
   const controller = new AbortController();
+  // When the end has come, not when its connection has been taken down.
+  const { promise: finished, resolve, reject } = Promise.withResolvers<ReceivedFrame[]>();
   let connections = 0;
   let last = lastEventId;
 
@@ -39,7 +41,9 @@ export function readStream(urls: readonly string[], path: string, credential: st
       last = event.id;
       if (event.data === null) continue;
       frames.push(toFrame(event.data));
-      if (isEnd(frames.at(-1))) return true;
+      if (!isEnd(frames.at(-1))) continue;
+      resolve(frames);
+      return true;
     }
     return false;
   }
@@ -55,7 +59,7 @@ export function readStream(urls: readonly string[], path: string, credential: st
     }
   }
 
-  const finished = run();
+  run().then(resolve, reject);
   finished.catch(() => undefined);
   return { frames, finished, reconnects: () => connections - 1, stop: () => controller.abort() };
 }

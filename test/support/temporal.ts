@@ -34,7 +34,17 @@ export async function testNamespace(keys: KeyRing = randomKeyRing()): Promise<Te
     ),
   );
 
-  return { temporal, address, namespace, keys, close: () => temporal.close() };
+  return { temporal, address, namespace, keys, close: () => endSchedules(temporal).finally(() => temporal.close()) };
+}
+
+/** Those of a namespace that nobody works for any more would fire beside all tests that follow. */
+async function endSchedules({ client }: Temporal): Promise<void> {
+  for await (const { scheduleId } of client.schedule.list()) {
+    await client.schedule
+      .getHandle(scheduleId)
+      .delete()
+      .catch(() => undefined);
+  }
 }
 
 /** Waits until the condition holds; fails after the limit. */

@@ -3,7 +3,7 @@ import { newId } from '../../../db/ids.ts';
 import { storeReply } from '../../../db/http/idempotency.ts';
 import { storeModelStep } from '../../../db/runs/store-step.ts';
 import { sweep } from '../../../db/scope.ts';
-import { appendFrames } from '../../../db/streams/append.ts';
+import { appendFramesNow } from '../../../db/streams/append.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { streamKeys } from '../../../db/streams/keys.ts';
@@ -397,7 +397,7 @@ test('what activities still write when the run is gone brings nothing back', asy
   const [appended] = await place.asRun(
     tenant,
     runId,
-    (unit) => appendFrames(unit, [{ run, scope: 's1', attempt: 1, batch: 1, frames: [delta as never] }]), // as the emitter of a try that was frozen
+    (unit) => appendFramesNow(unit, [{ run, scope: 's1', attempt: 1, batch: 1, frames: [delta as never] }]), // as the emitter of a try that was frozen
   );
   await place.begin(tenant, runId);
   await place.finish(tenant, runId, { reason: 'error', error: { code: 'internal_error', message: words } });
