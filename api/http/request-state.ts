@@ -16,7 +16,7 @@ export interface RequestState {
   /** Of the limits, where they are asked while the operation is at work: rejected above them. */
   admitted: Promise<unknown> | null;
   /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
-  readonly headers: Record<string, string>;
+  headers: Record<string, string>;
 }
 
 declare module 'fastify' {
@@ -62,6 +62,22 @@ export function openState(request: FastifyRequest, proxies: TrustedProxies): Req
   };
   request.state = state;
   return state;
+}
+
+const noHeaders = Object.freeze({});
+const noWorkspaces = new Map<string, never>();
+const noScopes: readonly string[] = [];
+
+/**
+ * Lets go of what a reply that stays open for long needs no more once its head has left: the client's headers with the credential in them,
+ * the headers owed, what the caller may do. Who asked for what stays, for the line at its end.
+ */
+export function keepForLog(request: FastifyRequest): void {
+  const state = stateOf(request);
+  state.headers = noHeaders;
+  if (state.caller) state.caller = { ...state.caller, workspaces: noWorkspaces, scopes: noScopes };
+  request.raw.headers = noHeaders;
+  request.raw.rawHeaders = [];
 }
 
 /** The state that the first hook opened. */

@@ -3,7 +3,6 @@ import { iso } from '../../db/sql.ts';
 import { openingState } from '../../db/streams/opening.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { toEnvelope } from '../http/error-envelope.ts';
 import { post, raw, reply } from '../http/operation.ts';
 import { openStream } from '../streams/attach.ts';
 import { serveSse } from '../streams/sse.ts';
@@ -35,10 +34,7 @@ export const streamOperations = {
         isReplay: query.replay ?? true,
         socket: http.request.raw.socket,
       });
-      const toProblem = (failure: Parameters<typeof toEnvelope>[0]) => ({
-        ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId }),
-      });
-      serveSse(http, opening, { hub: deps.hub, caller, toProblem });
+      serveSse(http, opening, { hub: deps.hub, caller, publicUrl: deps.env.publicUrl });
     },
   ),
 

@@ -10,32 +10,50 @@ export interface Admission {
   take(principal: string): Slot;
 }
 
+/** Who has streams open, and how many; one for all of them. */
+interface Tenure {
+  readonly principal: string;
+  streams: number;
+}
+
 const retryAfterS = 5;
 
 /** Counts the open streams of a process, in all and by principal. */
 export function createAdmission(limits: Pick<HubLimits, 'streams' | 'streamsPerPrincipal'>): Admission {
-  const byPrincipal = new Map<string, number>();
+  const tenures = new Map<string, Tenure>();
   let total = 0;
+
+  function giveBack(tenure: Tenure): void {
+    total -= 1;
+    tenure.streams -= 1;
+    if (tenure.streams === 0) tenures.delete(tenure.principal);
+  }
 
   return {
     take(principal) {
-      const own = byPrincipal.get(principal) ?? 0;
+      const tenure = tenures.get(principal) ?? { principal, streams: 0 };
       if (total >= limits.streams) throw fail('rate_limited', { reason: 'streams', retryAfterS });
-      if (own >= limits.streamsPerPrincipal) throw fail('rate_limited', { reason: 'streams_per_principal', retryAfterS });
-      byPrincipal.set(principal, own + 1);
+      if (tenure.streams >= limits.streamsPerPrincipal) throw fail('rate_limited', { reason: 'streams_per_principal', retryAfterS });
+      tenures.set(principal, tenure);
+      tenure.streams += 1;
       total += 1;
-      let isTaken = true;
-
-      return {
-        release() {
-          if (!isTaken) return;
-          isTaken = false;
-          total -= 1;
-          const left = (byPrincipal.get(principal) ?? 1) - 1;
-          if (left > 0) byPrincipal.set(principal, left);
-          else byPrincipal.delete(principal);
-        },
-      };
+      return new TakenSlot(tenure, giveBack);
     },
   };
+}
+
+/** A class, since one is held by each open stream: a closure would keep its surroundings with it. */
+class TakenSlot implements Slot {
+  #tenure: Tenure | null;
+  readonly #giveBack: (tenure: Tenure) => void;
+
+  constructor(tenure: Tenure, giveBack: (tenure: Tenure) => void) {
+    this.#tenure = tenure;
+    this.#giveBack = giveBack;
+  }
+
+  release(): void {
+    if (this.#tenure) this.#giveBack(this.#tenure);
+    this.#tenure = null;
+  }
 }

@@ -4,10 +4,11 @@ import type { StreamHolder } from '../../db/streams/access.ts';
 import { openingState, type OpeningState } from '../../db/streams/opening.ts';
 import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
 import type { Databases } from '../../db/orm.ts';
-import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import type { Slot } from './admission.ts';
-import { StreamConnection, type Sink } from './connection.ts';
+import { StreamConnection, type Sink, type StreamRight } from './connection.ts';
 import type { Hub } from './hub.ts';
+import type { NoticeRun, StreamAnswer } from './notice.ts';
 
 /** Where a client wants to go on. `lastEventId` is the header as sent and wins over after_seq. */
 export interface StreamRequest {
@@ -51,25 +52,16 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
 export function startStream(
   hub: Hub,
   opening: Extract<Opening, { kind: 'stream' }>,
-  wire: { readonly sink: Sink; readonly caller: Caller; readonly toProblem: (failure: Failure) => Record<string, unknown> },
+  { sink, caller, answer }: { readonly sink: Sink; readonly caller: Caller; readonly answer: StreamAnswer },
 ): StreamConnection {
   const { state, slot, cursor } = opening;
   const channel = hub.channel(state);
-  const holder = holderOf(wire.caller, state.runId);
-  const connection: StreamConnection = new StreamConnection(
-    { channel, pages: hub.pages, limits: hub.limits, sink: wire.sink, run: state, holder, toProblem: wire.toProblem, onClosed },
-    cursor,
-  );
+  const run = noticeRunOf(state, channel.runId);
+  const connection = new StreamConnection(hub, { channel, slot, sink, run, right: rightOf(caller), answer }, cursor);
   hub.watch(channel, connection);
   hub.register(connection);
   connection.advance();
   return connection;
-
-  function onClosed(): void {
-    slot.release();
-    hub.unregister(connection);
-    hub.unwatch(channel, connection);
-  }
 }
 
 /** The table of openings (design 05 §5.6). */
@@ -96,14 +88,21 @@ export function principalOf(caller: Caller): string {
 
 /** By whose right something about the run is shown from now on. */
 export function holderOf(caller: Caller, runId: string): StreamHolder {
+  return { ...rightOf(caller), runId, openedAt: new Date() };
+}
+
+function rightOf(caller: Caller): StreamRight {
   return {
-    runId,
     kind: caller.impersonationId === null ? caller.kind : 'impersonation',
     principalId: caller.impersonationId ?? caller.principalId,
     sessionId: caller.sessionId,
     actingUserId: caller.actingUserId,
-    openedAt: new Date(),
   };
+}
+
+/** Without what else the opening knew of the run, and with one text for an id that all its watchers hold. */
+function noticeRunOf({ rootRunId, parentRunId, path }: OpeningState, runId: string): NoticeRun {
+  return { runId, rootRunId: rootRunId === runId ? runId : rootRunId, parentRunId, path };
 }
 
 function numberOf(text: string | null): number | null {

@@ -1,8 +1,9 @@
 import type { StreamHolder } from '../../db/streams/access.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import type { Slot } from './admission.ts';
 import { closeOf, type CloseName } from './close-reasons.ts';
 import type { HubLimits } from './limits.ts';
-import { noticeText, type NoticeRun } from './notice.ts';
+import { noticeText, type NoticeRun, type StreamAnswer } from './notice.ts';
 import type { ArchivePage, PageCache } from './page-cache.ts';
 import type { RunChannel, Watcher } from './run-channel.ts';
 import { isLast, type StreamFrame } from './stream-frame.ts';
@@ -21,16 +22,25 @@ export interface Sink {
   destroy(): void;
 }
 
-export interface ConnectionDeps {
-  readonly channel: RunChannel;
+/** What all open streams of a process have in common. */
+export interface StreamHost {
   readonly pages: PageCache;
   readonly limits: HubLimits;
+  /** Called once, when nothing more will be sent. */
+  leave(connection: StreamConnection, stream: OpenStream): void;
+}
+
+/** The part of a holder that the opening request decides. */
+export type StreamRight = Omit<StreamHolder, 'runId' | 'openedAt'>;
+
+/** What one stream lives by. A process keeps thousands of these for an hour: nothing belongs here that only its opening needs. */
+export interface OpenStream {
+  readonly channel: RunChannel;
+  readonly slot: Slot;
   readonly sink: Sink;
   readonly run: NoticeRun;
-  readonly holder: StreamHolder;
-  readonly toProblem: (failure: Failure) => Record<string, unknown>;
-  /** Called once, when nothing more will be sent. */
-  readonly onClosed: () => void;
+  readonly right: StreamRight;
+  readonly answer: StreamAnswer;
 }
 
 /** Frames written at once to a connection that catches up. */
@@ -38,8 +48,11 @@ const limitWriteBytes = 64 * 1024;
 
 /** One open stream: a place in the run's numbers, moved forward by ring or archive as fast as the wire takes it. Nothing is skipped for it. */
 export class StreamConnection implements Watcher {
-  readonly #deps: ConnectionDeps;
+  readonly #host: StreamHost;
+  readonly #stream: OpenStream;
   readonly #openedAt = performance.now();
+  /** By the clock that keys are rotated by. */
+  readonly #openedAtMs = Date.now();
   #cursor: number;
   #page: ArchivePage | null = null;
   #isReading = false;
@@ -48,13 +61,14 @@ export class StreamConnection implements Watcher {
   #stalledSince = 0;
   #unsentBefore = 0;
 
-  constructor(deps: ConnectionDeps, cursor: number) {
-    this.#deps = deps;
+  constructor(host: StreamHost, stream: OpenStream, cursor: number) {
+    this.#host = host;
+    this.#stream = stream;
     this.#cursor = cursor;
   }
 
   get holder(): StreamHolder {
-    return this.#deps.holder;
+    return { ...this.#stream.right, runId: this.#stream.channel.runId, openedAt: new Date(this.#openedAtMs) };
   }
 
   /** The last number sent. */
@@ -81,18 +95,19 @@ export class StreamConnection implements Watcher {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#page = null;
-    this.#deps.onClosed();
+    this.#host.leave(this, this.#stream);
   }
 
   /** Sends whatever there is behind the cursor. */
   advance(): void {
-    const { channel, sink, limits } = this.#deps;
+    const { channel, sink } = this.#stream;
     while (!this.#isClosed && !this.#isReading) {
       if (this.#cursor >= channel.handedOut) {
+        this.#page = null; // an idle reader holds no page either
         if (channel.isEnded) this.#finish();
         return;
       }
-      if (sink.unsentBytes >= limits.unsentBytes) return this.#stall();
+      if (sink.unsentBytes >= this.#host.limits.unsentBytes) return this.#stall();
 
       const frames = this.#next();
       if (frames.length > 0) this.#send(frames);
@@ -103,7 +118,8 @@ export class StreamConnection implements Watcher {
 
   /** Once a second: a stalled wire, an old connection, an idle one. */
   tick(now: number): void {
-    const { sink, limits } = this.#deps;
+    const { limits } = this.#host;
+    const { sink } = this.#stream;
     if (!sink.beat(now)) return sink.destroy();
 
     if (this.#stalledSince > 0) {
@@ -126,7 +142,7 @@ export class StreamConnection implements Watcher {
   }
 
   #next(): readonly StreamFrame[] {
-    if (!this.#page) return this.#deps.channel.ring.after(this.#cursor, limitWriteBytes);
+    if (!this.#page) return this.#stream.channel.ring.after(this.#cursor, limitWriteBytes);
 
     const { frames } = this.#page;
     const start = firstAbove(frames, this.#cursor);
@@ -138,7 +154,7 @@ export class StreamConnection implements Watcher {
   #send(frames: readonly StreamFrame[]): void {
     const last = frames.at(-1);
     if (!last) return;
-    this.#deps.sink.send(frames, this.#deps.channel);
+    this.#stream.sink.send(frames, this.#stream.channel);
     this.#cursor = last.seq;
     if (isLast(last)) this.#finish();
   }
@@ -149,10 +165,10 @@ export class StreamConnection implements Watcher {
   }
 
   async #readPage(): Promise<void> {
-    const { channel, pages } = this.#deps;
+    const { channel } = this.#stream;
     this.#isReading = true;
     const upTo = Math.min(channel.handedOut, channel.ring.firstSeq - 1);
-    const page = await pages.read(channel.runId, this.#cursor + 1, upTo).catch(() => null);
+    const page = await this.#host.pages.read(channel.runId, this.#cursor + 1, upTo).catch(() => null);
 
     this.#isReading = false;
     // Without progress (the database is away, the run purged) the next tick tries again.
@@ -164,18 +180,19 @@ export class StreamConnection implements Watcher {
   #stall(): void {
     if (this.#stalledSince > 0) return;
     this.#stalledSince = performance.now();
-    this.#unsentBefore = this.#deps.sink.unsentBytes;
+    this.#unsentBefore = this.#stream.sink.unsentBytes;
     this.#page = null; // a stalled reader holds no page; the cache may still have it
   }
 
   #drop(): void {
     this.#notice(fail('rate_limited', { reason: 'slow_consumer', detail: 'The client reads too slowly.' }));
     this.#end('slow_consumer');
-    this.#deps.sink.destroy();
+    this.#stream.sink.destroy();
   }
 
   #notice(failure: Failure): void {
-    this.#deps.sink.notice(noticeText(this.#deps.run, failure, { resumeAfterSeq: this.#cursor, problem: this.#deps.toProblem(failure) }));
+    const { answer, run, sink } = this.#stream;
+    sink.notice(noticeText(run, failure, { resumeAfterSeq: this.#cursor, answer }));
   }
 
   #finish(): void {
@@ -184,7 +201,7 @@ export class StreamConnection implements Watcher {
 
   #end(reason: CloseName): void {
     if (this.#isClosed) return;
-    this.#deps.sink.end(reason);
+    this.#stream.sink.end(reason);
     this.gone();
   }
 }

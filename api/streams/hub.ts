@@ -10,7 +10,7 @@ import { connectRedis } from '../../db/streams/redis.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { type Admission, createAdmission, type Slot } from './admission.ts';
 import { waitForChange } from './change-waiter.ts';
-import type { StreamConnection } from './connection.ts';
+import type { OpenStream, StreamConnection, StreamHost } from './connection.ts';
 import { defaultHubLimits, type HubLimits } from './limits.ts';
 import { createOpenings, type Openings } from './openings.ts';
 import { createPageCache, type PageCache } from './page-cache.ts';
@@ -41,7 +41,7 @@ export function createHub(deps: HubDeps): Hub {
 }
 
 /** The readers of one API process: every watched run once, however many watch it. */
-export class Hub {
+export class Hub implements StreamHost {
   readonly limits: HubLimits;
   readonly pages: PageCache;
   readonly openings: Openings;
@@ -120,8 +120,11 @@ export class Hub {
     this.#connections.add(connection);
   }
 
-  unregister(connection: StreamConnection): void {
+  /** Counts an ended stream out and gives its place back. */
+  leave(connection: StreamConnection, { channel, slot }: OpenStream): void {
+    slot.release();
     this.#connections.delete(connection);
+    this.unwatch(channel, connection);
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { FrameData } from '../../db/streams/frame.schema.ts';
 import { streamProtocol } from '../../workflows/contracts/frames.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
+import { toEnvelope } from '../http/error-envelope.ts';
 
 /** The run that a connection watches, as far as its notices name it. */
 export interface NoticeRun {
@@ -10,14 +11,20 @@ export interface NoticeRun {
   readonly path: readonly string[];
 }
 
+/** The answer that the stream is, as its problems name it. */
+export interface StreamAnswer {
+  readonly publicUrl: string;
+  readonly correlationId: string;
+}
+
 export interface NoticeOptions {
   /** The last number this connection got; null before it got any. */
   readonly resumeAfterSeq: number | null;
-  readonly problem: Record<string, unknown>;
+  readonly answer: StreamAnswer;
 }
 
 /** An `error` frame for one connection alone: without number, not stored, the run goes on. */
-export function noticeText(run: NoticeRun, failure: Failure, { resumeAfterSeq, problem }: NoticeOptions): string {
+export function noticeText(run: NoticeRun, failure: Failure, { resumeAfterSeq, answer }: NoticeOptions): string {
   const data: FrameData<'error'> = {
     code: failure.code,
     message: failure.detail.slice(0, 1_000),
@@ -26,7 +33,7 @@ export function noticeText(run: NoticeRun, failure: Failure, { resumeAfterSeq, p
     source: 'stream',
     detail_ref: null,
     ...(resumeAfterSeq === null ? {} : { resume_after_seq: resumeAfterSeq }),
-    problem,
+    problem: { ...toEnvelope(failure, answer) },
   };
   return JSON.stringify({
     v: streamProtocol,

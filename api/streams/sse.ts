@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
-import type { Failure } from '../../workflows/contracts/failure.ts';
 import { finishHeaders, rawHeaders } from '../http/headers.ts';
+import { keepForLog } from '../http/request-state.ts';
 import { startStream, type Opening } from './attach.ts';
 import type { CloseName } from './close-reasons.ts';
 import type { Sink } from './connection.ts';
@@ -12,7 +12,7 @@ import { eventName } from './stream-frame.ts';
 export interface SseOptions {
   readonly hub: Hub;
   readonly caller: Caller;
-  readonly toProblem: (failure: Failure) => Record<string, unknown>;
+  readonly publicUrl: string;
 }
 
 /** How long a browser waits before it comes back, in ms. */
@@ -25,7 +25,7 @@ const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-b
 export function serveSse(
   http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   opening: Opening,
-  options: SseOptions,
+  { hub, caller, publicUrl }: SseOptions,
 ): void {
   const { request, reply } = http;
   if (opening.kind === 'nothing') {
@@ -36,11 +36,10 @@ export function serveSse(
 
   reply.hijack();
   const response = reply.raw;
-  response.on('error', () => response.destroy());
-  response.writeHead(200, rawHeaders(request, headers));
+  response.on('error', destroyThis);
   if (opening.kind !== 'stream') {
     // No event for the client, but a browser that comes back then sends this number and gets its 204.
-    response.end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
+    response.writeHead(200, rawHeaders(request, headers)).end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
     return;
   }
   if (response.destroyed) {
@@ -48,11 +47,26 @@ export function serveSse(
     return;
   }
 
-  response.write(`retry: ${retryMs}\n\n`);
-  const sink = new SseSink(response, options.hub.limits.heartbeatMs);
-  const connection = startStream(options.hub, opening, { sink, caller: options.caller, toProblem: options.toProblem });
+  begin(request, response);
+  keepForLog(request);
+  const sink = new SseSink(response, hub.limits.heartbeatMs);
+  const connection = startStream(hub, opening, { sink, caller, answer: { publicUrl, correlationId: request.id } });
   response.on('drain', () => connection.drained());
   response.on('close', () => connection.gone());
+}
+
+/** Head and first bytes in one packet. Node keeps the head for as long as the stream is open: flushed by itself it is one text, else dozens. */
+function begin(request: FastifyRequest, response: FastifyReply['raw']): void {
+  const { socket } = request.raw;
+  socket.cork();
+  response.writeHead(200, rawHeaders(request, headers));
+  response.flushHeaders();
+  response.write(`retry: ${retryMs}\n\n`);
+  socket.uncork();
+}
+
+function destroyThis(this: FastifyReply['raw']): void {
+  this.destroy();
 }
 
 class SseSink implements Sink {

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { openStreamToken } from '../../db/identity/stream-tokens.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { Deps } from '../http/deps.ts';
-import { toEnvelope, toFailure } from '../http/error-envelope.ts';
+import { toFailure } from '../http/error-envelope.ts';
 import { openStream, startStream } from './attach.ts';
 import { closeOf, type CloseName } from './close-reasons.ts';
 import type { StreamConnection } from './connection.ts';
@@ -52,6 +52,7 @@ export async function registerWebsocket(app: FastifyInstance, deps: Deps): Promi
 /** One socket. Its handlers are attached at once, and messages are always read, so that nothing the client sends blocks it. */
 function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: () => void): void {
   const runId = runIdOf(request);
+  const answer = { publicUrl: deps.env.publicUrl, correlationId: request.id };
   const sink = new SocketSink(socket, request.raw.socket, deps.hub.limits.heartbeatMs);
   let connection: StreamConnection | null = null;
   let isNamed = false;
@@ -85,7 +86,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
       });
       if (opening.kind !== 'stream') return sink.end('finished');
       if (socket.readyState !== socket.OPEN) return opening.slot.release();
-      connection = startStream(deps.hub, opening, { sink, caller, toProblem });
+      connection = startStream(deps.hub, opening, { sink, caller, answer });
     } catch (error) {
       const failure = toFailure(error);
       if (failure.code === 'internal_error') request.log.error({ err: error, run_id: runId }, 'socket failed on a bug');
@@ -103,14 +104,8 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
 
   function refuse(failure: Failure, reason: CloseName): void {
     done();
-    sink.notice(
-      noticeText({ runId, rootRunId: runId, parentRunId: null, path: [] }, failure, { resumeAfterSeq: null, problem: toProblem(failure) }),
-    );
+    sink.notice(noticeText({ runId, rootRunId: runId, parentRunId: null, path: [] }, failure, { resumeAfterSeq: null, answer }));
     sink.end(reason);
-  }
-
-  function toProblem(failure: Failure): Record<string, unknown> {
-    return { ...toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId: request.id }) };
   }
 }
 

@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
+import { createLog } from '../../api/parts.ts';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
@@ -12,13 +14,15 @@ import { bearer, makeUser, type TestTenant } from '../support/tenant.ts';
 import { started } from './frame-samples.ts';
 import { openSse } from './sse-client.ts';
 import { violationsOf } from './frame-validator.ts';
+import { eventually } from './waiting.ts';
 
 // The way through the whole API: its checks, headers and envelope. The streams themselves are tested beside this file.
+const lines: string[] = [];
 let world: World;
 let tenant: TestTenant;
 let runId: string;
 beforeAll(async () => {
-  world = await openWorld();
+  world = await openWorld({ log: createLog('info', { write: (line) => void lines.push(line) }) });
   tenant = await world.tenant();
   const agent = await makeAgent(world, tenant.tokens.admin);
   const made = await world.call(tenant.tokens.member, 'POST', '/runs', { body: { agent_id: agent.id, input: { text: 'Hello' } } });
@@ -39,6 +43,30 @@ test('a stream has the headers of every reply and gives frames that fit the serv
     'x-request-duration-ms': expect.any(String),
   });
   expect(client.frames.flatMap(violationsOf)).toEqual([]);
+});
+
+test('an open stream keeps no header of its client in memory, and its end is logged with who it was', async () => {
+  const requests: IncomingMessage[] = [];
+  world.api.app.server.once('request', (request) => requests.push(request));
+  const key = await makeKey();
+  const client = await openSse(world.api.url, runId, { bearer: key.plaintext });
+  const id = client.headers['x-correlation-id'];
+
+  expect(requests.map(({ headers, rawHeaders }) => ({ headers, rawHeaders }))).toEqual([{ headers: {}, rawHeaders: [] }]);
+  await world.api.app.inject({ method: 'DELETE', url: `/service-keys/${key.id}`, headers: bearer(tenant.tokens.admin) });
+  await client.ended;
+  await eventually(() => lines.some((line) => line.includes(`"correlation_id":"${id}"`)));
+
+  expect(lines.map((line) => JSON.parse(line)).filter((entry) => entry.correlation_id === id)).toEqual([
+    expect.objectContaining({
+      msg: 'request served',
+      operation: 'streamRun',
+      method: 'GET',
+      status: 200,
+      caller: `service_key:${key.id}`,
+      organization_id: tenant.organizationId,
+    }),
+  ]);
 });
 
 test('a refused stream fails with its status and the envelope', async () => {
@@ -91,14 +119,12 @@ test.each([
   ['revoked', 'DELETE', ''],
   ['rotated', 'POST', '/rotate'],
 ] as const)('a key that is %s ends its open stream at once', async (_how, method, action) => {
-  const key = await world.call(tenant.tokens.admin, 'POST', '/service-keys', {
-    body: { name: 'short', role: 'viewer', workspace_id: tenant.workspaceId },
-  });
-  const client = await openSse(world.api.url, runId, { bearer: key.body.plaintext });
+  const key = await makeKey();
+  const client = await openSse(world.api.url, runId, { bearer: key.plaintext });
   await client.until(({ frames }) => frames.length === 2);
 
   const startedAt = performance.now();
-  await world.api.app.inject({ method, url: `/service-keys/${key.body.id}${action}`, headers: bearer(tenant.tokens.admin) });
+  await world.api.app.inject({ method, url: `/service-keys/${key.id}${action}`, headers: bearer(tenant.tokens.admin) });
   await client.ended;
 
   expect(performance.now() - startedAt).toBeLessThan(3_000);
@@ -170,6 +196,11 @@ test('the protocol that is served describes these frames', async () => {
   ]);
   expect(body.envelope.description).toContain('stream   = status(queued)');
 });
+
+async function makeKey(): Promise<{ readonly id: string; readonly plaintext: string }> {
+  const body = { name: 'short', role: 'viewer', workspace_id: tenant.workspaceId };
+  return (await world.call(tenant.tokens.admin, 'POST', '/service-keys', { body })).body;
+}
 
 async function streamToken(credential: string, headers: Record<string, string> = {}): Promise<string> {
   return (await world.call(credential, 'POST', `/runs/${runId}/stream-token`, { headers })).body.token;

@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
@@ -32,6 +33,18 @@ test('a stream gives the whole run from the start, then live, and ends with run.
   expect(client.events.find((event) => event.id === '3')?.event).toBe('run.error');
   expect(client.texts).toEqual(await world.archived(run));
   expect(checkStream(client.frames, { runId: run.runId })).toEqual([]);
+});
+
+test('the first bytes leave with the head', async () => {
+  const run = await world.startRun();
+  const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+  const first = new Promise<string>((resolve) => socket.once('data', (packet) => resolve(String(packet))));
+  const lines = [`GET /runs/${run.runId}/stream?after_seq=2 HTTP/1.1`, 'host: longhaul.test', `authorization: Bearer ${world.admit(run)}`];
+
+  socket.write(`${lines.join('\r\n')}\r\n\r\n`);
+
+  expect(await first).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]+\r\n\r\nd\r\nretry: 2000\n\n\r\n$/);
+  socket.destroy();
 });
 
 test('every line of the table of openings holds', async () => {

@@ -202,7 +202,7 @@ async function streamServer(deps: Deps, callers: Map<string, Caller>): Promise<F
       afterSeq: Number(request.query.after_seq ?? 0),
       isReplay: request.query.replay !== 'false',
     });
-    serveSse({ request, reply }, opening, { hub: deps.hub, caller, toProblem: (failure) => ({ code: failure.code }) });
+    serveSse({ request, reply }, opening, { hub: deps.hub, caller, publicUrl: deps.env.publicUrl });
     return reply;
   });
   await registerWebsocket(app, deps);
