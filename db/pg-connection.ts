@@ -7,8 +7,8 @@ export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
 
 /** A statement that runs with these settings in a transaction of its own: PostgreSQL ends it with the batch of messages. */
 export interface SettledStatement extends Statement {
-  /** `select set_config(…)` with literals. */
-  readonly settings: string;
+  /** `select set_config(…)`, whose result nobody reads. */
+  readonly settings: Statement;
 }
 
 /** A statement that is sent with the next one; its fault comes with the other's. */
@@ -52,8 +52,8 @@ function nameOf({ sql, parameters }: Statement): string | undefined {
   return name;
 }
 
-/** How MikroORM's statement with the session settings begins; it holds no bound parameters and its result is not read. */
-const settingsStatement = 'select set_config(';
+/** How a statement with the session settings begins. */
+const settingsStart = 'select set_config(';
 const changes = new Set(['INSERT', 'UPDATE', 'DELETE', 'MERGE']);
 const begin: BatchPart = { sql: 'begin', values: [], name: undefined, onAnswer: null };
 
@@ -63,8 +63,7 @@ interface WaitingPart extends BatchPart {
 }
 
 /**
- * One pooled connection as Kysely uses it, but that `begin`, the session settings and what is said to be later travel with the statement that
- * follows them, and statements that are asked for at once (`Promise.all`) travel together: a transaction costs a round trip less for each, and one
+ * One pooled connection as Kysely uses it, but that `begin` and what is said to be later travel with the statement that follows them, and statements that are asked for at once (`Promise.all`) travel together: a transaction costs a round trip less for each, and one
  * without statements none. They go out in one batch (see `Batch`): no statement ever runs without the ones before it.
  */
 export class PooledConnection implements DatabaseConnection {
@@ -92,7 +91,7 @@ export class PooledConnection implements DatabaseConnection {
   /** Ends the transaction, with what still waits to be sent before; null when nothing of it has been sent and nothing need be. */
   commit(): Promise<unknown> | null {
     const isUnsent = this.#waiting[0] === begin;
-    if (isUnsent && this.#waiting.every((part) => part === begin || part.sql.startsWith(settingsStatement))) {
+    if (isUnsent && this.#waiting.every((part) => part === begin || part.sql.startsWith(settingsStart))) {
       this.#waiting = [];
       return null;
     }
@@ -105,9 +104,6 @@ export class PooledConnection implements DatabaseConnection {
     // First: a value that can't be sent harms nothing yet.
     const prepared = prepare(query);
     if ('isLater' in query) return this.#putOff(prepared, query.onRows);
-    if (this.#waiting[0] === begin && query.parameters.length === 0 && query.sql.startsWith(settingsStatement)) {
-      return this.#putOff(prepared, null);
-    }
     const { command, rowCount, rows } = await (
       'settings' in query ? this.#sendSettled(prepared, query.settings) : this.#ask(prepared)
     ).catch(withOwnStack);
@@ -140,10 +136,12 @@ export class PooledConnection implements DatabaseConnection {
   }
 
   /** A transaction of its own. */
-  #sendSettled(prepared: PreparedStatement, settings: string): Promise<Answer> {
+  #sendSettled(prepared: PreparedStatement, settings: Statement): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const first: BatchPart = { sql: settings, values: [], name: undefined, onAnswer: null };
-      this.#send([first, { ...prepared, onAnswer: resolve, onFault: reject }]);
+      this.#send([
+        { ...prepare(settings), onAnswer: null },
+        { ...prepared, onAnswer: resolve, onFault: reject },
+      ]);
     });
   }
 

@@ -1,12 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
-import pg from 'pg';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
 import { runAlone, type Databases } from './orm.ts';
-import type { LaterStatement } from './pg-connection.ts';
+import type { LaterStatement, Statement } from './pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
-import { holdsEntities, run, takeConnection } from './sql.ts';
+import { holdsEntities, run, runLater, takeConnection } from './sql.ts';
 import type { Outgoing, Unit } from './unit.ts';
 
 export interface UnitOptions {
@@ -25,6 +24,10 @@ export interface OpenUnit {
 }
 
 const maxTries = 3;
+
+const settingNames = ['app.org', 'app.user', 'app.ws', 'app.ws_all', 'app.operator'];
+const settingsSql = sqlOfSettings(settingNames);
+const readSettingsSql = sqlOfSettings([...settingNames, 'transaction_read_only']);
 
 /** Nobody: sees nothing, may write rows of kind open and audit entries without an organization. */
 export const nobodyTenant: TenantSettings = {
@@ -63,9 +66,10 @@ export function tenantOf(caller: Caller): TenantSettings {
 
 /** Opens a transaction in a tenant, on a fork of its own; the five settings follow `begin` in one statement. */
 export async function beginUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): Promise<OpenUnit> {
-  const em: SqlEntityManager = db.app.em.fork({ session: { variables: settingsOf(tenant) } });
+  const em: SqlEntityManager = db.app.em.fork();
   const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
   await translated(() => begin(em));
+  await runLater(em, settingsSql, settingsOf(tenant));
 
   return {
     unit,
@@ -82,8 +86,7 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
     renew: async () => {
       await translated(async () => {
         await run(em, 'commit and chain');
-        const settings = Object.entries(settingsOf(tenant));
-        await run(em, `select ${settings.map(() => 'set_config(?, ?, true)').join(', ')}`, settings.flat());
+        await runLater(em, settingsSql, settingsOf(tenant));
       });
       return taken(unit.outgoing);
     },
@@ -95,7 +98,7 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
  * costs one round trip and holds a connection no longer. Statements see what others have committed, as in any transaction here.
  */
 export function readUnit(db: Databases, options: UnitOptions): OpenUnit {
-  const unit = aloneUnit(db, options, settingsStatement({ ...settingsOf(options.tenant), transaction_read_only: 'on' }));
+  const unit = aloneUnit(db, options, { sql: readSettingsSql, parameters: [...settingsOf(options.tenant), 'on'] });
   const { em } = unit;
 
   return {
@@ -117,7 +120,7 @@ export function readUnit(db: Databases, options: UnitOptions): OpenUnit {
  * of the database become Failures; nothing may be outgoing.
  */
 export async function eachAlone<R>(db: Databases, options: UnitOptions, work: (unit: Unit) => Promise<R>): Promise<R> {
-  const settings = settingsStatement(settingsOf(options.tenant));
+  const settings = { sql: settingsSql, parameters: settingsOf(options.tenant) };
   return translated(() => work(aloneUnit(db, options, settings)));
 }
 
@@ -137,7 +140,7 @@ export async function transact<R>(
   });
 }
 
-function aloneUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions, settings: string): Unit {
+function aloneUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions, settings: Statement): Unit {
   const em: SqlEntityManager = db.app.em.fork();
   em.setTransactionContext({
     // Nothing has to wait here for a transaction: what is said to be later is sent at once.
@@ -207,20 +210,21 @@ async function rollBack(em: SqlEntityManager): Promise<void> {
   await em.rollback().catch(() => undefined);
 }
 
-function settingsOf(tenant: TenantSettings): Record<string, string> {
+/** The values of `settingsSql`. */
+function settingsOf(tenant: TenantSettings): string[] {
   if (tenant.workspaceIds.length > 1_000) throw new Error('A caller sees at most 1,000 workspaces');
-  return {
-    'app.org': tenant.organizationId ?? 'none',
-    'app.user': tenant.userId ?? 'none',
-    'app.ws': `{${tenant.workspaceIds.join(',')}}`,
-    'app.ws_all': tenant.hasAllWorkspaces ? 'on' : 'off',
-    'app.operator': tenant.isOperator ? 'on' : 'off',
-  };
+  return [
+    tenant.organizationId ?? 'none',
+    tenant.userId ?? 'none',
+    `{${tenant.workspaceIds.join(',')}}`,
+    tenant.hasAllWorkspaces ? 'on' : 'off',
+    tenant.isOperator ? 'on' : 'off',
+  ];
 }
 
-function settingsStatement(settings: Readonly<Record<string, string>>): string {
-  const parts = Object.entries(settings).map(([name, value]) => `set_config('${name}', ${pg.escapeLiteral(value)}, true)`);
-  return `select ${parts.join(', ')}`;
+/** One text for all, so that PostgreSQL keeps its plan. */
+function sqlOfSettings(names: readonly string[]): string {
+  return `select ${names.map((name, n) => `set_config('${name}', $${n + 1}, true)`).join(', ')}`;
 }
 
 function taken(outgoing: Outgoing): Outgoing {

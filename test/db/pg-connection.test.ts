@@ -36,7 +36,7 @@ test('a transaction without statements commits and rolls back without a trace', 
 });
 
 test('no statement runs when what stands before it fails', async () => {
-  const settings = "select set_config('app.org', (1 / 0)::text, true)";
+  const settings = { sql: "select set_config('app.org', (1 / 0)::text, true)", parameters: [] };
   const insert = "insert into organizations (id, name, slug) values ($1, 'x', 'x')";
 
   await expect(runAlone(database.db.app, { sql: insert, parameters: [newId()], settings })).rejects.toMatchObject({ code: '22012' });

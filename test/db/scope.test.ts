@@ -88,7 +88,11 @@ describe('transact', () => {
 
   test('a deadlock runs the loser again, and both are done', async () => {
     const first = await transactLocking([a.agentId, a.organizationAgentId]);
-    expect(first.toSorted()).toEqual([1, 2]);
+    // The loser may be quick enough to lose once more.
+    expect([
+      [1, 2],
+      [1, 3],
+    ]).toContainEqual(first.toSorted());
   }, 20_000);
 
   test('a deadlock that returns each time is given up after three tries', async () => {
