@@ -10,6 +10,7 @@ import { createEgress, type Egress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 import { createOpenApiReader } from '../ports/openapi-reader.ts';
+import { createPasswordHasher } from '../ports/password-hasher.ts';
 import { createPasswordStrength } from '../ports/password-strength.ts';
 import { hasStrictIsolation } from '../ports/sandbox.ts';
 import { createStorage } from '../ports/storage.ts';
@@ -69,7 +70,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       statementTimeoutMs,
       log,
     }));
-  const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, log, now });
+  const passwordHasher = createPasswordHasher();
+  const identity = createIdentity({ db, keys, publicUrl: env.publicUrl, hashing: passwordHasher, log, now });
   const redis = connectRedis(env.redisUrl, 'commands', (err) => log.debug({ err }, 'redis interrupted'));
   const limits = createLimits({ redis, prefix: env.redisPrefix, quotas: env.quotas, redisTimeoutMs: options.redisTimeoutMs });
   const limitsOfStreams = {
@@ -93,6 +95,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
     await Promise.all([
       templates.close(),
       openApi.close(),
+      passwordHasher.close(),
       passwordStrength.close(),
       schemas.close(),
       limits.close(),

@@ -20,6 +20,7 @@ export interface BatchPart extends PreparedStatement {
 interface Wire {
   readonly parsedStatements: Record<string, string>;
   parse(message: { text: string; name?: string }): void;
+  close(message: { type: 'S'; name: string }): void;
   bind(message: object): void;
   describe(message: { type: 'P'; name: string }): void;
   execute(message: object): void;
@@ -36,7 +37,7 @@ declare module 'pg' {
   }
 }
 
-/** Names that a failed batch may or may not have made known to the server: never used on that connection again. */
+/** Names that a failed batch may or may not have made known to the server, by connection. */
 const unsureNames = new WeakMap<Wire, Set<string>>();
 
 /**
@@ -55,9 +56,14 @@ export class Batch extends pg.Query {
   constructor(parts: readonly BatchPart[], onEnd: (fault: Error | null) => void) {
     super(parts.at(-1)?.sql ?? '', [], (fault: Error | undefined, results: unknown) => {
       this.#confirm();
-      // pg's own results, of the parts that are read: one, or a list.
-      if (!fault) this.#answer([results].flat() as Answer[]);
-      onEnd(fault ?? null);
+      if (fault) return onEnd(this.#named(fault));
+      try {
+        // pg's own results, of the parts that are read: one, or a list.
+        this.#answer([results].flat() as Answer[]);
+      } catch (error) {
+        return onEnd(error instanceof Error ? error : new Error('an answer was not taken', { cause: error }));
+      }
+      onEnd(null);
     });
     this.queryMode = 'extended';
     this.parts = parts;
@@ -84,10 +90,12 @@ export class Batch extends pg.Query {
 
   /** Gives the name under which the server has the statement then; undefined: as the one without a name. */
   #parse(connection: Wire, { name, sql: text }: BatchPart, index: number): string | undefined {
-    if (name === undefined || unsureNames.get(connection)?.has(name)) {
+    if (name === undefined) {
       connection.parse({ text });
       return undefined;
     }
+    // No fault for a name that is not known.
+    if (unsureNames.get(connection)?.delete(name)) connection.close({ type: 'S', name });
     const isTaught = [...this.#taught.values()].some((taught) => taught.name === name);
     if (!isTaught && connection.parsedStatements[name] === undefined) {
       connection.parse({ text, name });
@@ -106,8 +114,15 @@ export class Batch extends pg.Query {
     }
   }
 
+  /** With the statement that failed, since the stack is that of one who asked for another. Never one with its values in the text. */
+  #named(fault: Error): Error {
+    const failed = this.parts[this.#at];
+    return failed && failed.values.length > 0 ? Object.assign(fault, { statement: failed.sql.trim().slice(0, 120) }) : fault;
+  }
+
   #answer(results: readonly Answer[]): void {
     const read = this.parts.flatMap(({ onAnswer }) => (onAnswer ? [onAnswer] : []));
+    if (results.length !== read.length) throw new Error(`${read.length} statements gave ${results.length} answers`);
     for (const [index, onAnswer] of read.entries()) {
       const answer = results[index];
       if (answer) onAnswer(answer);

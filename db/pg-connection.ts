@@ -59,7 +59,7 @@ const begin: BatchPart = { sql: 'begin', values: [], name: undefined, onAnswer: 
 
 /** A statement that waits for its batch to be sent. */
 interface WaitingPart extends BatchPart {
-  readonly onFault?: (fault: Error) => void;
+  readonly onFault?: (fault: unknown) => void;
 }
 
 /**
@@ -68,6 +68,8 @@ interface WaitingPart extends BatchPart {
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
+  /** Counts what begins and ends here: who has noted it can tell whether it is still in its transaction. */
+  epoch = 0;
   #waiting: WaitingPart[] = [];
   #isSendingSoon = false;
 
@@ -77,12 +79,14 @@ export class PooledConnection implements DatabaseConnection {
 
   /** `begin`, when something follows. */
   begin(): void {
+    this.forgetWaiting();
     this.#waiting = [begin];
   }
 
   /** Gives up what has not been sent. True when that is the whole transaction: then nothing need end it. */
   forgetWaiting(): boolean {
     const isUnsent = this.#waiting[0] === begin;
+    this.epoch += 1;
     for (const { onFault } of this.#waiting) onFault?.(new Error('the transaction has been given up'));
     this.#waiting = [];
     return isUnsent;
@@ -90,6 +94,7 @@ export class PooledConnection implements DatabaseConnection {
 
   /** Ends the transaction, with what still waits to be sent before; null when nothing of it has been sent and nothing need be. */
   commit(): Promise<unknown> | null {
+    this.epoch += 1;
     const isUnsent = this.#waiting[0] === begin;
     if (isUnsent && this.#waiting.every((part) => part === begin || part.sql.startsWith(settingsStart))) {
       this.#waiting = [];
@@ -153,10 +158,16 @@ export class PooledConnection implements DatabaseConnection {
       this.client.query(only.sql).then(only.onAnswer, only.onFault);
       return;
     }
-    const onEnd = (fault: Error | null) => {
+    const onEnd = (fault: unknown) => {
       if (fault) for (const { onFault } of parts) onFault?.(fault);
     };
-    this.client.query(new Batch(parts, onEnd));
+    try {
+      this.client.query(new Batch(parts, onEnd));
+    } catch (error) {
+      // Half a batch may have left: nothing can follow it on this connection.
+      onEnd(error);
+      this.client.connection.stream.destroy();
+    }
   }
 }
 
@@ -164,7 +175,7 @@ function prepare({ sql, parameters }: Statement): PreparedStatement {
   return { sql, values: parameters.map(prepareValue), name: nameOf({ sql, parameters }) };
 }
 
-/** As pg does: a stack that leads to who asked, not to the socket. */
+/** As pg does: a stack that leads to who asked (the last one of a batch), not to the socket. */
 function withOwnStack(error: unknown): never {
   if (error instanceof Error) Error.captureStackTrace(error);
   throw error;

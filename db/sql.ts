@@ -10,7 +10,7 @@ export interface Outcome<T> {
 
 /**
  * Runs one statement in the transaction of `em` and gives its rows. Statements that are asked for at once (`Promise.all`) are sent together, in
- * the order of their calls, and fail together: one round trip for what does not build on each other. Each `?` is a bound parameter: an array binds as a PostgreSQL array,
+ * the order of their calls, and fail together: one round trip for what does not build on each other, in units that hold no entities. Each `?` is a bound parameter: an array binds as a PostgreSQL array,
  * JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question mark is written `\?`. Times come back as the database's
  * text (see `iso`), int8 as number, numeric as string. Only named functions of `db/<area>` call this.
  */
@@ -49,7 +49,7 @@ export async function takeConnection(em: SqlEntityManager): Promise<void> {
   const request: ConnectionRequest & CompiledQuery = { ...CompiledQuery.raw(''), asksForConnection: true };
   const { rows: found } = (await transaction.executeQuery(request)) as { rows: unknown[] }; // of the connection itself, or of another driver's
   const [connection] = found;
-  if (connection instanceof PooledConnection) connections.set(transaction, connection);
+  if (connection instanceof PooledConnection) connections.set(transaction, { connection, epoch: connection.epoch });
 }
 
 /** A time as it goes to the wire: UTC with three digits. Takes what `rows` and entities give. */
@@ -75,17 +75,28 @@ export async function run<T>(
   marks: Partial<Pick<LaterStatement, 'isLater' | 'onRows'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
-  if (holdsEntities(em)) await em.flush();
+  if (holdsEntities(em)) await flushAlone(em);
   const transaction = em.getTransactionContext();
   if (!transaction) throw new Error('A statement outside a transaction would have no tenant');
+  const taken = connections.get(transaction);
+  if (taken && taken.epoch !== taken.connection.epoch) throw new Error('the transaction has ended');
 
   const numbered = numberPlaceholders(sql);
   em.config.get('onQuery')(numbered, params);
   const statement = { ...CompiledQuery.raw(numbered, [...params]), ...marks };
-  const result = await (connections.get(transaction) ?? transaction).executeQuery(statement);
+  const result = await (taken?.connection ?? transaction).executeQuery(statement);
 
   // The rows have the shape that the statement selects; only its author can know it.
   return { rows: result.rows as T[], affected: Number(result.numAffectedRows ?? 0) };
+}
+
+const flushing = new WeakSet<SqlEntityManager>();
+
+// MikroORM lets those that come meanwhile go first: their order would not be that of the calls.
+async function flushAlone(em: SqlEntityManager): Promise<void> {
+  if (flushing.has(em)) throw new Error('statements are asked for at once while entities are held');
+  flushing.add(em);
+  await em.flush().finally(() => flushing.delete(em));
 }
 
 /** Whether a flush could have anything to write; a flush that has not costs more than the statement's own way out. */
@@ -96,7 +107,8 @@ export function holdsEntities(em: SqlEntityManager): boolean {
   return uow.getCollectionUpdates().length > 0 || uow.getExtraUpdates().size > 0;
 }
 
-const connections = new WeakMap<object, PooledConnection>();
+/** By transaction: its connection, and what its count was when it began. */
+const connections = new WeakMap<object, { readonly connection: PooledConnection; readonly epoch: number }>();
 const numberedStatements = new Map<string, string>();
 
 // Statements are constants, but lists with optional filters have many shapes: the memory is bounded.

@@ -34,11 +34,14 @@ export function accountNote(
 
 /** Access token and user of a session that was opened, refreshed or verified. */
 export async function grantOf(ctx: Ctx, userId: string, refresh: SessionGrant['refresh']): Promise<SessionGrant> {
-  const user = await readUser(ctx, userId);
+  // Beside each other: a token without a session opens nothing.
+  const [user, access] = await Promise.all([
+    readUser(ctx, userId),
+    ctx.deps.identity.tokens.issue({ userId, sessionId: refresh.sessionId }),
+  ]);
 
   // Deleted between the look-up and this transaction.
   if (!user) throw fail('session_revoked');
-  const access = await ctx.deps.identity.tokens.issue({ userId, sessionId: refresh.sessionId });
 
   return { access, refresh, user };
 }

@@ -2,9 +2,17 @@ import type { Static } from 'typebox';
 import { writeAudit } from '../../db/audit/audit.ts';
 import { openChallenge } from '../../db/identity/challenges.ts';
 import { replaceOutdatedHash } from '../../db/identity/credentials.ts';
-import { recordLoginFailure } from '../../db/identity/login-failures.ts';
 import { notify } from '../../db/identity/notices.ts';
-import { defaultLifetime, judgeRefresh, openSession, revokeSession, rotateRefresh } from '../../db/identity/sessions.ts';
+import {
+  defaultLifetime,
+  judgeRefresh,
+  openSession,
+  revokeSession,
+  rotateRefresh,
+  type SessionDevice,
+} from '../../db/identity/sessions.ts';
+import { newId } from '../../db/ids.ts';
+import { readUser } from '../../db/tenancy/users.ts';
 import type { Unit } from '../../db/unit.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, type Ctx } from '../http/operation.ts';
@@ -71,41 +79,44 @@ export const signInOperations = {
   ),
 };
 
-async function logIn(ctx: Ctx, body: Static<typeof LoginBody>, { verdict, accountHash, networkAddress, userAgent }: LoginAttempt) {
-  if (verdict.kind === 'refused') {
-    const person = verdict.found?.person ?? null;
-
-    await ctx.keep((unit) => recordLoginFailure(unit, { accountHash, person, networkAddress, reason: verdict.reason }));
-    throw fail('login_failed');
-  }
-  const { person, idleDays, absoluteDays } = verdict.found;
+async function logIn(ctx: Ctx, body: Static<typeof LoginBody>, { verdict, networkAddress, userAgent }: LoginAttempt) {
+  if (verdict.kind === 'refused') throw fail('login_failed');
+  const device = { label: body.device_label ?? null, userAgent, networkAddress };
 
   // A password alone must never open the session of a user who has a second factor.
-  if (person.hasFactor) return challenge(ctx, { userId: person.id, verdict, deviceLabel: body.device_label ?? null });
-  const opened = await openSession(ctx, {
-    person,
-    passwordHash: verdict.passwordHash,
-    device: { label: body.device_label ?? null, userAgent, networkAddress },
-    lifetime: { idleDays: idleDays ?? defaultLifetime.idleDays, absoluteDays: absoluteDays ?? defaultLifetime.absoluteDays },
-  });
+  const view = verdict.found.person.hasFactor ? await challenge(ctx, verdict, device) : await session(ctx, verdict, device);
+  await verdict.rewarded;
+  return view;
+}
+
+async function session(ctx: Ctx, verdict: AcceptedLogin, device: SessionDevice) {
+  const { person, idleDays, absoluteDays } = verdict.found;
+  const { id: userId } = person;
+  const sessionId = newId();
+  const lifetime = { idleDays: idleDays ?? defaultLifetime.idleDays, absoluteDays: absoluteDays ?? defaultLifetime.absoluteDays };
+
+  // In one round trip: the user is read as this login leaves it, and a token without its session opens nothing.
+  const [opened, user, access] = await Promise.all([
+    openSession(ctx, { person, passwordHash: verdict.passwordHash, sessionId, device, lifetime }),
+    readUser(ctx, userId),
+    ctx.deps.identity.tokens.issue({ userId, sessionId }),
+  ]);
 
   // The password or the user's state has changed since the password was verified.
-  if (!opened) throw fail('login_failed');
-  if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId: person.id, from: verdict.passwordHash, to: verdict.freshHash });
+  if (!opened || !user) throw fail('login_failed');
+  if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId, from: verdict.passwordHash, to: verdict.freshHash });
   ctx.audit({
     resourceType: 'session',
-    resourceId: opened.sessionId,
+    resourceId: sessionId,
     organizationId: person.organizationId,
     workspaceId: person.workspaceId,
   });
-  return toLoginView(await grantOf(ctx, person.id, opened));
+  return toLoginView({ access, refresh: opened, user });
 }
 
 /** Half a sign-in: no token, and nothing to audit until the second factor. */
-async function challenge(
-  ctx: Ctx,
-  { userId, verdict, deviceLabel }: { userId: string; verdict: AcceptedLogin; deviceLabel: string | null },
-) {
+async function challenge(ctx: Ctx, verdict: AcceptedLogin, { label: deviceLabel }: SessionDevice) {
+  const { id: userId } = verdict.found.person;
   const opened = await openChallenge(ctx, { userId, passwordHash: verdict.passwordHash, deviceLabel });
 
   if (!opened) throw fail('login_failed');

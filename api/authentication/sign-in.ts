@@ -3,23 +3,24 @@ import type { Caller } from '../../db/caller.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
 import { callerOfPerson, nobody } from '../../db/identity/caller.ts';
 import { findLogin, findRefresh, type LoginAnswer, type RefreshAnswer } from '../../db/identity/gates.ts';
+import { recordLoginFailure, type LoginFailure } from '../../db/identity/login-failures.ts';
 import { accountHash, isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
+import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from '../http/deps.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
 
-/** A login whose password has been looked at, before anything is written. */
+/** A login whose password has been looked at, before any session is opened. */
 export interface LoginAttempt {
   readonly caller: Caller;
-  readonly accountHash: Buffer;
   readonly networkAddress: string;
   readonly userAgent: string;
   readonly verdict:
-    | { readonly kind: 'refused'; readonly reason: 'unknown_account' | 'wrong_password' | 'inactive'; readonly found: LoginAnswer | null }
-    | AcceptedLogin;
+    // It is recorded.
+    { readonly kind: 'refused' } | AcceptedLogin;
 }
 
 /** The password is right. */
@@ -29,15 +30,18 @@ export interface AcceptedLogin {
   readonly passwordHash: string;
   /** When the stored hash was made with other parameters than today's. */
   readonly freshHash: string | null;
+  /** Once the limits have their point back; to be awaited before the answer. */
+  readonly rewarded: Promise<unknown>;
 }
 
 /**
  * Looks the account up and verifies the password, outside any transaction, since that takes tens of milliseconds. The three limits
  * count before the password is looked at, so that parallel guesses can't pass together; a success gives the point back, and so does a look
- * that did not happen (no database, too many sign-ins at once).
- * An unknown account costs what a known one does.
+ * that did not happen (no database, too many sign-ins at once). An unknown account costs what a known one does.
+ * A refusal is recorded here: it stands by itself and needs no transaction of the request.
  */
-export async function attemptLogin({ deps, body, address, limits, limitAddress, userAgent }: IdentifyRequest): Promise<LoginAttempt> {
+export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttempt> {
+  const { deps, body, address, limits, limitAddress, userAgent } = request;
   // `mount` has validated the body against LoginBody before.
   const { email, password } = body as Static<typeof LoginBody>;
   const account = accountHash(deps.keys, normalizeEmail(email));
@@ -48,34 +52,52 @@ export async function attemptLogin({ deps, body, address, limits, limitAddress, 
     { policy: 'login_ip', key: limitAddress },
   ] as const;
 
+  // Beside each other: finding the account decides nothing.
+  const finding = awaitedLater(findLogin(deps.db, normalizeEmail(email)));
   await limits.consume(hits);
-  const { found, isRight } = await lookAt(deps, email, password).catch(async (error: unknown) => {
+  const { found, isRight } = await lookAt(deps, finding, password).catch(async (error: unknown) => {
     await limits.refund(hits);
     throw error;
   });
   const common = {
     caller: found ? callerOfPerson(found.person, null) : nobody,
-    accountHash: account,
     networkAddress: truncateAddress(address),
     userAgent: (userAgent ?? '').slice(0, 400),
   };
 
   if (!found?.passwordHash || !isRight || !found.person.isActive) {
     const reason = !found ? 'unknown_account' : isRight ? 'inactive' : 'wrong_password';
+    const failure = { accountHash: account, person: found?.person ?? null, networkAddress: common.networkAddress, reason } as const;
 
-    return { ...common, verdict: { kind: 'refused', reason, found } };
+    await recordAlone(request, common.caller, failure);
+    return { ...common, verdict: { kind: 'refused' } };
   }
-  await limits.reward(hits);
+  const rewarded = awaitedLater(limits.reward(hits));
   const freshHash = isOutdatedHash(found.passwordHash) ? await deps.identity.passwords.hash(password) : null;
 
-  return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash } };
+  return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash, rewarded } };
 }
 
-async function lookAt(deps: AppDeps, email: string, password: string): Promise<{ found: LoginAnswer | null; isRight: boolean }> {
-  const found = await findLogin(deps.db, normalizeEmail(email));
+/** A rejection counts as handled until somebody awaits it. */
+function awaitedLater<R>(promise: Promise<R>): Promise<R> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+async function lookAt(
+  deps: AppDeps,
+  finding: Promise<LoginAnswer | null>,
+  password: string,
+): Promise<{ found: LoginAnswer | null; isRight: boolean }> {
+  const found = await finding;
   const isRight = await deps.identity.passwords.verify(found?.passwordHash ?? null, password);
 
   return { found, isRight };
+}
+
+/** One round trip, committed with it. */
+function recordAlone({ deps, correlationId }: IdentifyRequest, caller: Caller, failure: LoginFailure): Promise<void> {
+  return eachAlone(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId }, (unit) => recordLoginFailure(unit, failure));
 }
 
 /** A refresh whose session is known, before anything is decided. */

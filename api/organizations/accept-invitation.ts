@@ -56,6 +56,7 @@ export async function accept(ctx: Ctx, attempt: AttemptedAcceptance): Promise<St
   const refresh = await openSession(ctx, {
     person,
     passwordHash,
+    sessionId: newId(),
     device: { label: null, userAgent: (ctx.userAgent ?? '').slice(0, 400), networkAddress: truncateAddress(ctx.address) },
     lifetime: {
       idleDays: invitation.idleDays ?? defaultLifetime.idleDays,

@@ -59,10 +59,13 @@ export function serveSse(
 function begin(request: FastifyRequest, response: FastifyReply['raw']): void {
   const { socket } = request.raw;
   socket.cork();
-  response.writeHead(200, rawHeaders(request, headers));
-  response.flushHeaders();
-  response.write(`retry: ${retryMs}\n\n`);
-  socket.uncork();
+  try {
+    response.writeHead(200, rawHeaders(request, headers));
+    response.flushHeaders();
+    response.write(`retry: ${retryMs}\n\n`);
+  } finally {
+    socket.uncork();
+  }
 }
 
 function destroyThis(this: FastifyReply['raw']): void {

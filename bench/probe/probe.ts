@@ -35,6 +35,11 @@ interface Sent {
 /** Part of what the floor does by `begin` alone. */
 const isOpening = ({ text }: ProbeEvent) => text === 'begin' || text.startsWith('select set_config(');
 
+/** The values written into the text, as only a line of several statements can have them. */
+function withValues({ text, params }: ProbeEvent): string {
+  return text.replaceAll(/\$(\d+)/g, (_, number: string) => pg.escapeLiteral(String(params[Number(number) - 1])));
+}
+
 function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   if (typeof query === 'string') return [{ kind: 'sql', text: query, params: Array.isArray(values) ? values : [] }];
   const { text = '', values: params = [], parts } = query as Sent;
@@ -46,7 +51,7 @@ function noteStatement([query, values]: readonly unknown[]): ProbeEvent[] {
   const isWhole = opens[0]?.text !== 'begin';
   const opening: ProbeEvent = {
     kind: 'sql',
-    text: [...(isWhole ? ['begin'] : []), ...opens.map((event) => event.text)].join('; '),
+    text: [...(isWhole ? ['begin'] : []), ...opens.map(withValues)].join('; '),
     params: [],
   };
   const sent = [opening, ...sql.filter((part) => !isOpening(part))];

@@ -3,7 +3,7 @@ import type { Databases } from '../orm.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createMarks, type Marks } from './marks.ts';
 import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';
-import { createPasswords, type Passwords } from './passwords.ts';
+import { createPasswords, type PasswordHashing, type Passwords } from './passwords.ts';
 import { createSessionTokens, type SessionTokens } from './session-tokens.ts';
 import { createSigningKeys, type SigningKeys } from './signing-keys.ts';
 
@@ -20,8 +20,15 @@ export interface Identity {
   close(): Promise<void>;
 }
 
-export function createIdentity(options: { db: Databases; keys: KeyRing; publicUrl: string; log: Logger; now: () => Date }): Identity {
-  const { db, keys, publicUrl, log, now } = options;
+export function createIdentity(options: {
+  db: Databases;
+  keys: KeyRing;
+  publicUrl: string;
+  hashing: PasswordHashing;
+  log: Logger;
+  now: () => Date;
+}): Identity {
+  const { db, keys, publicUrl, hashing, log, now } = options;
   const signingKeys = createSigningKeys({ db, keys, now });
   const marks = createMarks({ db, log, now });
 
@@ -29,7 +36,7 @@ export function createIdentity(options: { db: Databases; keys: KeyRing; publicUr
     signingKeys,
     tokens: createSessionTokens({ signingKeys, publicUrl, now }),
     oauthTokens: createOauthTokens({ signingKeys, publicUrl, now, resources: Object.values(resourcesOf(publicUrl)) }),
-    passwords: createPasswords(),
+    passwords: createPasswords(hashing),
     marks,
     start: () => signingKeys.ensure(),
     close: async () => {

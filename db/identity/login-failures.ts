@@ -6,16 +6,17 @@ import type { Person } from './people.ts';
 /** Why somebody was not let in. */
 export type LoginFailureReason = 'unknown_account' | 'wrong_password' | 'inactive' | 'wrong_code';
 
+/** Who was not let in, and why. */
+export interface LoginFailure {
+  readonly accountHash: Buffer;
+  /** Null for an unknown account. */
+  readonly person: Pick<Person, 'id' | 'organizationId'> | null;
+  readonly networkAddress: string;
+  readonly reason: LoginFailureReason;
+}
+
 /** Notes a refused sign-in or verification; it never enters the audit log. */
-export async function recordLoginFailure(
-  unit: Unit,
-  failure: {
-    readonly accountHash: Buffer;
-    readonly person: Pick<Person, 'id' | 'organizationId'> | null;
-    readonly networkAddress: string;
-    readonly reason: LoginFailureReason;
-  },
-): Promise<void> {
+export async function recordLoginFailure(unit: Unit, failure: LoginFailure): Promise<void> {
   await change(
     unit.em,
     'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',

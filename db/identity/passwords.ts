@@ -1,6 +1,4 @@
-import { availableParallelism } from 'node:os';
-import { hash, parseOptions, verify } from '@node-rs/argon2';
-import { fail } from '../../workflows/contracts/failure.ts';
+import { hash, parseOptions } from '@node-rs/argon2';
 
 /** Argon2id as OWASP's password storage cheat sheet names it: 19 MiB, two passes, one lane. */
 // The package declares its algorithms as an ambient const enum, so the number stands here: 2 is Argon2id.
@@ -9,31 +7,31 @@ const parameters = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism:
 // Of a random password nobody knows: verified when there is no stored hash, so that an unknown account costs what a known one does.
 const dummyHash = '$argon2id$v=19$m=19456,t=2,p=1$XY7lFGUnjPR4gAbUbkxTfg$7rXalbTo23Hr3ixDBLyahyWJ12MPKA8rmWlxqtlZ9fc';
 
-/** At most 4, and one core stays free for everybody else's requests. */
-const runningMax = Math.max(1, Math.min(4, availableParallelism() - 1));
-const waitingMax = 64;
+/** Where Argon2 runs; throws 429 when too many wait for it. */
+export interface PasswordHashing {
+  verify(storedHash: string, password: string): Promise<boolean>;
+  hash(password: string, used: typeof parameters): Promise<string>;
+}
 
-/** Hashes and verifies passwords, a bounded number at a time: each run holds 19 MiB and a core. */
+/** Hashes and verifies passwords. Throws what the hashing throws. */
 export interface Passwords {
-  /** Whether the password fits the stored hash; null verifies a dummy and gives false. Throws 429 when the queue is full. */
+  /** Whether the password fits the stored hash; null verifies a dummy and gives false. */
   verify(storedHash: string | null, password: string): Promise<boolean>;
   hash(password: string): Promise<string>;
 }
 
-export function createPasswords({ atOnce = runningMax }: { atOnce?: number } = {}): Passwords {
-  const queue = createQueue(atOnce);
-
+export function createPasswords(hashing: PasswordHashing): Passwords {
   return {
     async verify(storedHash, password) {
-      const fits = await queue.run(() => verify(storedHash ?? dummyHash, password.normalize('NFC')));
+      const fits = await hashing.verify(storedHash ?? dummyHash, password.normalize('NFC'));
 
       return storedHash !== null && fits;
     },
-    hash: (password) => queue.run(() => hashPassword(password)),
+    hash: (password) => hashing.hash(password.normalize('NFC'), parameters),
   };
 }
 
-/** Hashes outside the queue: for the bootstrap and tests. */
+/** Hashes at once and in this process: for the bootstrap and tests. */
 export function hashPassword(password: string): Promise<string> {
   return hash(password.normalize('NFC'), parameters);
 }
@@ -48,35 +46,4 @@ export function isOutdatedHash(storedHash: string): boolean {
     used.timeCost !== parameters.timeCost ||
     used.parallelism !== parameters.parallelism
   );
-}
-
-function createQueue(atOnce: number) {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-
-  return {
-    async run<Result>(work: () => Promise<Result>): Promise<Result> {
-      if (running >= atOnce) {
-        if (waiting.length >= waitingMax) {
-          throw fail('rate_limited', {
-            retryAfterS: 1,
-            context: { violated_policies: ['password_hashing'] },
-            detail: 'too many sign-ins at once',
-          });
-        }
-        // The one that ends hands its place over, so that `running` never passes its bound.
-        await new Promise<void>((resolve) => waiting.push(resolve));
-      } else {
-        running += 1;
-      }
-      try {
-        return await work();
-      } finally {
-        const next = waiting.shift();
-
-        if (next) next();
-        else running -= 1;
-      }
-    },
-  };
 }

@@ -66,7 +66,7 @@ export interface SessionLifetime {
 }
 
 /**
- * Opens the session of a login with its first refresh token and notes the login on the user: one statement.
+ * Opens the session of a login under the given id, with its first refresh token, and notes the login on the user: one statement.
  * Null when the password that was verified is not the stored one any more, the user has been deactivated or has confirmed a second factor meanwhile.
  */
 export async function openSession(
@@ -74,11 +74,10 @@ export async function openSession(
   {
     person,
     passwordHash,
-    device,
-    lifetime,
-  }: { person: Pick<Person, 'id'>; passwordHash: string; device: SessionDevice; lifetime: SessionLifetime },
+    ...opening
+  }: { person: Pick<Person, 'id'>; passwordHash: string; sessionId: string; device: SessionDevice; lifetime: SessionLifetime },
 ): Promise<IssuedRefresh | null> {
-  return open(unit, { sql: openByPasswordSql, proof: [person.id, passwordHash], device, mfaLevel: 'none', lifetime });
+  return open(unit, { sql: openByPasswordSql, proof: [person.id, passwordHash], mfaLevel: 'none', ...opening });
 }
 
 /** Uses a login challenge up and opens its session; null when it is dead: used, over, or gone with the password. */
@@ -96,7 +95,7 @@ export async function openVerifiedSession(
     lifetime: SessionLifetime;
   },
 ): Promise<IssuedRefresh | null> {
-  return open(unit, { sql: openByChallengeSql, proof: [person.id, challengeId], ...opening });
+  return open(unit, { sql: openByChallengeSql, proof: [person.id, challengeId], sessionId: newId(), ...opening });
 }
 
 async function open(
@@ -104,12 +103,19 @@ async function open(
   {
     sql,
     proof,
+    sessionId,
     device,
     mfaLevel,
     lifetime,
-  }: { sql: string; proof: readonly string[]; device: SessionDevice; mfaLevel: Session['mfaLevel']; lifetime: SessionLifetime },
+  }: {
+    sql: string;
+    proof: readonly string[];
+    sessionId: string;
+    device: SessionDevice;
+    mfaLevel: Session['mfaLevel'];
+    lifetime: SessionLifetime;
+  },
 ): Promise<IssuedRefresh | null> {
-  const sessionId = newId();
   const refreshToken = newOpaqueToken('refresh');
   const issued = await row<{ expires_at: Date | string }>(unit.em, sql, [
     ...proof,

@@ -117,8 +117,8 @@ function letOut(unit: Unit, sealed: readonly SealedBatch[], row: AppendRow | und
 }
 
 /**
- * Appends the first frames of runs that this transaction has just made and that copy to nobody: numbered from 1, whatever happens. Nothing is asked
- * back, so that they go with the next statement.
+ * Appends the first frames of runs that this transaction has just made and that copy to nobody: numbered from 1, whatever happens, so that nothing
+ * has to be asked back.
  */
 export async function appendFirstFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<void> {
   if (batches.length === 0) return;

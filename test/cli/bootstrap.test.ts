@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { verify } from '@node-rs/argon2';
 import { bootstrap, type BootstrapAccess } from '../../cli/bootstrap.ts';
 import { callerOfKey } from '../../db/identity/caller.ts';
 import { findLogin, findServiceKey } from '../../db/identity/gates.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
-import { createPasswords } from '../../db/identity/passwords.ts';
 import { serviceKeyHashes } from '../../db/identity/service-key-format.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -30,9 +30,7 @@ const countRows = async () => {
 
 /** Whether each credential of an access works. */
 async function works(access: BootstrapAccess): Promise<{ owner: boolean; operator: boolean; key: boolean }> {
-  const passwords = createPasswords();
-  const fits = async (email: string, password: string) =>
-    passwords.verify((await findLogin(database.db, email))?.passwordHash ?? null, password);
+  const fits = async (email: string, password: string) => verify((await findLogin(database.db, email))?.passwordHash ?? '', password);
   const found = await findServiceKey(database.db, serviceKeyHashes(access.service_key, keys.peppers), null);
   const caller = found && callerOfKey(found.key, found.creator);
 

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
+import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
 import { runAlone } from '../../db/orm.ts';
 import { beginUnit, readUnit, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
@@ -202,6 +204,40 @@ test('of statements that are asked for at once all fail with the first that does
   }
 
   expect(await sessionsOf(session)).toBe(0);
+});
+
+test('a statement that comes after the end of its transaction is refused, and one beside held entities too', async () => {
+  const session = newId();
+  const open = await beginUnit(database.db, unit);
+  await change(open.unit.em, ...insertSession(newId(), session));
+  const ending = open.commit();
+  await setImmediate(); // it is on its way
+  await expect(change(open.unit.em, ...insertSession(newId(), session))).rejects.toThrow(/has ended|outside a transaction/);
+  await ending;
+  const given = await beginUnit(database.db, unit);
+  await row(given.unit.em, org);
+  const back = given.rollback();
+  await setImmediate();
+  await expect(runLater(given.unit.em, ...insertSession(newId(), session))).rejects.toThrow(/has ended|outside a transaction/);
+  await back;
+  const held = transact(database.db, unit, async ({ em }) => {
+    await em.findOneOrFail(Agent, { id: world.agentId });
+    await Promise.all([rows(em, org), rows(em, org)]);
+  });
+
+  await expect(held).rejects.toThrow('entities are held');
+  expect(await sessionsOf(session)).toBe(1);
+});
+
+test('an answer that is not taken is the fault of the transaction, and harms no other', async () => {
+  const untaken = transact(database.db, unit, ({ em }) =>
+    runLater(em, 'select ?::int as n', [1], () => {
+      throw new Error('not taken');
+    }),
+  );
+
+  await expect(untaken).rejects.toThrow('not taken');
+  expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int as n', [2]))).value).toEqual({ n: 2 });
 });
 
 test('a transaction that a swallowed fault has broken does not pass for committed', async () => {

@@ -34,7 +34,16 @@ export async function testNamespace(keys: KeyRing = randomKeyRing()): Promise<Te
     ),
   );
 
-  return { temporal, address, namespace, keys, close: () => endSchedules(temporal).finally(() => temporal.close()) };
+  return {
+    temporal,
+    address,
+    namespace,
+    keys,
+    close: () =>
+      endSchedules(temporal)
+        .catch(() => undefined)
+        .finally(() => temporal.close()),
+  };
 }
 
 /** Those of a namespace that nobody works for any more would fire beside all tests that follow. */

@@ -74,6 +74,18 @@ test('a sign-in with its challenge, and the answer to it', async () => {
   expect(ofHandler(answer).filter((sql) => !/commit and chain/.test(sql)).length).toBeLessThanOrEqual(6);
 });
 
+test('a refused sign-in is one look and one record, without a transaction of the request', async () => {
+  const { users } = await client.tenant();
+
+  const statements = await client.statementsOf(() => client.logIn(users.member.email, 'wrong password'));
+
+  // Settings that no statement follows are never sent.
+  expect(statements.filter((sql) => !sql.startsWith('select set_config('))).toEqual([
+    expect.stringContaining('gate_login'),
+    expect.stringContaining('insert into login_failures'),
+  ]);
+});
+
 test('a login is one commit: session, refresh token, last login and audit entry stand together', async () => {
   const { users } = await client.tenant();
   const user = users.member;
