@@ -49,7 +49,10 @@ const handedOn = [
   'ATTACHMENT_MAX_BYTES',
   'ATTACHMENT_SCAN_URL',
   'ATTACHMENT_SCAN_TOKEN',
-  'UNPRICED_MODEL',
+  'MCP_OAUTH_REDIRECT_URI',
+  'STREAMS_PER_PRINCIPAL',
+  'STREAMS_PER_PROCESS',
+  'DRAIN_SECONDS',
   'TEMPORAL_TLS',
   'TEMPORAL_API_KEY',
   'OPENAI_API_KEY',
@@ -95,7 +98,7 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
   return { publicUrl, port, healthPorts, variables, mailDir };
 }
 
-/** A model registry of one's own may name any variable as the place of a key. */
+/** A model registry of one's own names other places of keys: any variable that looks like one. */
 function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
   const named = env['LONGHAUL_MODEL_REGISTRY'] === undefined ? [] : Object.keys(env).filter((name) => name.endsWith('_API_KEY'));
   return [...names, ...named];

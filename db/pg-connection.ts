@@ -63,8 +63,9 @@ interface WaitingPart extends BatchPart {
 }
 
 /**
- * One pooled connection as Kysely uses it, but that `begin` and what is said to be later travel with the statement that follows them, and statements that are asked for at once (`Promise.all`) travel together: a transaction costs a round trip less for each, and one
- * without statements none. They go out in one batch (see `Batch`): no statement ever runs without the ones before it.
+ * One pooled connection as Kysely uses it, but that `begin` and what is said to be later travel with the statement that follows them, and
+ * statements that are asked for at once (`Promise.all`) travel together: a transaction costs a round trip less for each, and one without
+ * statements none. They go out in one batch (see `Batch`): no statement ever runs without the ones before it.
  */
 export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
@@ -104,7 +105,7 @@ export class PooledConnection implements DatabaseConnection {
   }
 
   async executeQuery<R>(query: Statement | SettledStatement | LaterStatement | ConnectionRequest): Promise<QueryResult<R>> {
-    // Nobody but `connectionOf` asks so, which knows what it gets.
+    // Nobody but `takeConnection` asks so, which knows what it gets.
     if ('asksForConnection' in query) return { rows: [this as unknown as R] };
     // First: a value that can't be sent harms nothing yet.
     const prepared = prepare(query);

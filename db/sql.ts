@@ -10,9 +10,10 @@ export interface Outcome<T> {
 
 /**
  * Runs one statement in the transaction of `em` and gives its rows. Statements that are asked for at once (`Promise.all`) are sent together, in
- * the order of their calls, and fail together: one round trip for what does not build on each other, in units that hold no entities. Each `?` is a bound parameter: an array binds as a PostgreSQL array,
- * JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question mark is written `\?`. Times come back as the database's
- * text (see `iso`), int8 as number, numeric as string. Only named functions of `db/<area>` call this.
+ * the order of their calls, and fail together: one round trip for what does not build on each other, in units that hold no entities.
+ * Each `?` is a bound parameter: an array binds as a PostgreSQL array, JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question
+ * mark is written `\?`. Times come back as the database's text (see `iso`), int8 as number, numeric as string. Only named functions of
+ * `db/<area>` call this.
  */
 export async function rows<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<T[]> {
   return (await run<T>(em, sql, params)).rows;
