@@ -57,14 +57,13 @@ export function serveSse(
 
 /** Head and first bytes in one packet. Node keeps the head for as long as the stream is open: flushed by itself it is one text, else dozens. */
 function begin(request: FastifyRequest, response: FastifyReply['raw']): void {
-  const { socket } = request.raw;
-  socket.cork();
+  response.cork();
   try {
     response.writeHead(200, rawHeaders(request, headers));
     response.flushHeaders();
     response.write(`retry: ${retryMs}\n\n`);
   } finally {
-    socket.uncork();
+    response.uncork();
   }
 }
 
