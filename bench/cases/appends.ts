@@ -9,7 +9,9 @@ import { compare, finding } from '../harness/compare.ts';
 import { using } from '../harness/deployment.ts';
 
 const runCount = 100;
-const framesPerRun = 60;
+/** Enough that a sample lasts some tenths of a second. */
+const framesPerRun = 600;
+const warmUps = 2;
 const drip = { seconds: 3, everyMs: 10 } as const;
 const delta = 'some words of an answer that a model streams; ';
 
@@ -36,7 +38,7 @@ async function measure({ rounds }: BenchOptions, keep: Keep): Promise<Outcome> {
 
   const measured = await compare({
     rounds,
-    warmUps: 1,
+    warmUps,
     sides: { xadd: () => addBare(bare, `${world.prefix}bare`, texts), product: () => appendAll(world, runs, `s${++scope}`) },
   });
   const gates = await dripGates(world, runs, `s${++scope}`);
