@@ -49,3 +49,22 @@ test('a claim is taken back once, also when it is said twice since the first ans
   expect(await takeBack(1)).toBe(false);
   expect(await tree.one('select attempt from run_steps where run_id = ? and step = 1', [runId])).toEqual({ attempt: 2 });
 });
+
+test('a step that is stored stays as it is, however often it is claimed again', async () => {
+  const other = await makeAsked(tree);
+  const top = await makeAsked(tree, { sub_agents: [{ id: other.id }] });
+  const runId = await tree.begin(top.id);
+  await tree.ask(runId, [{ slug: other.ask, args: { task: 'Look.' } }]);
+
+  for (let n = 0; n < 2; n++) {
+    expect(await tree.as(runId, (unit) => openModelStep(unit, { runId, step: 1 }))).toMatchObject({
+      kind: 'stored',
+      stopReason: 'tool_calls',
+    });
+  }
+
+  expect(await tree.one('select status, attempt from run_steps where run_id = ? and step = 1 and tool_call_id is null', [runId])).toEqual({
+    status: 'succeeded',
+    attempt: 1,
+  });
+});
