@@ -50,8 +50,8 @@ export class Batch extends pg.Query {
   /** The part whose answer comes now. */
   #at = 0;
   #connection: Wire | null = null;
-  /** Names that the server learns with it, by the index of their part. */
-  readonly #taught = new Map<number, { readonly name: string; readonly text: string }>();
+  /** Names that the server learns with it, and by which part. */
+  readonly #taught = new Map<string, { readonly index: number; readonly text: string }>();
 
   constructor(parts: readonly BatchPart[], onEnd: (fault: Error | null) => void) {
     super(parts.at(-1)?.sql ?? '', [], (fault: Error | undefined, results: unknown) => {
@@ -96,10 +96,9 @@ export class Batch extends pg.Query {
     }
     // No fault for a name that is not known.
     if (unsureNames.get(connection)?.delete(name)) connection.close({ type: 'S', name });
-    const isTaught = [...this.#taught.values()].some((taught) => taught.name === name);
-    if (!isTaught && connection.parsedStatements[name] === undefined) {
+    if (!this.#taught.has(name) && connection.parsedStatements[name] === undefined) {
       connection.parse({ text, name });
-      this.#taught.set(index, { name, text });
+      this.#taught.set(name, { index, text });
     }
     return name;
   }
@@ -108,7 +107,7 @@ export class Batch extends pg.Query {
   #confirm(): void {
     const connection = this.#connection;
     if (!connection) return;
-    for (const [index, { name, text }] of this.#taught) {
+    for (const [name, { index, text }] of this.#taught) {
       if (index < this.#at) connection.parsedStatements[name] = text;
       if (index === this.#at) unsureNames.set(connection, (unsureNames.get(connection) ?? new Set()).add(name));
     }

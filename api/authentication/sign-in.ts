@@ -9,6 +9,7 @@ import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
+import { awaitedLater } from '../http/awaited-later.ts';
 import type { AppDeps } from '../http/deps.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
@@ -76,12 +77,6 @@ export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttem
   const freshHash = isOutdatedHash(found.passwordHash) ? await deps.identity.passwords.hash(password) : null;
 
   return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash, rewarded } };
-}
-
-/** A rejection counts as handled until somebody awaits it. */
-function awaitedLater<R>(promise: Promise<R>): Promise<R> {
-  promise.catch(() => undefined);
-  return promise;
 }
 
 async function lookAt(

@@ -3,6 +3,7 @@ import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { authenticate, hasCredential } from './authenticate.ts';
+import { awaitedLater } from './awaited-later.ts';
 import { judgeBody, takesBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
@@ -49,12 +50,6 @@ export async function firstFault(admitted: Promise<unknown>, found: unknown): Pr
   } catch (refusal) {
     return refusal;
   }
-}
-
-/** A rejection counts as handled until somebody awaits it. */
-function awaitedLater<R>(promise: Promise<R>): Promise<R> {
-  promise.catch(() => undefined);
-  return promise;
 }
 
 /** Whether the platform's credentials decide: never where another has admitted, and where none is needed only if one was sent. */

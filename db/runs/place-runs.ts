@@ -3,7 +3,7 @@ import { linkToRun } from '../attachments/run-attachments.ts';
 import { openCaps, runCapKey, type CapDraft } from '../billing/caps.ts';
 import { newId } from '../ids.ts';
 import { addFreshOutbox } from '../outbox.ts';
-import { appendFirstFrames, appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
+import { appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
 import { addMessage } from './added-input.ts';
 import { cancelLocked } from './cancel-locked.ts';
@@ -156,8 +156,7 @@ async function announce({ unit, made }: Batch): Promise<void> {
   const runs = made.splice(0);
   await openCaps(unit, runs.flatMap(capOf));
   const roots = runs.filter(({ start }) => !start.parent);
-  await appendFirstFrames(unit, roots.map(firstBatch));
-  await appendFrames(unit, runs.filter(({ start }) => start.parent).map(firstBatch));
+  await appendFrames(unit, runs.map(firstBatch));
   await addFreshOutbox(
     unit,
     roots.flatMap((run) => startMessagesOf(unit, run)),

@@ -116,18 +116,6 @@ function letOut(unit: Unit, sealed: readonly SealedBatch[], row: AppendRow | und
   unit.outgoing.frames.push(...appendedFrames(sealed, fresh));
 }
 
-/**
- * Appends the first frames of runs that this transaction has just made and that copy to nobody: numbered from 1, whatever happens, so that nothing
- * has to be asked back.
- */
-export async function appendFirstFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<void> {
-  if (batches.length === 0) return;
-  const sealed = sealAll(batches);
-  await runLater(unit.em, appendSql, [payloadOf(sealed)]);
-  const answers = sealed.map(({ texts }): RawAnswer => ({ result: 'ok', first: 1, last: texts.length, cancel: false }));
-  unit.outgoing.frames.push(...appendedFrames(sealed, answers));
-}
-
 function sealAll(batches: readonly FrameBatch[]): SealedBatch[] {
   const at = new Date();
   return batches.map((batch) => sealBatch(batch, at));
