@@ -62,18 +62,12 @@ interface OutboxDraft {
 /** Several messages at once, each under its own key, in one statement. Gives the ids of those that were not written before. */
 export async function addOutboxAll(unit: Unit, entries: readonly OutboxDraft[]): Promise<string[]> {
   if (entries.length === 0) return [];
-  const written = await rows<{ id: string }>(unit.em, `${insertAll} returning id`, [JSON.stringify(rowsOf(unit, entries))]);
+  const written = await rows<{ id: string }>(unit.em, `${insertAll} returning id`, [
+    JSON.stringify(entries.map((entry) => outboxRow(unit, entry))),
+  ]);
   const ids = written.map(({ id }) => id);
   unit.outgoing.outboxIds.push(...ids);
   return ids;
-}
-
-/** The same for what this transaction has just made, whose keys nobody else can have: it goes with the next statement. */
-export async function addFreshOutbox(unit: Unit, entries: readonly OutboxDraft[]): Promise<void> {
-  if (entries.length === 0) return;
-  const drafts = rowsOf(unit, entries);
-  await runLater(unit.em, insertAll, [JSON.stringify(drafts)]);
-  unit.outgoing.outboxIds.push(...drafts.map(({ id }) => id));
 }
 
 const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
@@ -81,19 +75,18 @@ const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, 
     from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
   on conflict do nothing`;
 
-function rowsOf(unit: Unit, entries: readonly OutboxDraft[]) {
-  return entries.map(({ message, dedupeKey }) => {
-    const [organizationId, workspaceId] = homeOf(unit, message);
-    return {
-      id: newId(),
-      organization_id: organizationId,
-      workspace_id: workspaceId,
-      kind: message.kind,
-      dedupe_key: dedupeKey,
-      target: message.workflowId,
-      payload: message,
-    };
-  });
+/** The row of a message, for a statement that writes it beside others and notes its id in `unit.outgoing`. Its other columns have defaults. */
+export function outboxRow(unit: Unit, { message, dedupeKey }: OutboxDraft) {
+  const [organizationId, workspaceId] = homeOf(unit, message);
+  return {
+    id: newId(),
+    organization_id: organizationId,
+    workspace_id: workspaceId,
+    kind: message.kind,
+    dedupe_key: dedupeKey,
+    target: message.workflowId,
+    payload: message,
+  };
 }
 
 /** The rows among `ids` that are still unsent, in the order of making. */

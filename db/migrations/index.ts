@@ -3,6 +3,7 @@ import { Spine } from './0001-spine.ts';
 import { Identity } from './0002-identity.ts';
 import { Agents } from './0003-agents.ts';
 import { Runs } from './0004-runs.ts';
+import { Openings } from './0005-openings.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
@@ -10,6 +11,7 @@ export const migrations: MigrationObject[] = [
   { name: '0002-identity', class: Identity },
   { name: '0003-agents', class: Agents },
   { name: '0004-runs', class: Runs },
+  { name: '0005-openings', class: Openings },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);

@@ -1,3 +1,5 @@
+import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
+import { outboxRow } from '../outbox.ts';
 import { runLater } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
@@ -32,18 +34,36 @@ interface Statement {
 
 const dayMs = 86_400_000;
 
-/** Writes conversation, run, user message and stream in one statement, which goes with the next one; foreign keys are checked at its end. */
-export async function insertRun(unit: Unit, run: NewRun): Promise<void> {
-  const conversation = run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run);
-  const stream = insertInto('run_streams', { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run) });
-  const message = insertInto('messages', messageValues(run));
+/** What a new run sets going. */
+export interface Beginnings {
+  /** Whole texts. None for a child: its first frames come by an append, which copies them to its root's stream. */
+  readonly frames: readonly string[];
+  /** The start of its workflow; null: it waits in line, or its parent's workflow starts it. */
+  readonly start: OutboxMessage | null;
+}
+
+/**
+ * Writes conversation, run, user message, stream with first frames and outbox row in one statement, which goes with the next one; foreign keys are
+ * checked at its end.
+ */
+export async function insertRun(unit: Unit, run: NewRun, { frames, start }: Beginnings): Promise<void> {
+  const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: frames.length };
+  const startRow = start && outboxRow(unit, { message: start, dedupeKey: start.workflowId });
+  const beside: Statement[] = [
+    run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run),
+    insertInto('run_streams', stream),
+    insertInto('messages', messageValues(run)),
+    ...(frames.length === 0 ? [] : [insertInto('run_frame_chunks', chunkValues(run, frames))]),
+    ...(startRow ? [insertInto('outbox', { ...startRow, payload: JSON.stringify(startRow.payload) })] : []),
+  ];
   const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
 
-  await runLater(
-    unit.em,
-    `with conversation as (${conversation.sql}), stream as (${stream.sql}), message as (${message.sql}) ${made.sql}`,
-    [...conversation.params, ...stream.params, ...message.params, ...made.params],
-  );
+  await runLater(unit.em, `with ${beside.map(({ sql }, n) => `s${n} as (${sql})`).join(', ')} ${made.sql}`, [
+    ...beside.flatMap(({ params }) => params),
+    ...made.params,
+  ]);
+  if (frames.length > 0) unit.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames });
+  if (startRow) unit.outgoing.outboxIds.push(startRow.id);
 }
 
 /** Who speaks in the new run's first frame. */
@@ -116,6 +136,10 @@ function conversationValues(run: NewRun) {
     turn_no: run.line.kind === 'active' ? 1 : 0,
     created_at: run.at,
   };
+}
+
+function chunkValues(run: NewRun, frames: readonly string[]) {
+  return { ...placeOf(run), run_id: run.id, first_seq: 1, last_seq: frames.length, frames, created_at: run.at };
 }
 
 function messageValues(run: NewRun) {

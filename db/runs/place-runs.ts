@@ -1,14 +1,15 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
+import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { linkToRun } from '../attachments/run-attachments.ts';
 import { openCaps, runCapKey, type CapDraft } from '../billing/caps.ts';
 import { newId } from '../ids.ts';
-import { addFreshOutbox } from '../outbox.ts';
-import { appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
+import { appendFrames, stateBatch } from '../streams/append.ts';
+import { frameText, numbered } from '../streams/frame-text.ts';
 import type { Unit } from '../unit.ts';
 import { addMessage } from './added-input.ts';
 import { cancelLocked } from './cancel-locked.ts';
 import { delayedStartMessage, lockConversation, runStartMessage, type ConversationRow } from './conversations.ts';
-import { conversationPersonaOf, identityOfNew, insertRun, type NewRun } from './insert-run.ts';
+import { conversationPersonaOf, identityOfNew, insertRun, type Beginnings, type NewRun } from './insert-run.ts';
 import { answerBusy, policyOf, type LinePlace } from './on-busy.ts';
 import { limitsOfRun } from './run-limits.ts';
 import { readRunRow } from './run-queries.ts';
@@ -125,14 +126,14 @@ function draftOf(start: StartRun, target: StartTarget, { conversation, session, 
 }
 
 async function write({ unit, conversations, made }: Batch, run: Draft): Promise<StartedRun> {
-  const { target, conversation, line, session } = run;
+  const { target, conversation, line, session, start } = run;
   const home = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
   await linkToRun(
     unit,
     { id: run.id, ...home },
     target.attachments.map((ref) => ref.attachment_id),
   );
-  await insertRun(unit, run);
+  await insertRun(unit, run, start.parent ? { frames: [], start: null } : beginningsOf(unit, run));
   made.push(run);
   if (session !== null) conversations.set(session, afterwards(run));
   return { run: rowOfNew(run), admission: line.kind === 'active' ? 'started' : line.kind === 'delayed' ? 'delayed' : 'queued' };
@@ -151,20 +152,23 @@ function afterwards(run: NewRun): ConversationRow {
   };
 }
 
-/** First frames and outbox rows of what has been written since the last time. */
+/** Caps of what has been written since the last time, and first frames of children. */
 async function announce({ unit, made }: Batch): Promise<void> {
   const runs = made.splice(0);
   await openCaps(unit, runs.flatMap(capOf));
-  const roots = runs.filter(({ start }) => !start.parent);
-  await appendFrames(unit, runs.map(firstBatch));
-  await addFreshOutbox(
+  const children = runs.filter(({ start }) => start.parent);
+  await appendFrames(
     unit,
-    roots.flatMap((run) => startMessagesOf(unit, run)),
+    children.map((run) => stateBatch(identityOfNew(run), [queuedFrame(run)])),
   );
 }
 
-function firstBatch(run: NewRun): FrameBatch {
-  return stateBatch(identityOfNew(run), [statusFrame({ status: 'queued', previous: null, queuePosition: positionOf(run) })]);
+function beginningsOf(unit: Unit, run: NewRun): Beginnings {
+  return { frames: [numbered(1, frameText(identityOfNew(run), queuedFrame(run), 1, run.at))], start: startMessageOf(unit, run) };
+}
+
+function queuedFrame(run: NewRun) {
+  return statusFrame({ status: 'queued', previous: null, queuePosition: positionOf(run) });
 }
 
 /** A run that may cost so much and no more has a cap of its own. */
@@ -174,15 +178,12 @@ function capOf({ id, target, limits, start }: NewRun): CapDraft[] {
   return [{ capKey: runCapKey(id), organizationId, workspaceId, limit: limits.max_cost, currency: start.currency }];
 }
 
-function startMessagesOf(unit: Unit, run: NewRun) {
-  const { line, start, target } = run;
-  if (line.kind === 'line') return [];
-  const startable = { ...target, id: run.id, source: start.source };
-  const message =
-    start.startAfter && line.kind === 'delayed'
-      ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: unit.correlationId })
-      : runStartMessage(startable, unit.correlationId);
-  return [{ message, dedupeKey: message.workflowId }];
+function startMessageOf(unit: Unit, { id, line, start, target }: NewRun): OutboxMessage | null {
+  if (line.kind === 'line') return null;
+  const startable = { ...target, id, source: start.source };
+  return start.startAfter && line.kind === 'delayed'
+    ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: unit.correlationId })
+    : runStartMessage(startable, unit.correlationId);
 }
 
 function positionOf({ line }: NewRun): number | null {

@@ -1,7 +1,8 @@
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
 import { spendingRefusal } from '../billing/admit.ts';
 import type { StartRun } from './start-run.ts';
-import { agentInactive, limitLiveRuns, type StartTarget } from './start-target.ts';
+import { limitLiveRuns } from './live-runs.ts';
+import { agentInactive, type StartTarget } from './start-target.ts';
 
 /** The targets of starts, with a Failure where the place or the agent takes none now or the input lacks what the agent demands. */
 export function refuseUnready(

@@ -5,11 +5,9 @@ import type { AttachmentRef } from '../attachments/run-attachments.ts';
 import { admissionSql, type Admission } from '../billing/admit.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { isCountDue, limitLiveRuns, noteCount } from './live-runs.ts';
 import type { StartRun } from './start-run.ts';
 import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
-
-/** Live runs a workspace may have at a time. */
-export const limitLiveRuns = 20_000;
 
 /** Where a run goes and what it runs: everything resolved, all of it visible to the starter. */
 export interface StartTarget {
@@ -83,6 +81,7 @@ const targetSql = (asked: string, liveRuns: string) => `
         (select case when count(*) = 1 then min(w.id::text)::uuid end from workspaces w
           where w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids)) and w.is_active)
       ) as id
+      offset 0 -- evaluated once, wherever it is used
     ) c
     left join workspaces w on w.id = c.id
       and (s.is_operator or (w.organization_id = s.organization_id and (s.sees_all or w.id = any (s.workspace_ids))))
@@ -102,7 +101,8 @@ const targetSql = (asked: string, liveRuns: string) => `
        where p.agent_id = a.id and (p.is_default or p.slug = q.persona_slug) and p.is_active and p.deleted_at is null
     ) p`;
 
-const oneTarget = targetSql(`${oneAsked} q`, liveRunsOf('w.id'));
+const oneCounted = targetSql(`${oneAsked} q`, liveRunsOf('w.id'));
+const oneTarget = targetSql(`${oneAsked} q`, 'null::int');
 const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`, 'null::int');
 
 /** Resolves workspace, agent and revision of a start in one statement. Throws 422 for what does not resolve in the starter's sight. */
@@ -145,7 +145,9 @@ async function readTargets(unit: Unit, starts: readonly StartRun[]): Promise<Map
   const [only] = asked;
   if (only && asked.length === 1) {
     const { n: _, ...references } = only;
-    const found = await row<TargetRow>(unit.em, oneTarget, [...asker, ...Object.values(references)]);
+    const named = only.workspace_id ?? `${tenant.organizationId} ${only.agent_id} ${only.default_workspace_id}`;
+    const found = await row<TargetRow>(unit.em, isCountDue(named) ? oneCounted : oneTarget, [...asker, ...Object.values(references)]);
+    if (typeof found?.live_runs === 'number') noteCount(named, found.live_runs);
     return new Map(found ? [[0, found]] : []);
   }
 

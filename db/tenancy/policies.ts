@@ -13,6 +13,8 @@ export interface PolicyOptions {
   readonly hasWorkspace?: boolean;
   /** Append tables: audit entries may be written without an organization. */
   readonly insertWithoutOrganization?: boolean;
+  /** A condition that rows must meet beside, to be written by the app. */
+  readonly insertWhere?: string;
 }
 
 interface Rules {
@@ -29,7 +31,7 @@ const commands = ['select', 'insert', 'update', 'delete'] as const;
  * function works on it, one `true` per command for longhaul_gate.
  */
 export function tenantPolicies(table: string, kind: TenantKind, options: PolicyOptions = {}): PolicyDef[] {
-  const rules = rulesOf(kind, options);
+  const rules = narrowed(rulesOf(kind, options), options);
   const forApp = commands.map((command) => policy(`app_${command}`, command, 'longhaul_app', rules[command]));
   const forGate = (gateAccess[table] ?? []).map((command) => policy(`gate_${command}`, command, 'longhaul_gate', 'true'));
 
@@ -68,6 +70,10 @@ function rulesOf(kind: TenantKind, options: PolicyOptions): Rules {
     default:
       return kind satisfies never;
   }
+}
+
+function narrowed(rules: Rules, { insertWhere }: PolicyOptions): Rules {
+  return insertWhere === undefined ? rules : { ...rules, insert: `${insertWhere} and (${rules.insert})` };
 }
 
 function all(rule: string): Rules {
