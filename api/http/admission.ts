@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
@@ -30,9 +31,10 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const off = operation.refuseWhenOff?.(deps.env) ?? null;
     const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
     if (!operation.unlimited) {
-      const admitted = limitsOfRequest(deps.limits, state.headers).consume(hits);
-      if (operation.limitsAlongside) state.admitted = awaitedLater(admitted);
-      else await admitted;
+      const consume = () => limitsOfRequest(deps.limits, state.headers).consume(hits);
+      // Behind the first statement, whose answer is waited for meanwhile.
+      if (operation.limitsAlongside) state.admitted = awaitedLater(setImmediate().then(consume));
+      else await consume();
     }
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
     if (off) throw off;

@@ -139,7 +139,7 @@ function conversationValues(run: NewRun) {
 }
 
 function chunkValues(run: NewRun, frames: readonly string[]) {
-  return { ...placeOf(run), run_id: run.id, first_seq: 1, last_seq: frames.length, frames, created_at: run.at };
+  return { ...placeOf(run), run_id: run.id, first_seq: 1, last_seq: frames.length, frames };
 }
 
 function messageValues(run: NewRun) {

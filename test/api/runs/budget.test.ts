@@ -28,7 +28,7 @@ test('POST /runs takes at most 9 statements, begin and commit among them', async
   const inLine = await statementsOf(start({ session_key: 's' }));
 
   const beginSettingsCommit = 3;
-  expect([alone.length, first.length, inLine.length].map((count) => count + beginSettingsCommit)).toEqual([8, 9, 8]);
+  expect([alone.length, first.length, inLine.length].map((count) => count + beginSettingsCommit)).toEqual([6, 7, 7]);
 });
 
 test("reading takes at most two queries beside the tenant's settings", async () => {
