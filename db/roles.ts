@@ -20,6 +20,6 @@ export const appGrants: Readonly<Record<string, string | undefined>> = {
   data_keys: 'select, insert',
   run_streams: 'select, insert, delete, update (cancel_requested, updated_at)',
   run_stream_scopes: 'select, delete',
-  // Inserted are first ones only, says the policy.
+  // Inserted are only those of one first frame, says the policy.
   run_frame_chunks: 'select, insert, delete',
 };

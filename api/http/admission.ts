@@ -32,7 +32,7 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
     if (!operation.unlimited) {
       const consume = () => limitsOfRequest(deps.limits, state.headers).consume(hits);
-      // Behind the first statement, whose answer is waited for meanwhile.
+      // Mostly behind the first statement, whose answer is waited for meanwhile.
       if (operation.limitsAlongside) state.admitted = awaitedLater(setImmediate().then(consume));
       else await consume();
     }

@@ -26,14 +26,6 @@ export interface NewRun {
   readonly at: Date;
 }
 
-/** A statement with its parameters in the order of its placeholders. */
-interface Statement {
-  readonly sql: string;
-  readonly params: readonly unknown[];
-}
-
-const dayMs = 86_400_000;
-
 /** What a new run sets going. */
 export interface Beginnings {
   /** Whole texts. None for a child: its first frames come by an append, which copies them to its root's stream. */
@@ -41,6 +33,14 @@ export interface Beginnings {
   /** The start of its workflow; null: it waits in line, or its parent's workflow starts it. */
   readonly start: OutboxMessage | null;
 }
+
+/** A statement with its parameters in the order of its placeholders. */
+interface Statement {
+  readonly sql: string;
+  readonly params: readonly unknown[];
+}
+
+const dayMs = 86_400_000;
 
 /**
  * Writes conversation, run, user message, stream with first frames and outbox row in one statement, which goes with the next one; foreign keys are

@@ -78,7 +78,7 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
   if (conversation === null || conversation.active_run_id === null)
     return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'active' } }));
 
-  // An earlier start of the batch may be the active one: its frames come first.
+  // An earlier start of the batch may be the active one: what it may cost is there before it is answered for.
   if (start.onBusy !== 'enqueue' && start.onBusy !== 'reject') await announce(batch);
   const answer = await answerBusy(unit, conversation, start.onBusy);
   if (answer.kind === 'steer') {

@@ -3,9 +3,9 @@ import type { RevisionVariable } from '../agents/revision-document.ts';
 import type { RevisionLimits } from '../agents/revision-limits.ts';
 import type { AttachmentRef } from '../attachments/run-attachments.ts';
 import { admissionSql, type Admission } from '../billing/admit.ts';
-import { row, rows } from '../sql.ts';
+import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { isCountDue, limitLiveRuns, noteCount } from './live-runs.ts';
+import { countLiveRuns } from './live-runs.ts';
 import type { StartRun } from './start-run.ts';
 import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
 
@@ -24,6 +24,7 @@ export interface StartTarget {
   /** Why the workspace takes no runs; null while it does. */
   readonly frozenReason: string | null;
   readonly isAgentActive: boolean;
+  /** Of the workspace, as far as `countLiveRuns` knows. */
   readonly liveRuns: number;
   /** What the persona or the revision names; null: the deployment's default. */
   readonly model: string | null;
@@ -48,7 +49,6 @@ interface TargetRow {
   readonly has_persona: boolean;
   readonly model: string | null;
   readonly default_persona_slug: string | null;
-  readonly live_runs: number | null;
   readonly spending: Admission;
 }
 
@@ -57,19 +57,16 @@ const oneAsked = `(select 0 as n, ?::uuid as workspace_id, ?::uuid as agent_id, 
 const manyAsked = `jsonb_to_recordset(?::jsonb)`;
 const askedColumns =
   '(n int, workspace_id uuid, agent_id uuid, agent_slug text, default_workspace_id uuid, persona_slug text, revision_id uuid)';
-const live = `l.status in ('queued', 'running', 'waiting', 'cancelling')`;
-const liveRunsOf = (workspaceId: string) =>
-  `(select count(*)::int from (select from runs l where l.workspace_id = ${workspaceId} and ${live} limit ${limitLiveRuns}) live)`;
 
 // A slug means the nearest agent: workspace, then organization, then platform. The agent of a run lies in its workspace or wider.
-const targetSql = (asked: string, liveRuns: string) => `
+const targetSql = (asked: string) => `
   with asker as (select ?::uuid as organization_id, ?::boolean as sees_all, ?::uuid[] as workspace_ids, ?::boolean as is_operator)
   select q.n, c.id as chosen_id, w.id as workspace_id, w.organization_id,
          case when o.status <> 'active' then 'organization_' || o.status when not w.is_active then 'workspace_archived' end as frozen_reason,
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
          p.has_persona, coalesce(p.model, v.document ->> 'model') as model, p.default_persona_slug,
-         ${liveRuns} as live_runs, ${admissionSql('w.id')} as spending
+         ${admissionSql('w.id')} as spending
     from asker s
     cross join ${asked}
     cross join lateral (
@@ -101,9 +98,8 @@ const targetSql = (asked: string, liveRuns: string) => `
        where p.agent_id = a.id and (p.is_default or p.slug = q.persona_slug) and p.is_active and p.deleted_at is null
     ) p`;
 
-const oneCounted = targetSql(`${oneAsked} q`, liveRunsOf('w.id'));
-const oneTarget = targetSql(`${oneAsked} q`, 'null::int');
-const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`, 'null::int');
+const oneTarget = targetSql(`${oneAsked} q`);
+const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`);
 
 /** Resolves workspace, agent and revision of a start in one statement. Throws 422 for what does not resolve in the starter's sight. */
 export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTarget> {
@@ -114,8 +110,8 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
 }
 
 /**
- * Resolves what starts refer to, all of them together: in one statement for one start, two for many, and two more where users and files are
- * named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
+ * Resolves what starts refer to, all of them together: in one statement, one more where live runs have to be
+ * counted, and two more where users and files are named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
  */
 export async function resolveStarts(unit: Unit, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
   const found = await readTargets(unit, starts);
@@ -130,39 +126,33 @@ export async function resolveStarts(unit: Unit, starts: readonly StartRun[]): Pr
   });
 }
 
-async function readTargets(unit: Unit, starts: readonly StartRun[]): Promise<Map<number, TargetRow>> {
-  const { tenant } = unit;
-  const asker = [tenant.organizationId, tenant.hasAllWorkspaces, tenant.workspaceIds, tenant.isOperator];
-  const asked = starts.map((start, n) => ({
-    n,
+/** A target with what else decides about its workspace. */
+type FoundTarget = TargetRow & Pick<StartTarget, 'liveRuns'>;
+
+async function readTargets(unit: Unit, starts: readonly StartRun[]): Promise<Map<number, FoundTarget>> {
+  const { organizationId, hasAllWorkspaces, workspaceIds, isOperator } = unit.tenant;
+  const [sql, asked] = targetQuery(starts.map(referencesOf));
+  const found = await rows<TargetRow>(unit.em, sql, [organizationId, hasAllWorkspaces, workspaceIds, isOperator, ...asked]);
+  const liveRuns = await countLiveRuns(unit, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
+  return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
+}
+
+/** In the order of the one's placeholders. */
+function referencesOf(start: StartRun) {
+  return {
     workspace_id: start.workspaceId,
     agent_id: 'id' in start.agent ? start.agent.id : null,
     agent_slug: 'slug' in start.agent ? start.agent.slug : null,
     default_workspace_id: start.defaultWorkspaceId,
     persona_slug: start.personaSlug,
     revision_id: start.revisionId,
-  }));
-  const [only] = asked;
-  if (only && asked.length === 1) {
-    const { n: _, ...references } = only;
-    const named = only.workspace_id ?? `${tenant.organizationId} ${only.agent_id} ${only.default_workspace_id}`;
-    const found = await row<TargetRow>(unit.em, isCountDue(named) ? oneCounted : oneTarget, [...asker, ...Object.values(references)]);
-    if (typeof found?.live_runs === 'number') noteCount(named, found.live_runs);
-    return new Map(found ? [[0, found]] : []);
-  }
-
-  const found = await rows<TargetRow>(unit.em, manyTargets, [...asker, JSON.stringify(asked)]);
-  const liveRuns = await countLiveRuns(unit, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
-  return new Map(found.map((target) => [target.n, { ...target, live_runs: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
+  };
 }
 
-async function countLiveRuns(unit: Unit, workspaceIds: readonly string[]): Promise<Map<string, number>> {
-  const counted = await rows<{ id: string; live_runs: number }>(
-    unit.em,
-    `select w.id, ${liveRunsOf('w.id')} as live_runs from unnest(?::uuid[]) as w (id)`,
-    [workspaceIds],
-  );
-  return new Map(counted.map((workspace) => [workspace.id, workspace.live_runs]));
+function targetQuery(references: readonly ReturnType<typeof referencesOf>[]): [sql: string, asked: unknown[]] {
+  const [only] = references;
+  if (only && references.length === 1) return [oneTarget, Object.values(only)];
+  return [manyTargets, [JSON.stringify(references.map((one, n) => ({ n, ...one })))]];
 }
 
 function placeOf(found: TargetRow | undefined): StartPlace | null {
@@ -171,7 +161,7 @@ function placeOf(found: TargetRow | undefined): StartPlace | null {
 }
 
 /** What a start resolved to; throws the first thing that did not. */
-function targetOf(start: StartRun, found: TargetRow | undefined, named: NamedThings): StartTarget {
+function targetOf(start: StartRun, found: FoundTarget | undefined, named: NamedThings): StartTarget {
   if (!found || found.chosen_id === null) throw workspaceRequired();
   const place = placeOf(found);
   if (place === null) throw invalid('/workspace_id', 'reference', 'The workspace does not exist.', { kind: 'workspace' });
@@ -199,7 +189,7 @@ function targetOf(start: StartRun, found: TargetRow | undefined, named: NamedThi
     defaultPersonaSlug: found.default_persona_slug,
     frozenReason: found.frozen_reason,
     isAgentActive: found.is_agent_active === true,
-    liveRuns: found.live_runs ?? 0,
+    liveRuns: found.liveRuns,
     model: found.model,
     spending: found.spending,
     attachments: named.attachments(),

@@ -18,8 +18,8 @@ export const frameLimitBytes = 256 * 1024;
 const head = `{"v":${streamProtocol},"seq":`;
 
 /**
- * The text of a frame without its number: what follows `{"v":2,"seq":n,`. `append_frames` puts the number before it, so the archive,
- * Redis and every reader hold the same bytes.
+ * The text of a frame without its number: what follows `{"v":2,"seq":n,`. The number is put before it when it is written
+ * (`append_frames`, or `numbered` for a run's first), so the archive, Redis and every reader hold the same bytes.
  */
 export function frameText(run: RunIdentity, draft: FrameDraft, attempt: number, at: Date): string {
   const text = textOf(run, draft, attempt, at);

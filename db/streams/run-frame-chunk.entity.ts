@@ -6,7 +6,7 @@ const schema = defineEntity({
   name: 'RunFrameChunk',
   tableName: 'run_frame_chunks',
   rowLevelSecurity: 'force',
-  policies: tenantPolicies('run_frame_chunks', 'tenant', { insertWhere: 'first_seq = 1' }),
+  policies: tenantPolicies('run_frame_chunks', 'tenant', { insertWhere: 'first_seq = 1 and last_seq = 1 and cardinality(frames) = 1' }),
   properties: {
     runId: uuidColumn().primary(),
     firstSeq: bigintColumn().primary(),
@@ -19,6 +19,6 @@ const schema = defineEntity({
   },
 });
 
-/** Frames as they were produced: a run's first are written with its row, all others by `append_frames`. */
+/** Frames as they were produced: the first of a run without a parent is written with its row, all others by `append_frames`. */
 export class RunFrameChunk extends schema.class {}
 schema.setClass(RunFrameChunk);

@@ -82,8 +82,10 @@ export function designedRules(table: string, kind: TableKind, columns: ReadonlyS
     case 'child':
       return { ...every(own), select: `${own} or organization_id is null` };
     case 'tenant':
-      // All chunks but a run's first are the gate's to write.
-      return table === 'run_frame_chunks' ? { ...every(own), insert: `first_seq = 1 and (${own})` } : every(own);
+      // All chunks but one that holds a run's first frame are the gate's to write.
+      return table === 'run_frame_chunks'
+        ? { ...every(own), insert: `first_seq = 1 and last_seq = 1 and cardinality(frames) = 1 and (${own})` }
+        : every(own);
     case 'person':
       return every(
         `(select app_operator()) or organization_id = (select app_org()) or ${table === 'users' ? 'id' : 'user_id'} = (select app_user())`,

@@ -147,16 +147,19 @@ test.each(['usage_entries', 'audit_entries', 'agent_revisions', 'tool_versions']
 test('all frames but the first and fences are written by the gate alone, and a stream is not renumbered by the app', async () => {
   await withSettings(tenantSettings(mine), async () => {
     const fresh = (table: string) => ({ ...sampleRow(metaOf(table), mine), ...freshIds(table) });
+    const opening = { first_seq: 1, last_seq: 1, frames: ['{}'] };
     const write = (table: string, values: object) => attempt(() => insertRow(app, table, { ...fresh(table), ...values }));
 
     await expect(write('run_stream_scopes', {})).rejects.toThrow('permission denied');
-    await expect(write('run_frame_chunks', { first_seq: 2 })).rejects.toThrow('row-level security');
-    await expect(write('run_frame_chunks', { first_seq: 1, organization_id: newId() })).rejects.toThrow('row-level security');
+    await expect(write('run_frame_chunks', { first_seq: 2, last_seq: 2 })).rejects.toThrow('row-level security');
+    await expect(write('run_frame_chunks', { ...opening, last_seq: 9 })).rejects.toThrow('row-level security');
+    await expect(write('run_frame_chunks', { ...opening, frames: ['{}', '{}'] })).rejects.toThrow('row-level security');
+    await expect(write('run_frame_chunks', { ...opening, organization_id: newId() })).rejects.toThrow('row-level security');
     await expect(attempt(() => app.query("update run_frame_chunks set frames = '{}'"))).rejects.toThrow('permission denied');
     const { run_id: runId } = (await app.query<{ run_id: string }>('select run_id from run_streams')).rows[0] ?? {};
     await app.query('delete from run_frame_chunks');
-    await write('run_frame_chunks', { run_id: runId, first_seq: 1 });
-    await expect(write('run_frame_chunks', { run_id: runId, first_seq: 1 })).rejects.toThrow('duplicate key');
+    await write('run_frame_chunks', { ...opening, run_id: runId });
+    await expect(write('run_frame_chunks', { ...opening, run_id: runId })).rejects.toThrow('duplicate key');
     await expect(attempt(() => app.query('update run_streams set head_seq = 0'))).rejects.toThrow('permission denied');
     expect((await app.query('update run_streams set cancel_requested = true')).rowCount).toBe(1);
   });

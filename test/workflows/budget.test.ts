@@ -272,3 +272,21 @@ test('children spend under the caps of all above them; the root adds up to the l
     { name: `run:${ids[1]}`, spent: '0.2', reserved: '0', is_closed: true },
   ]);
 });
+
+test('twenty children at once below a nearly full cap: one more call fits, and the tree ends within it', async () => {
+  const helper = await makeNamed(stack);
+  const top = await makeNamed(stack, { sub_agents: [{ id: helper.id }] });
+  const task = playing(models, [{ tokens: 3, delay_ms: 50 }]);
+  const input = { text: playing(models, [asking(...Array.from({ length: 20 }, () => [helper, task] as const)), { text: 'Never said.' }]) };
+  const runId = await start([], { agent_id: top.id, input, limits: { max_cost: '0.202' } });
+
+  const { run } = await ended(runId);
+
+  const family = await familyOf(stack, runId);
+  const children = family.filter(({ depth }) => depth === 1).map(({ finish_reason: reason }) => reason);
+  expect([children.length, children.filter((reason) => reason === 'stop').length]).toEqual([20, 1]);
+  expect(children.filter((reason) => reason === 'budget_exceeded')).toHaveLength(19);
+  expect(run).toMatchObject({ finish_reason: 'budget_exceeded', usage: { subtree: { cost_amount: '0.20' } } });
+  expect(await budgets.ledger(family.map(({ id }) => id))).toBe('0.2');
+  expect(await familyFaults(stack, runId)).toEqual([]);
+});

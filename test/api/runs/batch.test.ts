@@ -119,9 +119,9 @@ test('a hundred starts refer to what they need in at most six statements, and co
   expect([body.created, body.failed]).toEqual([100, 0]);
   const reads = statements.filter((sql) => /^\s*(with|select)/i.test(sql) && !/insert|update|set_config|gate_|append_frames/.test(sql));
   expect(reads.length).toBeLessThanOrEqual(6);
-  // Beside one statement a run: frames, outbox, note, and what opens and ends the transaction.
+  // Beside one statement a run: the note, reads, and what opens and ends the transaction.
   const others = statements.filter((sql) => !/insert into runs|gate_|from outbox|update outbox/.test(sql));
-  expect(others.length).toBeLessThanOrEqual(14);
+  expect(others.length).toBeLessThanOrEqual(12);
 });
 
 test('what breaks the schema breaks the batch; nothing is started then', async () => {
