@@ -171,16 +171,19 @@ test('what rolls back leaves no number behind', async () => {
   expect((await frames(run)).map((frame) => frame.seq)).toEqual([1, 2, 3]);
 });
 
-test('the app may not write frames past the function', async () => {
+test("the app may not write frames past the function, but for a run's first", async () => {
   const run = await world.startRun();
-  const forged = world.inTransaction(run, (unit) =>
-    unit.em.execute(
-      'insert into run_frame_chunks (run_id, organization_id, workspace_id, first_seq, last_seq, frames) values (?, ?, ?, 9, 9, ?)',
-      [run.runId, run.organizationId, run.workspaceId, '{}'],
-    ),
-  );
+  const forge = (firstSeq: number, lastSeq: number, frames: string) =>
+    world.inTransaction(run, (unit) =>
+      unit.em.execute(
+        'insert into run_frame_chunks (run_id, organization_id, workspace_id, first_seq, last_seq, frames) values (?, ?, ?, ?, ?, ?)',
+        [run.runId, run.organizationId, run.workspaceId, firstSeq, lastSeq, frames],
+      ),
+    );
 
-  await expect(forged).rejects.toThrow(/permission denied/);
+  await expect(forge(9, 9, '{"{}"}')).rejects.toThrow(/row-level security/);
+  await expect(forge(1, 9, '{"{}"}')).rejects.toThrow(/row-level security/);
+  await expect(forge(1, 1, '{"{}","{}"}')).rejects.toThrow(/row-level security/);
 });
 
 test('one call carries the runs of several tenants; a refused batch hinders no other', async () => {
