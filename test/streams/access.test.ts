@@ -32,7 +32,7 @@ test('whoever has a live credential and sees the run keeps the stream', async ()
 
 test.each<[string, string, (tenant: TestTenant) => StreamHolder, string]>([
   ['revoked session', 'update sessions set revoked_at = now() where id = $1', ({ users }) => holder(users.viewer), 'session_revoked'],
-  ['session over', `update sessions set idle_expires_at = now() where id = $1`, ({ users }) => holder(users.member), 'token_expired'],
+  ['session over', `update sessions set idle_expires_at = now() - interval '1 second' where id = $1`, ({ users }) => holder(users.member), 'token_expired'],
   [
     'deactivated user',
     `update users set is_active = false where id = (select user_id from sessions where id = $1)`,
@@ -54,7 +54,7 @@ test.each<[string, string, (tenant: TestTenant) => StreamHolder, string]>([
 
 test.each([
   ['revoked', `update service_keys set revoked_at = now() where id = $1`],
-  ['expired', `update service_keys set revoked_at = null, expires_at = now() where id = $1`],
+  ['expired', `update service_keys set revoked_at = null, expires_at = now() - interval '1 second' where id = $1`],
   ['rotated', `update service_keys set expires_at = null, rotated_at = now() + interval '1 minute' where id = $1`],
 ])('%s key: the stream is lost', async (_name, sql) => {
   await world.admin(sql, [tenant.serviceKey.id]);
