@@ -32,7 +32,12 @@ test('whoever has a live credential and sees the run keeps the stream', async ()
 
 test.each<[string, string, (tenant: TestTenant) => StreamHolder, string]>([
   ['revoked session', 'update sessions set revoked_at = now() where id = $1', ({ users }) => holder(users.viewer), 'session_revoked'],
-  ['session over', `update sessions set idle_expires_at = now() - interval '1 second' where id = $1`, ({ users }) => holder(users.member), 'token_expired'],
+  [
+    'session over',
+    `update sessions set idle_expires_at = now() - interval '1 second' where id = $1`,
+    ({ users }) => holder(users.member),
+    'token_expired',
+  ],
   [
     'deactivated user',
     `update users set is_active = false where id = (select user_id from sessions where id = $1)`,

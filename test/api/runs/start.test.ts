@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../../db/scope.ts';
-import { change } from '../../../db/sql.ts';
+import { change, rows } from '../../../db/sql.ts';
+import { streamKeys } from '../../../db/streams/keys.ts';
+import { until } from '../../support/temporal.ts';
 import { makeUser, type TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
@@ -75,6 +77,23 @@ test('a start answers 202 with the whole queued run', async () => {
   });
   expect(view.usage.own).toEqual(view.usage.subtree);
   expect(view.usage.own).toMatchObject({ model_calls: 0, tokens: { input: 0 }, currency: 'USD', estimated: false });
+});
+
+test('the first frame of a start is published, byte for byte as it is archived', async () => {
+  const { tokens } = await world.tenant();
+  const agent = await makeAgent(world, tokens.admin);
+  const { redis } = world.api.deps;
+
+  const { body } = await start(tokens.member, { agent_id: agent.id });
+  const key = streamKeys(world.api.redisPrefix).run(body.id);
+  await until(async () => (await redis.xlen(key)) > 0);
+
+  const published = (await redis.xrange(key, '-', '+')).map(([, fields]) => fields[1]);
+  const archived = await sweep(world.api.db, (em) =>
+    rows<{ frames: string[] }>(em, 'select array_to_json(frames) as frames from run_frame_chunks where run_id = ?', [body.id]),
+  );
+  expect(archived).toEqual([{ frames: published }]);
+  expect(published.map((text) => JSON.parse(text ?? ''))).toMatchObject([{ seq: 1, type: 'run.status', data: { status: 'queued' } }]);
 });
 
 test('a service key starts runs without a subject, and the agent may be named by slug', async () => {
