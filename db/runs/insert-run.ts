@@ -26,11 +26,11 @@ export interface NewRun {
   readonly at: Date;
 }
 
-/** What a new run sets going. */
+/** What a new run without a parent sets going. */
 export interface Beginnings {
-  /** Whole texts. None for a child: its first frames come by an append, which copies them to its root's stream. */
-  readonly frames: readonly string[];
-  /** The start of its workflow; null: it waits in line, or its parent's workflow starts it. */
+  /** Its whole text. */
+  readonly firstFrame: string;
+  /** The start of its workflow; null: it waits in line. */
   readonly start: OutboxMessage | null;
 }
 
@@ -43,17 +43,19 @@ interface Statement {
 const dayMs = 86_400_000;
 
 /**
- * Writes conversation, run, user message, stream with first frames and outbox row in one statement, which goes with the next one; foreign keys are
- * checked at its end.
+ * Writes conversation, run, user message, stream with its first frame and outbox row in one statement, which goes with the next one; foreign keys
+ * are checked at its end. A child has no `beginnings`: its frames come by an append, which copies them to its root's stream, and its parent's
+ * workflow starts its own.
  */
-export async function insertRun(unit: Unit, run: NewRun, { frames, start }: Beginnings): Promise<void> {
-  const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: frames.length };
+export async function insertRun(unit: Unit, run: NewRun, beginnings: Beginnings | null): Promise<void> {
+  const { firstFrame = null, start = null } = beginnings ?? {};
+  const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: firstFrame === null ? 0 : 1 };
   const startRow = start && outboxRow(unit, { message: start, dedupeKey: start.workflowId });
   const beside: Statement[] = [
     run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run),
     insertInto('run_streams', stream),
     insertInto('messages', messageValues(run)),
-    ...(frames.length === 0 ? [] : [insertInto('run_frame_chunks', chunkValues(run, frames))]),
+    ...(firstFrame === null ? [] : [insertInto('run_frame_chunks', chunkValues(run, firstFrame))]),
     ...(startRow ? [insertInto('outbox', { ...startRow, payload: JSON.stringify(startRow.payload) })] : []),
   ];
   const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
@@ -62,7 +64,7 @@ export async function insertRun(unit: Unit, run: NewRun, { frames, start }: Begi
     ...beside.flatMap(({ params }) => params),
     ...made.params,
   ]);
-  if (frames.length > 0) unit.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames });
+  if (firstFrame !== null) unit.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames: [firstFrame] });
   if (startRow) unit.outgoing.outboxIds.push(startRow.id);
 }
 
@@ -138,8 +140,8 @@ function conversationValues(run: NewRun) {
   };
 }
 
-function chunkValues(run: NewRun, frames: readonly string[]) {
-  return { ...placeOf(run), run_id: run.id, first_seq: 1, last_seq: frames.length, frames };
+function chunkValues(run: NewRun, frame: string) {
+  return { ...placeOf(run), run_id: run.id, first_seq: 1, last_seq: 1, frames: [frame] };
 }
 
 function messageValues(run: NewRun) {

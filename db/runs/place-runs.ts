@@ -133,7 +133,7 @@ async function write({ unit, conversations, made }: Batch, run: Draft): Promise<
     { id: run.id, ...home },
     target.attachments.map((ref) => ref.attachment_id),
   );
-  await insertRun(unit, run, start.parent ? { frames: [], start: null } : beginningsOf(unit, run));
+  await insertRun(unit, run, start.parent ? null : beginningsOf(unit, run));
   made.push(run);
   if (session !== null) conversations.set(session, afterwards(run));
   return { run: rowOfNew(run), admission: line.kind === 'active' ? 'started' : line.kind === 'delayed' ? 'delayed' : 'queued' };
@@ -164,7 +164,7 @@ async function announce({ unit, made }: Batch): Promise<void> {
 }
 
 function beginningsOf(unit: Unit, run: NewRun): Beginnings {
-  return { frames: [numbered(1, frameText(identityOfNew(run), queuedFrame(run), 1, run.at))], start: startMessageOf(unit, run) };
+  return { firstFrame: numbered(1, frameText(identityOfNew(run), queuedFrame(run), 1, run.at)), start: startMessageOf(unit, run) };
 }
 
 function queuedFrame(run: NewRun) {

@@ -101,7 +101,7 @@ const targetSql = (asked: string) => `
 const oneTarget = targetSql(`${oneAsked} q`);
 const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`);
 
-/** Resolves workspace, agent and revision of a start in one statement. Throws 422 for what does not resolve in the starter's sight. */
+/** Resolves workspace, agent and revision of a start. Throws 422 for what does not resolve in the starter's sight. */
 export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTarget> {
   const [target] = await resolveStarts(unit, [start]);
   if (target === undefined) throw new Error('a start gave no target');
@@ -137,7 +137,7 @@ async function readTargets(unit: Unit, starts: readonly StartRun[]): Promise<Map
   return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
 }
 
-/** In the order of the one's placeholders. */
+/** Its keys come in the order in which `oneAsked` binds them. */
 function referencesOf(start: StartRun) {
   return {
     workspace_id: start.workspaceId,

@@ -15,6 +15,7 @@ import { sweep } from '../../db/transaction.ts';
 import type { Unit } from '../../db/unit.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { violationsOf } from '../streams/frame-validator.ts';
+import { archivedFrames } from '../support/scenario.ts';
 import type { TestTenant } from '../support/tenant.ts';
 
 /** Runs as their activities change them, without a worker: rows, frames and nothing else. */
@@ -65,16 +66,7 @@ export async function openTreeWorld(given?: World): Promise<TreeWorld> {
     if (found === undefined) throw new Error(`no row: ${sql}`);
     return found;
   };
-  const frames: TreeWorld['frames'] = async (runId) =>
-    (
-      await sweep(world.api.db, (em) =>
-        rows<{ frame: string }>(
-          em,
-          'select frame from run_frame_chunks, unnest(frames) with ordinality as f(frame, n) where run_id = ? order by first_seq, n',
-          [runId],
-        ),
-      )
-    ).map(({ frame }) => parseFrame(frame));
+  const frames: TreeWorld['frames'] = async (runId) => (await archivedFrames(world.api, runId)).map(parseFrame);
 
   return {
     world,

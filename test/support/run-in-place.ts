@@ -10,6 +10,7 @@ import type { Unit } from '../../db/unit.ts';
 import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
 import { violationsOf } from '../streams/frame-validator.ts';
 import type { World } from '../api/world.ts';
+import { archivedFrames } from './scenario.ts';
 import type { TestTenant } from './tenant.ts';
 
 /** What activities do with runs, done in the test's own process: no worker, no model. */
@@ -26,13 +27,7 @@ export interface RunsInPlace {
 
 export function runsInPlace(world: World): RunsInPlace {
   const query = <T>(sql: string, params: readonly unknown[]) => sweep(world.api.db, (em) => rows<T>(em, sql, params));
-  const texts = async (runId: string) =>
-    (
-      await query<{ frame: string }>(
-        'select frame from run_frame_chunks, unnest(frames) with ordinality as f(frame, n) where run_id = ? order by first_seq, n',
-        [runId],
-      )
-    ).map(({ frame }) => frame);
+  const texts = (runId: string) => archivedFrames(world.api, runId);
 
   const place: RunsInPlace = {
     async asRun(tenant, runId, work) {

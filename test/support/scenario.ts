@@ -149,8 +149,8 @@ export async function startEffectServer(): Promise<EffectServer> {
 }
 
 /** The frames of a run as the archive holds them. */
-export async function archivedFrames(stack: Stack, runId: string): Promise<string[]> {
-  const found = await sweep(stack.db, (em) =>
+export async function archivedFrames({ db }: Pick<Stack, 'db'>, runId: string): Promise<string[]> {
+  const found = await sweep(db, (em) =>
     rows<{ frame: string }>(
       em,
       'select frame from run_frame_chunks, unnest(frames) with ordinality as f(frame, n) where run_id = ? order by first_seq, n',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../../db/scope.ts';
-import { change, rows } from '../../../db/sql.ts';
+import { change } from '../../../db/sql.ts';
 import { streamKeys } from '../../../db/streams/keys.ts';
+import { archivedFrames } from '../../support/scenario.ts';
 import { until } from '../../support/temporal.ts';
 import { makeUser, type TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
@@ -89,10 +90,7 @@ test('the first frame of a start is published, byte for byte as it is archived',
   await until(async () => (await redis.xlen(key)) > 0);
 
   const published = (await redis.xrange(key, '-', '+')).map(([, fields]) => fields[1]);
-  const archived = await sweep(world.api.db, (em) =>
-    rows<{ frames: string[] }>(em, 'select array_to_json(frames) as frames from run_frame_chunks where run_id = ?', [body.id]),
-  );
-  expect(archived).toEqual([{ frames: published }]);
+  expect(await archivedFrames(world.api, body.id)).toEqual(published);
   expect(published.map((text) => JSON.parse(text ?? ''))).toMatchObject([{ seq: 1, type: 'run.status', data: { status: 'queued' } }]);
 });
 
