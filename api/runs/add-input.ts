@@ -5,7 +5,7 @@ import { addMessage } from '../../db/runs/added-input.ts';
 import { addClientResults } from '../../db/runs/client-results.ts';
 import { lockConversationOfRun } from '../../db/runs/conversations.ts';
 import { readRunRow, type RunPlace } from '../../db/runs/run-queries.ts';
-import { lockRun, lockRunWithAncestors, type RunState } from '../../db/runs/run-state.ts';
+import { lockRun, lockRunsOfCalls, type RunState } from '../../db/runs/run-state.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
@@ -62,9 +62,10 @@ async function addResults(ctx: Ctx, place: RunPlace, { results }: Added<'tool_re
   if (new Set(results.map((result) => result.tool_call_id)).size < results.length)
     throw invalid('/results', 'uniqueItems', 'a call is named twice');
 
-  const locked = await lockRunWithAncestors(ctx, place.id);
-  await live(ctx, locked?.run ?? null);
-  if (locked) await addClientResults(ctx, locked, results);
+  const ids = results.map((result) => result.tool_call_id);
+  const runs = await lockRunsOfCalls(ctx, place.id, ids);
+  await live(ctx, runs.find(({ id }) => id === place.id) ?? null);
+  await addClientResults(ctx, { runId: place.id, runs, results });
 }
 
 async function live(ctx: Ctx, run: RunState | null): Promise<RunState> {

@@ -2,9 +2,9 @@ import Type from 'typebox';
 import { approvalDecisions, approvalReasons, approvalStatuses } from '../../workflows/contracts/approvals.ts';
 import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 import { RunView } from './run.schema.ts';
+import { ArgsHash } from './tool-call.schema.ts';
 
 const AnyJson = (description: string) => Type.Unsafe<unknown>({ description });
-const ArgsHash = text(64, { minLength: 64, description: 'SHA-256 of the canonical JSON of args, hexadecimal' });
 const Comment = text(2_000, { minLength: 1, description: 'Of a rejection it is what the agent is told' });
 
 export const ApprovalFilters = closed({ status: Type.Optional(oneOf(approvalStatuses)) });

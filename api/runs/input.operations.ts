@@ -15,7 +15,7 @@ export const inputOperations = {
     {
       summary: 'Add input to a run',
       description:
-        'Steers a live run with a message, answers what its agent asked, or gives the results of calls that the client executes. A run that has ended answers 409.',
+        'Steers a live run with a message, answers what its agent asked, or gives the results of calls that the client executes, for the run and its descendants. A run that has ended answers 409.',
       access: 'member',
       audit: 'submit',
       idempotent: true,

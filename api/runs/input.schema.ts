@@ -24,7 +24,7 @@ const AnswerInput = closed(
 
 const ToolResultInput = closed(
   {
-    tool_call_id: idOf('ToolCall', 'A call that the client executes'),
+    tool_call_id: idOf('ToolCall', 'A call of the run or of a descendant that the client executes'),
     status: oneOf(['succeeded', 'failed']),
     output: Type.Optional(AnyJson('What the tool gave, at most 1 MiB of JSON')),
     message: Type.Optional(nullable(text(2_000, { description: 'Tells the model why it failed' }))),

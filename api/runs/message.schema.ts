@@ -1,6 +1,7 @@
 import Type from 'typebox';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp, Url } from '../http/schema.ts';
 import { AttachmentRef } from './run.schema.ts';
+import { MessageToolCall } from './tool-call.schema.ts';
 
 const BlockText = text(4 * 1024 * 1024);
 
@@ -29,6 +30,7 @@ export const MessageView = closed(
     origin: oneOf(['user', 'model', 'system', 'injected']),
     content: listOf(ContentBlock, { maxItems: 1_000 }),
     tool_call_ids: listOf(idOf('ToolCall'), { maxItems: 1_000 }),
+    tool_calls: listOf(MessageToolCall, { maxItems: 1_000, description: 'Those of tool_call_ids, in the order of the model' }),
     tool_call_id: nullable(idOf('ToolCall')),
     model: nullable(text(200)),
     stop_reason: nullable(oneOf(['stop', 'tool_calls', 'max_output', 'refused', 'cancelled', 'error'])),

@@ -2,6 +2,7 @@ import Type from 'typebox';
 import { errorCodeNames } from '../../workflows/contracts/error-codes.ts';
 import { finishReasons, runSources, runStatuses, waitingOn } from '../../workflows/contracts/runs.ts';
 import { Amount, closed, Decimal, FreeObject, idOf, integer, listOf, nullable, oneOf, Slug, text, Timestamp } from '../http/schema.ts';
+import { PendingToolCall } from './tool-call.schema.ts';
 
 export const RunParams = closed({ run_id: idOf('Run') });
 
@@ -210,6 +211,13 @@ export const RunView = closed(
     depth: integer(),
     last_seq: integer({ description: 'Number of the last frame of its stream' }),
     pending_approvals: integer({ description: 'With those of descendants' }),
+    pending_tool_calls: nullable(
+      listOf(PendingToolCall, {
+        maxItems: 50,
+        description:
+          'What clients are to execute now, for the run and its descendants, oldest first; more follow as results come. Null in lists',
+      }),
+    ),
     on_busy: oneOf(onBusyKinds),
     cancel_policy: nullable(oneOf(['interrupt', 'rollback'])),
     metadata: FreeObject,

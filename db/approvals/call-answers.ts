@@ -1,5 +1,6 @@
+import { newId } from '../ids.ts';
 import { argsHashOf } from '../runs/args-hash.ts';
-import { identityOfCall, type CallState } from '../runs/call-state.ts';
+import { identityOfCall, stepKindOf, type CallState } from '../runs/call-state.ts';
 import { resultWithoutOutput, type ToolResult } from '../runs/run-frames.ts';
 import { endCall, executingFrame, resultBatch, type CallEnd } from '../runs/tool-calls.ts';
 import { rows } from '../sql.ts';
@@ -46,12 +47,19 @@ export async function readyCall(unit: Unit, call: CallState, args: Readonly<Reco
   return call.client_owned ? [await openClientCall(unit, call)] : [];
 }
 
-/** Gives a call to its client, who has the tool's time for it. Gives the frame that says so. */
+/** Gives a call to its client, who has the tool's time for it, and opens its step. Gives the frame that says so. */
 export async function openClientCall(unit: Unit, call: CallState): Promise<FrameBatch> {
   const [opened] = await rows<{ deadline_at: string }>(
     unit.em,
-    `update tool_calls set deadline_at = clock_timestamp() + make_interval(secs => timeout_s) where id = ? returning deadline_at`,
-    [call.id],
+    `with opened as (
+       update tool_calls set deadline_at = clock_timestamp() + make_interval(secs => timeout_s) where id = ?
+         returning id, organization_id, workspace_id, run_id, step, slug, attempt, message_id, args, deadline_at
+     ), step as (
+       insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
+       select ?, o.organization_id, o.workspace_id, o.run_id, o.step, ?, o.slug, 'running', greatest(1, o.attempt), o.id, o.message_id, o.args, '[]', clock_timestamp(), now()
+         from opened o on conflict (run_id, step, tool_call_id) do nothing
+     ) select deadline_at from opened`,
+    [call.id, newId(), stepKindOf(call.kind)],
   );
   const deadline = new Date(opened?.deadline_at ?? Date.now()).toISOString();
   return stateBatch(identityOfCall(call), [executingFrame(call, deadline)]);

@@ -97,13 +97,13 @@ export function lockCall(unit: Unit, runId: string, toolCallId: string): Promise
   );
 }
 
-/** Locks calls of a run by id; those that it has not are left out. */
-export function lockCalls(unit: Unit, runId: string, ids: readonly string[]): Promise<CallState[]> {
+/** Locks calls of runs by id; those that they have not are left out. */
+export function lockCalls(unit: Unit, runIds: readonly string[], ids: readonly string[]): Promise<CallState[]> {
   return rows<CallState>(
     unit.em,
     `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id
-      where c.run_id = ? and c.id = any (?::uuid[]) order by c.step, c.pos for no key update of c`,
-    [runId, [...ids]],
+      where c.run_id = any (?::uuid[]) and c.id = any (?::uuid[]) order by c.run_id, c.step, c.pos for no key update of c`,
+    [[...runIds], [...ids]],
   );
 }
 

@@ -4,14 +4,15 @@ import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { newId } from '../ids.ts';
-import { addOutbox } from '../outbox.ts';
+import { addOutboxAll } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import type { FrameBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
 import { isOpen, lockCalls, type CallState } from './call-state.ts';
+import type { RunState } from './run-state.ts';
 import type { StepFault } from './run-types.ts';
 import { endCall, resultBatch, type CallEnd } from './tool-calls.ts';
-import { settleStatus, type LockedRuns } from './waiting.ts';
+import { settleStatuses } from './waiting.ts';
 
 /** What a client says of a call that it has executed. */
 export interface ClientResult {
@@ -22,19 +23,26 @@ export interface ClientResult {
   readonly message?: string | null;
 }
 
+/** Results for calls of a run and of those below it; `runs` are locked (`lockRunsOfCalls`). */
+export interface ClientResults {
+  readonly runId: string;
+  readonly runs: readonly RunState[];
+  readonly results: readonly ClientResult[];
+}
+
 /**
- * Gives calls that the client executes their results, all or none. The caller has locked the run and its ancestors. The same result again changes
- * nothing. Throws 422 for an id that is no call of the run, 409 `not_awaited` for a call that is not the client's or has ended otherwise,
- * `result_recorded` for another result than the stored one.
+ * Gives calls that the client executes their results, all or none. The same result again changes nothing. Throws 422 for an id that is no call of the run
+ * or a descendant, 409 `not_awaited` for a call that is not the client's or has ended otherwise, `result_recorded` for another result than the stored one.
  */
-export async function addClientResults(unit: Unit, locked: LockedRuns, results: readonly ClientResult[]): Promise<void> {
-  const { run } = locked;
+export async function addClientResults(unit: Unit, { runId, runs, results }: ClientResults): Promise<void> {
+  const below = runs.filter((run) => run.id === runId || run.lineage.includes(runId)).map(({ id }) => id);
   const ids = results.map((result) => result.tool_call_id);
-  const calls = new Map((await lockCalls(unit, run.id, ids)).map((call) => [call.id, call]));
-  const stored = await readStored(unit, run.id, ids);
+  const calls = new Map((await lockCalls(unit, below, ids)).map((call) => [call.id, call]));
+  const stored = await readStored(unit, [...calls.keys()]);
   const due = results.flatMap((result, at) => {
     const call = calls.get(result.tool_call_id);
-    if (!call) throw invalid(`/results/${at}/tool_call_id`, 'reference', 'The run has no such call.', { kind: 'tool_call' });
+    if (!call)
+      throw invalid(`/results/${at}/tool_call_id`, 'reference', 'The run and its descendants have no such call.', { kind: 'tool_call' });
     const end = endOf(call, result);
     refuseUnawaited(call, end, stored.get(call.id));
     return isOpen(call) ? [{ call, end }] : [];
@@ -47,11 +55,13 @@ export async function addClientResults(unit: Unit, locked: LockedRuns, results: 
     // A scope above every try of the call: nobody else can speak for it any more.
     if (frame !== null) lead.push(resultBatch(call, call.attempt + 1, frame));
   }
-  await settleStatus(unit, locked, { lead });
-  await addOutbox(
+  await settleStatuses(unit, runs, { lead });
+  await addOutboxAll(
     unit,
-    { kind: 'workflow.signal', workflowId: workflowIds.run(run.id), signal: agentRunSignals.resultsAdded },
-    { dedupeKey: `results:${newId()}` },
+    [...new Set(due.map(({ call }) => call.run_id))].map((id) => ({
+      message: { kind: 'workflow.signal', workflowId: workflowIds.run(id), signal: agentRunSignals.resultsAdded },
+      dedupeKey: `results:${newId()}`,
+    })),
   );
 }
 
@@ -61,11 +71,11 @@ interface StoredResult {
   readonly error: StepFault | null;
 }
 
-async function readStored(unit: Unit, runId: string, ids: readonly string[]): Promise<Map<string, StoredResult>> {
+async function readStored(unit: Unit, ids: readonly string[]): Promise<Map<string, StoredResult>> {
   const found = await rows<StoredResult>(
     unit.em,
-    `select c.id, c.output, c.error from tool_calls c where c.run_id = ? and c.id = any (?::uuid[]) and c.state in ('succeeded', 'failed')`,
-    [runId, ids],
+    `select c.id, c.output, c.error from tool_calls c where c.id = any (?::uuid[]) and c.state in ('succeeded', 'failed')`,
+    [ids],
   );
   return new Map(found.map((row) => [row.id, row]));
 }

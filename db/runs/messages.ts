@@ -3,6 +3,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { iso } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { ContentBlock } from './run-types.ts';
+import { messageCallsSql, toMessageCallView, type MessageCallRow } from './shown-calls.ts';
 
 export interface MessageRow {
   readonly id: string;
@@ -14,6 +15,7 @@ export interface MessageRow {
   readonly origin: 'user' | 'model' | 'system' | 'injected';
   readonly content: ContentBlock[];
   readonly tool_call_ids: string[];
+  readonly tool_calls: readonly MessageCallRow[];
   readonly tool_call_id: string | null;
   readonly model: string | null;
   readonly stop_reason: 'stop' | 'tool_calls' | 'max_output' | 'refused' | 'cancelled' | 'error' | null;
@@ -27,8 +29,8 @@ export interface MessageFilters {
   readonly message_id?: string;
 }
 
-const columns =
-  'm.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.content, m.tool_call_ids, m.tool_call_id, m.model, m.stop_reason, m.state, m.created_at';
+const columns = `m.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.content, m.tool_call_ids, m.tool_call_id, m.model, m.stop_reason, m.state, m.created_at,
+  ${messageCallsSql} as tool_calls`;
 
 /**
  * Messages of a run that the caller has been shown, oldest first. Scope conversation adds the turns before it; of those only what was
@@ -82,6 +84,7 @@ export function toMessageView(row: MessageRow) {
     origin: row.origin,
     content: row.content,
     tool_call_ids: row.tool_call_ids,
+    tool_calls: row.tool_calls.map(toMessageCallView),
     tool_call_id: row.tool_call_id,
     model: row.model,
     stop_reason: row.stop_reason,

@@ -110,6 +110,23 @@ export async function lockRunWithAncestors(
 }
 
 /**
+ * Locks a run, those below it whose calls are named, and all ancestors of both, by ascending id. Calls of other runs are left out, and so is the run
+ * when it is not there.
+ */
+export function lockRunsOfCalls(unit: Unit, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
+  return rows<RunState>(
+    unit.em,
+    `with asked as (
+       select s.id, s.lineage from runs s where s.id = ?
+       union all select d.id, d.lineage from tool_calls c join runs d on d.id = c.run_id where c.id = any (?::uuid[]) and d.lineage @> array[?::uuid])
+     select ${columns} from runs r
+      where r.deleted_at is null and r.id = any (array(select a.id from asked a union all select unnest(a.lineage) from asked a))
+      order by r.id for no key update of r`,
+    [runId, [...toolCallIds], runId],
+  );
+}
+
+/**
  * Locks runs with their live descendants and all ancestors of both by ascending id, in one statement: what a change of many needs that reaches down
  * and up; a second one where runs may have been made below meanwhile. Runs that are not there are left out. The ids are one array: under `in (select …)` PostgreSQL drops a row that it had to wait for, since it
  * checks the new version against a join that gives the row but once.

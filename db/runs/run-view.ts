@@ -2,6 +2,7 @@ import type { FinishReason, RunSource, RunStatus, WaitingOn } from '../../workfl
 import { iso } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunFault, RunLimits, UsageTotals } from './run-types.ts';
+import { pendingCallsSql, toPendingCallView, type PendingCallRow } from './shown-calls.ts';
 
 /** The input of a run as it was sent. */
 export interface RunInput {
@@ -66,6 +67,8 @@ export interface RunRow {
   readonly depth: number;
   readonly last_seq: number;
   readonly pending_approvals: number;
+  /** Null in lists. */
+  readonly pending_tool_calls: readonly PendingCallRow[] | null;
   readonly on_busy: OnBusy;
   readonly cancel_policy: CancelPolicy | null;
   readonly metadata: Record<string, unknown>;
@@ -91,16 +94,17 @@ const plainColumns = `r.id, r.organization_id, r.workspace_id, r.agent_id, r.age
 /** Select list of one run, over `runFrom`. */
 export const runColumns = `${plainColumns}, ${fileColumns},
   r.input ->> 'text' as input_text, r.input -> 'json' as input_json, false as input_cut,
-  r.output ->> 'text' as output_text, nullif(r.output -> 'json', 'null') as output_json, false as output_cut`;
+  r.output ->> 'text' as output_text, nullif(r.output -> 'json', 'null') as output_json, false as output_cut, ${pendingCallsSql} as pending_tool_calls`;
 
-/** Select list of runs in a list: texts cut at 500 characters, JSON over it left out. */
+/** Select list of runs in a list: texts cut at 500 characters, JSON over it left out, as are calls. */
 export const runListColumns = `${plainColumns}, ${fileColumns},
   left(r.input ->> 'text', 500) as input_text,
   case when length((r.input -> 'json')::text) <= 500 then r.input -> 'json' end as input_json,
   coalesce(length(r.input ->> 'text') > 500, false) or coalesce(length((r.input -> 'json')::text) > 500, false) as input_cut,
   left(r.output ->> 'text', 500) as output_text,
   case when length((r.output -> 'json')::text) <= 500 then nullif(r.output -> 'json', 'null') end as output_json,
-  coalesce(length(r.output ->> 'text') > 500, false) or coalesce(length((r.output -> 'json')::text) > 500, false) as output_cut`;
+  coalesce(length(r.output ->> 'text') > 500, false) or coalesce(length((r.output -> 'json')::text) > 500, false) as output_cut,
+  null as pending_tool_calls`;
 
 export const runFrom = 'runs r left join run_streams s on s.run_id = r.id';
 
@@ -148,6 +152,7 @@ export function toRunView(row: RunRow) {
     depth: row.depth,
     last_seq: row.last_seq,
     pending_approvals: row.pending_approvals,
+    pending_tool_calls: row.pending_tool_calls?.map(toPendingCallView) ?? null,
     on_busy: row.on_busy,
     cancel_policy: row.cancel_policy,
     metadata: row.metadata,

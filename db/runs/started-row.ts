@@ -20,6 +20,7 @@ const untouched = {
   steps: 0,
   last_seq: 1,
   pending_approvals: 0,
+  pending_tool_calls: [],
   cancel_policy: null,
   started_at: null,
   finished_at: null,

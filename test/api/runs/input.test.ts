@@ -43,7 +43,7 @@ async function clientCall(more: { state?: string; clientOwned?: boolean; maxChar
      insert into tool_calls (id, organization_id, workspace_id, run_id, step, pos, message_id, provider_call_id, slug, kind, effect, concurrency, is_idempotent, critical, client_owned,
        timeout_s, response_max_chars, args, args_hash, state, attempt, deadline_at, created_at)
      select ?::uuid, r.organization_id, r.workspace_id, r.id, 1, (select count(*)::int from tool_calls c where c.run_id = r.id), asked.id, 'call', 'browser', 'http', 'write', 'write', false, false, ?,
-       3600, ?, '{}', 'x', ?, 0, now() + interval '1 hour', now() from runs r, asked where r.id = ?`,
+       3600, ?, '{}', repeat('0', 64), ?, 0, now() + interval '1 hour', now() from runs r, asked where r.id = ?`,
     [newId(), id, runId, id, more.clientOwned ?? true, more.maxChars ?? 20_000, more.state ?? 'ready', runId],
   );
   return id;
