@@ -50,18 +50,21 @@ const whereOpen = `app_refuse('LH423', (
     from organizations o left join workspaces w on w.id = ?::uuid
    where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false)))`;
 
-/** Writes one audit entry in the transaction of the change it records. */
-export async function writeAudit(unit: Unit, options: AuditOptions): Promise<void> {
-  await change(unit.em, ...statementOf(unit, options));
+/** Writes one audit entry in the transaction of the change it records; gives its id. */
+export async function writeAudit(unit: Unit, options: AuditOptions): Promise<string> {
+  const id = newId();
+  await change(unit.em, ...statementOf(unit, id, options));
+  return id;
 }
 
 /** The same together with the next statement, or the commit. */
 export async function writeAuditLater(unit: Unit, options: AuditOptions): Promise<void> {
-  await runLater(unit.em, ...statementOf(unit, options));
+  await runLater(unit.em, ...statementOf(unit, newId(), options));
 }
 
 function statementOf(
   { actor, tenant, correlationId }: Unit,
+  id: string,
   { action, operationId, note, ip, userAgent, outcome = 'success', demandsOpen = false }: AuditOptions,
 ): [sql: string, params: unknown[]] {
   const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
@@ -71,7 +74,7 @@ function statementOf(
        action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
      select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${demandsOpen ? ` where ${whereOpen}` : ''}`,
     [
-      newId(),
+      id,
       organizationId,
       note.workspaceId ?? null,
       actor.kind,
