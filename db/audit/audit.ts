@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { change, runLater } from '../sql.ts';
+import { change, iso, runLater } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { auditActions } from './audit-entry.entity.ts';
 
@@ -115,9 +115,18 @@ export function boundedChanges(changes: Readonly<Record<string, AuditChange>>): 
 
 function boundedChange(name: string, value: AuditChange): AuditChange & { truncated?: true } {
   if (value.changed || unspoken.test(name)) return { changed: true };
-  const from = boundedValue(value.from);
-  const to = boundedValue(value.to);
+  const from = boundedValue(asWritten(name, value.from));
+  const to = boundedValue(asWritten(name, value.to));
   return { from: from.value, to: to.value, ...(from.isCut || to.isCut ? { truncated: true } : {}) };
+}
+
+const timeField = /_(at|after|before|until)$/;
+const timeText = /^\d{4}-\d\d-\d\d[ T]/;
+
+/** A time as it goes to the wire, whether it came from the database, an entity or the caller. Text in another field may only look like one. */
+function asWritten(name: string, value: unknown): unknown {
+  if (value instanceof Date) return iso(value);
+  return typeof value === 'string' && timeField.test(name) && timeText.test(value) && !Number.isNaN(Date.parse(value)) ? iso(value) : value;
 }
 
 function boundedValue(value: unknown): { value: unknown; isCut: boolean } {
