@@ -14,6 +14,7 @@ import type { Sandbox } from '../ports/sandbox.ts';
 import type { AttachmentSettings } from '../ports/storage-settings.ts';
 import type { Storage } from '../ports/storage.ts';
 import type { Templates } from '../ports/templates.ts';
+import type { Anchor } from './maintenance/anchor.ts';
 import type { ToolsChanged } from './mcp/list-changed.ts';
 import type { Providers } from './model/providers.ts';
 import type { WebPages } from './tools/web-fetch.ts';
@@ -36,6 +37,8 @@ export interface ActivityDeps {
   readonly storage: Storage;
   /** The way out for mails and where their readers are sent; null: the deployment has no mailer. */
   readonly mail: { readonly mailer: Mailer; readonly publicUrl: string; readonly linkUrl: string | null } | null;
+  /** Puts the heads of the audit log beside the database. */
+  readonly anchor: Anchor;
   readonly log: Logger;
   readonly env: {
     /** `EGRESS_ALLOW_HTTP`. */

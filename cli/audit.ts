@@ -1,7 +1,13 @@
+import { pino } from 'pino';
+import { createAnchor } from '../activities/maintenance/anchor.ts';
+import { anchorMark, checkAnchored } from '../db/audit/anchored.ts';
 import { platformChain } from '../db/audit/chain.ts';
+import { buriedOrganizations } from '../db/audit/proofs.ts';
 import { auditChains, verifyChain, type AuditFault, type VerifiedChain } from '../db/audit/verify.ts';
+import { markAt } from '../db/http/system-status.ts';
 import { sweep } from '../db/transaction.ts';
-import { withDeployment } from './attach.ts';
+import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorLine, type ReadAnchor } from '../ports/anchor-file.ts';
+import { withDeployment, type Attached } from './attach.ts';
 import type { CliEnv } from './env.ts';
 import { SetupError } from './setup-error.ts';
 
@@ -13,30 +19,98 @@ interface VerifyCommand {
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** More bad lines of the anchor file than these are only counted. */
+const mostLines = 100;
 
 /**
- * `longhaul audit verify [--organization ID]`: holds the audit log against its seals and names what was changed, taken away or added, and
- * where the chain is broken. False (exit 1) on any.
+ * `longhaul audit verify [--organization ID]`: holds the audit log against its seals and against the anchors outside the database, and names what was
+ * changed, taken away or added, and where a chain is broken. False (exit 1) on any. The present heads are anchored then.
  */
 export async function auditVerify({ env, log, organization }: VerifyCommand): Promise<boolean> {
   const wanted = organization?.toLowerCase();
   if (wanted !== undefined && wanted !== platformChain && !uuid.test(wanted))
     throw new SetupError('--organization wants the id of an organization, or platform.');
 
-  return withDeployment({ env, log }, async ({ db, keys }) => {
+  return withDeployment({ env, log }, async (attached) => {
+    const { db, keys, variables } = attached;
+    const file = createAnchorFile(anchorPathOf({ LONGHAUL_STATE_DIR: env['LONGHAUL_STATE_DIR'], ...variables }), keys.auditKeys);
+    const known = new Map<string, string>();
+    // Read before the chains: what is anchored meanwhile is in them, too.
+    const anchors = await verifyAnchors({ attached, file, log, known, wanted });
     const chains = wanted === undefined ? await sweep(db, auditChains) : [wanted];
-    let faults = 0;
+    const buried = await sweep(db, (em) => buriedOrganizations(em, keys));
+    let faults = anchors;
 
     for (const chain of chains) {
-      const verified = await verifyChain(db, keys, chain);
-      log(summaryOf(verified));
-      for (const fault of verified.faults) log(`  ${textOf(fault)}`);
-      if (verified.isCut) log('  … and more.');
-      faults += verified.faults.length;
+      if (buried.has(chain)) log(`${chain}: purged with its organization`);
+      else faults += tell(log, await verifyChain(db, keys, chain));
     }
+    await createAnchor({ db, file, log: pino({ level: 'silent' }), known })
+      .append()
+      .catch((error: unknown) =>
+        log(`The anchor ${file.path} can't be written: ${error instanceof Error ? error.message : String(error)}`),
+      );
     log(faults === 0 ? `${chains.length} chains are as they were sealed.` : `${faults} faults found.`);
     return faults === 0;
   });
+}
+
+interface AnchorsCommand extends Pick<VerifyCommand, 'log'> {
+  readonly attached: Attached;
+  readonly file: AnchorFile;
+  readonly known: Map<string, string>;
+  readonly wanted: string | undefined;
+}
+
+/** Gives the number of faults. */
+async function verifyAnchors({ attached: { db, keys }, file, log, known, wanted }: AnchorsCommand): Promise<number> {
+  const lines = await file.read();
+  const lastAt = await sweep(db, (em) => markAt(em, anchorMark));
+  if (lines === null && lastAt === null) {
+    log(`anchor ${file.path}: none yet, it begins now`);
+    return 0;
+  }
+  if (lines === null) {
+    log(
+      `anchor ${file.path}: missing, although heads were anchored last at ${new Date(lastAt ?? 0).toISOString()}; AUDIT_ANCHOR_FILE names the file`,
+    );
+    return 1;
+  }
+  const told = { lines: 0, newest: 'never', faults: 0 };
+  const anchored = await checkAnchored(db, keys, goodLines(lines, { log, told, known, wanted }));
+
+  log(`anchor ${file.path}: ${told.lines} lines, the newest of ${told.newest}`);
+  for (const fault of anchored) log(`  ${fault.chain}: ${textOf(fault)}`);
+  return told.faults + anchored.length;
+}
+
+interface Told {
+  lines: number;
+  newest: string;
+  faults: number;
+}
+
+/** The lines that are ours, of the wanted chain; the others are told of. */
+async function* goodLines(
+  lines: AsyncIterable<ReadAnchor>,
+  { log, told, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly told: Told },
+): AsyncGenerator<AnchorLine> {
+  for await (const { number, line, fault } of lines) {
+    if (fault !== null && ++told.faults <= mostLines) log(`  anchor line ${number}: ${fault}`);
+    if (line === null) continue;
+    told.lines += 1;
+    told.newest = line.at;
+    known.set(line.chain, line.mac);
+    if (wanted === undefined || line.chain === wanted) yield line;
+  }
+}
+
+/** Gives the number of faults. */
+function tell(log: (line: string) => void, verified: VerifiedChain): number {
+  log(summaryOf(verified));
+  for (const fault of verified.faults) log(`  ${textOf(fault)}`);
+  if (verified.isCut) log('  … and more.');
+  return verified.faults.length;
 }
 
 function summaryOf({ chain, seals, entries, head }: VerifiedChain): string {

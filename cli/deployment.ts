@@ -94,6 +94,7 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
   const mailDir = variables['SMTP_URL'] ? null : resolve(env['MAIL_DIR'] || state.path('mails'));
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
   if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
+  variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
   state.write(deploymentFile, variables);
   return { publicUrl, port, healthPorts, variables, mailDir };
 }

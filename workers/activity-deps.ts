@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { ActivityDeps } from '../activities/deps.ts';
+import { createAnchor } from '../activities/maintenance/anchor.ts';
 import { createToolsChanged } from '../activities/mcp/list-changed.ts';
 import { createProviders } from '../activities/model/providers.ts';
 import { createWebPages } from '../activities/tools/web-fetch.ts';
@@ -8,6 +9,7 @@ import { createCancelBus } from '../db/streams/cancel-bus.ts';
 import { createEmitter } from '../db/streams/emitter.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
+import { createAnchorFile } from '../ports/anchor-file.ts';
 import { createEgress } from '../ports/egress.ts';
 import { createTenantSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
@@ -91,6 +93,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     sandbox,
     storage,
     mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },
+    anchor: createAnchor({ db, file: createAnchorFile(env.anchorPath, env.keys.auditKeys), log }),
     log,
     env: {
       allowHttp: env.allowHttp,

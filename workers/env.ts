@@ -1,5 +1,6 @@
 import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
+import { anchorPathOf } from '../ports/anchor-file.ts';
 import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
@@ -8,6 +9,8 @@ const WorkerVariables = Type.Object({
   ...commonVariables,
   PUBLIC_URL: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 255 })),
   DATABASE_POOL_MAX: Type.Integer({ default: 20, minimum: 2, maximum: 200 }),
+  AUDIT_ANCHOR_FILE: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
+  LONGHAUL_STATE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   WORKER_HEALTH_HOST: Type.String({ default: '127.0.0.1' }),
   WORKER_HEALTH_PORT: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535 })),
 });
@@ -18,6 +21,8 @@ export interface WorkerEnv extends CommonSettings {
   readonly publicUrl: string;
   readonly databasePoolMax: number;
   readonly keys: KeyRing;
+  /** The file to which the heads of the audit log are appended. */
+  readonly anchorPath: string;
   /** Where probes and scrapes are answered; null: nowhere, the log alone tells. */
   readonly health: { readonly host: string; readonly port: number } | null;
   /** The whole environment, for the model registry, which may name any variable that holds a key. */
@@ -39,6 +44,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
     publicUrl: values.PUBLIC_URL ?? '',
     databasePoolMax: values.DATABASE_POOL_MAX,
     keys,
+    anchorPath: anchorPathOf({ AUDIT_ANCHOR_FILE: values.AUDIT_ANCHOR_FILE, LONGHAUL_STATE_DIR: values.LONGHAUL_STATE_DIR }),
     health: values.WORKER_HEALTH_PORT === undefined ? null : { host: values.WORKER_HEALTH_HOST, port: values.WORKER_HEALTH_PORT },
     models: source,
   });

@@ -1,6 +1,7 @@
 import type { Worker } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Anchor } from '../activities/maintenance/anchor.ts';
 import type { Temporal } from '../temporal/client.ts';
 import { lastPollAt } from '../temporal/gateway.ts';
 
@@ -74,6 +75,18 @@ export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
       ready.set(0);
     },
   };
+}
+
+/** How often the heads of the audit log could not be written down. */
+export function measureAnchor(anchor: Anchor, metrics: Registry): void {
+  new Gauge({
+    name: 'longhaul_audit_anchor_failures',
+    help: 'Hourly anchors of the audit log that could not be written since the start',
+    registers: [metrics],
+    collect() {
+      this.set(anchor.failures);
+    },
+  });
 }
 
 /** Gauges of what the worker has in hand. */

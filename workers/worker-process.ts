@@ -21,7 +21,7 @@ import { serveHealth } from './health.ts';
 import { runtimeLogger } from './runtime-log.ts';
 import { Closers, shutdownSignal } from './shutdown.ts';
 import { tuning } from './tuning.ts';
-import { measureWorker, watchWorker, type WorkerWatch } from './watch.ts';
+import { measureAnchor, measureWorker, watchWorker, type WorkerWatch } from './watch.ts';
 
 /**
  * A worker process of one queue, from environment to exit: polls, executes, relays the outbox, and on SIGTERM ends what
@@ -62,6 +62,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   collectDefaultMetrics({ register: metrics });
   closers.add('temporal', () => temporal.close());
   const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers });
+  measureAnchor(deps.anchor, metrics);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });
 
   closers.add('watch', () => watch.stop());

@@ -33,7 +33,7 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
 
   return {
     async openPurge() {
-      const tables = await step(openPurge);
+      const tables = await step((em, organizationId) => openPurge(em, deps.keys, organizationId));
       return { isOpen: tables !== null, tables: tables ?? [] };
     },
     async stopAll() {

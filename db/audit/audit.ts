@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { change, runLater } from '../sql.ts';
+import { change, iso, runLater } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { auditActions } from './audit-entry.entity.ts';
 
@@ -50,18 +50,21 @@ const whereOpen = `app_refuse('LH423', (
     from organizations o left join workspaces w on w.id = ?::uuid
    where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false)))`;
 
-/** Writes one audit entry in the transaction of the change it records. */
-export async function writeAudit(unit: Unit, options: AuditOptions): Promise<void> {
-  await change(unit.em, ...statementOf(unit, options));
+/** Writes one audit entry in the transaction of the change it records; gives its id. */
+export async function writeAudit(unit: Unit, options: AuditOptions): Promise<string> {
+  const id = newId();
+  await change(unit.em, ...statementOf(unit, id, options));
+  return id;
 }
 
 /** The same together with the next statement, or the commit. */
 export async function writeAuditLater(unit: Unit, options: AuditOptions): Promise<void> {
-  await runLater(unit.em, ...statementOf(unit, options));
+  await runLater(unit.em, ...statementOf(unit, newId(), options));
 }
 
 function statementOf(
   { actor, tenant, correlationId }: Unit,
+  id: string,
   { action, operationId, note, ip, userAgent, outcome = 'success', demandsOpen = false }: AuditOptions,
 ): [sql: string, params: unknown[]] {
   const organizationId = note.organizationId === undefined ? tenant.organizationId : note.organizationId;
@@ -71,7 +74,7 @@ function statementOf(
        action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)
      select ?::uuid, clock_timestamp(), ?::uuid, ?::uuid, ?, ?::uuid, ?, ?::uuid, ?::uuid, ?, ?, ?, ?, ?, ?::jsonb, ?, ?::uuid, ?, ?${demandsOpen ? ` where ${whereOpen}` : ''}`,
     [
-      newId(),
+      id,
       organizationId,
       note.workspaceId ?? null,
       actor.kind,
@@ -112,9 +115,18 @@ export function boundedChanges(changes: Readonly<Record<string, AuditChange>>): 
 
 function boundedChange(name: string, value: AuditChange): AuditChange & { truncated?: true } {
   if (value.changed || unspoken.test(name)) return { changed: true };
-  const from = boundedValue(value.from);
-  const to = boundedValue(value.to);
+  const from = boundedValue(asWritten(name, value.from));
+  const to = boundedValue(asWritten(name, value.to));
   return { from: from.value, to: to.value, ...(from.isCut || to.isCut ? { truncated: true } : {}) };
+}
+
+const timeField = /_(at|after|before|until)$/;
+const timeText = /^\d{4}-\d\d-\d\d[ T]/;
+
+/** A time as it goes to the wire, whether it came from the database, an entity or the caller. Text in another field may only look like one. */
+function asWritten(name: string, value: unknown): unknown {
+  if (value instanceof Date) return iso(value);
+  return typeof value === 'string' && timeField.test(name) && timeText.test(value) && !Number.isNaN(Date.parse(value)) ? iso(value) : value;
 }
 
 function boundedValue(value: unknown): { value: unknown; isCut: boolean } {

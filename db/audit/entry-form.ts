@@ -63,9 +63,25 @@ export function entryForm(entry: SealedEntry): Buffer {
   return Buffer.from(form ?? '');
 }
 
-/** HMAC-SHA-256(key, previous MAC ‖ each form with its length before it): binds the entries to all that came before them. */
-export function sealMac(key: Buffer, previousMac: Buffer | null, forms: readonly Buffer[]): Buffer {
-  const mac = createHmac('sha256', key).update(previousMac ?? Buffer.alloc(0));
+/**
+ * What a seal says of its entries. `entries`: they were in the log when they were sealed, whoever wrote them. `purge`: the process that deleted what its one
+ * entry names wrote and sealed it in the transaction that did so. `former`: the form in which everything was sealed before the two were told apart.
+ */
+export const sealKinds = ['entries', 'purge', 'former'] as const;
+export type SealKind = (typeof sealKinds)[number];
+
+// No MAC of one kind is one of another: a former one begins with a MAC or a length, and no length reads like these.
+const beginnings: Readonly<Record<SealKind, string>> = { entries: 'longhaul audit seal\0', purge: 'longhaul audit purge\0', former: '' };
+
+/** HMAC-SHA-256(key, text of the kind ‖ previous MAC ‖ each form with its length before it): binds the entries to all that came before them. */
+export function sealMac(
+  key: Buffer,
+  kind: SealKind,
+  { previousMac, forms }: { previousMac: Buffer | null; forms: readonly Buffer[] },
+): Buffer {
+  const mac = createHmac('sha256', key)
+    .update(beginnings[kind])
+    .update(previousMac ?? Buffer.alloc(0));
   for (const form of forms) mac.update(lengthOf(form)).update(form);
   return mac.digest();
 }

@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { change, row, rows } from '../sql.ts';
-import { chainOf, inChain, tryLockChain } from './chain.ts';
-import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry } from './entry-form.ts';
+import { chainOf, inChain, lockChain, tryLockChain } from './chain.ts';
+import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry, type SealKind } from './entry-form.ts';
 
 export type AuditKeys = Pick<KeyRing, 'auditKeys'>;
 
@@ -34,22 +34,44 @@ export async function chainsToSeal(em: SqlEntityManager, limit: number): Promise
  * Seals the oldest entries of one chain, at most `mostInSeal`: numbers them on from the last seal and binds them to it. Gives how many; 0
  * when there are none or another process is at it. An entry that is committed late comes into the next seal. Sweeper's pool.
  */
-export async function sealChain(em: SqlEntityManager, { auditKeys }: AuditKeys, organizationId: string | null): Promise<number> {
-  const chain = chainOf(organizationId);
-  const [key] = auditKeys;
-  if (!(await tryLockChain(em, chain))) return 0;
+export async function sealChain(em: SqlEntityManager, keys: AuditKeys, organizationId: string | null): Promise<number> {
+  if (!(await tryLockChain(em, chainOf(organizationId)))) return 0;
+  const entries = await takeUnsealed(em, organizationId);
+  if (entries.length > 0) await writeSeal(em, keys, { organizationId, kind: 'entries', entries });
+  return entries.length;
+}
 
-  // After the lock: what its last holder wrote is seen.
+/**
+ * Seals an entry of this transaction by itself, as the proof that its author deleted what it names: whoever can only write to the database can have an entry
+ * sealed, but not so. Waits for the chain and holds it to the transaction's end. Sweeper's pool.
+ */
+export async function sealProof(
+  em: SqlEntityManager,
+  keys: AuditKeys,
+  proof: { organizationId: string | null; entryId: string },
+): Promise<void> {
+  const { organizationId, entryId } = proof;
+  await lockChain(em, chainOf(organizationId));
+  const entries = await rows<UnsealedEntry>(em, `select ${unsealedColumns} from audit_entries where id = ? and seal_no is null`, [entryId]);
+  await writeSeal(em, keys, { organizationId, kind: 'purge', entries });
+}
+
+interface Sealing {
+  readonly organizationId: string | null;
+  readonly kind: SealKind;
+  readonly entries: readonly UnsealedEntry[];
+}
+
+/** Under the chain's lock, so that what its last holder wrote is seen. */
+async function writeSeal(em: SqlEntityManager, { auditKeys: [key] }: AuditKeys, { organizationId, kind, entries }: Sealing): Promise<void> {
+  const chain = chainOf(organizationId);
   const last = await row<LastSeal>(em, 'select seal_no, last_seq, mac from audit_seals where chain = ? order by seal_no desc limit 1', [
     chain,
   ]);
-  const entries = await takeUnsealed(em, organizationId);
-  if (entries.length === 0) return 0;
-
   const sealNo = (last?.seal_no ?? 0) + 1;
   const firstSeq = (last?.last_seq ?? 0) + 1;
   const forms = entries.map((entry, at) => entryForm({ ...entry, seq: firstSeq + at, seal_no: sealNo }));
-  const mac = sealMac(key.secret, last?.mac ?? null, forms);
+  const mac = sealMac(key.secret, kind, { previousMac: last?.mac ?? null, forms });
   const entryMacs = Buffer.concat(forms.map((form) => entryMac(key.secret, form)));
   await numberEntries(em, entries, { sealNo, firstSeq });
   await change(
@@ -58,7 +80,6 @@ export async function sealChain(em: SqlEntityManager, { auditKeys }: AuditKeys, 
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     [chain, sealNo, organizationId, firstSeq, firstSeq + entries.length - 1, entries.length, mac, last?.mac ?? null, entryMacs, key.id],
   );
-  return entries.length;
 }
 
 async function takeUnsealed(em: SqlEntityManager, organizationId: string | null): Promise<UnsealedEntry[]> {

@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { writeAudit } from '../audit/audit.ts';
+import { writeAudit, type AuditSubject } from '../audit/audit.ts';
+import { sealProof, type AuditKeys } from '../audit/seal.ts';
 import { newId } from '../ids.ts';
 import { emptyOutgoing, nobodyTenant, systemActor } from '../scope.ts';
 import { change, row } from '../sql.ts';
@@ -9,15 +10,28 @@ import { noteStep } from './purges.ts';
 
 // The steps of a purge, each one transaction on the sweeper's pool: what hangs on the organization is in nobody's sight any more.
 
-/** Takes a queued purge to running; one that runs goes on. Null: there is none to work on. */
-export async function openPurge(em: SqlEntityManager, organizationId: string): Promise<readonly string[] | null> {
-  const opened = await change(
+/**
+ * Takes a queued purge to running; one that runs goes on. Null: there is none to work on. That it begins stands in the platform's chain, sealed, before the
+ * first row goes: from then on the organization's own chain may be gone.
+ */
+export async function openPurge(em: SqlEntityManager, keys: AuditKeys, organizationId: string): Promise<readonly string[] | null> {
+  const purge = await row<PurgeCauseRow & { status: string }>(
+    em,
+    "select status, reason, requested_by_user_id from purges where organization_id = ? and status in ('queued', 'running') for update",
+    [organizationId],
+  );
+  if (!purge) return null;
+  if (purge.status === 'queued') {
+    const entryId = await writeEntry(em, organizationId, { purge, action: 'submit' });
+    await sealProof(em, keys, { organizationId: null, entryId });
+  }
+  await change(
     em,
     `update purges set status = 'running', started_at = coalesce(started_at, clock_timestamp()), updated_at = clock_timestamp(), version = version + 1
       where organization_id = ? and status in ('queued', 'running')`,
     [organizationId],
   );
-  return opened === 0 ? null : tablesOfOrganization(em);
+  return tablesOfOrganization(em);
 }
 
 /** No person and no program of the organization gets in any more. */
@@ -55,7 +69,7 @@ export async function dropKeys(em: SqlEntityManager, organizationId: string): Pr
  * come meanwhile. A repeat finds the purge ended and changes nothing.
  */
 export async function buryOrganization(em: SqlEntityManager, organizationId: string): Promise<boolean> {
-  const purge = await row<{ id: string; counts: Record<string, number>; reason: string | null; requested_by_user_id: string | null }>(
+  const purge = await row<PurgeCauseRow & { id: string; counts: Record<string, number> }>(
     em,
     "select id, counts, reason, requested_by_user_id from purges where organization_id = ? and status = 'running' for update",
     [organizationId],
@@ -78,7 +92,9 @@ export async function buryOrganization(em: SqlEntityManager, organizationId: str
     "update purges set status = 'succeeded', step = null, last_error = null, finished_at = clock_timestamp(), updated_at = clock_timestamp(), version = version + 1 where id = ?",
     [purge.id],
   );
-  await writeEntry(em, organizationId, { ...purge, requestedByUserId: purge.requested_by_user_id });
+  const counts = Object.values(purge.counts);
+  const done = { rows: { to: counts.reduce((sum, rows) => sum + rows, 0) }, tables: { to: counts.length } };
+  await writeEntry(em, organizationId, { purge, action: 'purge', changes: done });
   return true;
 }
 
@@ -110,25 +126,24 @@ async function forgetReplies(em: SqlEntityManager, organizationId: string): Prom
   ]);
 }
 
-async function writeEntry(
-  em: SqlEntityManager,
-  organizationId: string,
-  purge: { readonly counts: Readonly<Record<string, number>>; readonly reason: string | null; readonly requestedByUserId: string | null },
-): Promise<void> {
-  const asked: Actor = { kind: 'operator', id: purge.requestedByUserId, role: 'operator', actingUserId: null, impersonationId: null };
-  const unit = {
-    em,
-    tenant: nobodyTenant,
-    actor: purge.requestedByUserId === null ? systemActor : asked,
-    correlationId: newId(),
-    outgoing: emptyOutgoing(),
-  };
-  const counts = Object.values(purge.counts);
-  const changes = {
-    reason: { to: purge.reason ?? 'delete_after has passed' },
-    rows: { to: counts.reduce((sum, rows) => sum + rows, 0) },
-    tables: { to: counts.length },
-  };
-  const note = { resourceType: 'organization', resourceId: organizationId, organizationId: null, changes };
-  await writeAudit(unit, { action: 'purge', operationId: null, note, ip: null, userAgent: null });
+interface PurgeCauseRow {
+  readonly reason: string | null;
+  readonly requested_by_user_id: string | null;
+}
+
+interface PurgeEntry {
+  readonly purge: PurgeCauseRow;
+  readonly action: 'submit' | 'purge';
+  readonly changes?: AuditSubject['changes'];
+}
+
+async function writeEntry(em: SqlEntityManager, organizationId: string, { purge, action, changes = {} }: PurgeEntry): Promise<string> {
+  const { reason, requested_by_user_id: operatorId } = purge;
+  const asked: Actor = { kind: 'operator', id: operatorId, role: 'operator', actingUserId: null, impersonationId: null };
+  const actor = operatorId === null ? systemActor : asked;
+  const unit = { em, tenant: nobodyTenant, actor, correlationId: newId(), outgoing: emptyOutgoing() };
+  const why = { reason: { to: reason ?? 'delete_after has passed' } };
+  const note = { resourceType: 'organization', resourceId: organizationId, organizationId: null, changes: { ...why, ...changes } };
+
+  return writeAudit(unit, { action, operationId: null, note, ip: null, userAgent: null });
 }

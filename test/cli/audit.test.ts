@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
@@ -5,7 +6,7 @@ import { sweep } from '../../db/scope.ts';
 import { change } from '../../db/sql.ts';
 import { entriesOf, tick, writeEntries } from '../db/audit-log.ts';
 import { makeWorld } from '../db/world.ts';
-import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { anchorFileOf, testDatabase, type TestDatabase } from '../support/database.ts';
 import { longhaul } from './command.ts';
 
 jest.setTimeout(60_000);
@@ -57,6 +58,42 @@ test('a row that was changed, deleted or added is named with its seal, and the e
   expect(all.output).toMatch(/added: seal 1, number 9, entry [0-9a-f-]{36}: /);
   expect(all.output).toContain('3 faults found.');
   expect(unharmed.code).toBe(0);
+});
+
+test('the heads are anchored at each verify; a chain that is gone, and an anchor file that is gone, are named', async () => {
+  const organizationId = await sealed();
+  const file = anchorFileOf(database);
+  await rm(file, { force: true });
+  await inDatabase("delete from system_marks where name = 'audit_anchor'");
+
+  const first = await verify('--organization', organizationId);
+  const second = await verify('--organization', organizationId);
+  await inDatabase('delete from audit_entries where organization_id = ?', [organizationId]);
+  await inDatabase('delete from audit_seals where chain = ?', [organizationId]);
+  const gone = await verify('--organization', organizationId);
+  await rm(file);
+  const without = await verify('--organization', organizationId);
+
+  expect(first).toMatchObject({ code: 0, output: expect.stringContaining(`anchor ${file}: none yet, it begins now`) });
+  expect(second).toMatchObject({ code: 0, output: expect.stringMatching(/anchor .*: \d+ lines, the newest of \d{4}-.*Z\n/) });
+  expect(gone).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`${organizationId}: missing: seal 1: the whole chain is gone; this seal was`),
+  });
+  expect(without).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`anchor ${file}: missing, although heads were anchored last at `),
+  });
+});
+
+test('an anchor file that can not be written is told of and fails nothing', async () => {
+  const organizationId = await sealed();
+  await inDatabase("delete from system_marks where name = 'audit_anchor'");
+  const env = { AUDIT_ANCHOR_FILE: '/proc/nowhere/anchors.jsonl' };
+
+  const verified = await longhaul(['audit', 'verify', '--organization', organizationId], { database, keys, env }).ended;
+
+  expect(verified).toMatchObject({ code: 0, output: expect.stringContaining("The anchor /proc/nowhere/anchors.jsonl can't be written: ") });
 });
 
 test('what is no organization is refused in a line, and so is a command that does not exist', async () => {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { keyRingVariables, type KeyRing } from '../../db/identity/key-ring.ts';
-import type { TestDatabase } from '../support/database.ts';
+import { anchorFileOf, type TestDatabase } from '../support/database.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -13,7 +13,10 @@ export interface Command {
 }
 
 /** Starts a command on a database, with the roles and keys in its environment as an operator gives them. */
-export function longhaul(args: readonly string[], on: { database: TestDatabase; keys: KeyRing }): Command {
+export function longhaul(
+  args: readonly string[],
+  on: { database: TestDatabase; keys: KeyRing; env?: Readonly<Record<string, string>> },
+): Command {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'cli/index.ts'), ...args], {
     cwd: root,
     env: {
@@ -21,6 +24,8 @@ export function longhaul(args: readonly string[], on: { database: TestDatabase; 
       NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
       DATABASE_APP_URL: on.database.appUrl,
       DATABASE_SWEEPER_URL: on.database.sweeperUrl,
+      AUDIT_ANCHOR_FILE: anchorFileOf(on.database),
+      ...on.env,
       ...keyRingVariables(on.keys),
     },
     stdio: ['ignore', 'pipe', 'pipe'],

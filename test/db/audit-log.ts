@@ -1,4 +1,6 @@
 import { sealAll } from '../../db/audit/seal-all.ts';
+import { sealColumns, type Seal } from '../../db/audit/check-seal.ts';
+import { entryForm, entryMac, sealedColumns, sealKinds, sealMac, type SealedEntry } from '../../db/audit/entry-form.ts';
 import { auditChains, verifyChain, type AuditFault } from '../../db/audit/verify.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
@@ -59,6 +61,43 @@ export function entriesOf(db: Databases, organizationId: string): Promise<Stored
     ]),
   );
 }
+
+/**
+ * Lets days pass over a whole chain: its times move back and its seals are made anew, as a holder of the keys can. `former`: in the form in which seals were
+ * made before those of purges had one of their own.
+ */
+export async function passDays(
+  db: Databases,
+  { auditKeys: [key] }: Pick<KeyRing, 'auditKeys'>,
+  { chain, days, form }: { chain: string; days: number; form?: 'former' },
+): Promise<void> {
+  await sweep(db, async (em) => {
+    const seals = await rows<Seal>(em, `select ${sealColumns} from audit_seals where chain = ? order by seal_no`, [chain]);
+    const before = await rows<SealedEntry>(em, `select ${sealedColumns} from audit_entries where ${ofChain} order by seq`, [chain]);
+    for (const table of ['audit_entries', 'audit_seals'])
+      await change(em, `update ${table} set created_at = created_at - make_interval(days => ?::int) where ${ofChain}`, [days, chain]);
+    const after = await rows<SealedEntry>(em, `select ${sealedColumns} from audit_entries where ${ofChain} order by seq`, [chain]);
+    let previousMac: Buffer | null = null;
+    for (const seal of seals) {
+      const formsOf = (entries: readonly SealedEntry[]) => entries.filter((entry) => entry.seal_no === seal.seal_no).map(entryForm);
+      const kind = sealKinds.find((one) =>
+        sealMac(key.secret, one, { previousMac: seal.previous_mac, forms: formsOf(before) }).equals(seal.mac),
+      );
+      const forms = formsOf(after);
+      const mac: Buffer = seal.purged_at === null ? sealMac(key.secret, form ?? kind ?? 'entries', { previousMac, forms }) : seal.mac;
+      await change(em, 'update audit_seals set mac = ?, previous_mac = ?, entry_macs = ? where chain = ? and seal_no = ?', [
+        mac,
+        previousMac,
+        Buffer.concat(forms.map((one) => entryMac(key.secret, one))),
+        chain,
+        seal.seal_no,
+      ]);
+      previousMac = mac;
+    }
+  });
+}
+
+const ofChain = "coalesce(organization_id::text, 'platform') = ?";
 
 function shortOf({ kind, sealNo, seq }: AuditFault): string {
   return `${kind} ${sealNo ?? '-'}:${seq ?? '-'}`;

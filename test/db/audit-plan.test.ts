@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { listAuditRows, type AuditFilters } from '../../db/audit/entries.ts';
 import type { Caller } from '../../db/caller.ts';
+import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { beginUnit, systemActor, sweep, tenantOf } from '../../db/scope.ts';
 import { change, rows } from '../../db/sql.ts';
@@ -119,7 +120,9 @@ test('retention finds what is due without reading the seals that were purged bef
     statements.push({ sql, params: [...params] });
     return before(sql, params);
   });
-  await runRetention(database.db, { log: silent, signal: new AbortController().signal }).finally(() => config.set('onQuery', before));
+  await runRetention(database.db, randomKeyRing(), { log: silent, signal: new AbortController().signal }).finally(() =>
+    config.set('onQuery', before),
+  );
 
   const search = statements.find(({ sql }) => sql.includes('from audit_seals'));
   const [explained] = await sweep(database.db, (em) =>

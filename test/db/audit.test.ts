@@ -50,6 +50,27 @@ test('changes are bounded: 50 fields, 500 characters, 16 KiB, and say that they 
   expect(boundedChanges({})).toEqual({});
 });
 
+test('times are written as on the wire, wherever they come from; text that only looks like one stays', () => {
+  const wire = '2026-01-31T10:20:30.500Z';
+  const changes = {
+    ended_at: { from: null, to: '2026-01-31 10:20:30.5+00' },
+    expires_at: { from: '2026-01-31T12:20:30.5+02:00', to: new Date(wire) },
+    purge_after: { to: '2026-01-31 10:20:30+00' },
+    seen: { to: new Date(wire) },
+    name: { to: '2026-01-31 10:20:30+00' },
+    asked_at: { to: 'never' },
+  };
+
+  expect(boundedChanges(changes)).toEqual({
+    ended_at: { from: null, to: wire },
+    expires_at: { from: wire, to: wire },
+    purge_after: { from: null, to: '2026-01-31T10:20:30.000Z' },
+    seen: { from: null, to: wire },
+    name: { from: null, to: '2026-01-31 10:20:30+00' },
+    asked_at: { from: null, to: 'never' },
+  });
+});
+
 function options() {
   return { tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() };
 }

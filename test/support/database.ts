@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type pg from 'pg';
 import pino from 'pino';
 import { connectDatabases, type Databases } from '../../db/orm.ts';
@@ -22,6 +24,11 @@ export interface TestDatabaseOptions {
   readonly poolMax?: number;
   /** Waits for a connection as a deployment does. */
   readonly hasUsualTimeouts?: boolean;
+}
+
+/** Where processes on a test database anchor its audit log: never beside the deployment of whoever runs the tests. */
+export function anchorFileOf({ appUrl }: Pick<TestDatabase, 'appUrl'>): string {
+  return join(tmpdir(), 'longhaul-tests', `${new URL(appUrl).pathname.slice(1)}.jsonl`);
 }
 
 /** An empty, migrated database of its own: a clone of the template, made once a test file. */

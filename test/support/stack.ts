@@ -8,7 +8,7 @@ import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity
 import type { Databases } from '../../db/orm.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { storageDirOf } from './api.ts';
-import { testDatabase } from './database.ts';
+import { anchorFileOf, testDatabase } from './database.ts';
 import { testNamespace, until } from './temporal.ts';
 import { makeTenant, type TestTenant } from './tenant.ts';
 
@@ -154,6 +154,7 @@ function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, optio
     PUBLIC_URL: publicUrl,
     HOST: '127.0.0.1',
     STORAGE_DIR: storageDirOf(redisPrefix),
+    AUDIT_ANCHOR_FILE: anchorFileOf(database),
     METRICS_TOKEN: 'metrics-token-of-the-tests',
     ...keyRingVariables(keys),
     ...(options.modelBaseUrl

@@ -71,18 +71,18 @@ test('a purge killed again and again in the middle empties every table but the l
   const counts = (await progress())['counts'] as Record<string, number>;
   expect(counts['login_failures']).toBeGreaterThanOrEqual(12_000);
   expect(counts['messages']).toBeGreaterThanOrEqual(before['messages'] ?? 0);
+  const byOperator = { outcome: 'success', actor_kind: 'operator', actor_id: stack.tenant.users.operator.id, organization_id: null };
   expect(await tablesNaming(organizationId)).toEqual(['audit_entries', 'organizations', 'purges', 'usage_entries']);
   expect(
-    await world.admin('select action, outcome, actor_kind, actor_id, organization_id, changes from audit_entries where resource_id = $1', [
-      organizationId,
-    ]),
+    await world.admin(
+      'select action, outcome, actor_kind, actor_id, organization_id, changes from audit_entries where resource_id = $1 order by id',
+      [organizationId],
+    ),
   ).toEqual([
+    { ...byOperator, action: 'submit', changes: { reason: { from: null, to: 'contract over' } } },
     {
+      ...byOperator,
       action: 'purge',
-      outcome: 'success',
-      actor_kind: 'operator',
-      actor_id: stack.tenant.users.operator.id,
-      organization_id: null,
       changes: {
         reason: { from: null, to: 'contract over' },
         rows: { from: null, to: expect.any(Number) },

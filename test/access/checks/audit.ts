@@ -1,4 +1,5 @@
 import type { RegisteredOperation } from '../../../api/http/operation.ts';
+import { oddAuditTimes } from '../../support/audit-times.ts';
 import { aim, groundFor } from '../aim.ts';
 import { checksums, differing } from '../checksums.ts';
 import { expectedOf } from '../expected.ts';
@@ -17,7 +18,7 @@ export async function useOwnCredentials(stage: Stage): Promise<void> {
   if (operation) await stage.send(operation, stage.world.actor('nobody'), { url: `/oauth/register/${made.client_id}`, headers });
 }
 
-/** G9: of all that was sent, each success of a mutation has exactly one entry with the registry's action, and nothing else has any. */
+/** G9: of all that was sent, each success of a mutation has exactly one entry with the registry's action, and nothing else has any; times in it are those of the wire. */
 export async function auditFaults(stage: Stage, operations = stage.operations): Promise<Fault[]> {
   const entries = await entriesOf(stage);
   const faults: Fault[] = [];
@@ -28,7 +29,8 @@ export async function auditFaults(stage: Stage, operations = stage.operations): 
     if (operation.audit !== 'none' && !hasSucceeded)
       faults.push({ operation: operation.operationId, fault: 'has never succeeded, so its audit entry was not seen' });
   }
-  return faults;
+  const times = await oddAuditTimes(stage.api.database);
+  return [...faults, ...times.map((fault) => ({ operation: 'any', fault }))];
 }
 
 interface Entry {

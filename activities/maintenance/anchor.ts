@@ -1,0 +1,72 @@
+import type { Logger } from 'pino';
+import { anchorMark, auditHeads, lockAnchor, type ChainHead } from '../../db/audit/anchored.ts';
+import { setMark } from '../../db/http/system-status.ts';
+import type { Databases } from '../../db/orm.ts';
+import { sweep } from '../../db/scope.ts';
+import type { AnchorFile } from '../../ports/anchor-file.ts';
+
+/** Puts the heads of the audit log where whoever can write to the database can't reach. */
+export interface Anchor {
+  /** Appends the heads that this process has not appended yet, and tells them to the log. Throws when the file can't be written. */
+  append(): Promise<void>;
+  /** The same once an hour. Never throws: sealing goes on without it. */
+  appendWhenDue(): Promise<void>;
+  /** How often the file could not be written since the start. */
+  readonly failures: number;
+}
+
+export interface AnchorDeps {
+  readonly db: Databases;
+  readonly file: AnchorFile;
+  readonly log: Logger;
+  /** MAC of the newest seal that is known to stand in the file, by chain. */
+  readonly known?: Map<string, string>;
+}
+
+const everyMs = 3_600_000;
+/** Heads of one line of the log. */
+const headsALine = 100;
+
+/** The anchor of one process. */
+export function createAnchor({ db, file, log, known = new Map() }: AnchorDeps): Anchor {
+  let failures = 0;
+  let dueAt = 0;
+  const append = () => sweep(db, async (em) => appendChanged({ file, log, known }, await newHeads(em)));
+
+  async function newHeads(em: Parameters<typeof auditHeads>[0]): Promise<ChainHead[]> {
+    await lockAnchor(em);
+    const heads = await auditHeads(em);
+    await setMark(em, anchorMark, { chains: heads.length });
+    return heads;
+  }
+
+  return {
+    append,
+    async appendWhenDue() {
+      if (Date.now() < dueAt) return;
+      dueAt = Date.now() + everyMs;
+      try {
+        await append();
+      } catch (err) {
+        failures += 1;
+        log.warn({ err, file: file.path }, 'heads of the audit log not anchored');
+      }
+    },
+    get failures() {
+      return failures;
+    },
+  };
+}
+
+/** The log is told also where the file can't be written. A file that is new or was emptied gets all heads. */
+async function appendChanged(
+  { file, log, known }: Required<Pick<AnchorDeps, 'file' | 'log' | 'known'>>,
+  heads: readonly ChainHead[],
+): Promise<void> {
+  const isNew = !(await file.hasLines().catch(() => true));
+  const changed = heads.filter(({ chain, mac }) => isNew || known.get(chain) !== mac);
+  for (let from = 0; from < changed.length; from += headsALine)
+    log.info({ heads: changed.slice(from, from + headsALine) }, 'audit log anchored');
+  await file.append(changed, new Date());
+  for (const { chain, mac } of changed) known.set(chain, mac);
+}

@@ -1,0 +1,144 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { rows } from '../sql.ts';
+import { inChain, organizationOfChain } from './chain.ts';
+import { entryForm, entryMac, entryMacBytes, sealedColumns, sealKinds, sealMac, type SealedEntry, type SealKind } from './entry-form.ts';
+import type { AuditKeys } from './seal.ts';
+
+/** Something in the log that is not as it was sealed. */
+export interface AuditFault {
+  readonly chain: string;
+  /** `broken`: the seals themselves don't follow each other. */
+  readonly kind: 'changed' | 'missing' | 'added' | 'broken';
+  readonly sealNo: number | null;
+  readonly seq: number | null;
+  readonly entryId: string | null;
+  readonly message: string;
+}
+
+export interface Seal {
+  readonly seal_no: number;
+  readonly first_seq: number;
+  readonly last_seq: number;
+  readonly entries: number;
+  readonly mac: Buffer;
+  readonly previous_mac: Buffer | null;
+  readonly entry_macs: Buffer;
+  readonly key_id: string;
+  readonly purged_at: string | null;
+  readonly created_at: string;
+}
+
+export const sealColumns = 'seal_no, first_seq, last_seq, entries, mac, previous_mac, entry_macs, key_id, purged_at, created_at';
+
+export type Report = (fault: Omit<AuditFault, 'chain'>) => void;
+
+export interface Checking extends AuditKeys {
+  readonly chain: string;
+  readonly report: Report;
+}
+
+/** A seal that was held against its entries: those that are there, and what it says of them; null where it does not hold. */
+export interface CheckedSeal {
+  readonly seal: Seal;
+  readonly kind: SealKind | null;
+  readonly entries: readonly SealedEntry[];
+}
+
+const entriesAtOnce = 5_000;
+
+/** A fault of a seal as a whole. */
+export function brokenSeal({ report }: Pick<Checking, 'report'>, { seal_no: sealNo }: Pick<Seal, 'seal_no'>, message: string): void {
+  report({ kind: 'broken', sealNo, seq: null, entryId: null, message });
+}
+
+/** Reads the entries of seals of one chain, some thousand at a time, and holds each seal against its own. */
+export async function* checkEntries(em: SqlEntityManager, checking: Checking, seals: readonly Seal[]): AsyncGenerator<CheckedSeal> {
+  for (const run of runsOf(seals)) {
+    const found = await readEntries(em, checking.chain, run);
+    for (const seal of run) yield { seal, kind: checkSeal(checking, seal, found), entries: entriesOf(seal, found) };
+  }
+}
+
+/** Neighbours together, so that many small seals are one question. */
+function runsOf(seals: readonly Seal[]): Seal[][] {
+  const runs: Seal[][] = [];
+  let room = 0;
+  for (const seal of seals) {
+    const run = runs.at(-1);
+    if (run?.at(-1)?.seal_no === seal.seal_no - 1 && seal.entries <= room) run.push(seal);
+    else {
+      runs.push([seal]);
+      room = entriesAtOnce;
+    }
+    room -= seal.entries;
+  }
+  return runs;
+}
+
+async function readEntries(em: SqlEntityManager, chain: string, run: readonly Seal[]): Promise<Map<number, SealedEntry>> {
+  const own = inChain(organizationOfChain(chain));
+  const found = await rows<SealedEntry>(
+    em,
+    `select ${sealedColumns} from audit_entries where ${own.sql} and seq between ?::bigint and ?::bigint`,
+    [...own.params, run[0]?.first_seq ?? 0, run.at(-1)?.last_seq ?? 0],
+  );
+  return new Map(found.map((entry) => [entry.seq, entry]));
+}
+
+function entriesOf(seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealedEntry[] {
+  const entries: SealedEntry[] = [];
+  // Numbers that leave more room than the seal has entries were made up.
+  for (let seq = seal.first_seq; seq < seal.first_seq + Math.min(countOf(seal), seal.entries); seq++) {
+    const entry = found.get(seq);
+    if (entry) entries.push(entry);
+  }
+  return entries;
+}
+
+/** What a seal says that holds; null when it does not, which is reported. */
+function checkSeal(checking: Checking, seal: Seal, found: ReadonlyMap<number, SealedEntry>): SealKind | null {
+  const key = checking.auditKeys.find(({ id }) => id === seal.key_id);
+  const broken = (message: string): null => {
+    brokenSeal(checking, seal, message);
+    return null;
+  };
+  if (!key) return broken(`LONGHAUL_AUDIT_KEYS lacks the key ${seal.key_id}, under which it was made`);
+  if (seal.entry_macs.length !== seal.entries * entryMacBytes || countOf(seal) !== seal.entries)
+    return broken('its list of entries was changed');
+
+  const { forms, isWhole } = checkEach(checking, { key: key.secret, seal, found });
+  const kind = sealKinds.find((one) => isSame(sealMac(key.secret, one, { previousMac: seal.previous_mac, forms }), seal.mac)) ?? null;
+  // With entries missing or changed the seal can't fit; it is told only when nothing else explains it.
+  if (isWhole && kind === null) return broken('it was changed itself');
+  if (!isWhole && kind !== null) return broken('its list of entries was changed');
+  return kind;
+}
+
+function checkEach({ report }: Checking, one: { key: Buffer; seal: Seal; found: ReadonlyMap<number, SealedEntry> }) {
+  const { key, seal, found } = one;
+  const forms: Buffer[] = [];
+  let isWhole = true;
+
+  for (let seq = seal.first_seq; seq <= seal.last_seq; seq++) {
+    const entry = found.get(seq);
+    const at = (seq - seal.first_seq) * entryMacBytes;
+    const form = entry ? entryForm(entry) : null;
+    if (form) forms.push(form);
+    if (form && isSame(entryMac(key, form), seal.entry_macs.subarray(at, at + entryMacBytes))) continue;
+
+    isWhole = false;
+    const place = { sealNo: seal.seal_no, seq, entryId: entry?.id ?? null };
+    if (entry) report({ ...place, kind: 'changed', message: 'the entry is not the one that was sealed' });
+    else report({ ...place, kind: 'missing', message: 'the entry is gone' });
+  }
+  return { forms, isWhole };
+}
+
+/** Entries that a seal's numbers leave room for. */
+export function countOf({ first_seq: first, last_seq: last }: Seal): number {
+  return last - first + 1;
+}
+
+export function isSame(left: Buffer | null, right: Buffer | null): boolean {
+  return left === null || right === null ? left === right : left.equals(right);
+}
