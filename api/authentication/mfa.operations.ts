@@ -9,7 +9,7 @@ import {
   storeFactor,
 } from '../../db/identity/factors.ts';
 import { notify } from '../../db/identity/notices.ts';
-import { replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
+import { inventRecoveryCodes, replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
 import { newTotpSecret, otpauthUri, stepOfTotp } from '../../db/identity/totp.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -168,9 +168,9 @@ async function confirm(ctx: Ctx, code: string) {
   const step = stepOfTotp(factor.secret, code, ctx.deps.now());
   if (step === null) throw fail('mfa_code_invalid');
 
-  await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed, step });
-  const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
+  const { codes, hashes: codeHashes } = inventRecoveryCodes(ctx.deps.keys, userId);
+  const createdAt = await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed, step, codeHashes });
   await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_added' });
   ctx.audit(accountNote(account, { mfa_enabled: { from: false, to: true } }));
-  return toRecoveryCodesView(made);
+  return toRecoveryCodesView({ codes, createdAt });
 }

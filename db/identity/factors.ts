@@ -81,32 +81,42 @@ export async function spendStep(
 }
 
 /**
- * Confirms the factor whose code was right, which is spent with it, notes on the session that its user has just verified themselves by it, and ends
- * whatever else the user was signed in with or had under way, which knows nothing of the factor.
+ * Confirms the factor whose code was right, which is spent with it, stores its recovery codes, notes on the session that its user has just verified
+ * themselves by it, and ends whatever else the user was signed in with or had under way, which knows nothing of the factor. Gives the time. The
+ * credential is written to wait for a sign-in by password alone that is under way, or to let it see the factor.
  * 409 when the factor was replaced or confirmed meanwhile, 401 when the session has ended.
  */
 export async function confirmFactor(
   unit: Unit,
-  confirmed: { readonly userId: string; readonly sessionId: string; readonly sealed: Buffer; readonly step: number },
-): Promise<void> {
-  const { userId, sessionId, sealed, step } = confirmed;
-  const done = await row<{ is_confirmed: boolean; is_live: boolean }>(
+  confirmed: {
+    readonly userId: string;
+    readonly sessionId: string;
+    readonly sealed: Buffer;
+    readonly step: number;
+    readonly codeHashes: readonly Buffer[];
+  },
+): Promise<string> {
+  const { userId, sessionId, sealed, step, codeHashes } = confirmed;
+  const done = await row<{ is_confirmed: boolean; is_live: boolean; at: string }>(
     unit.em,
     `with confirmed as (
        update totp_factors set confirmed_at = now(), expires_at = null, last_step = ?
-       where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id),
-     -- Waits for a sign-in by password alone that is under way, or lets it see the factor.
+       where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id, organization_id),
+     codes as (
+       insert into recovery_codes (user_id, code_hash, organization_id, created_at)
+       select user_id, hash, organization_id, now() from confirmed cross join unnest(?::bytea[]) as hash),
      held as (update user_credentials c set updated_at = now() from confirmed where c.user_id = confirmed.user_id returning c.user_id),
      verified as (
        update sessions s set verified_at = now(), mfa_level = 'totp' from held
        where s.id = ?::uuid and s.user_id = held.user_id and s.revoked_at is null returning s.id)
-     select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live`,
-    [step, userId, sealed, sessionId],
+     select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live, now() as at`,
+    [step, userId, sealed, codeHashes, sessionId],
   );
 
   if (!done?.is_confirmed) throw factorActive();
   if (!done.is_live) throw fail('session_revoked');
   await endSignInsOf(unit, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
+  return iso(done.at);
 }
 
 /** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */

@@ -41,8 +41,8 @@ export async function prepareThings(stage: Stage, somebody: Somebody): Promise<R
     'code': await code(stage, somebody, app),
     'open consent': await openConsent(stage, somebody, app),
     ...(somebody.factor ? { 'half-done sign-in': await halfSignIn(stage, somebody) } : {}),
-    'change of address': await changeOfAddress(stage, somebody),
     'reset token': await resetToken(stage, somebody),
+    'change of address': await changeOfAddress(stage, somebody),
   };
 }
 
