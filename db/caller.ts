@@ -28,10 +28,10 @@ export interface Caller {
   readonly scopes: readonly string[] | null;
   /** Narrowing by X-View-*; operators only. */
   readonly view: { readonly organizationId: string; readonly workspaceId: string | null } | null;
-  /** 401 mfa_required for all but the enrolment operations while set. */
-  readonly isRestricted: boolean;
-  /** When the second factor (or password) was last verified; null for keys. */
-  readonly verifiedAt: Date | null;
+  /** What the session lacks while its organization demands a second factor: 401 mfa_required for all but what leads out of it. */
+  readonly restriction: 'enrolment_required' | 'step_up_required' | null;
+  /** Until when the session counts as freshly verified, by its second factor or, without one, its password; null when it doesn't, and for all else. */
+  readonly freshUntil: Date | null;
 }
 
 /** The five session settings that the row-level policies read (`app.org`, `app.ws`, `app.ws_all`, `app.user`, `app.operator`). */

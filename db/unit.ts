@@ -16,7 +16,7 @@ export interface Outgoing {
   readonly cancelledRunIds: string[];
   /** Runs whose frames have been erased: what is cached of them goes too. */
   readonly erasedRunIds: string[];
-  /** Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose open streams end at once. */
+  /** Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose rights are looked at again at once; `organization:<id>` means all of its people. */
   readonly revoked: string[];
 }
 

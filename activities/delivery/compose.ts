@@ -47,6 +47,7 @@ export async function composeMail(deps: ComposeDeps, outboxId: string, { message
     case 'password_changed':
     case 'factor_added':
     case 'factor_removed':
+    case 'recovery_codes_replaced':
     case 'recovery_codes_used_up':
       return composeNotice(deps, message, { ...mail, to: null });
     default:

@@ -105,6 +105,11 @@ const notices: Readonly<Record<Notice, { readonly subject: string; readonly word
     words: 'Your account no longer asks for a second factor when you sign in; the recovery codes are gone, too.',
     advice: 'If it was not you, change your password now and tell your administrator.',
   },
+  recovery_codes_replaced: {
+    subject: 'New recovery codes were made',
+    words: 'Somebody who is signed in as you has made new recovery codes of your account; the old ones work no longer.',
+    advice: 'If it was not you, change your password now and tell your administrator.',
+  },
   recovery_codes_used_up: {
     subject: 'Your last recovery code was used',
     words: 'You have signed in with the last of your recovery codes.',

@@ -7,9 +7,6 @@ import { closed, Email, idOf, listOf, nullable, oneOf, text, Timestamp } from '.
 import { SessionView, toSessionView } from '../http/session-view.ts';
 import { toUserView, UserView } from '../http/user-view.ts';
 
-/** Minutes for which a verified factor or password counts as fresh. */
-const freshMinutes = 10;
-
 const principalKinds = ['user', 'service_key', 'oauth_client'] as const;
 
 export const MeView = closed(
@@ -69,7 +66,7 @@ export function toMeView({ caller, me, now }: { caller: Caller; me: Me; now: Dat
 }
 
 function toMfaView(holder: Holder, now: Date) {
-  const freshUntil = holder.session && new Date(new Date(holder.session.verified_at).getTime() + freshMinutes * 60_000);
+  const freshUntil = holder.freshUntil === null ? null : new Date(holder.freshUntil);
 
   return {
     enrolled: holder.user.mfa_enabled,

@@ -1,7 +1,15 @@
-import { revokeSessionsOf } from '../../db/identity/endings.ts';
-import { confirmFactor, deleteFactor, factorActive, lockFactor, noFactor, readFactor, storeFactor } from '../../db/identity/factors.ts';
+import {
+  confirmFactor,
+  deleteFactor,
+  factorActive,
+  lockFactor,
+  noFactor,
+  readFactor,
+  removeFactor,
+  storeFactor,
+} from '../../db/identity/factors.ts';
 import { notify } from '../../db/identity/notices.ts';
-import { replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
+import { inventRecoveryCodes, replaceRecoveryCodes } from '../../db/identity/recovery-codes.ts';
 import { newTotpSecret, otpauthUri, stepOfTotp } from '../../db/identity/totp.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -26,7 +34,7 @@ export const mfaOperations = {
     {
       summary: 'Answer a challenge, or step up',
       description:
-        'Without a bearer: completes the sign-in of a challenge. With the bearer of a session: makes it fresh for ten minutes and gives a new access token, no refresh token. Wrong, over-tried, used and expired are one answer.',
+        'Without a bearer: completes the sign-in of a challenge. With the bearer of a session: makes it fresh for ten minutes and gives a new access token, no refresh token; where there is a second factor, only that does. Wrong, over-tried, used and expired are one answer.',
       access: 'none',
       takesSession: true,
       sessionOnly: true,
@@ -54,8 +62,9 @@ export const mfaOperations = {
       ...bySession,
       summary: 'Begin with a second factor',
       description:
-        'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes.',
+        'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes. Needs a password verified within the last 10 minutes.',
       audit: 'update',
+      stepUp: true,
       success: [201],
       secretReply: true,
       view: TotpEnrolmentView,
@@ -77,8 +86,10 @@ export const mfaOperations = {
     {
       ...bySession,
       summary: 'Confirm a second factor',
-      description: 'Switches the factor on with a code of the app and gives ten recovery codes, shown this once.',
+      description:
+        'Switches the factor on with a code of the app and gives ten recovery codes, shown this once. Ends every other session and connected app, and whatever else is under way. Needs a password verified within the last 10 minutes.',
       audit: 'update',
+      stepUp: true,
       success: [200],
       secretReply: true,
       body: TotpConfirmBody,
@@ -93,7 +104,8 @@ export const mfaOperations = {
     {
       ...bySession,
       summary: 'Remove the second factor',
-      description: 'Takes factor and recovery codes away and ends every other session. Not while the organization demands a factor.',
+      description:
+        'Takes factor and recovery codes away and ends every other session and connected app, and whatever else is under way. Not while the organization demands a factor.',
       audit: 'update',
       stepUp: true,
     },
@@ -105,10 +117,11 @@ export const mfaOperations = {
       if (isConfirmed && isRequired) {
         throw fail('state_conflict', { reason: 'factor_required', detail: 'the organization demands a second factor' });
       }
-      await deleteFactor(ctx, userId);
       if (isConfirmed) {
-        await revokeSessionsOf(ctx, { userId, exceptSessionId: sessionId, reason: 'factor_removed', challenges: ['login'] });
+        await removeFactor(ctx, { userId, exceptSessionId: sessionId });
         await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_removed' });
+      } else {
+        await deleteFactor(ctx, userId);
       }
       ctx.audit(accountNote(account, isConfirmed ? { mfa_enabled: { from: true, to: false } } : {}));
     },
@@ -119,7 +132,7 @@ export const mfaOperations = {
     {
       ...bySession,
       summary: 'Make new recovery codes',
-      description: 'Gives ten new recovery codes, shown this once; the old ones are dead.',
+      description: 'Gives ten new recovery codes, shown this once; the old ones are dead. A mail tells of it.',
       audit: 'update',
       stepUp: true,
       success: [200],
@@ -132,6 +145,7 @@ export const mfaOperations = {
 
       if (!isConfirmed) throw noFactor();
       const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
+      await notify(ctx, ctx.deps.keys, { ...account, template: 'recovery_codes_replaced' });
       ctx.audit(accountNote(account, { recovery_codes: { changed: true } }));
       return toRecoveryCodesView(made);
     },
@@ -154,9 +168,9 @@ async function confirm(ctx: Ctx, code: string) {
   const step = stepOfTotp(factor.secret, code, ctx.deps.now());
   if (step === null) throw fail('mfa_code_invalid');
 
-  await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed, step });
-  const made = await replaceRecoveryCodes(ctx, ctx.deps.keys, account);
+  const { codes, hashes: codeHashes } = inventRecoveryCodes(ctx.deps.keys, userId);
+  const createdAt = await confirmFactor(ctx, { userId, sessionId, sealed: factor.sealed, step, codeHashes });
   await notify(ctx, ctx.deps.keys, { ...account, template: 'factor_added' });
   ctx.audit(accountNote(account, { mfa_enabled: { from: false, to: true } }));
-  return toRecoveryCodesView(made);
+  return toRecoveryCodesView({ codes, createdAt });
 }

@@ -37,7 +37,8 @@ export async function updateProfile(ctx: Ctx, body: Static<typeof MeUpdate>): Pr
 
   const fullName = body.full_name === undefined ? profile.fullName : body.full_name;
   const locale = typeof body.locale === 'string' ? canonicalLocale(body.locale) : body.locale === null ? null : profile.locale;
-  const hasAsked = body.email !== undefined && (await askForAddress(ctx, profile, normalizeEmail(body.email)));
+  const hasAsked =
+    body.email !== undefined && (await askForAddress(ctx, profile, { sessionId: account.sessionId, email: normalizeEmail(body.email) }));
   const changes: AuditNote['changes'] = {
     ...(fullName === profile.fullName ? {} : { full_name: { changed: true } }),
     ...(locale === profile.locale ? {} : { locale: { from: profile.locale, to: locale } }),
@@ -49,14 +50,18 @@ export async function updateProfile(ctx: Ctx, body: Static<typeof MeUpdate>): Pr
 }
 
 /** Whether a mail is on its way, or an older request was given up: the own confirmed address asks for nothing. */
-async function askForAddress(ctx: Ctx, profile: Profile, email: string): Promise<boolean> {
+async function askForAddress(
+  ctx: Ctx,
+  profile: Profile,
+  { sessionId, email }: { readonly sessionId: string; readonly email: string },
+): Promise<boolean> {
   if (email === profile.email && profile.isEmailVerified) {
     if (profile.pendingEmail === null) return false;
     await cancelAddress(ctx, profile.userId);
     return true;
   }
   if (email !== profile.email) refuseDomain(email, profile);
-  await requestAddress(ctx, ctx.deps.keys, { profile, email });
+  await requestAddress(ctx, ctx.deps.keys, { profile, sessionId, email });
   return true;
 }
 

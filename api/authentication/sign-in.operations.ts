@@ -1,16 +1,10 @@
 import type { Static } from 'typebox';
 import { writeAudit } from '../../db/audit/audit.ts';
 import { openChallenge } from '../../db/identity/challenges.ts';
+import { revokeSession } from '../../db/identity/endings.ts';
 import { replaceOutdatedHash } from '../../db/identity/credentials.ts';
 import { notify } from '../../db/identity/notices.ts';
-import {
-  defaultLifetime,
-  judgeRefresh,
-  openSession,
-  revokeSession,
-  rotateRefresh,
-  type SessionDevice,
-} from '../../db/identity/sessions.ts';
+import { defaultLifetime, judgeRefresh, openSession, rotateRefresh, type SessionDevice } from '../../db/identity/sessions.ts';
 import { newId } from '../../db/ids.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import type { Unit } from '../../db/unit.ts';
@@ -102,8 +96,8 @@ async function session(ctx: Ctx, verdict: AcceptedLogin, device: SessionDevice) 
     ctx.deps.identity.tokens.issue({ userId, sessionId }),
   ]);
 
-  // The password or the user's state has changed since the password was verified.
-  if (!opened || !user) throw fail('login_failed');
+  // The password or the user's state has changed since the password was verified, or a second factor was confirmed while this waited.
+  if (!opened || !user || user.mfa_enabled) throw fail('login_failed');
   if (verdict.freshHash !== null) await replaceOutdatedHash(ctx, { userId, from: verdict.passwordHash, to: verdict.freshHash });
   ctx.audit({
     resourceType: 'session',

@@ -120,7 +120,7 @@ export async function stepUp(
     });
     throw fail('mfa_code_invalid');
   }
-  if (!(await markVerified(ctx, { sessionId, mfaLevel: method === 'password' ? null : method }))) throw fail('session_revoked');
+  if (!(await markVerified(ctx, { sessionId, mfaLevel: method === 'password' ? 'none' : method }))) throw fail('session_revoked');
   ctx.audit({
     resourceType: 'session',
     resourceId: sessionId,

@@ -1,19 +1,20 @@
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
+import { refuseRestriction } from '../../db/identity/caller.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { isMcpEndpoint, isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
 
-/** How long a verification counts as fresh. */
-export const stepUpFreshMs = 600_000;
-
-/** What a session may do while its organization demands a second factor that the user doesn't have yet. */
-const openToRestricted: ReadonlySet<string> = new Set(['getMe', 'logout', 'enrolTotp', 'confirmTotp']);
+/** What a session may do while it lacks the second factor that its organization demands. */
+const waysOut: Readonly<Record<NonNullable<Caller['restriction']>, ReadonlySet<string>>> = {
+  enrolment_required: new Set(['getMe', 'logout', 'verifyMfa', 'enrolTotp', 'confirmTotp']),
+  step_up_required: new Set(['getMe', 'logout', 'verifyMfa']),
+};
 
 /** 401 `mfa_required` for a restricted session, on all but the operations that lead out of the restriction. */
 export function refuseRestricted(operation: RegisteredOperation, caller: Caller): void {
-  if (!caller.isRestricted || openToRestricted.has(operation.operationId)) return;
-  throw fail('mfa_required', { reason: 'enrolment_required', detail: 'the organization demands a second factor: enrol one first' });
+  if (caller.restriction !== null && waysOut[caller.restriction].has(operation.operationId)) return;
+  refuseRestriction(caller);
 }
 
 /** The step 403: role floor, then credential kind and scopes, then delegation. `publicUrl` stands in the challenge of a missing scope. */
@@ -35,9 +36,8 @@ export function checkFloor(operation: RegisteredOperation, caller: Caller, publi
 }
 
 /** 401 `mfa_required` unless a factor (or, without one, the password) was verified within the last 10 minutes. Answered by verifyMfa with the bearer. */
-export function demandStepUp(caller: Pick<Caller, 'verifiedAt'>, challenge: string): void {
-  const isFresh = caller.verifiedAt !== null && Date.now() - caller.verifiedAt.getTime() <= stepUpFreshMs;
-  if (isFresh) return;
+export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challenge: string): void {
+  if (freshUntil !== null && freshUntil.getTime() >= Date.now()) return;
   throw fail('mfa_required', {
     reason: 'step_up_required',
     detail: 'verify your second factor, or your password if you have none, and send the request again',

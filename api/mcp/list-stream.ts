@@ -1,7 +1,7 @@
 import { authenticate } from '../http/authenticate.ts';
-import { checkFloor } from '../http/role-floor.ts';
+import { checkFloor, refuseRestricted } from '../http/role-floor.ts';
 import { stateOf } from '../http/request-state.ts';
-import { principalOf } from '../streams/attach.ts';
+import { holderOf, principalOf } from '../streams/attach.ts';
 import { catalogueOf } from './catalogue.ts';
 import { openEventStream } from './event-stream.ts';
 import type { Http, RawCtx } from './exchange.ts';
@@ -48,8 +48,10 @@ export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): vo
     if (stream.last !== null) events.send(stream.last);
     events.end();
   };
+  const release = deps.hub.hold({ holder: holderOf(caller, {}), close: end });
   const cleanUp = () => {
     clearInterval(timer);
+    release();
     deps.hub.draining.removeEventListener('abort', end);
     slot.release();
   };
@@ -66,7 +68,10 @@ async function keyNow({ deps }: RawCtx, { request }: Http): Promise<string | nul
   const { operation } = stateOf(request);
   try {
     const caller = await authenticate(deps, request, operation);
-    if (operation) checkFloor(operation, caller, deps.env.publicUrl);
+    if (operation) {
+      refuseRestricted(operation, caller);
+      checkFloor(operation, caller, deps.env.publicUrl);
+    }
     return catalogueOf(deps.operations).keyOf(caller);
   } catch (error) {
     if (isRefusal(error)) return null;

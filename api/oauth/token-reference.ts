@@ -85,7 +85,7 @@ function toIntrospection(claims: OauthClaims, issuer: string): Introspection {
 }
 
 function isStanding(session: FoundSession, person: Person): boolean {
-  return !session.isRevoked && !session.isOver && person.isActive;
+  return !session.isRevoked && !session.isOver && session.restriction === null && person.isActive;
 }
 
 function refusedAsNull(error: unknown): null {

@@ -1,10 +1,11 @@
 import { writeAudit } from '../../db/audit/audit.ts';
 import { truncateAddress } from '../../db/identity/addresses.ts';
+import { revokeSession } from '../../db/identity/endings.ts';
 import type { OauthSubject } from '../../db/identity/oauth-tokens.ts';
 import { defaultLifetime } from '../../db/identity/sessions.ts';
 import { accessTokenLifeS } from '../../db/identity/signed-tokens.ts';
 import { addMail } from '../../db/mail.ts';
-import { endGrant, openGrant, rotateGrant, sessionOfUsedCode, wasReused } from '../../db/oauth/grants.ts';
+import { openGrant, rotateGrant, sessionOfUsedCode, wasReused } from '../../db/oauth/grants.ts';
 import { post, type Ctx } from '../http/operation.ts';
 import { attemptReference, type ReferenceAttempt } from './token-reference.ts';
 import { attemptToken, invalidGrant, type TokenAttempt } from './token-attempt.ts';
@@ -50,7 +51,7 @@ export const tokenOperations = {
       // `identified` is what attemptReference gave.
       const { session } = identified as ReferenceAttempt;
 
-      if (session) await endGrant(ctx, { sessionId: session.id, reason: 'client_revoked' });
+      if (session) await revokeSession(ctx, { sessionId: session.id, reason: 'client_revoked' });
     },
   ),
 
@@ -143,7 +144,7 @@ async function endReused(
   if (sessionId === null || userId === null) throw invalidGrant();
 
   await ctx.keep(async (unit) => {
-    if (!(await endGrant(unit, { sessionId, reason }))) return;
+    if (!(await revokeSession(unit, { sessionId, reason }))) return;
     const note = {
       resourceType: 'session',
       resourceId: sessionId,

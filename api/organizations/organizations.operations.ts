@@ -156,6 +156,8 @@ async function updateSettings(ctx: Ctx, organizationId: string, body: Static<typ
 
   const changes = changesOf(before, wanted, settingNames);
   const after = hasAny(changes) ? await changeSettings(ctx, before, settings) : before;
+  // The next request reads the row; what is open by sessions without a factor ends now.
+  if (after.require_mfa && !before.require_mfa) ctx.outgoing.revoked.push(`organization:${organizationId}`);
   ctx.audit({ resourceType: 'organization_settings', resourceId: organizationId, organizationId, changes });
   return after;
 }

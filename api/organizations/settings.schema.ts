@@ -9,7 +9,10 @@ const Host = text(253, { minLength: 1, pattern: '^(?:[^\\s/@:?#\\[\\]]+|\\[[0-9A
 const Port = nullable(integer({ minimum: 1, maximum: 65_535, description: "Null: the scheme's own" }));
 
 const fields = {
-  require_mfa: Type.Boolean({ description: 'Who has no second factor must enrol one first; acts at the next request of every session' }),
+  require_mfa: Type.Boolean({
+    description:
+      'Who has no second factor must enrol one first, who has one must have verified the session by it; acts at the next request of every session and connected app, and ends what they have open',
+  }),
   allowed_email_domains: listOf(text(253, { minLength: 1 }), { maxItems: 50, description: 'Domains of new users; empty: any' }),
   session_idle_days: days(1, 90, 'A session ends this long after its last use'),
   session_absolute_days: days(1, 365, 'A session ends this long after the login'),

@@ -1,5 +1,5 @@
 import { noteOfRow } from '../http/audit.ts';
-import { endCredentialsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
+import { endSignInsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
 import { mapPage } from '../../db/page.ts';
 import { standingFor } from '../../db/tenancy/standing.ts';
 import {
@@ -154,7 +154,7 @@ export const userOperations = {
       refuseLastOwner(user);
       const changed = user.is_active ? await setInactive(ctx, user) : user;
       await endOwnThings(ctx, user.id, { erases: false });
-      await endCredentialsOf(ctx, { userId: user.id, reason: 'deactivation' });
+      await endSignInsOf(ctx, { userId: user.id, reason: 'deactivation' });
 
       ctx.audit(noteOfRow('user', changed, changesOf(user, changed, ['is_active'])));
       return toUserView(changed);

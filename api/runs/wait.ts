@@ -1,11 +1,9 @@
 import { seeRun } from '../../db/runs/run-queries.ts';
 import type { RunRow } from '../../db/runs/run-view.ts';
 import { transact } from '../../db/scope.ts';
-import { lostAccess } from '../../db/streams/access.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import type { Ctx } from '../http/operation.ts';
-import { holderOf } from '../streams/attach.ts';
+import { whileEntitled } from '../streams/while-entitled.ts';
 
 /** Terminal or waiting: nothing more happens until somebody does something. */
 export function isSettled(run: Pick<RunRow, 'status'>): boolean {
@@ -14,22 +12,22 @@ export function isSettled(run: Pick<RunRow, 'status'>): boolean {
 
 /**
  * Waits until a run is settled or the time is over and gives it as it is then. Runs after the commit: it listens on the hub and holds no
- * connection. Throws 401 when the credential ended meanwhile, 403 or 404 when the right to the run did: what came after is not shown.
+ * connection. Throws 401, 403 or 404 when the right to the run is lost meanwhile: what came after is not shown.
  */
 export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number): Promise<RunRow> {
-  const { caller, deps, tenant, actor, correlationId, signal } = ctx;
+  const { caller, deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + timeoutMs;
-  const holder = holderOf(caller, seen.id);
-  let run = seen;
-  while (!isSettled(run)) {
-    const leftMs = Math.round(end - performance.now());
-    if (leftMs <= 0) break;
-    const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs, ...(signal ? { signal } : {}) });
-    const [lost] = (await lostAccess(deps.db, [holder])).values();
-    if (lost) throw fail(lost);
-    const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller }, run.id));
-    run = value;
-    if (!changed) break;
-  }
-  return run;
+
+  return whileEntitled(ctx, { runId: seen.id }, async (signal) => {
+    let run = seen;
+    while (!isSettled(run)) {
+      const leftMs = Math.round(end - performance.now());
+      if (leftMs <= 0) break;
+      const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs, signal });
+      const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller }, run.id));
+      run = value;
+      if (!changed) break;
+    }
+    return run;
+  });
 }

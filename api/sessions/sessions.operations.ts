@@ -1,8 +1,7 @@
 import { noteOfRow } from '../http/audit.ts';
 import type { Caller } from '../../db/caller.ts';
-import { revokeSessionsOf } from '../../db/identity/endings.ts';
+import { endSignInsOf, lockSignInsOf, revokeSession } from '../../db/identity/endings.ts';
 import { listSessions, readSession } from '../../db/identity/session-list.ts';
-import { revokeSession } from '../../db/identity/sessions.ts';
 import { mapPage } from '../../db/page.ts';
 import { lockUser } from '../../db/tenancy/user-changes.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -67,7 +66,7 @@ export const sessions = area('Sessions', {
       ...own,
       summary: 'Sign a device out',
       description:
-        'Ends a session with its tokens and open streams at once; of the current one it is a logout. Asking again gives the same answer.',
+        'Ends a session with its tokens and open streams at once, and what was asked for in it: a change of address, an unused code; of the current one it is a logout. Asking again gives the same answer.',
       audit: 'logout',
       params: SessionParams,
     },
@@ -84,14 +83,16 @@ export const sessions = area('Sessions', {
     {
       ...own,
       summary: 'Sign every other device out',
-      description: "Ends all of the caller's sessions but the current one, connected apps too.",
+      description:
+        "Ends all of the caller's sessions but the current one, connected apps too, and whatever is under way: half-done sign-ins, links of mails, a change of address.",
       audit: 'logout',
       success: [200],
       view: SessionRevocationView,
     },
     async (ctx) => {
       const userId = ownerOf(ctx.caller);
-      const ids = await revokeSessionsOf(ctx, { userId, exceptSessionId: ctx.caller.sessionId, reason: 'revoked' });
+      await lockSignInsOf(ctx, userId);
+      const ids = await endSignInsOf(ctx, { userId, exceptSessionId: ctx.caller.sessionId, reason: 'revoked' });
 
       ctx.audit({ resourceType: 'user', resourceId: userId, ...homeOf(ctx), changes: { revoked_count: { from: null, to: ids.length } } });
       return toSessionRevocationView(ids);
@@ -112,7 +113,7 @@ export const sessions = area('Sessions', {
     },
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, openWhenFrozen: true });
-      const ids = await revokeSessionsOf(ctx, { userId: user.id, reason: 'revoked' });
+      const ids = await endSignInsOf(ctx, { userId: user.id, reason: 'revoked' });
 
       ctx.audit(noteOfRow('user', user, { revoked_count: { from: null, to: ids.length } }));
       return toSessionRevocationView(ids);

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Caller } from '../../db/caller.ts';
-import type { StreamHolder } from '../../db/streams/access.ts';
+import type { RightHolder } from '../../db/streams/access.ts';
 import { openingState, type OpeningState } from '../../db/streams/opening.ts';
 import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
 import type { Databases } from '../../db/orm.ts';
@@ -86,9 +86,9 @@ export function principalOf(caller: Caller): string {
   return `${caller.kind}:${caller.principalId}`;
 }
 
-/** By whose right something about the run is shown from now on. */
-export function holderOf(caller: Caller, runId: string): StreamHolder {
-  return { ...rightOf(caller), runId, openedAt: new Date() };
+/** By whose right something is shown from now on: about a run, at a place, or neither. */
+export function holderOf(caller: Caller, shown: Partial<Pick<RightHolder, 'runId' | 'place'>>): RightHolder {
+  return { runId: null, place: null, ...shown, ...rightOf(caller), openedAt: new Date() };
 }
 
 function rightOf(caller: Caller): StreamRight {

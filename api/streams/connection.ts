@@ -1,10 +1,11 @@
-import type { StreamHolder } from '../../db/streams/access.ts';
+import type { RightHolder } from '../../db/streams/access.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { Slot } from './admission.ts';
 import { closeOf, type CloseName } from './close-reasons.ts';
 import type { HubLimits } from './limits.ts';
 import { noticeText, type NoticeRun, type StreamAnswer } from './notice.ts';
 import type { ArchivePage, PageCache } from './page-cache.ts';
+import type { Held } from './held.ts';
 import type { RunChannel, Watcher } from './run-channel.ts';
 import { isLast, type StreamFrame } from './stream-frame.ts';
 
@@ -31,7 +32,7 @@ export interface StreamHost {
 }
 
 /** The part of a holder that the opening request decides. */
-export type StreamRight = Omit<StreamHolder, 'runId' | 'openedAt'>;
+export type StreamRight = Omit<RightHolder, 'runId' | 'place' | 'openedAt'>;
 
 /** What one stream lives by. A process keeps thousands of these for an hour: nothing belongs here that only its opening needs. */
 export interface OpenStream {
@@ -47,7 +48,7 @@ export interface OpenStream {
 const limitWriteBytes = 64 * 1024;
 
 /** One open stream: a place in the run's numbers, moved forward by ring or archive as fast as the wire takes it. Nothing is skipped for it. */
-export class StreamConnection implements Watcher {
+export class StreamConnection implements Watcher, Held {
   readonly #host: StreamHost;
   readonly #stream: OpenStream;
   readonly #openedAt = performance.now();
@@ -67,8 +68,8 @@ export class StreamConnection implements Watcher {
     this.#cursor = cursor;
   }
 
-  get holder(): StreamHolder {
-    return { ...this.#stream.right, runId: this.#stream.channel.runId, openedAt: new Date(this.#openedAtMs) };
+  get holder(): RightHolder {
+    return { ...this.#stream.right, runId: this.#stream.channel.runId, place: null, openedAt: new Date(this.#openedAtMs) };
   }
 
   /** The last number sent. */

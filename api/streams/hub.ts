@@ -11,6 +11,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { type Admission, createAdmission, type Slot } from './admission.ts';
 import { waitForChange } from './change-waiter.ts';
 import type { OpenStream, StreamConnection, StreamHost } from './connection.ts';
+import type { Held } from './held.ts';
 import { defaultHubLimits, type HubLimits } from './limits.ts';
 import { createOpenings, type Openings } from './openings.ts';
 import { createPageCache, type PageCache } from './page-cache.ts';
@@ -55,6 +56,7 @@ export class Hub implements StreamHost {
   readonly #readerOf = new Map<RunChannel, RedisReader>();
   readonly #readers: RedisReader[] = [];
   readonly #connections = new Set<StreamConnection>();
+  readonly #held = new Set<Held>();
   readonly #timer: NodeJS.Timeout;
   #headsAt = 0;
   #accessAt = 0;
@@ -120,6 +122,12 @@ export class Hub implements StreamHost {
     this.#connections.add(connection);
   }
 
+  /** Looks at a right like at those of streams, until the function that this gives is called: `close` when it is lost. */
+  hold(held: Held): () => void {
+    this.#held.add(held);
+    return () => void this.#held.delete(held);
+  }
+
   /** Counts an ended stream out and gives its place back. */
   leave(connection: StreamConnection, { channel, slot }: OpenStream): void {
     slot.release();
@@ -175,7 +183,7 @@ export class Hub implements StreamHost {
     for (const connection of this.#connections) connection.tick(now);
     this.pages.tick(now);
     if (now - this.#headsAt >= (this.#isRedisAway ? this.limits.headsWithoutRedisMs : this.limits.headsMs)) void this.#readHeads();
-    if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess([...this.#connections]);
+    if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess(this.#everythingHeld());
   }
 
   /** One query for all watched runs: what Redis lost is read from the archive. */
@@ -203,14 +211,14 @@ export class Hub implements StreamHost {
   }
 
   /** One query for all; without the database nobody is put out, and nothing new is shown either. */
-  async #checkAccess(asked: readonly StreamConnection[]): Promise<void> {
+  async #checkAccess(asked: readonly Held[]): Promise<void> {
     if (this.#isCheckingAccess || asked.length === 0) return;
     this.#isCheckingAccess = true;
     this.#accessAt = performance.now();
     try {
       const lost = await lostAccess(
         this.#deps.db,
-        asked.map((connection) => connection.holder),
+        asked.map(({ holder }) => holder),
       );
       for (const [index, code] of lost) asked[index]?.close(fail(code));
     } catch (error) {
@@ -220,16 +228,21 @@ export class Hub implements StreamHost {
     }
   }
 
+  #everythingHeld(): Held[] {
+    return [...this.#connections, ...this.#held];
+  }
+
   /** A revocation: those it names are checked at once, and all within a second, in case a check was under way already. */
   #checkNamed(names: ReadonlySet<string>): void {
-    const concerned = [...this.#connections].filter(({ holder }) => namesOf(holder).some((name) => names.has(name)));
+    const isAboutMany = [...names].some((name) => name.startsWith('organization:'));
+    const concerned = this.#everythingHeld().filter(({ holder }) => isAboutMany || namesOf(holder).some((name) => names.has(name)));
     void this.#checkAccess(concerned).then(() => {
       this.#accessAt = Math.min(this.#accessAt, performance.now() - this.limits.accessMs + tickMs);
     });
   }
 }
 
-function namesOf(holder: StreamConnection['holder']): string[] {
+function namesOf(holder: Held['holder']): string[] {
   return [`${holder.kind}:${holder.principalId}`, `session:${holder.sessionId}`, `user:${holder.actingUserId}`];
 }
 

@@ -2,11 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { admit } from '../../db/billing/admit.ts';
 import { refuseRank } from '../../db/reach.ts';
 import { transact, workspaceOfNewRow } from '../../db/scope.ts';
+import type { RightHolder } from '../../db/streams/access.ts';
 import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
 import { readTool, type ToolRow } from '../../db/tools/tools.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { toolTestLimitS } from '../../workflows/contracts/tool-test.ts';
 import { post, reply, type Ctx } from '../http/operation.ts';
+import { whileEntitled } from '../streams/while-entitled.ts';
 import { ToolParams } from './tool.schema.ts';
 import { ToolTest, ToolTestView, toToolTestView } from './tool-test.schema.ts';
 
@@ -54,7 +56,9 @@ export const toolTestOperations = {
 
       const testId = await insertToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
       ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });
-      return reply(toToolTestView(notWaitedFor), { afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, testId))) });
+      return reply(toToolTestView(notWaitedFor), {
+        afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, { testId, home }))),
+      });
     },
   ),
 };
@@ -74,13 +78,23 @@ async function checkArguments(ctx: Ctx, tool: ToolRow, args: Record<string, unkn
   });
 }
 
-/** Looks until there is a result, in transactions of their own. Throws `upstream_timeout` when it takes longer than a test may. */
-async function waitForResult({ deps, tenant, actor, correlationId }: Ctx, testId: string): Promise<ToolTestResult> {
+/**
+ * Looks until there is a result, in transactions of their own. Throws `upstream_timeout` when it takes longer than a test may, 401, 403 or 404 when
+ * the right to it is lost meanwhile.
+ */
+async function waitForResult(
+  ctx: Ctx,
+  { testId, home }: { readonly testId: string; readonly home: NonNullable<RightHolder['place']> },
+): Promise<ToolTestResult> {
+  const { deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + toolTestLimitS * 1_000;
-  for (let pauseMs = firstPauseMs; performance.now() < end; pauseMs = Math.min(pauseMs * 1.5, mostPauseMs)) {
-    const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => readToolTestResult(unit, testId));
-    if (value !== null) return value;
-    await delay(pauseMs);
-  }
-  throw fail('upstream_timeout', { detail: 'The test has given no result within 60 seconds.' });
+
+  return whileEntitled(ctx, { place: home }, async (signal) => {
+    for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, mostPauseMs)) {
+      const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => readToolTestResult(unit, testId));
+      if (value !== null) return value;
+      await delay(pauseMs);
+    }
+    throw fail('upstream_timeout', { detail: 'The test has given no result within 60 seconds.' });
+  });
 }

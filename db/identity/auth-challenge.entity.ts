@@ -21,6 +21,8 @@ const schema = defineEntity({
     purpose: p.enum(challengePurposes),
     userId: uuidColumn(),
     organizationId: uuidColumn().strictNullable(),
+    /** The session that asked for a change of address, which dies with it; null for what no session asked for. */
+    sessionId: uuidColumn().strictNullable(),
     /** Digest of the token of a mail; a login challenge has none. */
     tokenHash: p.blob().$type<Buffer>().strictNullable(),
     attempts: p.integer().default(0),

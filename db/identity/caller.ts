@@ -22,8 +22,8 @@ export const nobody: Caller = freezeCaller({
   workspaces: new Map(),
   scopes: [],
   view: null,
-  isRestricted: false,
-  verifiedAt: null,
+  restriction: null,
+  freshUntil: null,
 });
 
 /** The caller that a user is, by a live session; without one while a login or refresh is being decided. */
@@ -44,8 +44,8 @@ export function callerOfPerson(person: Person, session: FoundSession | null): Ca
     workspaces: workspacesOf(person),
     scopes: null,
     view: null,
-    isRestricted: person.isFactorRequired && !person.hasFactor,
-    verifiedAt: session ? new Date(session.verifiedAt) : null,
+    restriction: session?.restriction ?? null,
+    freshUntil: session?.freshUntil ? new Date(session.freshUntil) : null,
   });
 }
 
@@ -76,8 +76,8 @@ export function callerOfKey(key: FoundKey, creator: Person | null): Caller | nul
     workspaces: key.workspaceId === null ? 'all' : new Map([[key.workspaceId, role]]),
     scopes: key.scopes,
     view: null,
-    isRestricted: false,
-    verifiedAt: null,
+    restriction: null,
+    freshUntil: null,
   });
 }
 
@@ -91,13 +91,7 @@ export function callerOfImpersonation({ id, isEnded, isOver, operator, person }:
   if (isEnded || !isOperator || !person?.isActive || person.role === 'operator') throw fail('session_revoked');
   if (isOver) throw fail('token_expired');
   // No session: nothing of it counts as verified, and the target's missing factor restricts nobody else.
-  return freezeCaller({
-    ...callerOfPerson(person, null),
-    principalId: operator.id,
-    impersonationId: id,
-    ownRole: operator.role,
-    isRestricted: false,
-  });
+  return freezeCaller({ ...callerOfPerson(person, null), principalId: operator.id, impersonationId: id, ownRole: operator.role });
 }
 
 /** An operator narrowed to one organization or workspace: a caller of it, with the rank operator. */
@@ -110,6 +104,23 @@ export function narrowTo(caller: Caller, view: { organizationId: string; workspa
     workspaces: view.workspaceId === null ? 'all' : new Map([[view.workspaceId, caller.role]]),
     view,
   });
+}
+
+/** 401 `mfa_required` for a session that lacks the second factor that its organization demands. */
+export function refuseRestriction({ restriction, clientId }: Pick<Caller, 'restriction' | 'clientId'>): void {
+  switch (restriction) {
+    case null:
+      return;
+    case 'enrolment_required':
+      throw fail('mfa_required', { reason: restriction, detail: 'the organization demands a second factor: enrol one first' });
+    case 'step_up_required':
+      throw fail('mfa_required', {
+        reason: restriction,
+        detail: `the organization demands a second factor: ${clientId === null ? 'verify yours' : 'connect the application again'} first`,
+      });
+    default:
+      restriction satisfies never;
+  }
 }
 
 /** 403 for a caller who is below admin and so acts as nobody else. */

@@ -4,7 +4,7 @@ import type { Databases } from '../orm.ts';
 import { change, row } from '../sql.ts';
 import { readUnit, systemActor, tenantOf } from '../transaction.ts';
 import type { Unit } from '../unit.ts';
-import { revokeSessionsOf } from './endings.ts';
+import { endSignInsOf } from './endings.ts';
 
 /** What a signed-in user signs in with, and what a new password is held against. */
 export interface OwnCredential {
@@ -30,8 +30,8 @@ export async function readOwnCredential(db: Databases, caller: Caller, correlati
 }
 
 /**
- * Replaces a password by the one that its owner chose, and ends every other session and every half-done sign-in and reset. False when the
- * password that was verified is not the stored one any more.
+ * Replaces a password by the one that its owner chose, and ends every other session and whatever else was under way. False when the password that
+ * was verified is not the stored one any more.
  */
 export async function changePassword(
   unit: Unit,
@@ -44,8 +44,7 @@ export async function changePassword(
   );
   if (changed === 0) return false;
 
-  // After the row's lock, so that what a sign-in at the same time has opened is seen.
-  await revokeSessionsOf(unit, { userId, exceptSessionId: sessionId, reason: 'password_changed', challenges: ['login', 'password_reset'] });
+  await endSignInsOf(unit, { userId, exceptSessionId: sessionId, reason: 'password_changed' });
   return true;
 }
 
@@ -65,7 +64,7 @@ export async function resetPassword(
     [passwordHash, userId],
   );
   // The token that was just used stays: shown again it is 410 all the same.
-  await revokeSessionsOf(unit, { userId, reason: 'password_reset', challenges: ['login', 'password_reset', 'email_confirm'] });
+  await endSignInsOf(unit, { userId, reason: 'password_reset' });
 }
 
 /** Stores a password hash made with today's parameters in place of an older one that still stands. */

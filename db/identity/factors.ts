@@ -2,6 +2,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { change, iso, row } from '../sql.ts';
 import { open, seal, type Binding } from '../tenancy/envelope.ts';
 import type { Unit } from '../unit.ts';
+import { endSignInsOf } from './endings.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** Minutes in which a new factor must be confirmed. */
@@ -80,28 +81,42 @@ export async function spendStep(
 }
 
 /**
- * Confirms the factor whose code was right, which is spent with it, and notes on the session that its user has just verified themselves.
+ * Confirms the factor whose code was right, which is spent with it, stores its recovery codes, notes on the session that its user has just verified
+ * themselves by it, and ends whatever else the user was signed in with or had under way, which knows nothing of the factor. Gives the time. The
+ * credential is written to wait for a sign-in by password alone that is under way, or to let it see the factor.
  * 409 when the factor was replaced or confirmed meanwhile, 401 when the session has ended.
  */
 export async function confirmFactor(
   unit: Unit,
-  confirmed: { readonly userId: string; readonly sessionId: string; readonly sealed: Buffer; readonly step: number },
-): Promise<void> {
-  const { userId, sessionId, sealed, step } = confirmed;
-  const done = await row<{ is_confirmed: boolean; is_live: boolean }>(
+  confirmed: {
+    readonly userId: string;
+    readonly sessionId: string;
+    readonly sealed: Buffer;
+    readonly step: number;
+    readonly codeHashes: readonly Buffer[];
+  },
+): Promise<string> {
+  const { userId, sessionId, sealed, step, codeHashes } = confirmed;
+  const done = await row<{ is_confirmed: boolean; is_live: boolean; at: string }>(
     unit.em,
     `with confirmed as (
        update totp_factors set confirmed_at = now(), expires_at = null, last_step = ?
-       where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id),
+       where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id, organization_id),
+     codes as (
+       insert into recovery_codes (user_id, code_hash, organization_id, created_at)
+       select user_id, hash, organization_id, now() from confirmed cross join unnest(?::bytea[]) as hash),
+     held as (update user_credentials c set updated_at = now() from confirmed where c.user_id = confirmed.user_id returning c.user_id),
      verified as (
-       update sessions s set verified_at = now(), mfa_level = 'totp' from confirmed
-       where s.id = ?::uuid and s.user_id = confirmed.user_id and s.revoked_at is null returning s.id)
-     select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live`,
-    [step, userId, sealed, sessionId],
+       update sessions s set verified_at = now(), mfa_level = 'totp' from held
+       where s.id = ?::uuid and s.user_id = held.user_id and s.revoked_at is null returning s.id)
+     select exists (select from confirmed) as is_confirmed, exists (select from verified) as is_live, now() as at`,
+    [step, userId, sealed, codeHashes, sessionId],
   );
 
   if (!done?.is_confirmed) throw factorActive();
   if (!done.is_live) throw fail('session_revoked');
+  await endSignInsOf(unit, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
+  return iso(done.at);
 }
 
 /** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */
@@ -120,13 +135,32 @@ export async function lockFactor(
   return { isConfirmed: factor?.is_confirmed ?? false, isRequired: factor?.is_required ?? false };
 }
 
-/** Takes factor and recovery codes away. */
-export async function deleteFactor(unit: Unit, userId: string): Promise<void> {
-  await change(
+/**
+ * Takes factor and recovery codes away. No session counts as verified by them any more: what an old factor has proved says nothing about a new one.
+ * Gives how many rows have gone.
+ */
+export async function deleteFactor(unit: Unit, userId: string): Promise<number> {
+  const gone = await row<{ count: number }>(
     unit.em,
-    'with codes as (delete from recovery_codes where user_id = ?::uuid) delete from totp_factors where user_id = ?::uuid',
-    [userId, userId],
+    `with codes as (delete from recovery_codes where user_id = ?::uuid returning user_id),
+       factor as (delete from totp_factors where user_id = ?::uuid returning user_id),
+       gone as (select count(*)::int as count from (select from codes union all select from factor) as deleted),
+       held as (update user_credentials c set updated_at = now() from gone where c.user_id = ?::uuid and gone.count > 0 returning c.user_id),
+       unverified as (update sessions s set mfa_level = 'none' from held where s.user_id = held.user_id and s.mfa_level <> 'none')
+     select count from gone`,
+    [userId, userId, userId],
   );
+  return gone?.count ?? 0;
+}
+
+/** Takes a confirmed factor away, with whatever its user is signed in with or has under way; one session may go on. */
+export async function removeFactor(
+  unit: Unit,
+  { userId, exceptSessionId }: { readonly userId: string; readonly exceptSessionId: string | null },
+): Promise<boolean> {
+  if ((await deleteFactor(unit, userId)) === 0) return false;
+  await endSignInsOf(unit, { userId, exceptSessionId, reason: 'factor_removed' });
+  return true;
 }
 
 /** 409: there is no confirmed factor to work with. */

@@ -1,3 +1,5 @@
+import { freshUntil, isRevoked, restriction } from './session-right.sql.ts';
+
 /** Commands that a definer function may need on a table. */
 export type GateCommand = 'select' | 'insert' | 'update' | 'delete';
 
@@ -23,11 +25,10 @@ export function personOf(userId: string): string {
     where person.id = ${userId})`;
 }
 
-/** A session `s` with its state by the database's clock. A grant dies with its client, also one that was opened while the client was being deleted. */
+/** A session `s` with its state by the database's clock. */
 export const sessionJson = `jsonb_build_object(
-  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'clientId', s.client_id, 'oauthScope', s.oauth_scope, 'resource', s.resource, 'verifiedAt', s.verified_at, 'lastSeenAt', s.last_seen_at,
-  'isRevoked', s.revoked_at is not null or (s.client_id is not null and not exists (
-    select from oauth_clients holder where holder.client_id = s.client_id and holder.deleted_at is null)),
+  'id', s.id, 'userId', s.user_id, 'kind', s.kind, 'clientId', s.client_id, 'oauthScope', s.oauth_scope, 'resource', s.resource, 'lastSeenAt', s.last_seen_at,
+  'freshUntil', ${freshUntil}, 'restriction', ${restriction}, 'isRevoked', ${isRevoked},
   'isOver', least(s.idle_expires_at, s.expires_at) <= now())`;
 
 /** A service key `k` with its state by the database's clock. */

@@ -1,4 +1,5 @@
 import { gate, impersonationJson, keyJson, oauthClientJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
+import { freshUntil, isAskerStanding } from './session-right.sql.ts';
 
 /**
  * The SECURITY DEFINER functions that look a credential up before a tenant is known: exact match, one answer, as jsonb.
@@ -99,7 +100,8 @@ const sql: readonly string[] = [
     'version', u.version,
     'locale', u.locale,
     'pendingEmail', c.pending_email,
-    'isFactorRequired', coalesce(st.require_mfa, false))
+    'isFactorRequired', coalesce(st.require_mfa, false),
+    'freshUntil', ${freshUntil})
   from users u
   join sessions s on s.id = p_session and s.user_id = u.id
   left join user_credentials c on c.user_id = u.id
@@ -130,7 +132,7 @@ const sql: readonly string[] = [
     'person', ${personOf('u.id')},
     'email', u.email,
     'fullName', u.full_name,
-    'isOpen', c.used_at is null and c.expires_at > now())
+    'isOpen', c.used_at is null and c.expires_at > now() and ${isAskerStanding('c.session_id')})
   from auth_challenges c
   join users u on u.id = c.user_id
   where c.token_hash = p_hash and c.purpose = p_purpose
@@ -162,6 +164,8 @@ begin
     'organizationId', t.organization_id,
     'workspaceId', t.workspace_id,
     'isActing', t.acting_user_id is not null,
+    'isOutdated', exists (select from service_keys k where k.id = t.principal_id and k.rotated_at > t.created_at)
+      or exists (select from oauth_clients c where c.id = t.principal_id and c.secret_rotated_at > t.created_at),
     'session', (select ${sessionJson} from sessions s where s.id = t.session_id),
     'person', case when t.principal_kind = 'user' then ${personOf('t.principal_id')} end,
     'key', (select ${keyJson} from service_keys k where t.principal_kind = 'service_key' and k.id = t.principal_id),

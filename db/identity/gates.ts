@@ -110,6 +110,8 @@ export type StreamTokenAnswer =
       readonly organizationId: string;
       readonly workspaceId: string;
       readonly isActing: boolean;
+      /** The key or secret by whose right it was made has been rotated since. */
+      readonly isOutdated: boolean;
       readonly session: FoundSession | null;
       readonly person: Person | null;
       readonly key: FoundKey | null;

@@ -4,6 +4,7 @@ import type { Databases } from '../orm.ts';
 import type { Unit } from '../unit.ts';
 import { findMailToken, type MailTokenAnswer } from './gates.ts';
 import { isOpaqueToken, tokenHash } from './opaque-tokens.ts';
+import { isAskerStanding } from './session-right.sql.ts';
 
 /** What the token of a mail is good for, and nothing else. */
 export type MailPurpose = 'password_reset' | 'email_confirm';
@@ -28,23 +29,33 @@ export async function readMailToken(db: Databases, token: string, purpose: MailP
   return { ...found, hash };
 }
 
-/** Uses a token up: of any number at once one gets its payload, the others 410. */
+/**
+ * Uses a token up: of any number at once one gets its payload, the others 410, and so does whoever shows one that a session has asked for which has
+ * been ended since.
+ */
 export async function takeMailToken(
   unit: Unit,
   { hash, purpose, userId }: { readonly hash: Buffer; readonly purpose: MailPurpose; readonly userId: string },
 ): Promise<{ readonly email: string | null }> {
   const taken = await row<{ email: string | null }>(
     unit.em,
-    `update auth_challenges set used_at = now()
-      where token_hash = ? and purpose = ? and user_id = ?::uuid and used_at is null and expires_at > now() returning payload ->> 'email' as email`,
-    [hash, purpose, userId],
+    // Behind the credential's lock, as whatever ends sign-ins takes it.
+    `with held as (select c.user_id from user_credentials c where c.user_id = ?::uuid for no key update)
+     update auth_challenges c set used_at = now() from held
+      where c.token_hash = ? and c.purpose = ? and c.user_id = held.user_id and c.used_at is null and c.expires_at > now()
+        and ${isAskerStanding('c.session_id')}
+      returning c.payload ->> 'email' as email`,
+    [userId, hash, purpose],
   );
 
   if (!taken) throw goneToken();
   return taken;
 }
 
-/** Makes the challenge that proves an address, in place of older ones of the user, and notes the address as the one that is wanted. */
+/**
+ * Makes the challenge that proves an address, in place of older ones of the user, and notes the address as the one that is wanted. Both end with the
+ * session that asks.
+ */
 export async function openConfirmation(
   unit: Unit,
   confirmation: {
@@ -52,20 +63,24 @@ export async function openConfirmation(
     readonly tokenHash: Buffer;
     readonly userId: string;
     readonly organizationId: string | null;
+    readonly sessionId: string;
     readonly email: string;
   },
 ): Promise<void> {
-  const { outboxId, userId, organizationId, email } = confirmation;
+  const { outboxId, userId, organizationId, sessionId, email } = confirmation;
 
   await change(
     unit.em,
-    `with older as (delete from auth_challenges where user_id = ?::uuid and purpose = 'email_confirm' and used_at is null),
-     wanted as (
+    `with wanted as (
        insert into user_credentials (user_id, organization_id, pending_email) values (?::uuid, ?::uuid, ?)
-       on conflict (user_id) do update set pending_email = excluded.pending_email, updated_at = now())
-     insert into auth_challenges (id, purpose, user_id, organization_id, token_hash, attempts, payload, created_at, expires_at)
-     values (?::uuid, 'email_confirm', ?::uuid, ?::uuid, ?, 0, jsonb_build_object('email', ?::text), now(), now() + make_interval(hours => ${confirmHours}))`,
-    [userId, userId, organizationId, email, outboxId, userId, organizationId, confirmation.tokenHash, email],
+       on conflict (user_id) do update set pending_email = excluded.pending_email, updated_at = now()
+       returning user_id, organization_id, pending_email),
+     older as (
+       delete from auth_challenges c using wanted where c.user_id = wanted.user_id and c.purpose = 'email_confirm' and c.used_at is null)
+     insert into auth_challenges (id, purpose, user_id, organization_id, session_id, token_hash, attempts, payload, created_at, expires_at)
+     select ?::uuid, 'email_confirm', user_id, organization_id, ?::uuid, ?::bytea, 0, jsonb_build_object('email', pending_email), now(),
+       now() + make_interval(hours => ${confirmHours}) from wanted`,
+    [userId, organizationId, email, outboxId, sessionId, confirmation.tokenHash],
   );
 }
 

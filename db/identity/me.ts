@@ -28,6 +28,8 @@ export interface Holder {
   readonly locale: string | null;
   readonly pendingEmail: string | null;
   readonly isFactorRequired: boolean;
+  /** Until when the session counts as freshly verified; null when it doesn't. */
+  readonly freshUntil: string | null;
 }
 
 /** Whoever the credential belongs to, as whom they act, and the workspaces they see. */
@@ -75,7 +77,7 @@ async function readTarget(unit: Unit, userId: string | null): Promise<Holder | n
   if (!found) return null;
 
   const { version, locale, pending_email: pendingEmail, require_mfa: isFactorRequired, ...user } = found;
-  return { user, session: null, version, locale, pendingEmail, isFactorRequired: isFactorRequired ?? false };
+  return { user, session: null, version, locale, pendingEmail, isFactorRequired: isFactorRequired ?? false, freshUntil: null };
 }
 
 async function readHolder(unit: Unit, userId: string | null, sessionId: string): Promise<Holder | null> {

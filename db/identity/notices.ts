@@ -10,7 +10,7 @@ export async function notify(
   notice: {
     readonly template: Extract<
       MailRequest['template'],
-      'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_used_up'
+      'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_replaced' | 'recovery_codes_used_up'
     >;
     readonly userId: string;
     readonly organizationId: string | null;

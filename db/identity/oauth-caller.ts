@@ -10,7 +10,7 @@ export function callerOfGrant(person: Person, session: FoundSession, claims: Pic
     ...callerOfPerson(person, session),
     clientId: session.clientId,
     scopes: sharedScopes(claims.scopes, session.oauthScope),
-    verifiedAt: null,
+    freshUntil: null,
   });
 }
 
@@ -41,8 +41,8 @@ export function callerOfClient(client: FoundClient, claims: Pick<OauthClaims, 's
     workspaces: workspaceId === null ? 'all' : new Map([[workspaceId, role]]),
     scopes: sharedScopes(claims?.scopes ?? [], client.scope),
     view: null,
-    isRestricted: false,
-    verifiedAt: null,
+    restriction: null,
+    freshUntil: null,
   });
 }
 

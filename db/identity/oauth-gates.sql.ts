@@ -1,3 +1,4 @@
+import { isAskerStanding } from './session-right.sql.ts';
 import { gate, oauthClientJson, personOf, sessionJson, type GateSet } from './gate-parts.sql.ts';
 
 const functions = [
@@ -20,7 +21,8 @@ const sql: readonly string[] = [
     `
   select jsonb_build_object(
     'clientId', a.client_id, 'redirectUri', a.redirect_uri, 'codeChallenge', a.code_challenge, 'scope', a.scope, 'resource', a.resource,
-    'sessionId', a.session_id, 'wasUsed', a.used_at is not null, 'isOver', a.expires_at <= now(),
+    'sessionId', a.session_id, 'wasUsed', a.used_at is not null,
+    'isOver', a.expires_at <= now() or not ${isAskerStanding('a.approver_session_id', { survivesLogout: true })},
     'person', ${personOf('a.user_id')}, 'idleDays', st.session_idle_days, 'absoluteDays', st.session_absolute_days)
   from oauth_codes a
   left join organization_settings st on st.organization_id = a.organization_id

@@ -49,6 +49,7 @@ export interface FoundCode {
   readonly resource: string;
   readonly sessionId: string | null;
   readonly wasUsed: boolean;
+  /** Past its end, or the session that approved it has been ended by somebody. */
   readonly isOver: boolean;
   readonly person: Person;
   readonly idleDays: number | null;

@@ -1,4 +1,5 @@
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
+import type { Caller } from '../caller.ts';
 
 /** A user as the gates give it: what rank, visibility and state follow from. */
 export interface Person {
@@ -24,7 +25,10 @@ export interface FoundSession {
   readonly clientId: string | null;
   readonly oauthScope: string | null;
   readonly resource: string | null;
-  readonly verifiedAt: string;
+  /** Until when it counts as freshly verified; null when it doesn't. */
+  readonly freshUntil: string | null;
+  /** What it lacks while the organization demands a second factor. */
+  readonly restriction: Caller['restriction'];
   readonly lastSeenAt: string;
   readonly isRevoked: boolean;
   readonly isOver: boolean;

@@ -54,18 +54,18 @@ export async function writeProfile(
 
 /**
  * Asks the reader of an address to confirm that it is the user's: a token to the new address, a notice to the old one. Whether the address is
- * another's is not looked at, so that nothing is told about it; older requests die.
+ * another's is not looked at, so that nothing is told about it; older requests die, and this one with the session that asks.
  */
 export async function requestAddress(
   unit: Unit,
   keys: Pick<KeyRing, 'mailKeys'>,
-  { profile, email }: { profile: Profile; email: string },
+  { profile, sessionId, email }: { readonly profile: Profile; readonly sessionId: string; readonly email: string },
 ): Promise<void> {
   const { userId, organizationId, workspaceId } = profile;
   const home = { organizationId, workspaceId };
   const { outboxId, tokenHash } = await addMail(unit, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
 
-  await openConfirmation(unit, { outboxId, tokenHash, userId, organizationId, email });
+  await openConfirmation(unit, { outboxId, tokenHash, userId, organizationId, sessionId, email });
   if (email !== profile.email) {
     await addMail(unit, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, home });
   }

@@ -15,14 +15,23 @@ export interface NewRecoveryCodes {
   readonly createdAt: string;
 }
 
+/** Ten codes of a user, and what is stored of them. */
+export function inventRecoveryCodes(
+  { peppers }: Peppers,
+  userId: string,
+): { readonly codes: readonly string[]; readonly hashes: Buffer[] } {
+  const codes = Array.from({ length: codeCount }, newCode);
+
+  return { codes, hashes: codes.map((code) => hashOf(peppers[0], userId, bareCode(code))) };
+}
+
 /** Makes new recovery codes in place of the old ones, which die. */
 export async function replaceRecoveryCodes(
   unit: Unit,
-  { peppers }: Peppers,
+  keys: Peppers,
   { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
 ): Promise<NewRecoveryCodes> {
-  const codes = Array.from({ length: codeCount }, newCode);
-  const hashes = codes.map((code) => hashOf(peppers[0], userId, bareCode(code)));
+  const { codes, hashes } = inventRecoveryCodes(keys, userId);
 
   const made = await row<{ created_at: string }>(
     unit.em,

@@ -1,5 +1,5 @@
 import { newId } from '../ids.ts';
-import { change, row } from '../sql.ts';
+import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 import type { Person } from './people.ts';
@@ -32,10 +32,11 @@ const byPassword = `standing as (
 
 const withoutFactor = 'not exists (select from totp_factors f where f.user_id = standing.id and f.confirmed_at is not null)';
 
-// The user is locked before the challenge, as a deactivation does it.
+// Both are locked before the challenge, as whatever ends sign-ins does it.
 const byChallenge = `standing as (
-    select u.id, u.organization_id, u.workspace_id from users u where u.id = ?::uuid and u.is_active and u.deleted_at is null
-    for no key update of u),
+    select u.id, u.organization_id, u.workspace_id from users u join user_credentials c on c.user_id = u.id
+    where u.id = ?::uuid and u.is_active and u.deleted_at is null
+    for no key update of u, c),
   used as (
     update auth_challenges c set used_at = now() from standing
     where c.id = ?::uuid and c.user_id = standing.id and c.purpose = 'login' and c.used_at is null and c.expires_at > now()
@@ -68,6 +69,7 @@ export interface SessionLifetime {
 /**
  * Opens the session of a login under the given id, with its first refresh token, and notes the login on the user: one statement.
  * Null when the password that was verified is not the stored one any more, the user has been deactivated or has confirmed a second factor meanwhile.
+ * One that is confirmed while this waits for the user's lock is not seen here: whoever reads the user afterwards sees it, and lets nobody in.
  */
 export async function openSession(
   unit: Unit,
@@ -180,19 +182,4 @@ export async function judgeRefresh(unit: Unit, hash: Buffer): Promise<RefreshVer
   if (found.is_revoked) return 'session_revoked';
   if (found.is_over || !found.was_used) return 'credential_invalid';
   return found.is_race ? 'refresh_superseded' : 'refresh_reuse_detected';
-}
-
-/** Ends a session with its access tokens, refresh tokens, unused stream tokens and open sockets. False when it was dead already. */
-export async function revokeSession(
-  unit: Unit,
-  { sessionId, reason }: { sessionId: string; reason: 'logout' | 'revoked' | 'refresh_reuse' },
-): Promise<boolean> {
-  const revoked = await change(
-    unit.em,
-    'update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and revoked_at is null',
-    [reason, sessionId],
-  );
-
-  unit.outgoing.revoked.push(`session:${sessionId}`);
-  return revoked > 0;
 }

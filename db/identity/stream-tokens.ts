@@ -3,7 +3,7 @@ import type { Caller } from '../caller.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
-import { actAs, callerOfImpersonation, callerOfKey, narrowTo } from './caller.ts';
+import { actAs, callerOfImpersonation, callerOfKey, narrowTo, refuseRestriction } from './caller.ts';
 import { takeStreamToken } from './gates.ts';
 import { callerOfAnySession, callerOfClient } from './oauth-caller.ts';
 import { isOpaqueToken, newOpaqueToken, tokenHash } from './opaque-tokens.ts';
@@ -42,7 +42,7 @@ export async function issueStreamToken(
 
 /**
  * Uses a token up and gives the caller it stands for, as it is now. Throws `stream_token_used`, `stream_token_invalid` (unknown, over, or
- * of another run), `session_revoked` or `credential_invalid`. Whether the caller still sees the run is for the reader to ask.
+ * of another run), `session_revoked`, `mfa_required` or `credential_invalid`. Whether the caller still sees the run is for the reader to ask.
  */
 export async function openStreamToken(db: Databases, token: string, runId: string): Promise<Caller> {
   if (!isOpaqueToken('stream', token)) throw fail('stream_token_invalid');
@@ -57,7 +57,8 @@ export async function openStreamToken(db: Databases, token: string, runId: strin
   if (session?.isRevoked || session?.isOver || (person && !person.isActive)) throw fail('session_revoked');
   const caller = person ? callerOfAnySession(person, session) : key ? callerOfKey(key, creator) : client && callerOfClient(client, null);
 
-  if (!caller) throw fail('credential_invalid');
+  if (!caller || taken.isOutdated) throw fail('credential_invalid');
+  refuseRestriction(caller);
   // An operator sees through a token what its run belongs to, no more.
   const narrowed = caller.scope === 'platform' ? narrowTo(caller, { organizationId, workspaceId }) : caller;
 

@@ -3,17 +3,16 @@ import type { Unit } from '../unit.ts';
 import type { Session } from './session.entity.ts';
 
 /**
- * Notes on a live session that its user has just verified themselves. `mfaLevel` null keeps the level: a password was verified. False when the
- * session has ended meanwhile.
+ * Notes on a live session that its user has just verified themselves, and by what: `none` is the password. False when the session has ended
+ * meanwhile.
  */
 export async function markVerified(
   unit: Unit,
-  { sessionId, mfaLevel }: { readonly sessionId: string; readonly mfaLevel: Exclude<Session['mfaLevel'], 'none'> | null },
+  { sessionId, mfaLevel }: { readonly sessionId: string; readonly mfaLevel: Session['mfaLevel'] },
 ): Promise<boolean> {
   const marked = await row(
     unit.em,
-    `update sessions set verified_at = now(), mfa_level = coalesce(?::text, mfa_level)
-      where id = ?::uuid and revoked_at is null returning id`,
+    'update sessions set verified_at = now(), mfa_level = ? where id = ?::uuid and revoked_at is null returning id',
     [mfaLevel, sessionId],
   );
   return marked !== null;

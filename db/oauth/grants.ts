@@ -1,6 +1,7 @@
 import { newId } from '../ids.ts';
 import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
-import { change, row } from '../sql.ts';
+import { isAskerStanding } from '../identity/session-right.sql.ts';
+import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
 /** Seconds inside which a second use of a refresh token is a lost race and no theft. */
@@ -24,8 +25,8 @@ export interface NewGrant {
 
 /**
  * Uses a code up and opens the session of its grant, with the first refresh token: one statement, of any number at once one wins. Null for a
- * loser, and when the user has been deactivated or has another password since the code was made: the locks make a concurrent change of either
- * come before or see the new session.
+ * loser, and when the user has been deactivated, has another password since the code was made, or somebody has ended the session that approved it:
+ * the locks make a concurrent change come before or see the new session. The grant counts as verified as that session was.
  */
 export async function openGrant(
   unit: Unit,
@@ -36,18 +37,20 @@ export async function openGrant(
   const opened = await row<{ id: string }>(
     unit.em,
     `with standing as (
-       select a.code_hash, u.id, u.organization_id, u.workspace_id
+       select a.code_hash, u.id, u.organization_id, u.workspace_id,
+         coalesce((select s.mfa_level from sessions s where s.id = a.approver_session_id), 'none') as mfa_level
        from oauth_codes a join users u on u.id = a.user_id join user_credentials c on c.user_id = u.id
        where a.code_hash = ? and u.is_active and u.deleted_at is null and c.password_changed_at <= a.created_at
+         and ${isAskerStanding('a.approver_session_id', { survivesLogout: true })}
        for no key update of u, c),
      used as (
        update oauth_codes a set used_at = now(), session_id = ?::uuid from standing
        where a.code_hash = standing.code_hash and a.used_at is null and a.expires_at > now()
-       returning a.client_id, a.resource, standing.id, standing.organization_id, standing.workspace_id),
+       returning a.client_id, a.resource, standing.id, standing.organization_id, standing.workspace_id, standing.mfa_level),
      opened as (
        insert into sessions (id, user_id, organization_id, workspace_id, kind, client_id, client_name, oauth_scope, resource, user_agent, ip_truncated,
          mfa_level, verified_at, created_at, last_seen_at, idle_expires_at, expires_at)
-       select ?::uuid, id, organization_id, workspace_id, 'oauth', client_id, ?, ?, resource, ?, ?, 'none', now(), now(), now(),
+       select ?::uuid, id, organization_id, workspace_id, 'oauth', client_id, ?, ?, resource, ?, ?, mfa_level, now(), now(), now(),
          now() + make_interval(days => least(?::int, ?::int)), now() + make_interval(days => ?::int)
        from used
        returning id, user_id, organization_id, oauth_scope, idle_expires_at),
@@ -123,19 +126,4 @@ export async function wasReused(unit: Unit, { hash, clientId }: { hash: Buffer; 
     [raceSeconds, hash, clientId],
   );
   return found?.is_reuse === true;
-}
-
-/** Ends a grant with its access and refresh tokens and open streams. False when it was dead already. */
-export async function endGrant(
-  unit: Unit,
-  { sessionId, reason }: { sessionId: string; reason: 'code_reuse' | 'refresh_reuse' | 'client_revoked' },
-): Promise<boolean> {
-  const ended = await change(
-    unit.em,
-    "update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and kind = 'oauth' and revoked_at is null",
-    [reason, sessionId],
-  );
-
-  unit.outgoing.revoked.push(`session:${sessionId}`);
-  return ended > 0;
 }

@@ -14,6 +14,8 @@ const schema = defineEntity({
     clientId: p.text(),
     userId: uuidColumn(),
     organizationId: uuidColumn().strictNullable(),
+    /** The session that approved it. */
+    approverSessionId: uuidColumn().strictNullable(),
     /** The session that the exchange has opened, revoked when the code comes a second time. */
     sessionId: uuidColumn().strictNullable(),
     redirectUri: p.text(),

@@ -78,10 +78,11 @@ export async function issueCode(
   const issued = await change(
     unit.em,
     `with standing as (
-       select s.user_id from user_credentials c join sessions s on s.user_id = c.user_id
+       select s.user_id, s.id from user_credentials c join sessions s on s.user_id = c.user_id
        where s.id = ?::uuid and s.user_id = ?::uuid and s.revoked_at is null for share of c, s)
-     insert into oauth_codes (code_hash, client_id, user_id, organization_id, redirect_uri, code_challenge, scope, resource, created_at, expires_at)
-     select ?::bytea, ?, user_id, ?::uuid, ?, ?, ?, ?, now(), now() + make_interval(secs => ?) from standing`,
+     insert into oauth_codes (code_hash, client_id, user_id, organization_id, approver_session_id, redirect_uri, code_challenge, scope, resource,
+       created_at, expires_at)
+     select ?::bytea, ?, user_id, ?::uuid, id, ?, ?, ?, ?, now(), now() + make_interval(secs => ?) from standing`,
     [
       grant.sessionId,
       grant.userId,

@@ -43,6 +43,7 @@ export async function lockOut(em: SqlEntityManager, organizationId: string): Pro
     [organizationId],
   );
   await change(em, 'update service_keys set revoked_at = now() where organization_id = ? and revoked_at is null', [organizationId]);
+  await change(em, 'update oauth_clients set deleted_at = now() where organization_id = ? and deleted_at is null', [organizationId]);
 }
 
 /** Deletes up to 5,000 rows of one table and counts them with the purge. Throws when the purge does not run. */

@@ -1,24 +1,33 @@
 import { rankOf, roles } from '../../workflows/contracts/access.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import type { Databases } from '../orm.ts';
+import { isRevoked, restriction } from '../identity/session-right.sql.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 
-/** By whose right a stream is open. */
-export interface StreamHolder {
-  readonly runId: string;
+/** By whose right something goes on: a stream is open, an answer is waited for. */
+export interface RightHolder {
+  /** The run that is shown; null where none is. */
+  readonly runId: string | null;
+  /** Where what is shown lies, if it is no run; null where that doesn't matter. */
+  readonly place: { readonly organizationId: string; readonly workspaceId: string } | null;
   /** Kind of the principal; `impersonation`, with its id as the principal's, inside one. */
   readonly kind: string;
   readonly principalId: string | null;
   readonly sessionId: string | null;
   readonly actingUserId: string | null;
-  /** A key rotated since then has another plaintext than the one that opened the stream. */
+  /** A key rotated since then has another plaintext than the one that was shown. */
   readonly openedAt: Date;
 }
 
-/** Whether user `u` of organization state `o` may see the workspace of run `r`; operators see all. */
+/** Whether user `u` may see the place `p`; operators see all. */
 function mayRead(u: string): string {
-  return `(${u}.scope = 'platform' or (${u}.organization_id = r.organization_id and (${u}.scope = 'organization' or ${u}.workspace_id = r.workspace_id
-    or exists (select from workspace_grants g where g.user_id = ${u}.id and g.workspace_id = r.workspace_id))))`;
+  return `(p.organization_id is null or ${u}.scope = 'platform' or (${u}.organization_id = p.organization_id and (${u}.scope = 'organization'
+    or ${u}.workspace_id = p.workspace_id or exists (select from workspace_grants g where g.user_id = ${u}.id and g.workspace_id = p.workspace_id))))`;
+}
+
+/** Whether key or client `c` may see the place `p`. */
+function reaches(c: string): string {
+  return `(p.organization_id is null or (${c}.organization_id = p.organization_id and (${c}.workspace_id is null or ${c}.workspace_id = p.workspace_id)))`;
 }
 
 function isActive(u: string, o: string): string {
@@ -40,24 +49,28 @@ const holderRank = `case q.kind
 
 const accessSql = `
   select q.n::integer as n, case
-    when r.id is null then 'not_found'
-    when q.session_id is not null and (s.id is null or s.revoked_at is not null) then 'session_revoked'
+    when q.run_id is not null and r.id is null then 'not_found'
+    when q.session_id is not null and (s.id is null or ${isRevoked}) then 'session_revoked'
     when q.session_id is not null and least(s.idle_expires_at, s.expires_at) <= now() then 'token_expired'
     when q.kind = 'impersonation' and (i.id is null or i.ended_at is not null or not io.is_active or io.deleted_at is not null or io.role <> 'operator' or h.role = 'operator') then 'session_revoked'
     when q.kind = 'impersonation' and i.expires_at <= now() then 'token_expired'
     when q.kind = 'service_key' and (k.id is null or k.revoked_at is not null or k.expires_at <= now() or k.rotated_at > q.opened_at) then 'credential_invalid'
     when q.kind = 'oauth_client' and (c.id is null or c.deleted_at is not null or c.secret_rotated_at > q.opened_at) then 'credential_invalid'
-    when q.kind = 'oauth_client' and not (c.organization_id = r.organization_id and (c.workspace_id is null or c.workspace_id = r.workspace_id)) then 'not_found'
+    when q.kind = 'oauth_client' and not ${reaches('c')} then 'not_found'
     when h.id is not null and not ${isActive('h', 'ho')} then case q.kind when 'service_key' then 'credential_invalid' else 'session_revoked' end
-    when q.kind = 'service_key' and not (k.organization_id = r.organization_id and (k.workspace_id is null or k.workspace_id = r.workspace_id)) then 'not_found'
+    when q.session_id is not null and ${restriction} is not null then 'mfa_required'
+    when q.kind = 'service_key' and not ${reaches('k')} then 'not_found'
     when q.kind = 'service_key' and k.scope = 'organization' and h.scope = 'workspace' then 'credential_invalid'
     when h.id is not null and not ${mayRead('h')} then 'not_found'
     when q.acting_user_id is not null and (a.id is null or not ${isActive('a', 'ao')} or not ${mayRead('a')}) then 'not_found'
     when q.acting_user_id is not null and ${holderRank} < greatest(${rankOf('admin')}, ${rankSql('a.role')}) then 'role_insufficient'
     when h.id is null and q.kind in ('user', 'service_key', 'impersonation') then 'credential_invalid'
   end as code
-  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[]) with ordinality as q(run_id, kind, principal_id, session_id, acting_user_id, opened_at, n)
+  from unnest($1::uuid[], $2::text[], $3::uuid[], $4::uuid[], $5::uuid[], $6::timestamptz[], $7::uuid[], $8::uuid[]) with ordinality
+    as q(run_id, kind, principal_id, session_id, acting_user_id, opened_at, organization_id, workspace_id, n)
   left join runs r on r.id = q.run_id and r.deleted_at is null
+  cross join lateral (
+    select coalesce(r.organization_id, q.organization_id) as organization_id, coalesce(r.workspace_id, q.workspace_id) as workspace_id) p
   left join sessions s on s.id = q.session_id
   left join service_keys k on q.kind = 'service_key' and k.id = q.principal_id
   left join oauth_clients c on q.kind = 'oauth_client' and c.id = q.principal_id
@@ -69,11 +82,11 @@ const accessSql = `
   left join organizations ao on ao.id = a.organization_id`;
 
 /**
- * Checks the right of all open streams of a process again, in one query: session or key alive, its holder active and of the rank that acting
- * as another demands, run still visible.
+ * The one place that says whether a right still stands, for all open streams and waiting answers of a process in one query: session or key alive,
+ * its holder active, not short of a second factor that is demanded, and of the rank that acting as another demands, run still visible.
  * Gives the code of what is lost, by position. An access token that merely ran out loses nothing.
  */
-export async function lostAccess(db: Databases, holders: readonly StreamHolder[]): Promise<Map<number, ErrorCode>> {
+export async function lostAccess(db: Databases, holders: readonly RightHolder[]): Promise<Map<number, ErrorCode>> {
   const answers = await sweeperRows<{ n: number; code: ErrorCode | null }>(db, accessSql, [
     holders.map((holder) => holder.runId),
     holders.map((holder) => holder.kind),
@@ -81,6 +94,8 @@ export async function lostAccess(db: Databases, holders: readonly StreamHolder[]
     holders.map((holder) => holder.sessionId),
     holders.map((holder) => holder.actingUserId),
     holders.map((holder) => holder.openedAt.toISOString()),
+    holders.map((holder) => holder.place?.organizationId ?? null),
+    holders.map((holder) => holder.place?.workspaceId ?? null),
   ]);
   const lost = new Map<number, ErrorCode>();
   for (const { n, code } of answers) if (code !== null) lost.set(n - 1, code);

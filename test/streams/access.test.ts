@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { lostAccess, type StreamHolder } from '../../db/streams/access.ts';
+import { lostAccess, type RightHolder } from '../../db/streams/access.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
 import { openStreamWorld, type StreamWorld } from './stream-world.ts';
@@ -30,7 +30,7 @@ test('whoever has a live credential and sees the run keeps the stream', async ()
   ).toEqual([null, null, null, null, null]);
 });
 
-test.each<[string, string, (tenant: TestTenant) => StreamHolder, string]>([
+test.each<[string, string, (tenant: TestTenant) => RightHolder, string]>([
   ['revoked session', 'update sessions set revoked_at = now() where id = $1', ({ users }) => holder(users.viewer), 'session_revoked'],
   [
     'session over',
@@ -120,15 +120,31 @@ test('an unknown run, a foreign one and an unknown user are lost', async () => {
   ).toEqual(['not_found', 'not_found', 'credential_invalid']);
 });
 
-function holder(user: { readonly id: string; readonly sessionId: string }): StreamHolder {
-  return { runId: run.runId, kind: 'user', principalId: user.id, sessionId: user.sessionId, actingUserId: null, openedAt: new Date() };
+function holder(user: { readonly id: string; readonly sessionId: string }): RightHolder {
+  return {
+    runId: run.runId,
+    place: null,
+    kind: 'user',
+    principalId: user.id,
+    sessionId: user.sessionId,
+    actingUserId: null,
+    openedAt: new Date(),
+  };
 }
 
-function keyHolder(keyId: string): StreamHolder {
-  return { runId: run.runId, kind: 'service_key', principalId: keyId, sessionId: null, actingUserId: null, openedAt: new Date() };
+function keyHolder(keyId: string): RightHolder {
+  return {
+    runId: run.runId,
+    place: null,
+    kind: 'service_key',
+    principalId: keyId,
+    sessionId: null,
+    actingUserId: null,
+    openedAt: new Date(),
+  };
 }
 
-async function lost(holders: readonly StreamHolder[]): Promise<(string | null)[]> {
+async function lost(holders: readonly RightHolder[]): Promise<(string | null)[]> {
   const codes = await lostAccess(world.database.db, holders);
   return holders.map((_, index) => codes.get(index) ?? null);
 }

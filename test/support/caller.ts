@@ -17,8 +17,8 @@ export function callerOf(given: Partial<Caller> & Pick<Caller, 'organizationId' 
     scope: given.workspaceId ? 'workspace' : 'organization',
     scopes: null,
     view: null,
-    isRestricted: false,
-    verifiedAt: null,
+    restriction: null,
+    freshUntil: null,
     ...given,
     workspaces,
   };

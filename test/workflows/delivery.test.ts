@@ -200,7 +200,14 @@ test('a mail server that refuses an invitation for good leaves it unsent; a repl
 
 test('notices go to the address of the user, that of a change of address to the old one', async () => {
   const user = await memberOf();
-  const templates = ['refresh_reuse', 'password_changed', 'factor_added', 'factor_removed', 'recovery_codes_used_up'] as const;
+  const templates = [
+    'refresh_reuse',
+    'password_changed',
+    'factor_added',
+    'factor_removed',
+    'recovery_codes_replaced',
+    'recovery_codes_used_up',
+  ] as const;
 
   for (const template of templates) {
     const { outboxId } = await world.queue({ template, userId: user.id }, world.tenant.organizationId);

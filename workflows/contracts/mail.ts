@@ -11,6 +11,12 @@ export type MailRequest =
   | { readonly template: 'invitation'; readonly invitationId: string }
   /** Notices to the user's address. */
   | {
-      readonly template: 'refresh_reuse' | 'password_changed' | 'factor_added' | 'factor_removed' | 'recovery_codes_used_up';
+      readonly template:
+        | 'refresh_reuse'
+        | 'password_changed'
+        | 'factor_added'
+        | 'factor_removed'
+        | 'recovery_codes_replaced'
+        | 'recovery_codes_used_up';
       readonly userId: string;
     };

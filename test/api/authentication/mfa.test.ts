@@ -217,7 +217,7 @@ test('codes are ten of 80 bits, stored as digests only, and the last one used up
   }
 
   expect(opened).toBe(1);
-  expect(await mailsTo(client, user.id)).toEqual(['factor_added', 'recovery_codes_used_up']);
+  expect(await mailsTo(client, user.id)).toEqual(['factor_added', 'recovery_codes_replaced', 'recovery_codes_used_up']);
 });
 
 test('reset token, confirmation token and login challenge are worthless to each other', async () => {

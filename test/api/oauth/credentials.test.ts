@@ -261,16 +261,17 @@ test('a client and a user grant open streams of their runs; what ends them ends 
   const streamToken = async (token: string) => (await world.json(token, `/runs/${run.body.id}/stream-token`, {})).body.token;
   const [first, second, third] = [await streamToken(own), await streamToken(own), await streamToken(access)];
   const session = (await world.get('/auth/me', bearer(access))).body.session;
+  const shown = { runId: run.body.id, place: null };
   const holders = [
     {
-      runId: run.body.id,
+      ...shown,
       kind: 'oauth_client',
       principalId: (await openStreamToken(world.api.db, first, run.body.id)).principalId,
       sessionId: null,
       actingUserId: null,
       openedAt: new Date(),
     },
-    { runId: run.body.id, kind: 'user', principalId: users.viewer.id, sessionId: session.id, actingUserId: null, openedAt: new Date() },
+    { ...shown, kind: 'user', principalId: users.viewer.id, sessionId: session.id, actingUserId: null, openedAt: new Date() },
   ];
   const byUser = await openStreamToken(world.api.db, third, run.body.id);
   const before = await lostAccess(world.api.db, holders);

@@ -1,0 +1,9 @@
+import type { RightHolder } from '../../db/streams/access.ts';
+import type { Failure } from '../../workflows/contracts/failure.ts';
+
+/** Something that goes on by somebody's right, and ends with it. */
+export interface Held {
+  readonly holder: RightHolder;
+  /** Called with what the right was lost by. */
+  close(failure: Failure): void;
+}
