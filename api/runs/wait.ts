@@ -17,7 +17,7 @@ export function isSettled(run: Pick<RunRow, 'status'>): boolean {
  * connection. Throws 401 when the credential ended meanwhile, 403 or 404 when the right to the run did: what came after is not shown.
  */
 export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number): Promise<RunRow> {
-  const { caller, deps, tenant, actor, correlationId, signal } = ctx;
+  const { caller, floor, deps, tenant, actor, correlationId, signal } = ctx;
   const end = performance.now() + timeoutMs;
   const holder = holderOf(caller, seen.id);
   let run = seen;
@@ -27,7 +27,7 @@ export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number
     const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs, ...(signal ? { signal } : {}) });
     const [lost] = (await lostAccess(deps.db, [holder])).values();
     if (lost) throw fail(lost);
-    const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller }, run.id));
+    const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller, floor }, run.id));
     run = value;
     if (!changed) break;
   }
