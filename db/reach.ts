@@ -7,6 +7,12 @@ export function isUnbounded(caller: Caller): boolean {
   return caller.scope === 'platform' && caller.view === null;
 }
 
+/** 403 for an operator who is narrowed by X-View-*: what belongs to the deployment as a whole lies outside the view. */
+export function refuseNarrowed(caller: Caller): void {
+  if (caller.view === null) return;
+  throw fail('resource_forbidden', { reason: 'narrowed', detail: 'leave X-View-Organization and X-View-Workspace out' });
+}
+
 /** The organization whose rows the caller reaches. */
 export function organizationOf(caller: Caller): string | null {
   return caller.view?.organizationId ?? caller.organizationId;

@@ -4,11 +4,12 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Role } from '../workflows/contracts/access.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import type { Caller, TenantSettings } from './caller.ts';
-import { isUnbounded, organizationOf, refuseRank, workspacesOf } from './reach.ts';
+import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './reach.ts';
 import { row } from './sql.ts';
 import type { Unit } from './unit.ts';
 
 export { homeOfNewRow, workspaceOfNewRow } from './home.ts';
+export { refuseNarrowed } from './reach.ts';
 export {
   beginUnit,
   eachAlone,
@@ -24,14 +25,14 @@ export {
   workspaceTenant,
 } from './transaction.ts';
 
-/** A transaction with the caller who asks. */
+/** A transaction with the caller who asks, and the floor of the operation that is asked for: rank counts where a row lies. */
 export interface Scoped extends Unit {
   readonly caller: Caller;
+  readonly floor: Role | null;
 }
 
-/** What decides whether a row may be changed: the operation's floor and the request's If-Match. */
+/** What decides whether a row may be changed: the request's If-Match too. */
 export interface Changing extends Scoped {
-  readonly floor: Role | null;
   readonly ifMatch: '*' | readonly string[] | null;
   readonly isIfMatchRequired: boolean;
 }
@@ -56,16 +57,46 @@ interface TenantRow {
 }
 
 /**
- * Which rows of a scoped, child or tenant table the caller may see (design 03 §5.2), as a condition for `where`; the same rule as the
- * policies, so that indexes are used. `alias` is the table's alias in the statement. Deleted rows are the query's own business.
+ * Which rows of a scoped, child or tenant table the operation shows the caller (design 03 §5.1 and §5.2), as a condition for `where`: those in
+ * sight, without those of a workspace where the caller's rank by grant is below the floor. The same rule as the policies, so that indexes are
+ * used. `alias` is the table's alias in the statement. Deleted rows are the query's own business.
  */
-export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias?: string): Predicate {
-  const { caller } = ctx;
+export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Predicate {
+  return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor) });
+}
+
+/**
+ * The same for a table of kind open: a row without an organization is nobody's but the platform's, in sight of an operator without X-View-*
+ * alone.
+ */
+export function ownTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Predicate {
+  return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor), isOwn: true });
+}
+
+/** Which rows are in the caller's sight, whatever the floor: to look one row up, which `seen` judges, or for one that any viewer might read. */
+export function inSightOf<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Predicate {
+  return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesOf(ctx.caller) });
+}
+
+/** A row that was looked up in the caller's sight. Throws 404 when there is none, 403 where the caller's rank is below the floor. */
+export function seen<R extends { readonly workspace_id: string | null }>(
+  { caller, floor }: Pick<Scoped, 'caller' | 'floor'>,
+  found: R | null,
+): R {
+  if (!found) return notFound();
+  if (found.workspace_id !== null) refuseRank(caller, found.workspace_id, floor);
+  return found;
+}
+
+function inWorkspaces<E extends object>(
+  { caller, em }: Scoped,
+  entity: EntityClass<E>,
+  { alias, workspaceIds, isOwn = false }: { readonly alias: string; readonly workspaceIds: string[] | null; readonly isOwn?: boolean },
+): Predicate {
   if (isUnbounded(caller)) return { sql: 'true', params: [] };
 
-  const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(ctx.em, entity);
-  const at = alias ? `${alias}.` : '';
-  const workspaceIds = workspacesOf(caller);
+  const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(em, entity);
+  const at = `${alias}.`;
   const sql = [`${at}organization_id = ?`];
   const params: unknown[] = [organizationOf(caller)];
   if (workspaceIds !== null) {
@@ -76,6 +107,7 @@ export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>,
   }
 
   const own = sql.join(' and ');
+  if (isOwn) return { sql: `(${own})`, params };
   if (isScoped) return { sql: `((${at}scope = 'platform' and ${at}is_active) or (${own}))`, params };
   if (hasPlatformRows) return { sql: `(${at}organization_id is null or (${own}))`, params };
   return { sql: `(${own})`, params };
@@ -89,9 +121,12 @@ export function reachOf(tenant: TenantSettings, alias: string): Predicate {
   return { sql: `(${alias}.organization_id = ?::uuid and ${alias}.workspace_id = any(?::uuid[]))`, params: [organizationId, workspaceIds] };
 }
 
-/** Loads a row that the caller sees; anything else is the same 404. */
+/** Loads a row that the caller sees; anything else is the same 404. 403 where the caller's rank is below the floor. */
 export async function see<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string): Promise<E> {
-  return (await find(ctx, entity, id, null)) ?? notFound();
+  const found = (await find(ctx, entity, id, null)) ?? notFound();
+  const { workspaceId }: TenantRow = found;
+  if (workspaceId) refuseRank(ctx.caller, workspaceId, ctx.floor);
+  return found;
 }
 
 /**

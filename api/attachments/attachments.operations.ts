@@ -59,9 +59,9 @@ export const attachments = area('Attachments', {
       alsoProduces: ['application/json'],
       success: [200, 206],
     },
-    async ({ caller, correlationId, deps, tenant, actor }, { params }, http) => {
+    async ({ caller, floor, correlationId, deps, tenant, actor }, { params }, http) => {
       const { unit } = readUnit(deps.db, { tenant, actor, correlationId });
-      const row = await seeAttachment({ ...unit, caller }, params.attachment_id);
+      const row = await seeAttachment({ ...unit, caller, floor }, params.attachment_id);
       if (http.request.headers.accept === 'application/json') {
         http.reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(toAttachmentView(row)));
         return;

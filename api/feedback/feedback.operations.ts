@@ -9,7 +9,6 @@ import {
   type VotedRun,
 } from '../../db/feedback/feedback.ts';
 import { mapPage } from '../../db/page.ts';
-import { refuseRank } from '../../db/reach.ts';
 import { refuseFrozen } from '../../db/scope.ts';
 import { area, list, put, remove, type Ctx } from '../http/operation.ts';
 import { FeedbackAggregateView, FeedbackFilters, FeedbackPut, FeedbackView, VotedRunParams } from './feedback.schema.ts';
@@ -46,7 +45,7 @@ export const feedback = area('Feedback', {
       view: FeedbackView,
     },
     async (ctx, { params, body }) => {
-      const run = await requireVotable(ctx, params.run_id);
+      const run = await holdVotedRun(ctx, params.run_id);
       await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
       const voter = voterOf(ctx.caller);
       const { rating, comment = null, tags = [], correction = null } = body;
@@ -67,19 +66,13 @@ export const feedback = area('Feedback', {
       params: VotedRunParams,
     },
     async (ctx, { params }) => {
-      const run = await requireVotable(ctx, params.run_id);
+      const run = await holdVotedRun(ctx, params.run_id);
       const voter = voterOf(ctx.caller);
       const hasVoted = await withdrawVote(ctx, run, voter);
       noteVote(ctx, run, hasVoted ? { rating: { changed: true } } : {});
     },
   ),
 });
-
-async function requireVotable(ctx: Ctx, runId: string): Promise<VotedRun> {
-  const run = await holdVotedRun(ctx, runId);
-  refuseRank(ctx.caller, run.workspace_id, ctx.floor);
-  return run;
-}
 
 /** Votes are told by their run: a row of its own is nobody's to look up. */
 function noteVote(ctx: Ctx, run: VotedRun, changes: NonNullable<Parameters<Ctx['audit']>[0]>['changes']): void {

@@ -81,6 +81,8 @@ export function seeOther(location: string): Reply<never> {
 export interface IdentifyRequest {
   readonly deps: AppDeps;
   readonly caller: Caller;
+  /** The floor of the operation, as in `Ctx`. */
+  readonly floor: Role | null;
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;

@@ -89,7 +89,8 @@ export async function refuseRenew(): Promise<never> {
   throw new Error('nothing to keep outside a transaction');
 }
 
-function floorOf(operation: RegisteredOperation): Role | null {
+/** The rank that an operation demands; null where a platform credential does not decide. */
+export function floorOf(operation: RegisteredOperation): Role | null {
   return isRoleAccess(operation) ? operation.access : null;
 }
 

@@ -26,6 +26,8 @@ export interface CommonSpec {
   readonly takesSession?: true;
   /** Neither in another user's name (X-Acting-User) nor inside an impersonation. */
   readonly notDelegable?: true;
+  /** Reads or changes what belongs to the deployment as a whole: not for an operator who is narrowed to a part of it (X-View-*). */
+  readonly ofPlatform?: true;
   /** Demands that a factor was verified within the last 10 minutes; implies `sessionOnly`. */
   readonly stepUp?: true;
   readonly mcp?: true;

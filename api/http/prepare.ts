@@ -3,7 +3,7 @@ import { nobody } from '../../db/identity/caller.ts';
 import { tenantOf } from '../../db/scope.ts';
 import { actorOf } from './audit.ts';
 import type { AppDeps } from './deps.ts';
-import { userAgentOf, type Execution } from './make-context.ts';
+import { floorOf, userAgentOf, type Execution } from './make-context.ts';
 import type { FormReader } from './multipart.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { cursorBinding, readPage, sealCursor } from './page.ts';
@@ -54,6 +54,7 @@ async function identify(
   return operation.identify?.({
     deps,
     caller,
+    floor: floorOf(operation),
     params: input.params,
     query: input.query,
     body: input.body,

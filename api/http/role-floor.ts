@@ -2,6 +2,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
 import { refuseRestriction } from '../../db/identity/caller.ts';
+import { refuseNarrowed } from '../../db/scope.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { isMcpEndpoint, isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
 
@@ -32,6 +33,7 @@ export function checkFloor(operation: RegisteredOperation, caller: Caller, publi
   if (caller.impersonationId !== null && isNeverImpersonated(operation)) {
     throw fail('resource_forbidden', { reason: 'impersonated', detail: "this operation can't be done inside an impersonation" });
   }
+  if (operation.ofPlatform) refuseNarrowed(caller);
   if (operation.stepUp) demandStepUp(caller, challengeOf(publicUrl, operation, null));
 }
 

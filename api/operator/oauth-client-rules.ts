@@ -2,7 +2,8 @@ import type { Static } from 'typebox';
 import type { NewClient } from '../../db/oauth/clients.ts';
 import { homeOfClient } from '../../db/oauth/client-home.ts';
 import { faultOfRedirectUri } from '../../db/oauth/redirect-uri.ts';
-import { invalid } from '../../workflows/contracts/failure.ts';
+import { refuseNarrowed, workspacesOf } from '../../db/reach.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 import { oauthScopes } from '../http/scopes.ts';
 import type { OauthClientCreate } from './oauth-client.schema.ts';
@@ -41,10 +42,17 @@ export function checkNewClient(body: Body): CheckedClient {
   };
 }
 
-/** Where the client acts by itself, as it is in the database. Throws 422 `reference` for a place that isn't there, 423 never: a client may wait. */
+/**
+ * Where the client acts by itself, as it is in the database. Throws 422 `reference` for a place that isn't there, 423 never: a client may wait. A
+ * narrowed operator makes clients of the view only: 403 for one of no organization (`narrowed`) or of all of it (`scope_too_wide`).
+ */
 export async function readHome(ctx: Ctx, client: CheckedClient): Promise<Pick<NewClient, 'organizationId' | 'workspaceId'>> {
   const { organizationId = null, workspaceId = null } = client;
-  if (organizationId === null) return { organizationId, workspaceId };
+  if (organizationId === null) {
+    refuseNarrowed(ctx.caller);
+    return { organizationId, workspaceId };
+  }
+  if (workspaceId === null && workspacesOf(ctx.caller) !== null) throw fail('role_insufficient', { reason: 'scope_too_wide' });
   const home = await homeOfClient(ctx, { organizationId, workspaceId });
 
   if (!home.hasOrganization) throw invalid('/organization_id', 'reference', 'refers to an organization that does not exist');

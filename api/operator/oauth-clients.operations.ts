@@ -3,6 +3,7 @@ import { endSessionsOfClient } from '../../db/identity/oauth-gates.ts';
 import { addClient, deleteClient, listClients, lockClient, newClientId, replaceSecret, type ShownClient } from '../../db/oauth/clients.ts';
 import { newClientSecret } from '../../db/oauth/client-secrets.ts';
 import { mapPage } from '../../db/page.ts';
+import { workspacesOf } from '../../db/reach.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
 import { checkNewClient, readHome } from './oauth-client-rules.ts';
@@ -125,6 +126,7 @@ async function found(ctx: Ctx, clientId: string): Promise<ShownClient> {
   const client = await lockClient(ctx, clientId);
 
   if (!client) throw fail('not_found');
+  if (client.workspaceId === null && workspacesOf(ctx.caller) !== null) throw fail('resource_forbidden');
   return client;
 }
 

@@ -2,7 +2,6 @@ import { listApprovalRows } from '../../db/approvals/list-approvals.ts';
 import { resolveApprovals } from '../../db/approvals/resolve.ts';
 import { toApprovalView } from '../../db/approvals/approval-view.ts';
 import { mapPage } from '../../db/page.ts';
-import { refuseRank } from '../../db/reach.ts';
 import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { refuseFrozen } from '../../db/scope.ts';
@@ -44,7 +43,6 @@ export const approvalOperations = {
     },
     async (ctx, { params, body }) => {
       const place = await requireRun(ctx, params.run_id);
-      refuseRank(ctx.caller, place.workspace_id, ctx.floor);
       await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
       const { approvals, applied, unchanged } = await resolveApprovals(ctx, {
         runId: place.id,

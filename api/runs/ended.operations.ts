@@ -1,4 +1,3 @@
-import { refuseRank } from '../../db/reach.ts';
 import { purgeRun } from '../../db/runs/purge-run.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { requireRun } from '../../db/runs/run-queries.ts';
@@ -47,7 +46,6 @@ export const endedOperations = {
     },
     async (ctx, { params }) => {
       const run = await requireRun(ctx, params.run_id);
-      refuseRank(ctx.caller, run.workspace_id, ctx.floor);
       const purged = await purgeRun(ctx, run.id);
       await eraseReplies(ctx, run);
       ctx.audit({

@@ -1,4 +1,3 @@
-import { refuseRank } from '../../db/reach.ts';
 import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { refuseFrozen } from '../../db/scope.ts';
@@ -30,7 +29,6 @@ export const inputOperations = {
     },
     async (ctx, { params, body }) => {
       const place = await requireRun(ctx, params.run_id);
-      refuseRank(ctx.caller, place.workspace_id, ctx.floor);
       await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
       await addInput(ctx, place, body);
       return toRunView(await seeRun(ctx, place.id));

@@ -1,5 +1,4 @@
 import type Type from 'typebox';
-import { refuseRank } from '../../db/reach.ts';
 import { retryRun, type RetryAsk } from '../../db/runs/retry-run.ts';
 import { requireRun } from '../../db/runs/run-queries.ts';
 import type { StartedRun } from '../../db/runs/start-run.ts';
@@ -15,7 +14,6 @@ type Body = Type.Static<typeof RunRetry>;
 export async function retryOf(ctx: Ctx, runId: string, body: Body): Promise<StartedRun> {
   const ask = askOf(body);
   const run = await requireRun(ctx, runId);
-  refuseRank(ctx.caller, run.workspace_id, ctx.floor);
   await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
   return retryRun(ctx, { runId: run.id, ask, by: startedBy(ctx) });
 }

@@ -1,5 +1,4 @@
 import { mapPage } from '../../db/page.ts';
-import { refuseRank } from '../../db/reach.ts';
 import { cancelRun } from '../../db/runs/cancel-run.ts';
 import { listMessageRows, toMessageView } from '../../db/runs/messages.ts';
 import { listRunRows, requireRun, seeRun } from '../../db/runs/run-queries.ts';
@@ -99,7 +98,6 @@ export const runs = area('Runs', {
     },
     async (ctx, { params, body }) => {
       const place = await requireRun(ctx, params.run_id);
-      refuseRank(ctx.caller, place.workspace_id, ctx.floor);
       await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
       return toRunView(await cancelRun(ctx, { runId: place.id, policy: body.policy ?? 'interrupt', reason: body.reason ?? null }));
     },

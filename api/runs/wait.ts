@@ -15,7 +15,7 @@ export function isSettled(run: Pick<RunRow, 'status'>): boolean {
  * connection. Throws 401, 403 or 404 when the right to the run is lost meanwhile: what came after is not shown.
  */
 export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number): Promise<RunRow> {
-  const { caller, deps, tenant, actor, correlationId } = ctx;
+  const { caller, floor, deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + timeoutMs;
 
   return whileEntitled(ctx, { runId: seen.id }, async (signal) => {
@@ -24,7 +24,7 @@ export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number
       const leftMs = Math.round(end - performance.now());
       if (leftMs <= 0) break;
       const changed = await deps.hub.waitForChange(run.id, { afterSeq: run.last_seq, timeoutMs: leftMs, signal });
-      const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller }, run.id));
+      const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => seeRun({ ...unit, caller, floor }, run.id));
       run = value;
       if (!changed) break;
     }

@@ -34,9 +34,9 @@ export async function readImport(request: IdentifyRequest): Promise<ReadImport> 
   return toImport(bundle, body, hasAttachment ? '/attachment_id' : '/markdown');
 }
 
-async function readAttachment({ deps, caller, correlationId }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
+async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
   const { unit } = readUnit(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
-  const attachment = await usableAttachment({ ...unit, caller }, body.attachment_id ?? '');
+  const attachment = await usableAttachment({ ...unit, caller, floor }, body.attachment_id ?? '');
   const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
   return readSkillBundle(bytes, { pointer: '/attachment_id', skipUnsupported: body.skip_unsupported === true });
 }

@@ -34,7 +34,7 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
   try {
     const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
     const state = await deps.hub.openings.inTurn('run', socket, () =>
-      eachAlone(deps.db, options, (unit) => openingState({ ...unit, caller }, runId)),
+      eachAlone(deps.db, options, (unit) => openingState({ ...unit, caller, floor: 'viewer' }, runId)),
     );
     if (!state) throw fail('not_found');
 

@@ -18,6 +18,7 @@ export const statusOperations = {
     '/metrics',
     {
       access: 'operator',
+      ofPlatform: true,
       transaction: 'none',
       produces: 'text/plain',
       ownCredential: isScrapeToken,
@@ -36,6 +37,7 @@ export const statusOperations = {
     '/system/status',
     {
       access: 'operator',
+      ofPlatform: true,
       transaction: 'none',
       view: SystemStatusView,
       summary: 'Read the state of the deployment',

@@ -35,7 +35,7 @@ export async function readSource(request: IdentifyRequest): Promise<SourceTools 
       actor: actorOf(request.caller),
       correlationId: request.correlationId,
     });
-    const ctx = { ...unit, caller: request.caller };
+    const ctx = { ...unit, caller: request.caller, floor: request.floor };
     await requireToolkit(ctx, String(request.params['toolkit_id']));
     if ((source.document === undefined) === (source.attachment_id === undefined))
       throw invalid('/source', 'oneOf', 'Either a document or an attachment is demanded.');

@@ -1,8 +1,7 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Agent, type avatarPresets } from './agent.entity.ts';
 import type { AgentRevisionRow } from './revisions.ts';
@@ -43,28 +42,29 @@ const activeRevision = `(select jsonb_build_object('id', v.id, 'agent_id', v.age
     'document_hash', v.document_hash, 'note', v.note, 'created_by', v.created_by, 'created_at', v.created_at)
   from agent_revisions v where v.id = a.active_revision_id) as active_revision`;
 
-/** One agent that the caller sees, with its active revision and the count of its revisions. Throws 404. */
+/** One agent that the caller sees, with its active revision and the count of its revisions. Throws 404, 403 below the floor there. */
 export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow> {
-  const visible = visibleTo(ctx, Agent, 'a');
+  const visible = inSightOf(ctx, Agent, 'a');
   const found = await row<AgentRow>(
     ctx.em,
     `select ${columns}, ${activeRevision}, (select count(*)::int from agent_revisions n where n.agent_id = a.id) as revision_count
        from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
     [agentId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  const { active_revision: active } = found;
-  return { ...found, active_revision: active?.document ? { ...active, document: upgradeDocument(active.document) } : active };
+  const agent = seen(ctx, found);
+  const { active_revision: active } = agent;
+  return { ...agent, active_revision: active?.document ? { ...active, document: upgradeDocument(active.document) } : active };
 }
 
-/** Throws 404 unless the caller sees the agent: the parent of a list. */
+/** Throws 404 unless the caller sees the agent, 403 below the floor there: the parent of a list. */
 export async function requireAgent(ctx: Scoped, agentId: string): Promise<void> {
-  const visible = visibleTo(ctx, Agent, 'a');
-  const found = await row(ctx.em, `select a.id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [
-    agentId,
-    ...visible.params,
-  ]);
-  if (!found) throw fail('not_found');
+  const visible = inSightOf(ctx, Agent, 'a');
+  const found = await row<{ workspace_id: string | null }>(
+    ctx.em,
+    `select a.workspace_id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
+    [agentId, ...visible.params],
+  );
+  seen(ctx, found);
 }
 
 /** Agents that the caller sees, newest first. */

@@ -1,7 +1,6 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import { standardTier } from '../billing/prices.ts';
 import { organizationOf } from '../reach.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Agent } from './agent.entity.ts';
 import type { PersonaDocument } from './persona-document.ts';
@@ -52,12 +51,12 @@ export interface SourceAsk {
 
 /**
  * Reads one agent that the caller sees with the layers above its bindings, in one statement. An agent without a workspace is shown as it works
- * in the caller's own. Throws 404 for the agent.
+ * in the caller's own. Throws 404 for the agent, 403 where the caller's rank is below the floor.
  */
 export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<AgentSource> {
-  const visible = visibleTo(ctx, Agent, 'a');
+  const visible = inSightOf(ctx, Agent, 'a');
   const ownWorkspace = ctx.caller.view?.workspaceId ?? ctx.caller.workspaceId;
-  const found = await row<SourceRow>(
+  const source = await row<SourceRow>(
     ctx.em,
     `select a.id, a.slug, a.name, a.description, a.organization_id, coalesce(a.workspace_id, ?::uuid) as workspace_id,
             (select jsonb_build_object('id', w.id, 'slug', w.slug, 'name', w.name, 'timezone', w.timezone) from workspaces w
@@ -83,7 +82,7 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
       ...visible.params,
     ],
   );
-  if (!found) throw fail('not_found');
+  const found = seen(ctx, source);
   return {
     agent: { id: found.id, slug: found.slug, name: found.name, description: found.description },
     place: { organizationId: found.organization_id ?? organizationOf(ctx.caller), workspaceId: found.workspace?.id ?? found.workspace_id },

@@ -3,7 +3,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { Persona } from './persona.entity.ts';
@@ -41,14 +41,13 @@ const columns =
 
 /** One persona of an agent that the caller sees. Throws 404, also for another agent's. */
 export async function readPersona(ctx: Scoped, agentId: string, personaId: string): Promise<PersonaRow> {
-  const visible = visibleTo(ctx, Persona, 'p');
+  const visible = inSightOf(ctx, Persona, 'p');
   const found = await row<PersonaRow>(
     ctx.em,
     `select ${columns} from personas p where p.id = ? and p.agent_id = ? and p.deleted_at is null and ${visible.sql}`,
     [personaId, agentId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return found;
+  return seen(ctx, found);
 }
 
 /** Personas of an agent that the caller has been shown, newest first. */

@@ -5,7 +5,7 @@ import { creatorOf, type ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { Agent } from './agent.entity.ts';
@@ -140,15 +140,15 @@ export async function readRevision(
   agentId: string,
   revisionId: string,
 ): Promise<AgentRevisionRow & { readonly document: RevisionDocument }> {
-  const visible = visibleTo(ctx, Agent, 'a');
-  const found = await row<AgentRevisionRow & { document: RevisionDocument }>(
+  const visible = inSightOf(ctx, Agent, 'a');
+  const found = await row<AgentRevisionRow & { document: RevisionDocument; workspace_id: string | null }>(
     ctx.em,
-    `select ${listColumns}, v.document from agent_revisions v join agents a on a.id = v.agent_id
+    `select ${listColumns}, v.document, a.workspace_id from agent_revisions v join agents a on a.id = v.agent_id
       where v.id = ? and v.agent_id = ? and a.deleted_at is null and ${visible.sql}`,
     [revisionId, agentId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return { ...found, document: upgradeDocument(found.document) };
+  const revision = seen(ctx, found);
+  return { ...revision, document: upgradeDocument(revision.document) };
 }
 
 /** A revision to be compared. */
@@ -166,18 +166,17 @@ export async function readRevisionPair(
   ctx: Scoped,
   asked: { readonly agentId: string; readonly targetId: string; readonly baseId: string | null },
 ): Promise<{ base: ComparedRevision; target: ComparedRevision }> {
-  const visible = visibleTo(ctx, Agent, 'a');
-  const found = await row<{ base: ComparedRevision | null; target: ComparedRevision }>(
+  const visible = inSightOf(ctx, Agent, 'a');
+  const found = await row<{ base: ComparedRevision | null; target: ComparedRevision; workspace_id: string | null }>(
     ctx.em,
-    `select jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) as target,
+    `select a.workspace_id, jsonb_build_object('id', v.id, 'number', v.number, 'document', v.document) as target,
             (select jsonb_build_object('id', b.id, 'number', b.number, 'document', b.document) from agent_revisions b
               where b.agent_id = a.id and b.id = coalesce(?::uuid, a.active_revision_id)) as base
        from agent_revisions v join agents a on a.id = v.agent_id
       where v.id = ? and v.agent_id = ? and a.deleted_at is null and ${visible.sql}`,
     [asked.baseId, asked.targetId, asked.agentId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  const { base, target } = found;
+  const { base, target } = seen(ctx, found);
   if (base === null && asked.baseId === null)
     throw fail('state_conflict', { reason: 'agent_inactive', detail: 'The agent has no active revision to compare with.' });
   if (base === null) {

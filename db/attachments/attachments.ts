@@ -4,7 +4,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import type { Caller } from '../caller.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
 import { Run } from '../runs/run.entity.ts';
-import { visibleTo, type Predicate, type Scoped } from '../scope.ts';
+import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Attachment, type attachmentPurposes, type attachmentStates } from './attachment.entity.ts';
 
@@ -97,8 +97,8 @@ export function uploaderOf(caller: Caller): ActorRef {
  * add their kinds of links here.
  */
 export function visibleAttachments(ctx: Scoped): Predicate {
-  const place = visibleTo(ctx, Attachment, 'a');
-  const run = visibleTo(ctx, Run, 'r');
+  const place = inSightOf(ctx, Attachment, 'a');
+  const run = inSightOf(ctx, Run, 'r');
   const admin = adminOf(ctx.caller);
   const uploader = uploaderOf(ctx.caller);
   const ofRun = `exists (

@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, type Scoped } from '../scope.ts';
 import { row, rows, runLater } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { Unit } from '../unit.ts';
@@ -38,7 +38,7 @@ export async function attachmentsForRuns(
   asked: readonly { readonly ids: readonly string[]; readonly workspaceId: string | null }[],
   pointer = '/input/attachments',
 ): Promise<(n: number) => readonly AttachmentRef[]> {
-  const place = visibleTo(ctx, Attachment, 'a');
+  const place = inSightOf(ctx, Attachment, 'a');
   const visible = visibleAttachments(ctx);
   const found = await rows<RunFile & { workspace_id: string }>(
     ctx.em,

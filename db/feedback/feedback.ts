@@ -4,7 +4,7 @@ import type { Caller } from '../caller.ts';
 import { newId } from '../ids.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { Run } from '../runs/run.entity.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { change, iso, row, rows } from '../sql.ts';
 import { Feedback, type ratings, type voterKinds } from './feedback.entity.ts';
 
@@ -60,15 +60,14 @@ export function voterOf({ kind, userId, principalId }: Caller): Voter {
  * A run that the caller sees, shared to the end of the transaction: it can't be purged before the vote stands, nor voted on after. Throws 404.
  */
 export async function holdVotedRun(ctx: Scoped, runId: string): Promise<VotedRun> {
-  const visible = visibleTo(ctx, Run, 'r');
+  const visible = inSightOf(ctx, Run, 'r');
   const found = await row<VotedRun>(
     ctx.em,
     `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.status from runs r
       where r.id = ? and r.deleted_at is null and ${visible.sql} for share of r`,
     [runId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return found;
+  return seen(ctx, found);
 }
 
 /** Sets a voter's vote on a run that has ended, in place of an earlier one. Throws 409 `run_not_finished`. */

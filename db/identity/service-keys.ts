@@ -1,8 +1,6 @@
 import type { Page, PageRequest } from '../page.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
-import type { Caller } from '../caller.ts';
-import { visibleTo } from '../scope.ts';
-import type { Unit } from '../unit.ts';
+import { visibleTo, type Scoped } from '../scope.ts';
 import { ServiceKey } from './service-key.entity.ts';
 
 /** A service key as views show one; the entity fits it too. */
@@ -36,9 +34,9 @@ const columns = `k.id, k.organization_id as "organizationId", k.workspace_id as 
   k.created_by_user_id as "createdByUserId", k.created_at as "createdAt", k.updated_at as "updatedAt", k.expires_at as "expiresAt",
   k.last_used_at as "lastUsedAt", k.rotated_at as "rotatedAt", k.revoked_at as "revokedAt"`;
 
-/** The keys that the caller sees, newest first. */
+/** The keys that the caller sees where its rank reaches the floor, newest first. */
 export async function listServiceKeys(
-  ctx: Unit & { readonly caller: Caller },
+  ctx: Scoped,
   { filters, page }: { filters: ServiceKeyFilters; page: PageRequest },
 ): Promise<Page<ShownServiceKey>> {
   const visible = visibleTo(ctx, ServiceKey, 'k');

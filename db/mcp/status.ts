@@ -1,5 +1,5 @@
 import { fail } from '../../workflows/contracts/failure.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import { Toolkit } from '../toolkits/toolkit.entity.ts';
@@ -24,7 +24,7 @@ export interface McpStatusRow {
 
 /** The status of a toolkit that the caller sees. Throws 404, and 409 `not_mcp` for another kind. One query. */
 export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<McpStatusRow> {
-  const visible = visibleTo(ctx, Toolkit, 'k');
+  const visible = inSightOf(ctx, Toolkit, 'k');
   const found = await row<McpStatusRow>(
     ctx.em,
     `select k.kind, k.workspace_id, k.reachable, k.checked_at, k.server, k.protocol_version,
@@ -35,7 +35,7 @@ export async function readMcpStatus(ctx: Scoped, toolkitId: string): Promise<Mcp
        from toolkits k where k.id = ? and k.deleted_at is null and ${visible.sql}`,
     [toolkitId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  if (found.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
-  return found;
+  const status = seen(ctx, found);
+  if (status.kind !== 'mcp') throw fail('state_conflict', { reason: 'not_mcp', detail: 'The toolkit is not of kind mcp.' });
+  return status;
 }

@@ -1,5 +1,5 @@
 import { row } from '../sql.ts';
-import { organizationOf, isUnbounded } from '../reach.ts';
+import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 
 /** Whether the place where a client is to act exists, as far as the caller reaches. */
@@ -8,6 +8,7 @@ export async function homeOfClient(
   { organizationId, workspaceId }: { organizationId: string; workspaceId: string | null },
 ): Promise<{ hasOrganization: boolean; hasWorkspace: boolean }> {
   const isReached = isUnbounded(ctx.caller) || organizationOf(ctx.caller) === organizationId;
+  const workspaces = workspacesOf(ctx.caller);
   const found = await row<{ has_workspace: boolean }>(
     ctx.em,
     `select exists (select from workspaces w where w.id = ?::uuid and w.organization_id = o.id) as has_workspace
@@ -15,5 +16,6 @@ export async function homeOfClient(
     [workspaceId, organizationId],
   );
 
-  return { hasOrganization: isReached && found !== null, hasWorkspace: found?.has_workspace ?? false };
+  const isWorkspaceReached = workspaces === null || (workspaceId !== null && workspaces.includes(workspaceId));
+  return { hasOrganization: isReached && found !== null, hasWorkspace: isWorkspaceReached && (found?.has_workspace ?? false) };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Page, PageRequest } from '../page.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import { newId } from '../ids.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { ownTo, type Scoped } from '../scope.ts';
 import { change, row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { OauthClient, type oauthClientKinds } from './oauth-client.entity.ts';
@@ -115,12 +115,12 @@ export async function storeDocument(
   );
 }
 
-/** The clients that an operator sees, newest first. */
+/** The clients that an operator sees, newest first: narrowed by X-View-*, those of the view alone. */
 export async function listClients(
   ctx: Scoped,
   { filters, page }: { filters: { readonly q?: string; readonly kind?: OauthClientKind }; page: PageRequest },
 ): Promise<Page<ShownClient>> {
-  const visible = visibleTo(ctx, OauthClient, 'c');
+  const visible = ownTo(ctx, OauthClient, 'c');
   const where = [visible.sql, 'c.deleted_at is null'];
   const params: unknown[] = [...visible.params];
 
@@ -144,7 +144,7 @@ export async function listClients(
 
 /** Loads a client by its public name and locks it; null when the caller sees none, or it is deleted. */
 export async function lockClient(ctx: Scoped, clientId: string): Promise<ShownClient | null> {
-  const visible = visibleTo(ctx, OauthClient, 'c');
+  const visible = ownTo(ctx, OauthClient, 'c');
 
   return row<ShownClient>(
     ctx.em,

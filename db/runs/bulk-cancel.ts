@@ -3,8 +3,7 @@ import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { newId } from '../ids.ts';
 import { addOutboxAll } from '../outbox.ts';
-import { isUnbounded, workspacesAtFloor } from '../reach.ts';
-import { reachOf, visibleTo, type Changing, type Predicate, type Scoped } from '../scope.ts';
+import { inSightOf, reachOf, visibleTo, type Changing, type Predicate, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { lockForCancel, type Cancel } from './cancel-locked.ts';
@@ -39,7 +38,7 @@ export interface RunAddress {
 
 /** Those of the runs that the caller sees. */
 export function seenRuns(ctx: Scoped, ids: readonly string[]): Promise<RunAddress[]> {
-  const visible = visibleTo(ctx, Run, 'r');
+  const visible = inSightOf(ctx, Run, 'r');
   return rows<RunAddress>(
     ctx.em,
     `select r.id, r.organization_id, r.workspace_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null and ${visible.sql}`,
@@ -175,9 +174,7 @@ const openRuns = `runs r join workspaces w on w.id = r.workspace_id and w.is_act
 function cancellable(ctx: Changing): Predicate {
   const visible = visibleTo(ctx, Run, 'r');
   const live = `r.deleted_at is null and r.status in ('queued', 'running', 'waiting')`;
-  const workspaceIds = isUnbounded(ctx.caller) ? null : workspacesAtFloor(ctx.caller, ctx.floor);
-  if (workspaceIds === null) return { sql: `${live} and ${visible.sql}`, params: visible.params };
-  return { sql: `${live} and ${visible.sql} and r.workspace_id = any (?::uuid[])`, params: [...visible.params, workspaceIds] };
+  return { sql: `${live} and ${visible.sql}`, params: visible.params };
 }
 
 const filterNames = ['agent_id', 'session_key', 'trigger_id', 'evaluation_run_id'] as const;

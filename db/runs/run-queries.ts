@@ -1,8 +1,7 @@
-import { fail } from '../../workflows/contracts/failure.ts';
 import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { reachOf, visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, reachOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { Run } from './run.entity.ts';
@@ -17,16 +16,15 @@ export function readRunRow(unit: Pick<Unit, 'em' | 'tenant'>, runId: string): Pr
   ]);
 }
 
-/** A run that the caller may see. Throws 404. */
+/** A run that the caller may see. Throws 404, 403 below the floor there. */
 export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
-  const visible = visibleTo(ctx, Run, 'r');
+  const visible = inSightOf(ctx, Run, 'r');
   const found = await row<RunRow>(
     ctx.em,
     `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${visible.sql}`,
     [runId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return found;
+  return seen(ctx, found);
 }
 
 /** Where a run lives. */
@@ -36,16 +34,15 @@ export interface RunPlace {
   readonly workspace_id: string;
 }
 
-/** Throws 404 unless the caller sees the run: the parent of its messages and steps. */
+/** Throws 404 unless the caller sees the run, 403 below the floor there: the parent of its messages and steps. */
 export async function requireRun(ctx: Scoped, runId: string): Promise<RunPlace> {
-  const visible = visibleTo(ctx, Run, 'r');
+  const visible = inSightOf(ctx, Run, 'r');
   const found = await row<RunPlace>(
     ctx.em,
     `select r.id, r.organization_id, r.workspace_id from runs r where r.id = ? and r.deleted_at is null and ${visible.sql}`,
     [runId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return found;
+  return seen(ctx, found);
 }
 
 export interface RunFilters {

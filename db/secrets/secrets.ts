@@ -6,7 +6,7 @@ import { newId } from '../ids.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
-import { visibleTo, type Changing, type Predicate } from '../scope.ts';
+import { inSightOf, type Changing, type Predicate } from '../scope.ts';
 import { seal } from '../tenancy/envelope.ts';
 import type { Unit } from '../unit.ts';
 import { secretBinding } from './secret-binding.ts';
@@ -64,7 +64,7 @@ export function listSecretRows(ctx: Changing, filters: SecretFilters, page: Page
 
 /** The secret of this name in this very place, if the caller sees it. */
 export async function findSecretId(ctx: Changing, place: Pick<Home, 'scope' | 'workspaceId'>, name: string): Promise<string | null> {
-  const visible = visibleTo(ctx, Secret, 's');
+  const visible = inSightOf(ctx, Secret, 's');
   const organizationId = organizationOf(ctx.caller);
   const home = placeOf({ ...place, organizationId });
   const found = await row<{ id: string }>(

@@ -5,7 +5,7 @@ import type { Home } from '../home.ts';
 import { newId } from '../ids.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import { endEarly, type Page, type PageRequest } from '../page.ts';
-import { visibleTo, type Predicate, type Scoped } from '../scope.ts';
+import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
@@ -91,7 +91,7 @@ const pageLimitChars = 4 * 1_024 * 1_024;
 
 /** A tenant may not write a platform row, and is not to learn of the uses of others: there the uses that it sees are counted. */
 function skillsWithUses(ctx: Scoped): Predicate {
-  const visible = visibleTo(ctx, SkillUse, 'u');
+  const visible = inSightOf(ctx, SkillUse, 'u');
   return {
     sql: `skills s left join lateral (select count(*)::int as times, max(u.created_at) as last_at from skill_uses u
       where s.scope = 'platform' and u.skill_id = s.id and ${visible.sql}) used on true`,

@@ -3,13 +3,13 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import type { Home } from '../home.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
-import { seeForChange, visibleTo, type ChangeOptions, type Changing, type Predicate, type Scoped } from '../scope.ts';
+import { inSightOf, seeForChange, type ChangeOptions, type Changing, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import { Skill } from './skill.entity.ts';
 
 /** Which skills the caller sees, alias `s`: those of its places, and of private ones its own and, as an admin of the place, all. */
 export function visibleSkills(ctx: Scoped): Predicate {
-  const place = visibleTo(ctx, Skill, 's');
+  const place = inSightOf(ctx, Skill, 's');
   const admin = adminOf(ctx.caller);
   return {
     sql: `(${place.sql} and (s.owner_user_id is null or s.owner_user_id = ?::uuid or ${admin.sql}))`,

@@ -1,5 +1,5 @@
 import { Run } from '../runs/run.entity.ts';
-import { type Scoped, visibleTo } from '../scope.ts';
+import { type Scoped, inSightOf } from '../scope.ts';
 import { row } from '../sql.ts';
 import { parseFrame } from './frame-text.ts';
 
@@ -27,7 +27,7 @@ interface OpeningRow {
 
 /** Visibility, head and end of a run's stream in one query; null when the caller doesn't see the run. The first frame gives the path. */
 export async function openingState(ctx: Scoped, runId: string): Promise<OpeningState | null> {
-  const visible = visibleTo(ctx, Run, 'r');
+  const visible = inSightOf(ctx, Run, 'r');
   const found = await row<OpeningRow>(
     ctx.em,
     `select s.organization_id, s.workspace_id, s.root_run_id, r.parent_run_id, s.head_seq, s.ended,

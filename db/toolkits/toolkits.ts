@@ -4,7 +4,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import { forgetConnections } from '../mcp/connections.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
@@ -65,14 +65,13 @@ const revisionColumns =
 
 /** One toolkit that the caller sees. Throws 404. */
 export async function readToolkit(ctx: Scoped, toolkitId: string): Promise<ToolkitRow> {
-  const visible = visibleTo(ctx, Toolkit, 'k');
+  const visible = inSightOf(ctx, Toolkit, 'k');
   const found = await row<ToolkitRow>(
     ctx.em,
     `select ${columns} from ${source} where k.id = ? and k.deleted_at is null and ${visible.sql}`,
     [toolkitId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return found;
+  return seen(ctx, found);
 }
 
 /** Toolkits that the caller sees, newest first. */
@@ -90,14 +89,13 @@ export function listToolkitRows(ctx: Scoped, page: PageRequest): Promise<Page<To
 
 /** Throws 404 unless the caller sees the toolkit: the parent of a list. */
 export async function requireToolkit(ctx: Scoped, toolkitId: string): Promise<ToolkitKind> {
-  const visible = visibleTo(ctx, Toolkit, 'k');
-  const found = await row<{ kind: ToolkitKind }>(
+  const visible = inSightOf(ctx, Toolkit, 'k');
+  const found = await row<{ kind: ToolkitKind; workspace_id: string | null }>(
     ctx.em,
-    `select k.kind from toolkits k where k.id = ? and k.deleted_at is null and ${visible.sql}`,
+    `select k.kind, k.workspace_id from toolkits k where k.id = ? and k.deleted_at is null and ${visible.sql}`,
     [toolkitId, ...visible.params],
   );
-  if (!found) throw fail('not_found');
-  return found.kind;
+  return seen(ctx, found).kind;
 }
 
 /** Revisions of a toolkit that the caller has been shown, newest first, without their tools. */

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { descriptorOf } from './tool-descriptor.ts';
@@ -86,13 +85,12 @@ const columns = `t.id, t.scope, t.organization_id, t.workspace_id, t.slug, t.kin
 
 /** One tool that the caller sees. Throws 404. */
 export async function readTool(ctx: Scoped, toolId: string): Promise<ToolRow> {
-  const visible = visibleTo(ctx, Tool, 't');
+  const visible = inSightOf(ctx, Tool, 't');
   const found = await row<ToolRow>(ctx.em, `select ${columns} from tools t where t.id = ? and t.deleted_at is null and ${visible.sql}`, [
     toolId,
     ...visible.params,
   ]);
-  if (!found) throw fail('not_found');
-  return found;
+  return seen(ctx, found);
 }
 
 /** Tools that the caller sees, newest first. */

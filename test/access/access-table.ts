@@ -10,8 +10,9 @@ valid body that names rows of the sender's own workspace.
 
 - 401: nobody, or a credential that has expired; also an OAuth client's own credential that is missing. 403: below the floor, a key where a
   user's session is demanded, or a visible row that is not the sender's to change. 404: a row that the sender does not see. 2xx: done.
-- A1 and A2 are workspaces of organization A; "admin A" and "owner A" are of the whole organization; B is another one. "key A1" is a service
-  key of A1 with the role admin. "operator in A" narrows itself with X-View-Organization.
+- A1 and A2 are workspaces of organization A; "admin A" and "owner A" are of the whole organization; B is another one. "admin A4, viewer A1"
+  is at home in A4 and a viewer of A1 by grant. "key A1" is a service key of A1 with the role admin. "operator in A" narrows itself with
+  X-View-Organization.
 `;
 
 /** The table for people: operation by actor, the status that the design demands. */

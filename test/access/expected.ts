@@ -21,7 +21,7 @@ const refusal = (status: number, code: string): Expected => ({ status, code });
 export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Expected {
   const success: Expected = { status: successOf(operation), code: null };
   const exception = exceptions[operation.operationId];
-  // These have a credential of their own, which none of the twelve holds.
+  // These have a credential of their own, which none of the thirteen holds.
   if (operation.access === 'oauth-client' || operation.access === 'registration-token') return refusal(401, 'credential_invalid');
   if (!isRoleAccess(operation)) return exception?.(actor) ?? success;
 
@@ -34,6 +34,7 @@ export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Ex
   if (!isVisible(tables, actor)) return refusal(404, 'not_found');
   const special = exception?.(actor);
   if (special) return special;
+  if (actor.sight === 'granted' && operation.access !== 'viewer' && tables.some(liesInHome)) return refusal(403, 'role_insufficient');
   const isOrganizationChanged = operation.method !== 'GET' && tables.at(-1) === 'organizations';
   if (isOrganizationChanged && isWorkspaceScoped(actor)) return refusal(403, 'resource_forbidden');
   return success;
@@ -47,17 +48,25 @@ export function isForSessions(operation: RegisteredOperation): boolean {
 
 /** The rows of a path lie in A1; organizations are seen by all who are in them, sessions are everybody's own. */
 function isVisible(tables: readonly string[], { sight }: ActorSpec): boolean {
-  const shared = new Set(['sessions', 'secrets', 'oauth_clients']);
-  return tables
-    .filter((table) => !shared.has(table))
-    .every((table) => {
-      if (sight === 'foreign') return false;
-      return sight !== 'second' || table === 'organizations';
-    });
+  if (sight === 'foreign') return tables.every((table) => shared.has(table));
+  return sight !== 'second' || !tables.some(liesInHome);
+}
+
+/** What everybody has of their own, or is found by name. */
+const shared: ReadonlySet<string> = new Set(['sessions', 'secrets', 'oauth_clients']);
+
+/** Whether the row of a path is one of A1, where rank by grant counts (03 §5.1). */
+function liesInHome(table: string): boolean {
+  return !shared.has(table) && table !== 'organizations';
 }
 
 function isWorkspaceScoped({ sight }: ActorSpec): boolean {
-  return sight === 'home' || sight === 'second';
+  return sight === 'home' || sight === 'second' || sight === 'granted';
+}
+
+/** 03 §5.2: what belongs to the platform is for operators without X-View-* alone. */
+function ofPlatform({ kind, sight }: ActorSpec): Expected | null {
+  return kind === 'operator' && sight !== 'everything' ? refusal(403, 'resource_forbidden') : null;
 }
 
 /** What one operation does differently, with the clause that says so. */
@@ -65,11 +74,14 @@ const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>
   // 02 §5.1: the one operation without floor that looks at a bearer.
   verifyMfa: ({ kind }) =>
     kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null,
-  // 03 §5.2: what belongs to the platform is written by operators without X-View-* alone.
-  createOrganization: ({ kind, sight }) => (kind === 'operator' && sight !== 'everything' ? refusal(403, 'resource_forbidden') : null),
+  createOrganization: ofPlatform,
+  createOauthClient: ofPlatform,
+  getMetrics: ofPlatform,
+  getSystemStatus: ofPlatform,
   // 06 MCP server: without a session there is nothing to listen to and nothing to end.
   streamMcp: () => refusal(405, 'method_not_allowed'),
   endMcp: () => refusal(405, 'method_not_allowed'),
   // 03 §5.6: of others only from admin up.
-  updateUser: ({ role }) => (role === 'viewer' || role === 'member' ? refusal(403, 'role_insufficient') : null),
+  updateUser: ({ role, sight }) =>
+    role === 'viewer' || role === 'member' || sight === 'granted' ? refusal(403, 'role_insufficient') : null,
 };

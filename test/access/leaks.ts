@@ -1,3 +1,5 @@
+import type { RegisteredOperation } from '../../api/http/operation.ts';
+import { isRoleAccess } from '../../api/http/scopes.ts';
 import type { Sent } from './stage.ts';
 import type { Actor } from './world/actors.ts';
 import { canariesIn, uuidsIn } from './world/places.ts';
@@ -9,19 +11,30 @@ export interface LeakWatch {
   learn(): Promise<void>;
   watch(sent: Sent, url: string): void;
   /** What of a text its reader must not see. */
-  foreignIn(text: string, reader: Pick<Actor, 'sight'>): string[];
+  foreignIn(text: string, reader: Reader): string[];
   /** Of every reply so far. */
   readonly found: readonly { operation: string; fault: string }[];
+}
+
+/**
+ * What a reader may see. `narrowed`: an operator in A on the operators' own operations, where the platform's rows are out of view; `guest`: a viewer
+ * by grant on what more than a viewer reads.
+ */
+interface Reader {
+  readonly sight: Actor['sight'] | 'narrowed' | 'guest';
 }
 
 type Home = 'a' | 'a1' | 'a2' | 'a3' | 'b' | 'platform' | 'idle';
 
 /** Whose rows each kind of reader may see; of B's there is no difference between workspaces. */
-const visible: Readonly<Record<Exclude<Actor['sight'], 'everything'>, readonly string[]>> = {
+const visible: Readonly<Record<Exclude<Reader['sight'], 'everything'>, readonly string[]>> = {
   nothing: [],
   home: ['a', 'a1', 'platform'],
   second: ['a', 'a2', 'platform'],
+  granted: ['a', 'a1', 'platform'],
+  guest: ['a', 'platform'],
   organization: ['a', 'a1', 'a2', 'a3', 'platform'],
+  narrowed: ['a', 'a1', 'a2', 'a3'],
   foreign: ['b', 'b1', 'b2', 'b3', 'platform'],
 };
 
@@ -29,7 +42,7 @@ export function createLeakWatch(world: AccessWorld): LeakWatch {
   let owners = new Map<string, Home>();
   const found: { operation: string; fault: string }[] = [];
 
-  const foreignIn = (text: string, { sight }: Pick<Actor, 'sight'>): string[] => {
+  const foreignIn = (text: string, { sight }: Reader): string[] => {
     if (sight === 'everything') return [];
     const allowed = visible[sight];
     const marks = canariesIn(text).filter(({ place }) => !allowed.includes(place));
@@ -48,12 +61,21 @@ export function createLeakWatch(world: AccessWorld): LeakWatch {
     },
     watch({ operation, actor, text, headers }, url) {
       const own = new Set(uuidsIn(url));
-      // Who signs in on an operation for nobody is somebody of A1.
-      const reader: Pick<Actor, 'sight'> = operation.access === 'none' && actor.sight === 'nothing' ? { sight: 'home' } : actor;
+      const reader = readerOf(operation, actor);
       const seen = foreignIn(`${text} ${JSON.stringify(headers)}`, reader).filter((mark) => !own.has(mark));
       for (const mark of new Set(seen)) found.push({ operation: operation.operationId, fault: `shows ${actor.name} ${mark} at ${url}` });
     },
   };
+}
+
+/** As whom a reply is read. */
+function readerOf(operation: RegisteredOperation, actor: Actor): Reader {
+  // Who signs in on an operation for nobody is somebody of A1.
+  if (operation.access === 'none' && actor.sight === 'nothing') return { sight: 'home' };
+  // By grant a viewer: what more than a viewer reads shows nothing of the place.
+  if (actor.sight === 'granted' && isRoleAccess(operation) && operation.access !== 'viewer') return { sight: 'guest' };
+  if (actor.kind === 'operator' && actor.sight !== 'everything' && operation.access === 'operator') return { sight: 'narrowed' };
+  return actor;
 }
 
 /** The place of each id that stands in a row of one place only. */

@@ -7,7 +7,7 @@ import { isForSessions } from '../expected.ts';
 import { idPlacesOf, pathWith, queryIdsOf, sampleBody, withValue } from '../requests.ts';
 import { comparable, told, type Ask, type Fault, type Sent, type Stage } from '../stage.ts';
 import type { Actor } from '../world/actors.ts';
-import type { Place } from '../world/places.ts';
+import { platform, type Place } from '../world/places.ts';
 
 /** Everybody of A, the narrowed operator too, whose rank admits. */
 export function insidersOf(stage: Stage, operation: RegisteredOperation): Actor[] {
@@ -47,7 +47,9 @@ async function strangePathFaults(stage: Stage, operation: RegisteredOperation, a
 
   for (const { parameter, table, column } of targetsOf(operation)) {
     const unknown = await send({ ...own, [parameter]: column === 'id' ? crypto.randomUUID() : `x${crypto.randomUUID()}` });
-    for (const place of strangePlaces(stage, actor)) {
+    // Clients of the platform are its operators' alone: narrowed to A they find none of them.
+    const ofPlatform = table === 'oauth_clients' ? [platform] : [];
+    for (const place of [...strangePlaces(stage, actor), ...ofPlatform]) {
       // A name says nothing about whose row is meant; the organization of a sibling workspace is the own one.
       const isShared = column === 'name' || (table === 'organizations' && place.organizationId === actor.home.organizationId);
       if (isShared) continue;

@@ -4,7 +4,7 @@ import { expectedOf } from '../expected.ts';
 import { told, type Fault, type Stage } from '../stage.ts';
 import { actorSpecs, type ActorSpec } from '../world/actors.ts';
 
-/** G1 and G2: each operation, tried by each of the twelve with a request that is right, answers what the design says. */
+/** G1 and G2: each operation, tried by each of the thirteen with a request that is right, answers what the design says. */
 export async function tableFaults(
   stage: Stage,
   operations: readonly RegisteredOperation[] = stage.operations,

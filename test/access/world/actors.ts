@@ -12,19 +12,21 @@ export interface Ground {
   readonly organization: Place & { readonly organizationId: string };
   readonly home: WorkspacePlace;
   readonly second: WorkspacePlace;
+  /** Home of whoever works in the first workspace by grant alone; it has no rows of its own. */
+  readonly guests: WorkspacePlace;
   readonly foreign: Place & { readonly organizationId: string };
   readonly foreignHome: WorkspacePlace;
 }
 
-/** One of the twelve who try every operation; the operator counts twice. */
+/** One of the thirteen who try every operation; the operator counts twice. */
 export interface ActorSpec {
   readonly name: string;
   readonly kind: 'nobody' | 'expired' | 'user' | 'key' | 'operator';
   readonly role: Role | null;
   /** Where the actor is at home: whose rows are its own. */
   readonly place: (ground: Ground) => Place;
-  /** What it may see: `a1` alone, all of `a`, another workspace, another organization, everything. */
-  readonly sight: 'nothing' | 'home' | 'organization' | 'second' | 'foreign' | 'everything';
+  /** What it may see: `a1` alone, all of `a`, another workspace, as a viewer by grant `a1`, another organization, everything. */
+  readonly sight: 'nothing' | 'home' | 'organization' | 'second' | 'granted' | 'foreign' | 'everything';
 }
 
 const home = (ground: Ground) => ground.home;
@@ -42,6 +44,8 @@ export const actorSpecs: readonly ActorSpec[] = [
   { name: 'admin A', kind: 'user', role: 'admin', place: organization, sight: 'organization' },
   { name: 'owner A', kind: 'user', role: 'owner', place: organization, sight: 'organization' },
   { name: 'member A2', kind: 'user', role: 'member', place: (ground) => ground.second, sight: 'second' },
+  // Above viewer at home only: whatever lies in A1 is judged by the grant there.
+  { name: 'admin A4, viewer A1', kind: 'user', role: 'admin', place: (ground) => ground.guests, sight: 'granted' },
   { name: 'owner B', kind: 'user', role: 'owner', place: (ground) => ground.foreign, sight: 'foreign' },
   { name: 'key A1', kind: 'key', role: 'admin', place: home, sight: 'home' },
   { name: 'operator', kind: 'operator', role: 'operator', place: home, sight: 'everything' },
@@ -90,8 +94,11 @@ async function credentialOf(
       const { userId, sessionId } = await signedIn(base, rows, { place, role: 'owner' });
       return { ...nobody, headers: bearer(await expiredToken(base, userId, sessionId)) };
     }
-    case 'user':
-      return signedIn(base, rows, { place, role: spec.role ?? 'viewer' });
+    case 'user': {
+      const made = await signedIn(base, rows, { place, role: spec.role ?? 'viewer' });
+      if (spec.sight === 'granted') await rows.make('workspace_grants', ground.home, { user_id: made.userId, role: 'viewer' });
+      return made;
+    }
     default:
       return spec.kind satisfies never;
   }

@@ -12,7 +12,7 @@ import {
 } from './places.ts';
 import { fits, openRows, tenantTables, type Rows, type WorldBase } from './rows.ts';
 
-/** Organizations A and B with the same rows in the same places, the platform's rows, and the twelve who ask. */
+/** Organizations A and B with the same rows in the same places, the platform's rows, and the thirteen who ask. */
 export interface AccessWorld {
   readonly a: Side;
   readonly b: Side;
@@ -51,6 +51,7 @@ export async function makeAccessWorld(base: WorldBase): Promise<AccessWorld> {
   for (const side of [a, b]) await archive(rows, side.workspaces[2]);
 
   const ground: Ground = {
+    guests: await makeGuests(rows, a.organization),
     organization: a.organization,
     home: a.workspaces[0],
     second: a.workspaces[1],
@@ -155,7 +156,14 @@ async function freshGround(rows: Rows, standing: Ground, what: 'workspace' | 'or
   await makeOrganization(rows, organization);
   const [home, second] = [workspacePlace(organization, 'a1'), workspacePlace(organization, 'a2')];
   for (const workspace of [home, second]) await makeWorkspaceWithSlug(rows, workspace);
-  return { ...standing, organization, home, second };
+  return { ...standing, organization, home, second, guests: await makeGuests(rows, organization) };
+}
+
+/** A workspace whose people are met wherever they have a grant, so that its words are the organization's. */
+async function makeGuests(rows: Rows, organization: Ground['organization']): Promise<WorkspacePlace> {
+  const guests = workspacePlace(organization, 'a');
+  await makeWorkspaceWithSlug(rows, guests);
+  return guests;
 }
 
 async function makeWorkspaceWithSlug(rows: Rows, place: WorkspacePlace): Promise<void> {
