@@ -1,6 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import pg from 'pg';
 import { Batch, type Answer, type BatchPart, type PreparedStatement } from './pg-batch.ts';
+import type { Silence } from './pg-silence.ts';
 
 /** What is sent of a statement. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>;
@@ -71,11 +72,13 @@ export class PooledConnection implements DatabaseConnection {
   readonly client: pg.PoolClient;
   /** Counts what begins and ends here: who has noted it can tell whether it is still in its transaction. */
   epoch = 0;
+  readonly #silence: Silence;
   #waiting: WaitingPart[] = [];
   #isSendingSoon = false;
 
-  constructor(client: pg.PoolClient) {
+  constructor(client: pg.PoolClient, silence: Silence) {
     this.client = client;
+    this.#silence = silence;
   }
 
   /** `begin`, when something follows. */
@@ -154,12 +157,14 @@ export class PooledConnection implements DatabaseConnection {
   #send(parts: readonly WaitingPart[]): void {
     const [only, other] = parts;
     if (!only) return;
+    const heard = this.#silence.watch(this.client);
     // What has no parameters needs no more than a line of the simple protocol.
     if (!other && only.values.length === 0) {
-      this.client.query(only.sql).then(only.onAnswer, only.onFault);
+      this.client.query(only.sql).finally(heard).then(only.onAnswer, only.onFault);
       return;
     }
     const onEnd = (fault: unknown) => {
+      heard();
       if (fault) for (const { onFault } of parts) onFault?.(fault);
     };
     try {

@@ -2,6 +2,7 @@ import { type DatabaseConnection, type Driver, PostgresDialect, PostgresDriver, 
 import pg from 'pg';
 import { parse as parseArray } from 'postgres-array';
 import { PooledConnection, type SettledStatement, type Statement } from './pg-connection.ts';
+import { createSilence, type Silence } from './pg-silence.ts';
 
 export interface PoolSettings {
   readonly url: string;
@@ -36,29 +37,56 @@ export function createDialect(settings: PoolSettings): PoolDialect {
   pool.on('error', settings.onError);
   pool.on('connect', (client) => client.on('error', settings.onError));
 
-  return new PoolDialect(pool);
+  return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)));
+}
+
+/** The pool's connections, each as ours. */
+class Connections {
+  readonly pool: pg.Pool;
+  readonly #silence: Silence;
+  readonly #known = new WeakMap<pg.PoolClient, PooledConnection>();
+
+  constructor(pool: pg.Pool, silence: Silence) {
+    this.pool = pool;
+    this.#silence = silence;
+  }
+
+  /** One that answers, as far as is known: suspect ones are replaced. */
+  async take(): Promise<PooledConnection> {
+    for (;;) {
+      const client = await this.pool.connect();
+      if (!this.#silence.isSuspect(client)) return this.#ours(client);
+      client.release(true);
+    }
+  }
+
+  #ours(client: pg.PoolClient): PooledConnection {
+    const known = this.#known.get(client) ?? new PooledConnection(client, this.#silence);
+    this.#known.set(client, known);
+    return known;
+  }
 }
 
 /** Kysely's way to the pool, and a shorter one. */
 export class PoolDialect extends PostgresDialect {
-  readonly #pool: pg.Pool;
+  readonly #connections: Connections;
 
-  constructor(pool: pg.Pool) {
-    super({ pool });
-    this.#pool = pool;
+  constructor(connections: Connections) {
+    super({ pool: connections.pool });
+    this.#connections = connections;
   }
 
   override createDriver(): Driver {
-    return new PoolDriver(this.#pool);
+    return new PoolDriver(this.#connections);
   }
 
   /** Runs one statement outside any transaction of ours, past all layers above the pool. */
   async runAlone<R>(statement: Statement | SettledStatement): Promise<QueryResult<R>> {
-    const client = await this.#pool.connect();
+    const connection = await this.#connections.take();
     try {
-      return await new PooledConnection(client).executeQuery<R>(statement);
+      return await connection.executeQuery<R>(statement);
     } finally {
-      client.release();
+      connection.client.release();
     }
   }
 }
@@ -69,21 +97,15 @@ export class PoolDialect extends PostgresDialect {
  * it: our transactions always roll back after one.
  */
 class PoolDriver extends PostgresDriver {
-  readonly #pool: pg.Pool;
-  readonly #connections = new WeakMap<pg.PoolClient, PooledConnection>();
+  readonly #connections: Connections;
 
-  constructor(pool: pg.Pool) {
-    super({ pool });
-    this.#pool = pool;
+  constructor(connections: Connections) {
+    super({ pool: connections.pool });
+    this.#connections = connections;
   }
 
-  override async acquireConnection(): Promise<PooledConnection> {
-    const client = await this.#pool.connect();
-    const known = this.#connections.get(client);
-    if (known) return known;
-    const connection = new PooledConnection(client);
-    this.#connections.set(client, connection);
-    return connection;
+  override acquireConnection(): Promise<PooledConnection> {
+    return this.#connections.take();
   }
 
   override async releaseConnection(connection: DatabaseConnection): Promise<void> {

@@ -6,6 +6,8 @@ export interface HubLimits {
   readonly openingsAtOnce: number;
   /** How long an opening waits for its turn before it is answered 503. */
   readonly openingMs: number;
+  /** How long it waits while no other is answered either: the database stands still. Less than a statement takes to fail of that. */
+  readonly openingSilentMs: number;
   /** Unsent bytes at which a connection gets nothing more until it has drained. */
   readonly unsentBytes: number;
   /** Without progress for this long a slow connection is closed. */
@@ -25,6 +27,7 @@ export const defaultHubLimits: HubLimits = {
   streams: 10_000,
   openingsAtOnce: 4,
   openingMs: 20_000,
+  openingSilentMs: 9_000,
   unsentBytes: 256 * 1024,
   stallMs: 30_000,
   heartbeatMs: 15_000,

@@ -1,7 +1,9 @@
 import { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createOpenings } from '../../api/streams/openings.ts';
 import { newId } from '../../db/ids.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
@@ -56,7 +58,7 @@ test('clients that come back at once all get their turn, where waiting for a con
 });
 
 test('few steps at once, and what was begun before what is new', async () => {
-  const openings = createOpenings({ openingsAtOnce: 2, openingMs: 60_000 }, never);
+  const openings = createOpenings({ openingsAtOnce: 2, openingMs: 60_000, openingSilentMs: 60_000 }, never);
   const order: string[] = [];
   const held = Promise.withResolvers<void>();
   const step = (kind: 'caller' | 'run', until?: Promise<void>) =>
@@ -77,7 +79,7 @@ test('few steps at once, and what was begun before what is new', async () => {
 
 test('who waits too long, has left, or waits when the process drains is refused, and is not served afterwards', async () => {
   const draining = new AbortController();
-  const openings = createOpenings({ openingsAtOnce: 1, openingMs: 1_000 }, draining.signal);
+  const openings = createOpenings({ openingsAtOnce: 1, openingMs: 1_000, openingSilentMs: 60_000 }, draining.signal);
   const held = Promise.withResolvers<void>();
   const served: string[] = [];
   const wait = (name: string, socket = new Socket()) => openings.inTurn('caller', socket, async () => void served.push(name));
@@ -96,4 +98,25 @@ test('who waits too long, has left, or waits when the process drains is refused,
   await running;
 
   expect(served).toEqual([]);
+});
+
+test('while nobody is answered nobody waits long; answers, refusals too, let the others wait for their turn', async () => {
+  const openings = createOpenings({ openingsAtOnce: 1, openingMs: 60_000, openingSilentMs: 1_000 }, never);
+  const first = Promise.withResolvers<void>();
+  const running = openings.inTurn('caller', new Socket(), () => first.promise);
+  const waiting = openings.inTurn('caller', new Socket(), async () => 'served');
+
+  await expect(waiting).rejects.toMatchObject({ code: 'service_unavailable', retryAfterS: 5 });
+  first.reject(fail('service_unavailable'));
+  await expect(running).rejects.toMatchObject({ code: 'service_unavailable' });
+
+  // Each takes its time, all together far longer than anybody may wait in silence.
+  const steps = Array.from({ length: 8 }, (_, n) =>
+    openings.inTurn('caller', new Socket(), async () => {
+      await delay(300);
+      if (n % 2) throw fail('not_found');
+    }),
+  );
+  expect((await Promise.allSettled(steps)).map(({ status }) => status)).toEqual(steps.map((_, n) => (n % 2 ? 'rejected' : 'fulfilled')));
+  await expect(steps[7]).rejects.toMatchObject({ code: 'not_found' });
 });

@@ -6,12 +6,26 @@ export interface TcpProxy {
   /** Ends every connection and refuses new ones. */
   cut(): void;
   mend(): void;
+  /** Takes connections and bytes, and passes nothing on until `thaw`: as a machine that stands still. */
+  freeze(): void;
+  thaw(): void;
   close(): Promise<void>;
+}
+
+interface Way {
+  readonly inbound: Socket;
+  readonly outbound: Socket;
+}
+
+function join({ inbound, outbound }: Way): void {
+  inbound.pipe(outbound).pipe(inbound);
 }
 
 export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
+  const ways = new Set<Way>();
   let isCut = false;
+  let isFrozen = false;
   const keep = (socket: Socket) => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy()).on('close', () => sockets.delete(socket));
@@ -22,9 +36,14 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     const outbound = connect(target.port, target.host);
     keep(inbound);
     keep(outbound);
-    inbound.pipe(outbound).pipe(inbound);
+    const way = { inbound, outbound };
+    ways.add(way);
+    if (!isFrozen) join(way);
     inbound.on('close', () => outbound.destroy());
-    outbound.on('close', () => inbound.destroy());
+    outbound.on('close', () => {
+      ways.delete(way);
+      inbound.destroy();
+    });
     return undefined;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -37,6 +56,18 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
     },
     mend: () => {
       isCut = false;
+    },
+    freeze: () => {
+      isFrozen = true;
+      for (const { inbound, outbound } of ways) {
+        inbound.unpipe(outbound);
+        outbound.unpipe(inbound);
+      }
+    },
+    thaw: () => {
+      if (!isFrozen) return;
+      isFrozen = false;
+      for (const way of ways) join(way);
     },
     close: () =>
       new Promise((resolve) => {
