@@ -86,6 +86,8 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
       tools: modelTry.opened.tools,
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
     });
+    for (const warning of collected.finish.warnings ?? [])
+      deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
     await whileAway(async () => {
       await writer.flush();

@@ -54,6 +54,11 @@ export class ModelError extends Error {
   }
 }
 
+/** Whether the same run, unchanged, can go well later: never where the provider refuses the request, its key or its model. */
+export function isWorthAnotherRun({ retryable, status }: ModelError): boolean {
+  return retryable && (status === null || ![400, 401, 403, 404].includes(status));
+}
+
 /** The caller's own signal ended the call. `usage` is what was known by then, estimated. `cause` is the signal's reason. */
 export class ModelAborted extends Error {
   override readonly name = 'ModelAborted';

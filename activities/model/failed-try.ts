@@ -15,7 +15,7 @@ import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
 import { evenUnwaited, whileAway } from '../support/while-away.ts';
-import { ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
+import { isWorthAnotherRun, ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
 import { contextTooLongCode, longestPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
@@ -76,12 +76,15 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
   const isLast = errors >= triesPerModel * opened.run.manifest.models.length;
   const isShortened = isTooLongAnew(error, modelTry);
   const delayMs = isLastOfModel ? 0 : pauseMs((errors - 1) % triesPerModel, error.retryAfterMs);
-  const fault = faultOf(codeOf(error.class), error.message, reasonOf(error.class));
+  const retryable = isWorthAnotherRun(error);
+  const fault: StepFault = { ...faultOf(codeOf(error.class), error.message, reasonOf(error.class)), retryable };
   const told = isShortened ? { ...fault, code: contextTooLongCode } : fault;
+  logModelError(deps, modelTry, error);
   await record(deps, modelTry, { cause: retryCauseOf(error.class), fault: told, delayMs }, error.usage);
 
   const failure = fail(codeOf(error.class), { reason: reasonOf(error.class), detail: error.message });
-  if ((!error.retryable && !isShortened) || isLast) return giveUp(failure, error.class === 'ContentRefused' ? 'refused' : undefined);
+  if ((!error.retryable && !isShortened) || isLast)
+    return giveUp(failure, { retryable, finishReason: error.class === 'ContentRefused' ? 'refused' : undefined });
   if (delayMs > longestPauseMs) return new StepPaused({ on: 'timer', untilMs: Date.now() + delayMs });
   return ApplicationFailure.create({
     message: failure.detail,
@@ -90,6 +93,25 @@ async function onModelError(deps: ActivityDeps, modelTry: ModelTry, error: Model
     nextRetryDelay: Math.max(1, delayMs),
     details: [{ reason: reasonOf(error.class) }],
   });
+}
+
+/** The operator reads what the provider said, and by what to find the call there. */
+function logModelError(deps: ActivityDeps, { opened, step, model }: ModelTry, error: ModelError): void {
+  const { class: error_class, message, status, providerCode, providerRequestId } = error;
+  deps.log.warn(
+    {
+      run_id: opened.run.id,
+      step,
+      attempt: opened.attempt,
+      model: model.id,
+      error_class,
+      status,
+      provider_code: providerCode,
+      provider_request_id: providerRequestId,
+      message,
+    },
+    'model call failed',
+  );
 }
 
 /** A prompt that the provider refuses as too long is sent once more with a shorter conversation, unless the revision forbids it. */

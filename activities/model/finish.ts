@@ -25,7 +25,8 @@ export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, 
   });
   const end = readEnd(part, relay);
 
-  if (end === 'StreamCut') throw toModelError({ kind: 'garbled' }, { ...contextOf(call), usage: relay.hasBegun ? usage : null });
+  if (end === 'StreamCut')
+    throw toModelError({ kind: 'garbled', message: '' }, { ...contextOf(call), usage: relay.hasBegun ? usage : null });
   if (end === 'ContentRefused') {
     throw new ModelError(end, {
       message: 'the model provider withheld the answer (content filter)',

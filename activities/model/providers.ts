@@ -20,11 +20,13 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider';
 import { Agent, fetch as undiciFetch } from 'undici';
-import type { ResolvedModel } from '../../ports/models.ts';
+import type { ModelAdapter, ResolvedModel } from '../../ports/models.ts';
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { toProviderPrompt } from './prompt.ts';
+import { wordsIn, wordsInText } from './provider-words.ts';
 import type { ProviderFault } from './signals.ts';
 import type { ModelStepRequest } from './step.ts';
+import { mendResponse, type WireEnding } from './wire.ts';
 
 // The one file that knows the SDK: its types under our names, its providers, its errors as plain facts.
 export type ProviderPart = LanguageModelV4StreamPart;
@@ -45,8 +47,11 @@ export interface ProviderStream {
 export interface Providers {
   /** Pause between the deltas of `builtin/extractive`, so that its answer streams like any other. */
   readonly paceMs: number;
-  /** Sends the request; the signal ends it at any moment. Rejects with the SDK's error, which `readProviderFault` explains. */
-  open(request: ModelStepRequest, signal: AbortSignal): Promise<ProviderStream>;
+  /**
+   * Sends the request; the signal ends it at any moment, and must be its own. Rejects with the SDK's error, which `readProviderFault` explains.
+   * `ending` is filled while the answer is read.
+   */
+  open(request: ModelStepRequest, signal: AbortSignal, ending: WireEnding): Promise<ProviderStream>;
   close(): Promise<void>;
 }
 
@@ -55,17 +60,27 @@ export function createProviders(options: { readonly paceMs?: number } = {}): Pro
   const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connect: { timeout: 10_000 }, allowH2: false });
   const models = new Map<string, LanguageModelV4>();
 
+  // The SDK hands a call's signal to fetch and nothing else that would tell the calls of a model apart.
+  const endings = new WeakMap<AbortSignal, WireEnding>();
   // undici's own fetch and Node's differ in their declarations only
   const fetchBeside = ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher: agent })) as unknown as typeof fetch;
+  const fetchMended =
+    (adapter: ModelAdapter): typeof fetch =>
+    async (url, init) => {
+      const ending = init?.signal ? endings.get(init.signal) : undefined;
+      const response = await fetchBeside(url, init);
+      return ending === undefined ? response : mendResponse(response, adapter, ending);
+    };
   const modelOf = (model: ResolvedModel) => {
-    const known = models.get(model.id) ?? connect(model, fetchBeside);
+    const known = models.get(model.id) ?? connect(model, fetchMended(model.connection.adapter));
     models.set(model.id, known);
     return known;
   };
 
   return {
     paceMs: options.paceMs ?? 8,
-    async open(request, signal) {
+    async open(request, signal, ending) {
+      endings.set(signal, ending);
       const { stream, response } = await modelOf(request.model).doStream(callOptions(request, signal));
       return { parts: stream, requestId: requestIdOf(response?.headers ?? {}) };
     },
@@ -192,67 +207,35 @@ export function readProviderFault(error: unknown): ProviderFault {
   if (InvalidArgumentError.isInstance(error) || InvalidPromptError.isInstance(error) || UnsupportedFunctionalityError.isInstance(error))
     return { kind: 'refused_request' };
   if (JSONParseError.isInstance(error) || TypeValidationError.isInstance(error) || InvalidResponseDataError.isInstance(error))
-    return { kind: 'garbled' };
+    return { kind: 'garbled', message: '' };
 
-  const fields = error instanceof Error ? null : errorFields(error); // an Error is the adapter's own: it could not read the answer
-  return fields ? { kind: 'told', ...fields } : { kind: 'garbled' };
+  const words = error instanceof Error ? null : wordsIn(error); // an Error is the adapter's own: it could not read the answer
+  return words ? { kind: 'told', ...words } : { kind: 'garbled', message: '' };
 }
 
 function apiFault(error: APICallError): ProviderFault {
   const network = networkCode(error.cause);
   if (error.statusCode === undefined) return { kind: 'network', code: network };
-  if (error.statusCode < 400) return { kind: 'garbled' };
+  if (error.statusCode < 400) return network === null ? { kind: 'garbled', message: '' } : { kind: 'network', code: network };
 
   const headers = error.responseHeaders ?? {};
-  const fields = errorFields(parsed(error.responseBody)) ?? errorFields(error.data);
+  const words = wordsInText(error.responseBody ?? '') ?? wordsIn(error.data);
   return {
     kind: 'http',
     status: error.statusCode,
     headers,
     requestId: requestIdOf(headers),
-    code: fields?.code ?? null,
-    message: fields?.message ?? '',
+    code: words?.code ?? null,
+    message: words?.message ?? '',
   };
 }
 
-interface ErrorFields {
-  readonly status: number | null;
-  readonly code: string | null;
-  readonly message: string;
-}
-
-/** Code and message of an error object of any provider: `{error: {…}}`, `{response: {error: {…}}}` or the object itself. */
-function errorFields(value: unknown): ErrorFields | null {
-  const outer = record(value);
-  const inner =
-    record(outer?.['error']) ?? record(record(outer?.['response'])?.['error']) ?? record(record(outer?.['data'])?.['error']) ?? outer;
-  if (!inner || typeof inner['message'] !== 'string') return null;
-
-  const code = [inner['code'], inner['type']].find(
-    (part) => (typeof part === 'string' && part !== '' && part !== 'error') || typeof part === 'number',
-  );
-  const status = [outer?.['statusCode'], inner['code'], inner['status']]
-    .map(Number)
-    .find((part) => Number.isInteger(part) && part >= 400 && part <= 599);
-  return { status: status ?? null, code: code === undefined ? null : String(code), message: inner['message'] };
-}
-
 function networkCode(cause: unknown): string | null {
-  for (let at = record(cause), depth = 0; at && depth < 5; at = record(at['cause']), depth++) {
-    if (typeof at['code'] === 'string') return at['code'];
+  let at = cause;
+  for (let depth = 0; at instanceof Error && depth < 5; depth++) {
+    if ('code' in at && typeof at.code === 'string') return at.code;
+    at = at.cause;
   }
 
   return null;
-}
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '');
-  } catch {
-    return null;
-  }
-}
-
-function record(value: unknown): Record<string, unknown> | null {
-  return value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : null; // any object can be asked for a key
 }

@@ -1,4 +1,5 @@
-import { ModelError, type ModelErrorClass } from './errors.ts';
+import { ModelError } from './errors.ts';
+import { classOfStatus, classOfTold, isRetryableStatus } from './fault-class.ts';
 import { redact, type Redaction } from './redact.ts';
 import type { TokenUsage } from './usage.ts';
 
@@ -16,7 +17,7 @@ export type ProviderFault =
   /** An error told inside a stream. */
   | { readonly kind: 'told'; readonly status: number | null; readonly code: string | null; readonly message: string }
   /** Bytes that are no answer, or an answer without its end. */
-  | { readonly kind: 'garbled' }
+  | { readonly kind: 'garbled'; readonly message: string }
   | { readonly kind: 'network'; readonly code: string | null }
   /** The adapter itself refused to build the request. */
   | { readonly kind: 'refused_request' };
@@ -34,7 +35,7 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
 
   switch (fault.kind) {
     case 'http': {
-      const errorClass = classOfStatus(fault.status, `${fault.code ?? ''} ${fault.message}`);
+      const errorClass = classOfStatus(fault.status, fault);
       return new ModelError(errorClass, {
         ...common,
         message: told(`the model provider answered ${fault.status}`, fault, context),
@@ -46,17 +47,28 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
       });
     }
     case 'told': {
-      const errorClass = classOfCode(fault);
+      const errorClass = classOfTold(fault);
       return new ModelError(errorClass, {
         ...common,
-        message: told('the model provider broke the answer off', fault, context),
+        message: told('the model provider answered with an error', fault, context),
         status: fault.status,
         providerCode: fault.code,
       });
     }
     case 'garbled':
-      if (!context.hasBegun) return new ModelError('Unreachable', { ...common, message: 'the model provider sent an unreadable answer' });
-      return new ModelError('StreamCut', { ...common, message: 'the answer of the model ended before its end, or became unreadable' });
+      if (!context.hasBegun)
+        return new ModelError('Unreachable', {
+          ...common,
+          message: told('the model provider sent an unreadable answer', { code: null, message: fault.message }, context),
+        });
+      return new ModelError('StreamCut', {
+        ...common,
+        message: told(
+          'the answer of the model ended before its end, or became unreadable',
+          { code: null, message: fault.message },
+          context,
+        ),
+      });
     case 'network': {
       const code = fault.code === null ? '' : ` (${fault.code})`;
       if (context.hasBegun)
@@ -78,41 +90,6 @@ function told(what: string, fault: { readonly code: string | null; readonly mess
   const code = fault.code === null ? '' : ` (${fault.code.slice(0, 80)})`;
 
   return redact(fault.message === '' ? `${what}${code}` : `${what}${code}: ${fault.message}`, context);
-}
-
-function isRetryableStatus(status: number): boolean {
-  return status === 408 || status === 409 || status === 429 || status >= 500;
-}
-
-function classOfStatus(status: number, words: string): ModelErrorClass {
-  if (status === 429) return 'RateLimited';
-  if (isRetryableStatus(status)) return 'Unavailable';
-  if (status === 401 || status === 403) return 'AuthRefused';
-  if (status === 413 || isAboutContext(words)) return 'ContextTooLong';
-  if (isAboutContent(words)) return 'ContentRefused';
-  return 'Rejected';
-}
-
-/** An error inside a stream has no status of its own: its code says what it is; without a known one the stream was cut. */
-function classOfCode(fault: { readonly status: number | null; readonly code: string | null; readonly message: string }): ModelErrorClass {
-  const code = (fault.code ?? '').toLowerCase();
-  if (/rate_?limit|too_many|quota|throttl/.test(code)) return 'RateLimited';
-  if (/overload|server_error|api_error|internal|unavailable|timeout|capacity/.test(code)) return 'Unavailable';
-  if (/authentication|permission|invalid_api_key/.test(code)) return 'AuthRefused';
-  if (isAboutContext(`${code} ${fault.message}`)) return 'ContextTooLong';
-  if (isAboutContent(code)) return 'ContentRefused';
-  if (/invalid_request|bad_request|not_found/.test(code)) return 'Rejected';
-  return fault.status === null ? 'StreamCut' : classOfStatus(fault.status, fault.message);
-}
-
-function isAboutContext(words: string): boolean {
-  return /context_length|context_window|context[ _-](length|window|size)|maximum context|prompt is too long|request_too_large|too many (input )?tokens|input is too long|string_above_max_length|exceeds? (the )?(model'?s? )?(maximum|max|limit).{0,40}tokens/i.test(
-    words,
-  );
-}
-
-function isAboutContent(words: string): boolean {
-  return /content_?filter|content_policy|safety_violation|responsible_?ai/i.test(words);
 }
 
 /** `x-should-retry` outranks the status. */

@@ -9,6 +9,7 @@ import { Relay } from './relay.ts';
 import { toModelError } from './signals.ts';
 import { estimateUsage, type TokenUsage } from './usage.ts';
 import { Watch } from './watch.ts';
+import { newEnding, type WireEnding } from './wire.ts';
 
 export interface ModelStepRequest {
   readonly model: ResolvedModel;
@@ -57,6 +58,8 @@ export interface ModelFinish {
   readonly providerRequestId: string | null;
   readonly providerModel: string | null;
   readonly providerState: ProviderState | null;
+  /** What was odd about an answer that counts all the same, for the operator. */
+  readonly warnings?: readonly string[];
 }
 
 /**
@@ -72,11 +75,12 @@ export async function* streamModelStep(
     return;
   }
 
-  const watch = new Watch(request.signal, request.model);
+  const ending = newEnding();
+  const watch = new Watch(request.signal, request.model, ending);
   const relay = new Relay(request.model.adapter);
-  const call: ProviderCall = { request, relay, watch, requestId: null };
+  const call: ProviderCall = { request, relay, watch, ending, requestId: null };
   try {
-    const stream = await watch.waitFor(deps.providers.open(request, watch.signal));
+    const stream = await watch.waitFor(deps.providers.open(request, watch.signal, ending));
     call.requestId = stream.requestId;
     yield* relayed(call, stream.parts.getReader());
   } catch (error) {
@@ -90,6 +94,7 @@ interface ProviderCall {
   readonly request: ModelStepRequest;
   readonly relay: Relay;
   readonly watch: Watch;
+  readonly ending: WireEnding;
   requestId: string | null;
 }
 
@@ -99,13 +104,15 @@ async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<
 
   for (;;) {
     const { done, value: part } = await watch.waitFor(reader.read());
-    if (done) throw toModelError({ kind: 'garbled' }, faultContext(call));
+    const isOver = done || part.type === 'error' || part.type === 'finish';
+    if (isOver && call.ending.fault !== null) throw toModelError(call.ending.fault, faultContext(call));
+    if (done) throw toModelError({ kind: 'garbled', message: '' }, faultContext(call));
     if (part.type === 'error') throw toModelError(readProviderFault(part.error), faultContext(call));
 
     const isProgress = part.type === 'finish' || relay.take(part, events);
     if (part.type === 'finish') {
       relay.end(events);
-      events.push(decideFinish(part, call, faultContext));
+      events.push({ ...decideFinish(part, call, faultContext), warnings: call.ending.warnings });
     }
     yield* events;
     events.length = 0;
@@ -117,7 +124,8 @@ async function* relayed(call: ProviderCall, reader: ReadableStreamDefaultReader<
 /** Whatever ended the call, as one of the two errors of a step. */
 function asStepError(error: unknown, call: ProviderCall): Error {
   const { stopped } = call.watch;
-  if (!stopped) return error instanceof ModelError ? error : toModelError(readProviderFault(error), faultContext(call));
+  if (!stopped && error instanceof ModelError) return error;
+  if (!stopped) return toModelError(call.ending.fault ?? readProviderFault(error), faultContext(call));
 
   const usage = estimateUsage(call.request, call.relay.outputText);
   if (!(stopped.reason instanceof ModelError)) return new ModelAborted(usage, stopped.reason);

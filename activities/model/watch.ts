@@ -1,5 +1,10 @@
 import { ModelError } from './errors.ts';
 
+/** Set once the answer is whole: what is left of it is bounded by whoever reads it. */
+export interface Finishing {
+  readonly isFinished: boolean;
+}
+
 export interface Patience {
   readonly firstTokenS: number;
   readonly idleS: number;
@@ -12,14 +17,16 @@ export class Watch {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal;
   readonly #patience: Patience;
+  readonly #finishing: Finishing;
   #timer: NodeJS.Timeout;
   #isWaiting = false;
   #hasBegun = false;
   #interrupt: (error: Error) => void = () => undefined;
 
-  constructor(callerSignal: AbortSignal, patience: Patience) {
+  constructor(callerSignal: AbortSignal, patience: Patience, finishing: Finishing) {
     this.#callerSignal = callerSignal;
     this.#patience = patience;
+    this.#finishing = finishing;
     this.#timer = setTimeout(this.#onSilence, patience.firstTokenS * 1_000);
     callerSignal.addEventListener('abort', this.#onAbort, { once: true });
     if (callerSignal.aborted) this.#onAbort();
@@ -66,7 +73,7 @@ export class Watch {
   readonly #onAbort = () => this.#stop(this.#callerSignal.reason);
 
   readonly #onSilence = () => {
-    if (!this.#isWaiting) return; // the consumer takes its time, not the provider
+    if (!this.#isWaiting || this.#finishing.isFinished) return; // the consumer takes its time, not the provider, or all is said
     const { firstTokenS, idleS } = this.#patience;
     this.#stop(
       new ModelError('StreamIdle', {

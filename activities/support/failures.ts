@@ -15,9 +15,15 @@ export function toApplicationFailure(error: unknown): ApplicationFailure {
   return translate(error, !error.retryable);
 }
 
-/** A failure that no further try may follow, whatever its code says; `finishReason` ends the run with that reason instead of `error`. */
-export function giveUp(failure: Failure, finishReason?: FinishReason): ApplicationFailure {
-  return translate(failure, true, finishReason);
+/** What the run's end says beside the failure: another reason than `error`, and `retryable` where it differs from the code's. */
+export interface GivenUp {
+  readonly finishReason?: FinishReason | undefined;
+  readonly retryable?: boolean;
+}
+
+/** A failure that no further try may follow, whatever its code says. */
+export function giveUp(failure: Failure, end: GivenUp = {}): ApplicationFailure {
+  return translate(failure, true, end);
 }
 
 /** Three tries left neither result nor error: the run ends, so that it costs no further worker. */
@@ -43,12 +49,13 @@ export function workerShutdown(): ApplicationFailure {
   return ApplicationFailure.retryable('The worker is stopping.', activityFailureTypes.shutdown);
 }
 
-function translate(failure: Failure, nonRetryable: boolean, finishReason?: FinishReason): ApplicationFailure {
+function translate(failure: Failure, nonRetryable: boolean, { finishReason, retryable }: GivenUp = {}): ApplicationFailure {
   const { reason } = failure.context;
   // A client's pause of a second is not ours: with the database away for a minute all tries would be gone. The activity's own backoff grows.
   const pauseS = failure.code === 'service_unavailable' ? null : failure.retryAfterS;
   const details: ActivityFailureDetails = {
     ...(typeof reason === 'string' ? { reason } : {}),
+    ...(retryable === undefined ? {} : { retryable }),
     ...(finishReason ? { finishReason } : failure.code === 'budget_exceeded' ? { finishReason: 'budget_exceeded' } : {}),
   };
 

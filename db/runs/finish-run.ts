@@ -132,7 +132,7 @@ function errorOf(error: NonNullable<FinishRunInput['error']>): RunFault {
   return {
     code: error.code,
     message: error.message.slice(0, 1_000).toWellFormed(),
-    retryable: errorCodes[error.code].retryable,
+    retryable: error.retryable ?? errorCodes[error.code].retryable,
     reason: error.reason?.slice(0, 120) ?? null,
   };
 }

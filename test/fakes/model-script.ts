@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { RawAnswer } from './model-raw.ts';
 
 /** What the fake model does with one request. All but `fault` describes a good answer. */
 export interface ScriptStep {
@@ -19,6 +20,10 @@ export interface ScriptStep {
   /** A longer prompt is refused as too long for the model's context. */
   readonly limit_tokens?: number;
   readonly faults?: readonly Fault[];
+  /** What becomes of the connection behind a whole answer: closed well unless given. */
+  readonly afterwards?: RawAnswer['afterwards'];
+  /** Instead of all this: bytes as they are. */
+  readonly raw?: RawAnswer;
 }
 
 /** `after` counts pieces that are still sent. */

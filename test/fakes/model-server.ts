@@ -13,6 +13,7 @@ import {
   type ScriptedRequest,
   type ScriptStep,
 } from './model-script.ts';
+import { answerRaw, leave } from './model-raw.ts';
 import { chatAnswer, chatWire, messagesWire, responsesWire, type End, type Wire } from './model-wire.ts';
 
 export type { Fault, Script, ScriptStep } from './model-script.ts';
@@ -180,6 +181,10 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
     gone.abort();
   });
 
+  if (step.raw) {
+    call.outcome = 'completed';
+    return answerRaw(response, step.raw, call.requestId);
+  }
   const isTooLong = request.promptTokens > (step.limit_tokens ?? Infinity);
   const fault = isTooLong ? tooLong : (state.weather ?? step.fault ?? step.faults?.[attempt - 1] ?? null);
   const answer: Answer = { request, step, fault, call, response, gone: gone.signal, beats: beatsOf(step, request.fingerprint) };
@@ -246,7 +251,7 @@ async function streamAnswer(answer: Answer, wire: Wire): Promise<void> {
 
   for (const frame of wire.tail(endOf(answer))) response.write(frame);
   if (call.outcome === 'open') call.outcome = 'completed';
-  response.end();
+  await leave(response, answer.step.afterwards);
 }
 
 /** True when nothing of the answer follows. */

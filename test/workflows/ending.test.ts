@@ -33,7 +33,7 @@ test('an unknown error says nothing of itself and may be tried again', () => {
 });
 
 test('giving up ends with the named reason and is not tried again', () => {
-  const failure = giveUp(fail('upstream_timeout'), 'timeout');
+  const failure = giveUp(fail('upstream_timeout'), { finishReason: 'timeout' });
 
   expect(failure.nonRetryable).toBe(true);
   expect(endingOf(activityFailure(failure)).reason).toBe('timeout');

@@ -51,7 +51,7 @@ function endingOfReason(reason: FinishReason): Ending {
 function endingOfTimeout(timeout: TimeoutFailure): Ending {
   switch (timeout.timeoutType) {
     case 'HEARTBEAT':
-      return failed('internal_error', undefined, activityFailureTypes.workerLost);
+      return failed('internal_error', undefined, { reason: activityFailureTypes.workerLost });
     case 'START_TO_CLOSE':
       return failed('upstream_timeout');
     default:
@@ -60,11 +60,12 @@ function endingOfTimeout(timeout: TimeoutFailure): Ending {
 }
 
 function endingOfFailure(failure: ApplicationFailure): Ending {
-  const { reason, finishReason } = detailsOf(failure);
+  const { reason, finishReason, retryable } = detailsOf(failure);
 
-  if (failure.type === activityFailureTypes.workerLost) return failed('internal_error', undefined, activityFailureTypes.workerLost);
+  if (failure.type === activityFailureTypes.workerLost)
+    return failed('internal_error', undefined, { reason: activityFailureTypes.workerLost });
   if (!isErrorCode(failure.type)) return failed('internal_error');
-  const ending = failed(failure.type, failure.message, reason);
+  const ending = failed(failure.type, failure.message, { reason, retryable });
 
   return finishReason ? { ...ending, reason: finishReason } : ending;
 }
@@ -76,8 +77,13 @@ function detailsOf(failure: ApplicationFailure): ActivityFailureDetails {
   return typeof details === 'object' && details !== null ? (details as ActivityFailureDetails) : {};
 }
 
-function failed(code: ErrorCode, message?: string, reason?: string): Ending {
-  return { reason: 'error', error: { code, message: (message || errorCodes[code].title).slice(0, 1000), ...(reason ? { reason } : {}) } };
+function failed(
+  code: ErrorCode,
+  message?: string,
+  { reason, retryable }: Pick<ActivityFailureDetails, 'reason' | 'retryable'> = {},
+): Ending {
+  const told = { ...(reason ? { reason } : {}), ...(retryable === undefined ? {} : { retryable }) };
+  return { reason: 'error', error: { code, message: (message || errorCodes[code].title).slice(0, 1000), ...told } };
 }
 
 function isErrorCode(type: string | null | undefined): type is ErrorCode {

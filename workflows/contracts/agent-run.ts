@@ -123,7 +123,8 @@ export interface SettleToolResult {
 export interface FinishRunInput {
   readonly runId: string;
   readonly reason: FinishReason;
-  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly reason?: string };
+  /** `retryable` where it differs from the code's. */
+  readonly error?: { readonly code: ErrorCode; readonly message: string; readonly reason?: string; readonly retryable?: boolean };
 }
 
 /** `more` when unread input came in and the run takes another step instead of succeeding. */
@@ -154,4 +155,6 @@ export interface ActivityFailureDetails {
   readonly reason?: string;
   /** Ends the run with this reason instead of `error`. */
   readonly finishReason?: FinishReason;
+  /** Whether the run can go well later; absent: as its code says. */
+  readonly retryable?: boolean;
 }

@@ -1,0 +1,79 @@
+import type { ModelErrorClass } from './errors.ts';
+
+/** What a fault says of itself beside its status. */
+export interface NamedFault {
+  readonly code: string | null;
+  readonly message: string;
+}
+
+/** Whether a provider's status is worth another try; `x-should-retry` outranks it. */
+export function isRetryableStatus(status: number): boolean {
+  return status === 408 || status === 409 || status === 429 || status >= 500;
+}
+
+/** The class of an answer with an error status. An overflow of the context is one under whatever status it comes, but for 429. */
+export function classOfStatus(status: number, fault: NamedFault): ModelErrorClass {
+  if (status === 429) return 'RateLimited';
+  if (isOverflow(fault)) return 'ContextTooLong';
+  if (isRetryableStatus(status)) return 'Unavailable';
+  if (status === 401 || status === 403) return 'AuthRefused';
+  if (status === 413) return 'ContextTooLong';
+  return isAboutContent(`${fault.code ?? ''} ${fault.message}`) ? 'ContentRefused' : 'Rejected';
+}
+
+/**
+ * The class of an error that came in a 200 or inside a stream. A status that it names counts like one of HTTP; else its code says what it is,
+ * else its words; what nothing is known of has cut the stream.
+ */
+export function classOfTold(fault: NamedFault & { readonly status: number | null }): ModelErrorClass {
+  if (fault.status !== null) return classOfStatus(fault.status, fault);
+  const code = (fault.code ?? '').toLowerCase();
+  if (/rate_?limit|too_many|quota|throttl|resource_exhausted/.test(code)) return 'RateLimited';
+  if (isOverflow(fault)) return 'ContextTooLong';
+  if (/overload|server_?error|api_error|internal|unavailable|timeout|capacity/.test(code)) return 'Unavailable';
+  if (/authentication|unauthorized|unauthenticated|permission|forbidden|invalid_api_key/.test(code)) return 'AuthRefused';
+  if (isAboutContent(code)) return 'ContentRefused';
+  if (/invalid_?request|bad_?request|not_?found|validation|invalid_?argument/.test(code)) return 'Rejected';
+  return classOfWords(fault.message);
+}
+
+/** Servers that send a bare sentence (Ollama, TGI, FastAPI) mean what their sentence says. */
+function classOfWords(message: string): ModelErrorClass {
+  if (/\b(invalid|incorrect|missing|no) api[ _-]?key\b|\bunauthorized\b|\bauthentication (failed|required)\b|\bforbidden\b/i.test(message))
+    return 'AuthRefused';
+  if (
+    /\bmodel\b.{0,120}\b(not found|does ?n[o']t exist|not exist)\b|\bdoes not support\b|\bvalidation error\b|\bbad request\b/i.test(message)
+  )
+    return 'Rejected';
+  return 'StreamCut';
+}
+
+/** How servers say that a prompt is longer than the context. `docs/model-providers.md` lists whose words they are. */
+const overflowWords = [
+  /context_?length_?exceeded|exceed_?context_?size|context_window_exceeded|string_above_max_length|request_too_large/i,
+  /(maximum|max|model'?s?) (context|prompt|sequence|model) (length|window)/i,
+  /(exceed\w*|beyond|larger than|longer than|greater than|outside)\b.{0,60}\b(context|model'?s?) (length|window|size)/i,
+  /context (length|window|size)\b.{0,40}\b(exceed|too (small|long)|limit|is full|overflow)/i,
+  /context (the )?overflows?\b/i,
+  /\b(prompt|input|request|messages?|conversation)( is| are|'s)? too (long|large)\b(?! for the (rate|tpm))/i,
+  /\bprompt too long\b/i,
+  /\bexceed\w* (the )?(model'?s? )?(maximum|max|limit|context).{0,60}\btokens?\b/i,
+  /\binput token count\b.{0,60}\bexceeds?\b/i,
+  /\btoken count\b.{0,60}\bexceeds? the limit/i,
+  /\b(exceeded|exceeds) model token limit/i,
+  /\binput length\b.{0,60}\bexceeds?\b/i,
+  /`?inputs`? (tokens \+ `?max_new_tokens`? )?must (be <=|have less than) ?\d+/i,
+  /\btoo many (input |prompt )?tokens\b/i,
+  /\breduce the length of the (messages|prompt|input)/i,
+  /\btoo large for model with \d+ maximum context/i,
+  /\bcontains \d+ tokens\b.{0,60}\b(too large|exceed|maximum)/i,
+];
+
+function isOverflow({ code, message }: NamedFault): boolean {
+  const words = `${code ?? ''} ${message}`.slice(0, 4_000);
+  return overflowWords.some((pattern) => pattern.test(words));
+}
+
+function isAboutContent(words: string): boolean {
+  return /content_?filter|content_policy|safety_violation|responsible_?ai/i.test(words);
+}

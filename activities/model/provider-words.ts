@@ -1,0 +1,121 @@
+/** What a provider said when it refused or broke off: its own sentence, and what its error is called. */
+export interface ProviderWords {
+  /** An HTTP status that stands inside the error; null when none does. */
+  readonly status: number | null;
+  readonly code: string | null;
+  /** As it came, not yet redacted; empty when there was none. */
+  readonly message: string;
+}
+
+const mostDepth = 5;
+const mostParts = 5;
+const mostChars = 4_000;
+
+/** The words of an error body: JSON in any of the shapes that servers use, a page of HTML, or plain text. Null when there are none. */
+export function wordsInText(text: string): ProviderWords | null {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  const value = parsedJson(trimmed);
+  if (value !== undefined) return wordsIn(value);
+
+  const message = trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed.slice(0, mostChars);
+  return message === '' ? null : { status: null, code: null, message };
+}
+
+/** The words of an error that was parsed already. Null for a value that names no error. */
+export function wordsIn(value: unknown): ProviderWords | null {
+  const message = sentenceOf(value, 0);
+  const layers = layersOf(value);
+  const code = layers.flatMap((layer) => [layer['code'], layer['type'], layer['error_type'], layer['__type']]).find(isCode);
+  const status = layers
+    .flatMap((layer) => [layer['status'], layer['statusCode'], layer['status_code'], layer['code']])
+    .map(Number)
+    .find((part) => Number.isInteger(part) && part >= 400 && part <= 599);
+  if (message === null && code === undefined && status === undefined) return null;
+  return { status: status ?? null, code: code === undefined ? null : String(code), message: message ?? '' };
+}
+
+/** Any object can be asked for a key; null for what is none. */
+export function record(value: unknown): Readonly<Record<string, unknown>> | null {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null; // see above
+}
+
+/** A JSON value; undefined for what is none. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const wordKeys = [
+  'error',
+  'message',
+  'Message',
+  'detail',
+  'msg',
+  'error_message',
+  'error_description',
+  'errors',
+  'response',
+  'data',
+  'title',
+];
+
+function sentenceOf(value: unknown, depth: number): string | null {
+  if (depth > mostDepth) return null;
+  if (typeof value === 'string') return sentenceOfText(value, depth);
+  if (Array.isArray(value)) return sentenceOfList(value, depth);
+  const object = record(value);
+  if (!object) return null;
+
+  const found = wordKeys.map((key) => sentenceOf(object[key], depth + 1)).find((sentence) => sentence !== null) ?? null;
+  // OpenRouter says "Provider returned error" and puts the provider's own words beside it.
+  const raw = sentenceOf(record(object['metadata'])?.['raw'], depth + 1);
+  return raw === null ? found : [found, raw].filter((part) => part !== null).join(': ');
+}
+
+/** Gateways pass on a whole body as the text of their own message. */
+function sentenceOfText(text: string, depth: number): string | null {
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  const inner = trimmed.startsWith('{') || trimmed.startsWith('[') ? parsedJson(trimmed) : undefined;
+  return sentenceOf(typeof inner === 'object' ? inner : null, depth + 1) ?? trimmed.slice(0, mostChars);
+}
+
+/** FastAPI lists what is wrong where, and repeats the input beside it, which is left out. */
+function sentenceOfList(list: readonly unknown[], depth: number): string | null {
+  const parts = list.slice(0, mostParts).flatMap((entry) => {
+    const sentence = sentenceOf(entry, depth + 1);
+    const place = record(entry)?.['loc'];
+    return sentence === null ? [] : [Array.isArray(place) ? `${place.join('.')}: ${sentence}` : sentence];
+  });
+  return parts.length === 0 ? null : parts.join('; ');
+}
+
+/** The objects in which code and status may stand, the innermost error first. */
+function layersOf(value: unknown): Readonly<Record<string, unknown>>[] {
+  const outer = record(Array.isArray(value) ? value[0] : value);
+  if (!outer) return [];
+  const inner = [outer['error'], record(outer['response'])?.['error'], record(outer['data'])?.['error'], outer['detail']].flatMap(layersOf);
+  return [...inner, outer];
+}
+
+function isCode(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '' && value !== 'error') || typeof value === 'number';
+}
+
+/** Title and first heading of a page, as proxies send it; the words of the whole where it has neither. */
+function textOfPage(html: string): string {
+  const page = html.slice(0, 20_000);
+  const titles = [...page.matchAll(/<(title|h1)[^>]*>([^<]{1,300})/gi)].map((match) => (match[2] ?? '').trim());
+  const words = [...new Set(titles.filter((title) => title !== ''))];
+  return words.length > 0
+    ? words.join(': ')
+    : page
+        .replaceAll(/<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim()
+        .slice(0, 300);
+}

@@ -1,0 +1,179 @@
+import { parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
+import type { WireEvent, WireProtocol } from './wire.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const nothing = { data: null, state: 'open', fault: null } as const;
+
+/**
+ * Chat Completions as servers really speak it, made into the chunks that the SDK's schema takes: liberal in what it reads, strict in what it
+ * gives. `docs/model-providers.md` lists the shapes. Lives as long as one answer.
+ */
+export class ChatWire implements WireProtocol {
+  readonly warnings: string[] = [];
+  #hasOutput = false;
+  #hasCalls = false;
+  #isFinished = false;
+
+  read(data: string, event?: string): WireEvent {
+    const text = data.trim();
+    if (text === '[DONE]') return this.#done();
+    const value = parsedJson(text);
+    if (value === undefined) {
+      if (this.#isFinished) return { ...nothing, state: 'finished' };
+      return event === 'error' ? { ...nothing, fault: { status: null, code: null, message: text } } : { ...nothing, data: text };
+    }
+    return this.#take(value, event);
+  }
+
+  /** An answer in one piece, from a server that does not stream. */
+  whole(value: unknown): WireEvent {
+    const taken = this.#take(value, undefined);
+    if (taken.fault !== null || taken.data === null || !this.#hasOutput) return taken;
+    this.warnings.push('the server ignores `stream` and gave the answer in one piece');
+    return this.#isFinished ? { ...taken, state: 'ended' } : { ...taken, more: this.#finishChunk(), state: 'ended' };
+  }
+
+  #take(value: unknown, event: string | undefined): WireEvent {
+    const fault = faultIn(value, event);
+    if (fault !== null) return this.#isFinished ? { ...nothing, state: 'finished' } : { ...nothing, fault };
+    const chunk = record(value);
+    if (!chunk) return nothing;
+
+    const choice = this.#choiceOf(record(list(chunk['choices'])[0]));
+    const usage = [chunk['usage'], record(chunk['x_groq'])?.['usage'], record(list(chunk['choices'])[0])?.['usage']]
+      .map(numbersIn)
+      .find(Boolean);
+    if (choice === null && !usage) return { ...nothing, state: this.#isFinished ? 'finished' : 'open' };
+    const clean = {
+      id: textOf(chunk['id']),
+      created: numberOf(chunk['created']),
+      model: textOf(chunk['model']),
+      choices: choice === null ? [] : [choice],
+      usage,
+    };
+    return { data: JSON.stringify(clean), state: this.#isFinished ? 'finished' : 'open', fault: null };
+  }
+
+  /** Null for a choice that says nothing. The first reason to finish counts; a later or an empty one is none. */
+  #choiceOf(choice: Fields | null): object | null {
+    const delta = deltaOf(record(choice?.['delta']) ?? record(choice?.['message']) ?? { content: choice?.['text'] });
+    const told = choice?.['finish_reason'];
+    const reason = !this.#isFinished && typeof told === 'string' && told.trim() !== '' && told !== 'null' ? told : null;
+    this.#isFinished ||= reason !== null;
+    this.#hasCalls ||= delta.tool_calls !== undefined;
+    this.#hasOutput ||= this.#hasCalls || delta.content !== undefined;
+    return reason === null && Object.values(delta).every((part) => part === undefined) ? null : { index: 0, delta, finish_reason: reason };
+  }
+
+  #done(): WireEvent {
+    if (this.#isFinished || !this.#hasOutput) return { ...nothing, state: 'ended' };
+    this.warnings.push('the server ended its stream without a finish reason');
+    return { data: this.#finishChunk(), state: 'ended', fault: null };
+  }
+
+  #finishChunk(): string {
+    return JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: this.#hasCalls ? 'tool_calls' : 'stop' }] });
+  }
+}
+
+/** An error in a chunk, wherever it stands. What has no error and no choice (a ping, a moderation result) is none. */
+function faultIn(value: unknown, event: string | undefined): ProviderWords | null {
+  if (Array.isArray(value)) return value.length > 0 ? faultIn(value[0], event) : null;
+  const chunk = record(value);
+  if (!chunk) return null;
+  const choice = record(list(chunk['choices'])[0]);
+  const errors = [chunk['error'], choice?.['error']].filter((error) => isTold(error));
+  if (errors.length > 0) return wordsIn(isTold(chunk['error']) ? chunk : errors[0]) ?? untold;
+
+  if (Array.isArray(chunk['choices'])) return null;
+  const isError =
+    event === 'error' || chunk['object'] === 'error' || chunk['type'] === 'error' || isTold(chunk['detail']) || isTold(chunk['errors']);
+  return isError || (typeof chunk['message'] === 'string' && 'code' in chunk) ? (wordsIn(chunk) ?? untold) : null;
+}
+
+const untold: ProviderWords = { status: null, code: null, message: '' };
+
+function isTold(error: unknown): boolean {
+  if (typeof error === 'object') return error !== null && Object.keys(error).length > 0;
+  return typeof error === 'string' && error !== '';
+}
+
+/** The parts of a delta that the SDK reads. The role is always the assistant's, whatever it is called. */
+function deltaOf(delta: Fields) {
+  const calls = [...list(delta['tool_calls']), ...legacyCall(delta['function_call'])].flatMap(callOf);
+  return {
+    content: contentOf(delta['content']),
+    reasoning_content: [delta['reasoning_content'], delta['reasoning'], delta['thinking']].map(proseOf).find(Boolean),
+    refusal: textOrNothing(delta['refusal']),
+    tool_calls: calls.length > 0 ? calls : undefined,
+  };
+}
+
+function contentOf(content: unknown): string | object[] | undefined {
+  if (!Array.isArray(content)) return proseOf(content);
+  const parts = content.flatMap((part) => {
+    if (typeof part === 'string') return [{ type: 'text', text: part }];
+    const object = record(part);
+    return object && typeof object['type'] === 'string' ? [object] : [];
+  });
+  return parts.length > 0 ? parts : undefined;
+}
+
+/** A text, or the text inside of an object or a list of them. */
+function proseOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) return textOrNothing(value.map((part) => proseOf(part) ?? '').join(''));
+  const object = record(value);
+  if (object) return [object['text'], object['content'], object['summary']].map(proseOf).find(Boolean);
+  return typeof value === 'number' ? String(value) : textOrNothing(value);
+}
+
+function callOf(value: unknown): object[] {
+  const call = record(value);
+  const called = record(call?.['function']) ?? call;
+  if (!call || !called) return [];
+  const args = called['arguments'] ?? called['parameters'];
+  return [
+    {
+      index: numberOf(call['index']),
+      id: textOf(call['id']),
+      function: { name: textOrNothing(called['name']), arguments: args === null || typeof args === 'string' ? args : JSON.stringify(args) },
+      extra_content: record(call['extra_content']) ?? undefined,
+    },
+  ];
+}
+
+/** The one call of servers that speak the older `function_call`. */
+function legacyCall(call: unknown): unknown[] {
+  const called = record(call);
+  return called ? [{ index: 0, function: called }] : [];
+}
+
+/** A list; a single object is a list of one (TGI). */
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : record(value) ? [value] : [];
+}
+
+/** Numbers of a usage, also those that came as text; undefined when there is none. */
+function numbersIn(value: unknown): Record<string, unknown> | undefined {
+  const usage = record(value);
+  if (!usage) return undefined;
+  const known = Object.entries(usage).flatMap(([key, part]) => {
+    const told = record(part) ? numbersIn(part) : numberOf(part);
+    return told === undefined ? [] : [[key, told] as const];
+  });
+  return known.length > 0 ? Object.fromEntries(known) : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : textOrNothing(value);
+}
+
+function textOrNothing(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
