@@ -1,3 +1,4 @@
+import { isLate } from '../../ports/deadline.ts';
 import { ModelError } from './errors.ts';
 
 export interface Patience {
@@ -13,6 +14,7 @@ export class Watch {
   readonly #callerSignal: AbortSignal;
   readonly #patience: Patience;
   #timer: NodeJS.Timeout;
+  #dueAt: number;
   #isWaiting = false;
   #hasBegun = false;
   #interrupt: (error: Error) => void = () => undefined;
@@ -21,6 +23,7 @@ export class Watch {
     this.#callerSignal = callerSignal;
     this.#patience = patience;
     this.#timer = setTimeout(this.#onSilence, patience.firstTokenS * 1_000);
+    this.#dueAt = performance.now() + patience.firstTokenS * 1_000;
     callerSignal.addEventListener('abort', this.#onAbort, { once: true });
     if (callerSignal.aborted) this.#onAbort();
   }
@@ -46,6 +49,7 @@ export class Watch {
 
   /** Something came: from now on the gap between parts counts. */
   progress(): void {
+    this.#dueAt = performance.now() + this.#patience.idleS * 1_000;
     if (this.#hasBegun) {
       this.#timer.refresh();
       return;
@@ -67,6 +71,7 @@ export class Watch {
 
   readonly #onSilence = () => {
     if (!this.#isWaiting) return; // the consumer takes its time, not the provider
+    if (isLate(this.#dueAt)) return this.#giveTurn();
     const { firstTokenS, idleS } = this.#patience;
     this.#stop(
       new ModelError('StreamIdle', {
@@ -74,6 +79,14 @@ export class Watch {
       }),
     );
   };
+
+  /** It was this process that stood still: what the provider has sent meanwhile is read first. */
+  #giveTurn(): void {
+    const { firstTokenS, idleS } = this.#patience;
+    const ms = (this.#hasBegun ? idleS : firstTokenS) * 1_000;
+    this.#dueAt = performance.now() + ms;
+    this.#timer.refresh();
+  }
 
   #stop(reason: unknown): void {
     if (this.stopped) return;
