@@ -1,4 +1,5 @@
 import type { Egress, EgressResponse } from './egress.ts';
+import { deadlineIn } from './deadline.ts';
 
 /** A client's metadata document could not be had or is none; the message names no address. */
 export class DocumentRefused extends Error {
@@ -94,7 +95,7 @@ async function ask(egress: Egress, clientId: string): Promise<EgressResponse> {
     policy: { allowHttp: false, exceptions: [] },
     redirects: 0,
     limitBytes,
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: deadlineIn(timeoutMs),
   };
   try {
     return await egress.fetch(request);

@@ -16,6 +16,7 @@ import {
 } from '@modelcontextprotocol/client';
 import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
 import { createMcpFetch } from './mcp-fetch.ts';
+import { deadlineIn } from './deadline.ts';
 
 /** How requests to authorization servers leave: through the egress guard, each in at most 10 s. */
 export interface OauthWay {
@@ -213,7 +214,7 @@ function registrationOf(metadata: AuthorizationServerMetadata | undefined): Auth
 
 function fetchFor({ egress, policy, signal }: OauthWay): FetchLike {
   const fetch = createMcpFetch({ egress, policy, headers: () => ({}), wire: () => undefined });
-  return (url, init) => fetch(url, { ...init, signal: AbortSignal.any([signal, AbortSignal.timeout(requestTimeoutMs)]) });
+  return (url, init) => fetch(url, { ...init, signal: AbortSignal.any([signal, deadlineIn(requestTimeoutMs)]) });
 }
 
 function tokenSet(tokens: OAuthTokens): OauthTokenSet {

@@ -11,6 +11,7 @@ import {
 import { EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
 import { McpError, toMcpError } from './mcp-errors.ts';
 import { createMcpFetch, type WireState } from './mcp-fetch.ts';
+import { deadlineIn } from './deadline.ts';
 
 /** Where an MCP server is. */
 export interface McpTarget {
@@ -125,7 +126,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   try {
     await operate((signal) => client.connect(transport, { timeout: options.timeoutMs, signal }), {
       timeoutMs: options.timeoutMs,
-      signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
+      signal: AbortSignal.any([options.signal, deadlineIn(options.timeoutMs)]),
     });
   } catch (error) {
     await client.close().catch(() => undefined);

@@ -4,6 +4,7 @@ import { readWhole } from '../../ports/storage.ts';
 import { cancellationSignal } from '@temporalio/activity';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { deadlineIn } from '../../ports/deadline.ts';
 
 const limitAnswerBytes = 65_536;
 /** Less than its activity may take. */
@@ -35,7 +36,7 @@ export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly 
     redirects: 0,
     limitBytes: limitAnswerBytes,
     headersTimeoutMs: limitMs,
-    signal: AbortSignal.any([cancellationSignal(), AbortSignal.timeout(limitMs)]),
+    signal: AbortSignal.any([cancellationSignal(), deadlineIn(limitMs)]),
   });
   const verdict = answer.status === 200 ? verdictOf(answer.body) : null;
   if (verdict === null) throw fail('upstream_failed', { reason: 'no_verdict', detail: `The scanner gave no verdict (${answer.status}).` });

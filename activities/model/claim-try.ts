@@ -2,27 +2,42 @@ import { readApprovedSlugs } from '../../db/approvals/questions.ts';
 import { capsAbove } from '../../db/billing/caps.ts';
 import { rejectsUnpriced } from '../../db/billing/prices.ts';
 import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
-import { openModelStep, readCallsMade, type OpenedStep, type StepClaim } from '../../db/runs/model-steps.ts';
+import { openModelStep, readCallsMade, type OpenedStep, type StepClaim, type StepToOpen } from '../../db/runs/model-steps.ts';
+import { lostEntries } from '../../db/runs/retries.ts';
 import type { Unit } from '../../db/unit.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
+import { refuseGivenUp } from '../support/delivery.ts';
 import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
 
 const mostLostTries = 3;
 
-export type ClaimedTry = Exclude<StepClaim, OpenedStep> | { readonly kind: 'try'; readonly modelTry: ModelTry };
+export type ClaimedTry = Exclude<StepClaim, OpenedStep | { readonly kind: 'held' }> | { readonly kind: 'try'; readonly modelTry: ModelTry };
 
-/** Claims a try in one transaction, with the prices of now and what stands above the call. */
-export function claimTry(deps: ActivityDeps, runId: string, step: number): Promise<ClaimedTry> {
-  return inTenant(deps, runId, async (unit): Promise<ClaimedTry> => {
-    const opened = await openModelStep(unit, { runId, step });
+/** Claims a try; one that another holds is taken from it only by the delivery that Temporal waits for. */
+export async function claimTry(deps: ActivityDeps, runId: string, step: number): Promise<ClaimedTry> {
+  let over: number | null = null;
+  for (;;) {
+    const claimed = await claimOver(deps, { runId, step, over });
+    if (claimed.kind !== 'held') return claimed;
+    await refuseGivenUp();
+    over = claimed.attempt;
+  }
+}
+
+/** One transaction, with the prices of now and what stands above the call. */
+function claimOver(
+  deps: ActivityDeps,
+  { runId, step, over }: Required<StepToOpen>,
+): Promise<ClaimedTry | Extract<StepClaim, { kind: 'held' }>> {
+  return inTenant(deps, runId, async (unit) => {
+    const opened = await openModelStep(unit, { runId, step, over });
     if (opened.kind !== 'open') return opened;
-    if (opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code === null).length >= mostLostTries)
-      throw workerLost();
+    if (lostEntries(opened.retries) >= mostLostTries) throw workerLost();
     const model = modelOf(deps, opened);
     const place = { workspaceId: opened.run.workspace_id, caps: capsAbove(opened.run) };
     const [terms, callsMade, approved] = await Promise.all([
@@ -31,7 +46,7 @@ export function claimTry(deps: ActivityDeps, runId: string, step: number): Promi
       approvedIn(unit, opened),
     ]);
     refuseUnpriced(deps, model, terms);
-    return { kind: 'try', modelTry: { opened, step, model, terms, startedAt: new Date(), callsMade, approved } };
+    return { kind: 'try' as const, modelTry: { opened, step, model, terms, startedAt: new Date(), callsMade, approved } };
   });
 }
 

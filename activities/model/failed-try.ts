@@ -5,6 +5,7 @@ import type { RetryCause } from '../../db/streams/frame.schema.ts';
 import type { StepFault } from '../../db/runs/run-types.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { recordFailedTry } from '../../db/runs/model-steps.ts';
+import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
 import { settleStepUsage, type RunWithAncestors } from '../../db/runs/step-usage.ts';
 import type { Unit } from '../../db/unit.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
@@ -13,7 +14,7 @@ import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
-import { fenced, giveUp, runCancelled, workerShutdown } from '../support/failures.ts';
+import { fenced, givenUp, giveUp, isFenced, runCancelled, workerShutdown } from '../support/failures.ts';
 import { evenUnwaited, whileAway } from '../support/while-away.ts';
 import { isWorthAnotherRun, ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
@@ -48,9 +49,13 @@ export class StepPaused {
 export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, finished }: FailedTryFacts): Promise<unknown> {
   const spent = finished?.usage ?? (error instanceof ModelError || error instanceof ModelAborted ? error.usage : null);
   const cause = abort.cause();
-  if (cause === 'cancelled' || cause === 'fenced') {
+  if (cause === 'fenced' || isFenced(error)) {
+    await yieldTry(deps, modelTry, spent);
+    return fenced();
+  }
+  if (cause === 'cancelled') {
     await settle(deps, modelTry, spent);
-    return cause === 'cancelled' ? runCancelled() : fenced();
+    return runCancelled();
   }
   if (cause === 'shutdown') {
     await record(
@@ -60,6 +65,11 @@ export async function onFailedTry(deps: ActivityDeps, { modelTry, abort, error, 
       spent,
     );
     return workerShutdown();
+  }
+  if (cause === 'unawaited') {
+    const fault = faultOf(stoodStill, 'The worker stood still.', null);
+    await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 0 }, spent);
+    return givenUp();
   }
   if (error instanceof ModelError) return onModelError(deps, modelTry, error);
   const { reason } = abort.signal;
@@ -164,6 +174,18 @@ function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null
   );
 }
 
+/** Another try has the step. This one has cost what it has, and it is no lost one: its worker lives. */
+function yieldTry(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
+  const { opened, step } = modelTry;
+  return evenUnwaited(() =>
+    inTenant(deps, opened.run.id, async (unit) => {
+      const runs = await lockTried(unit, modelTry);
+      await sayAlive(unit, { runId: runs.run.id, step, toolCallId: null, attempt: opened.attempt });
+      await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+    }),
+  );
+}
+
 /** A run that was purged meanwhile has cost all the same: the ledger, which outlives it, knows it by what the try has read. */
 async function lockTried(unit: Unit, { opened }: ModelTry): Promise<RunWithAncestors> {
   return (await lockRunWithAncestors(unit, opened.run.id)) ?? { run: opened.run, ancestors: [] };
@@ -176,7 +198,7 @@ async function account(unit: Unit, runs: RunWithAncestors, modelTry: ModelTry, u
   else if (terms.isCounted) await releaseHolds(unit, callKeyOf(modelTry));
 }
 
-function faultOf(code: ErrorCode, message: string, reason: string | null): StepFault {
+function faultOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepFault {
   return { code, message: message.slice(0, 1_000).toWellFormed(), retryable: code !== 'validation_failed', reason };
 }
 

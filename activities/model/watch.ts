@@ -1,3 +1,4 @@
+import { isLate } from '../../ports/deadline.ts';
 import { ModelError } from './errors.ts';
 
 /** Set once the answer is whole: what is left of it is bounded by whoever reads it. */
@@ -19,6 +20,7 @@ export class Watch {
   readonly #patience: Patience;
   readonly #finishing: Finishing;
   #timer: NodeJS.Timeout;
+  #dueAt: number;
   #isWaiting = false;
   #hasBegun = false;
   #interrupt: (error: Error) => void = () => undefined;
@@ -28,6 +30,7 @@ export class Watch {
     this.#patience = patience;
     this.#finishing = finishing;
     this.#timer = setTimeout(this.#onSilence, patience.firstTokenS * 1_000);
+    this.#dueAt = performance.now() + patience.firstTokenS * 1_000;
     callerSignal.addEventListener('abort', this.#onAbort, { once: true });
     if (callerSignal.aborted) this.#onAbort();
   }
@@ -53,6 +56,7 @@ export class Watch {
 
   /** Something came: from now on the gap between parts counts. */
   progress(): void {
+    this.#dueAt = performance.now() + this.#patience.idleS * 1_000;
     if (this.#hasBegun) {
       this.#timer.refresh();
       return;
@@ -74,6 +78,7 @@ export class Watch {
 
   readonly #onSilence = () => {
     if (!this.#isWaiting || this.#finishing.isFinished) return; // the consumer takes its time, not the provider, or all is said
+    if (isLate(this.#dueAt)) return this.#giveTurn();
     const { firstTokenS, idleS } = this.#patience;
     this.#stop(
       new ModelError('StreamIdle', {
@@ -81,6 +86,14 @@ export class Watch {
       }),
     );
   };
+
+  /** It was this process that stood still: what the provider has sent meanwhile is read first. */
+  #giveTurn(): void {
+    const { firstTokenS, idleS } = this.#patience;
+    const ms = (this.#hasBegun ? idleS : firstTokenS) * 1_000;
+    this.#dueAt = performance.now() + ms;
+    this.#timer.refresh();
+  }
 
   #stop(reason: unknown): void {
     if (this.stopped) return;

@@ -1,12 +1,13 @@
 import { Context } from '@temporalio/activity';
 import type { CancelBus } from '../../db/streams/cancel-bus.ts';
+import { isGivenUp } from './delivery.ts';
 import { runCancelled, workerShutdown } from './failures.ts';
 
 /**
- * Why an activity should stop: its run is cancelled, its worker stops, Temporal has given this attempt up, a later
- * attempt of the same step or call has begun, or the caller's own limit passed.
+ * Why an activity should stop: its run is cancelled, its worker stops, a later attempt of the same step or call has begun, or a limit passed, which
+ * is the activity's own (`timeout`) or that of an attempt which Temporal has given up (`unawaited`).
  */
-export type AbortCause = 'cancelled' | 'shutdown' | 'timeout' | 'fenced';
+export type AbortCause = 'cancelled' | 'shutdown' | 'timeout' | 'fenced' | 'unawaited';
 
 export interface ActivityAbort {
   /** For every outgoing call. Its reason is the failure to throw. */
@@ -26,6 +27,9 @@ export interface AbortSources {
   readonly signals?: readonly AbortSignal[];
 }
 
+/** What an attempt that was given up has come to may still count, as long as no other has taken its place: it is ended only after this time. */
+const limitUnawaitedMs = 60_000;
+
 /** One signal out of all the ways in which an activity hears that it should stop; the fastest wins. */
 export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): ActivityAbort {
   const context = Context.current();
@@ -42,7 +46,11 @@ export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): Act
     else signal.addEventListener('abort', onAbort, { once: true, signal: closing.signal });
   };
 
-  listen(context.cancellationSignal, () => abort(causeOfCancellation(context)));
+  listen(context.cancellationSignal, () => {
+    if (!isGivenUp(context)) return abort(context.cancellationDetails?.workerShutdown ? 'shutdown' : 'cancelled');
+    const timer = setTimeout(() => abort('unawaited'), limitUnawaitedMs);
+    closing.signal.addEventListener('abort', () => clearTimeout(timer));
+  });
   for (const signal of signals)
     listen(signal, () => abort(causeOfSignal(signal), signal.reason instanceof Error ? signal.reason : undefined));
   const stopListening = cancelBus.onCancelled((cancelled) => {
@@ -60,12 +68,6 @@ export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): Act
   };
 }
 
-function causeOfCancellation({ cancellationDetails }: Context): AbortCause {
-  if (cancellationDetails?.workerShutdown) return 'shutdown';
-  if (cancellationDetails?.timedOut) return 'timeout';
-  return 'cancelled';
-}
-
 function causeOfSignal({ reason }: AbortSignal): AbortCause {
   if (reason === 'fenced') return 'fenced';
   return reason instanceof Error ? 'timeout' : 'cancelled';
@@ -79,6 +81,7 @@ function reasonOf(cause: AbortCause): unknown {
       return workerShutdown();
     case 'timeout':
     case 'fenced':
+    case 'unawaited':
       // Nobody waits for this attempt any more; what it throws is not read.
       return new DOMException(`attempt ${cause}`, 'AbortError');
     default:

@@ -36,12 +36,24 @@ export function runCancelled(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('The run was cancelled.', activityFailureTypes.cancelled);
 }
 
+const fencedType = 'fenced';
+
 /**
- * Another try has taken the step or call. Mostly that is the one that Temporal waits for, and nobody hears of this. But a try whose worker was frozen
- * may begin after Temporal has given it up and the next one is at work: then this is said by the one that counts, and it is made once more.
+ * Another try has taken the step or call: the one that Temporal waits for, and nobody hears of this. Should it be heard all the same, the work
+ * is made once more.
  */
 export function fenced(): ApplicationFailure {
-  return ApplicationFailure.retryable('Another try has taken over.', 'fenced');
+  return ApplicationFailure.retryable('Another try has taken over.', fencedType);
+}
+
+/** Temporal has given this delivery up and made another: nobody hears of this. */
+export function givenUp(): ApplicationFailure {
+  return ApplicationFailure.retryable('Nobody waits for this attempt any more.', 'given_up');
+}
+
+/** Whether a failure is `fenced`. */
+export function isFenced(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === fencedType;
 }
 
 /** This worker stops; the next attempt goes on. */

@@ -4,6 +4,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { tenantHeader } from '../../workflows/contracts/queues.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
+import { refuseStale } from './delivery.ts';
 import { toApplicationFailure, workerShutdown } from './failures.ts';
 import { keepBeating } from './heartbeat.ts';
 import { asTenant, type ActivityTenant } from './tenant.ts';
@@ -16,7 +17,10 @@ export interface ActivityGuards {
   readonly log: Logger;
 }
 
-/** What stands around every activity: its tenant is proved, it beats, and what it throws is said in Temporal's words. */
+/**
+ * What stands around every activity: its tenant is proved, it beats, a delivery that Temporal has given up does nothing, and what it throws is
+ * said in Temporal's words.
+ */
 export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFactory {
   return (context) => ({
     inbound: {
@@ -25,7 +29,10 @@ export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFac
         const stopBeating = keepBeating(context);
 
         try {
-          return await asTenant(tenant, () => next(input));
+          return await asTenant(tenant, async () => {
+            await refuseStale();
+            return next(input);
+          });
         } catch (error) {
           throw inTemporalsWords(guards, context, error);
         } finally {

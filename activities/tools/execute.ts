@@ -1,3 +1,4 @@
+import { afterMs } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import { TemplateError } from '../../ports/templates.ts';
 import { createAccessTokens, type AccessTokens } from './access-tokens.ts';
@@ -25,13 +26,14 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
   return {
     async execute(execution) {
       const { secret, conceal, mask, maskOutcome } = createSecretMask(execution.secret);
-      const deadline = AbortSignal.timeout(execution.timeoutMs);
-      const signal = AbortSignal.any([execution.signal, deadline]);
+      const deadline = new AbortController();
+      const cancel = afterMs(execution.timeoutMs, () => deadline.abort(new DOMException('the tool took too long', 'TimeoutError')));
+      const signal = AbortSignal.any([execution.signal, deadline.signal]);
       try {
         return maskOutcome(await dispatch(own, { ...execution, signal, secret, conceal, mask }));
       } catch (error) {
         if (execution.signal.aborted) throw execution.signal.reason;
-        if (deadline.aborted)
+        if (deadline.signal.aborted)
           return {
             status: 'timed_out',
             error: toolError('timed_out', `no result within ${execution.timeoutMs / 1000} s`, true),
@@ -39,6 +41,8 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
           };
         const mayHaveHappened = (error instanceof EgressUnreachable || error instanceof EgressRefused) && error.mayHaveArrived;
         return maskOutcome({ status: 'failed', error: errorOf(error), mayHaveHappened });
+      } finally {
+        cancel();
       }
     },
   };

@@ -1,19 +1,12 @@
 import { gateCall } from '../../db/approvals/gate-call.ts';
-import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/call-state.ts';
-import { cancelledEnd } from '../../db/runs/close-run.ts';
+import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../../db/runs/call-state.ts';
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
-import { appendResult, claimCall, endCallBeside, readWholeOutput, recordRetry, type CallEnd } from '../../db/runs/tool-calls.ts';
-import { leaveChild, settleChild } from '../../db/runs/settle-child.ts';
+import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
+import { claimCall, readWholeOutput, recordRetry } from '../../db/runs/tool-calls.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { Unit } from '../../db/unit.ts';
-import type {
-  AgentRunActivities,
-  RunToolInput,
-  RunToolResult,
-  SettleToolInput,
-  SettleToolResult,
-} from '../../workflows/contracts/agent-run.ts';
+import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -21,15 +14,16 @@ import { settleRun } from '../gates/settle-run.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
-import { fenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
-import { whileAway } from '../support/while-away.ts';
+import { refuseGivenUp, refuseStale } from '../support/delivery.ts';
+import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
+import { evenUnwaited, whileAway } from '../support/while-away.ts';
+import { endAndSettle, isCritical } from './end-call.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { holdLease, type HeldLease } from './lease.ts';
 import { failed, toolError, type ToolOutcome } from './outcome.ts';
 import { gateOf, refusalOf } from './refusal.ts';
+import { mostTries, settleTool } from './settle-tool.ts';
 import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
-
-const mostTries = 3;
 
 /** The activities of a single tool call. The claim is committed before the effect, the result before the activity completes. */
 export function createToolActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'runTool' | 'settleTool'> {
@@ -45,6 +39,11 @@ interface ClaimedCall {
   readonly attempt: number;
   readonly tool: RunTool | null;
   readonly policy: EgressPolicy;
+}
+
+/** A call that another try holds, which has not said its end. */
+interface HeldCall {
+  readonly heldBy: number;
 }
 
 /** A call of an exclusive tool that has to hold it first. */
@@ -73,14 +72,23 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
       if (abort.cause() === 'cancelled') throw runCancelled();
       if (abort.cause() === 'shutdown')
         await inTenant(deps, input.runId, (unit) => recordRetry(unit, call, { attempt, cause: 'shutdown', code: null }));
+      if (abort.cause() === 'unawaited')
+        await inTenant(deps, input.runId, (unit) => recordRetry(unit, call, { attempt, cause: 'worker_lost', code: stoodStill }));
       throw error;
     });
     const settle = await settlementOf(deps, call, outcome, signal);
-    return await whileAway(() => record(deps, claimed, { outcome, settle }));
+    return await whileAway(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
+      if (isFenced(error)) await evenUnwaited(() => inTenant(deps, input.runId, (unit) => sayAlive(unit, { ...placeOf(call), attempt })));
+      throw error;
+    });
   } finally {
     abort.close();
     await lease?.release();
   }
+}
+
+function placeOf({ run_id: runId, step, id: toolCallId }: CallState) {
+  return { runId, step, toolCallId };
 }
 
 /** An earlier try that ended the call may have died before it said what its run waits for now. */
@@ -104,18 +112,33 @@ function holdTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Pro
  * Claims the call, or stops a run whose place takes no more work. `ended`: there is nothing to execute, the call has ended, or its run has, or its
  * client executes it. `waiting`: its tool is exclusive and not held yet. Throws when the call must not be executed again.
  */
-async function claim(deps: ActivityDeps, input: RunToolInput, isHeld: boolean): Promise<ClaimedCall | WaitingCall | NoClaim> {
-  const claimed = await inTenant(deps, input.runId, (unit) => claimIn(deps, unit, { input, isHeld }));
-  if (claimed !== 'frozen') return claimed;
-  if (!(await stopFrozen(deps, input.runId))) return claim(deps, input, isHeld);
-  throw runCancelled();
+async function claim(deps: ActivityDeps, input: RunToolInput, hasTool: boolean): Promise<ClaimedCall | WaitingCall | NoClaim> {
+  await refuseStale();
+  let over: number | null = null;
+  for (;;) {
+    const asked: AskedCall = { input, hasTool, over };
+    const claimed = await inTenant(deps, input.runId, (unit) => claimIn(deps, unit, asked));
+    if (typeof claimed === 'object' && 'heldBy' in claimed) {
+      await refuseGivenUp();
+      over = claimed.heldBy;
+    } else if (claimed !== 'frozen') return claimed;
+    else if (await stopFrozen(deps, input.runId)) throw runCancelled();
+  }
+}
+
+interface AskedCall {
+  readonly input: RunToolInput;
+  /** Whether its tool is held for it, where that is demanded. */
+  readonly hasTool: boolean;
+  /** The try that it may be taken from, which nobody waits for. */
+  readonly over: number | null;
 }
 
 async function claimIn(
   deps: ActivityDeps,
   unit: Unit,
-  { input, isHeld }: { readonly input: RunToolInput; readonly isHeld: boolean },
-): Promise<ClaimedCall | WaitingCall | NoClaim | 'frozen'> {
+  { input, hasTool, over }: AskedCall,
+): Promise<ClaimedCall | HeldCall | WaitingCall | NoClaim | 'frozen'> {
   const call = await lockCall(unit, input.runId, input.toolCallId);
   if (!call || !isOpen(call)) return 'ended';
   if (call.run_status === 'cancelling') throw runCancelled();
@@ -124,11 +147,12 @@ async function claimIn(
   if (call.client_owned) return 'ended';
   // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
   if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
+  if (isHeld(call) && call.attempt !== over) return { heldBy: call.attempt };
   if (lostTries(call) >= mostTries) throw workerLost();
   const isRefused = refusalOf(call) !== null;
   const gate = isRefused ? null : gateOf(call);
   if (gate !== null && (await gateCall(unit, call, gate))) return 'gated';
-  if (call.concurrency === 'exclusive' && !isHeld && !isRefused) return { waiting: call };
+  if (call.concurrency === 'exclusive' && !hasTool && !isRefused) return { waiting: call };
 
   const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
   const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
@@ -183,6 +207,7 @@ function secretOf(
 
 /** The tool was another call's all the time: a result for the model, which may try again. */
 async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<RunToolResult> {
+  await refuseStale();
   const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
   return await whileAway(() =>
     endAndSettle(deps, { runId, toolCallId: id }, async (unit) => {
@@ -223,73 +248,4 @@ async function askAgain(unit: Unit, call: CallState, { gate, attempt, code }: Do
   if (!(await gateCall(unit, call, gate, attempt))) return false;
   await recordRetry(unit, call, { attempt: call.attempt, cause: 'upstream_error', code });
   return true;
-}
-
-function isCritical(call: CallState): boolean {
-  return call.critical || call.live?.critical === true;
-}
-
-interface Ending {
-  readonly call: CallState;
-  /** The try that gives the end; null: whoever holds the call. */
-  readonly attempt: number | null;
-  readonly end: CallEnd;
-}
-
-/** Ends a call in one transaction; where others of the run stand before people, what the run waits for is settled in a second one. */
-async function endAndSettle(
-  deps: ActivityDeps,
-  { runId }: RunToolInput,
-  judge: (unit: Unit) => Promise<Ending | 'gated' | null>,
-): Promise<RunToolResult> {
-  const done = await inTenant(deps, runId, async (unit) => {
-    const ending = await judge(unit);
-    if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
-    const { call, attempt, end } = ending;
-    const ended = await endCallBeside(unit, call, attempt, end);
-    // Without a try of its own: a scope above every one of the call, so that whoever still holds it is fenced from now on.
-    if (ended !== null) await appendResult(unit, call, attempt ?? call.attempt + 1, ended.frame);
-    return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.run_status === 'waiting') };
-  });
-  if (done.hasWaits) await settleRun(deps, runId);
-  return { gated: done.gated };
-}
-
-/** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
-async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
-  const { runId, toolCallId, cause } = input;
-  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, runId, work);
-  if (cause === 'child') return settleChild({ transact }, input);
-  let again = false;
-  let hasChild = false;
-  const { gated } = await endAndSettle(deps, input, async (unit) => {
-    const call = await lockCall(unit, runId, toolCallId);
-    hasChild = call?.child_run_id !== undefined && call.child_run_id !== null;
-    // A child's end is its call's result.
-    if (!call || !isOpen(call) || hasChild) return null;
-    const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
-    if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';
-    again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < mostTries));
-    if (again) return null;
-
-    const end = settledEnd(call, cause);
-    const isInDoubt = !isStopped && end.state === 'unknown' && isCritical(call);
-    if (isInDoubt && (await gateCall(unit, call, 'confirmation'))) return 'gated';
-    return { call, attempt: null, end };
-  });
-  if (hasChild) await leaveChild({ transact }, input);
-  return gated ? { again, gated } : { again };
-}
-
-function settledEnd(call: CallState, cause: SettleToolInput['cause']): CallEnd {
-  if (cause === 'cancelled' || call.run_status === 'cancelling') return cancelledEnd(call);
-  if (!isRepeatable(call)) {
-    return failedEnd(
-      'unknown',
-      'failed',
-      toolError('outcome_unknown', 'The call was interrupted while it was executed; it may have happened.', false),
-    );
-  }
-  if (cause === 'timeout') return failedEnd('timed_out', 'timed_out', toolError('timed_out', `no result within ${call.timeout_s} s`, true));
-  return failedEnd('failed', 'failed', toolError('tool_unavailable', 'the call was interrupted three times', true, 'worker_lost'));
 }

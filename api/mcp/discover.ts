@@ -10,6 +10,7 @@ import { connectMcp, type McpSession } from '../../ports/mcp.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 import type { McpDiscover, McpDiscoveryView } from './toolkit-sync.schema.ts';
+import { deadlineIn } from '../../ports/deadline.ts';
 
 type Discovery = Static<typeof McpDiscoveryView>;
 type Asked = Static<typeof McpDiscover>;
@@ -38,7 +39,7 @@ export interface DiscoveryParts {
 /** Asks a server what it is, within 15 s. Every failure is an answer, too: not reachable, or authorization required. */
 export async function discoverServer(parts: DiscoveryParts, policy: EgressPolicy, asked: Asked): Promise<Discovery> {
   const began = performance.now();
-  const way = { egress: parts.egress, policy, signal: AbortSignal.timeout(limitMs) };
+  const way = { egress: parts.egress, policy, signal: deadlineIn(limitMs) };
   const found = await look(parts, way, asked).catch((error: unknown) => afterError(way, asked, error));
   return masked({ ...nothing, ...found, duration_ms: Math.round(performance.now() - began) }, asked.token);
 }

@@ -6,6 +6,7 @@ import type { RunIdentity } from '../streams/frame-text.ts';
 import { isToolOn } from '../tools/tool-on.sql.ts';
 import type { Unit } from '../unit.ts';
 import type { Manifest } from './manifest.ts';
+import { lostEntries } from './retries.ts';
 import { frozenSql, pathOf } from './run-state.ts';
 import type { StepRetry } from './run-types.ts';
 
@@ -128,8 +129,12 @@ export function isRepeatable(call: CallState): boolean {
 
 /** Tries whose worker died under them; the one that is open counts, since whoever asks has found it without a result. */
 export function lostTries(call: CallState): number {
-  const recorded = call.retries.filter((retry) => retry.cause === 'worker_lost').length;
-  return recorded + (call.state === 'executing' && call.retries.length < call.attempt ? 1 : 0);
+  return lostEntries(call.retries) + (isHeld(call) ? 1 : 0);
+}
+
+/** Whether a try executes the call that has not said its end. */
+export function isHeld(call: CallState): boolean {
+  return call.state === 'executing' && call.retries.length < call.attempt;
 }
 
 /** What the call's step is among the steps of its run. */

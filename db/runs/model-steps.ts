@@ -11,7 +11,7 @@ import { readAddedInput } from './added-input.ts';
 import { readHistory, type HistoryMessage } from './history.ts';
 import { readRunTools, type RunTool } from './manifest-tools.ts';
 import type { Manifest } from './manifest.ts';
-import { retriesWithLost } from './retries.sql.ts';
+import { retriesWithLost } from './retries.ts';
 import { readPlannedCalls, type StoredCall } from './planned-calls.ts';
 import { identityOf, lockRunWithDocument, type RunState } from './run-state.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
@@ -32,15 +32,26 @@ export interface OpenedStep {
   readonly skills: readonly PromptSkill[];
 }
 
-/** What claiming a model step finds: nothing to do any more, a place that takes no more work, a result that an earlier try has stored, or the claim. */
+/**
+ * What claiming a model step finds: nothing to do any more, a place that takes no more work, a result that an earlier try has stored, an earlier try
+ * that holds it and has not said its end, or the claim.
+ */
 export type StepClaim =
   | { readonly kind: 'ended' }
   | { readonly kind: 'frozen' }
+  | { readonly kind: 'held'; readonly attempt: number }
   | { readonly kind: 'stored'; readonly stopReason: StopReason; readonly calls: readonly StoredCall[] }
   | OpenedStep;
 
+export interface StepToOpen {
+  readonly runId: string;
+  readonly step: number;
+  /** The try that it may be taken from: whoever asks knows that nobody waits for that one. Null: from none. */
+  readonly over?: number | null;
+}
+
 /** Claims the try of a model step: raises the attempt in its row and reads all that the call needs. */
-export async function openModelStep(unit: Unit, { runId, step }: { runId: string; step: number }): Promise<StepClaim> {
+export async function openModelStep(unit: Unit, { runId, step, over = null }: StepToOpen): Promise<StepClaim> {
   const run = await lockRunWithDocument(unit, runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
 
@@ -49,11 +60,11 @@ export async function openModelStep(unit: Unit, { runId, step }: { runId: string
   const history = () => readHistory(unit, run, document.context.keep_last_turns);
   const [stored, claimed, read] = await Promise.all([
     readStoredStep(unit, run.id, step),
-    claimStep(unit, run, step),
+    claimStep(unit, run, { step, over }),
     run.has_unread_input ? null : history(),
   ]);
   if (stored) return stored;
-  if (!claimed) throw new Error('the claim of a step gave no row');
+  if (!claimed) return { kind: 'held', attempt: await holderOf(unit, run.id, step) };
   const added = run.has_unread_input ? await readAddedInput(unit, run, step) : [];
   const opened: OpenedStep = {
     kind: 'open',
@@ -136,8 +147,12 @@ async function readStoredStep(unit: Unit, runId: string, step: number): Promise<
   return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(unit, message.id) };
 }
 
-/** Null where an earlier try has stored the step. */
-function claimStep(unit: Unit, run: RunState, step: number): Promise<{ attempt: number; retries: StepRetry[] } | null> {
+/** Null where an earlier try has stored the step, or holds it and is not `over`. One with an entry in `retries` has said its end. */
+function claimStep(
+  unit: Unit,
+  run: RunState,
+  { step, over }: { readonly step: number; readonly over: number | null },
+): Promise<{ attempt: number; retries: StepRetry[] } | null> {
   return row<{ attempt: number; retries: StepRetry[] }>(
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
@@ -145,9 +160,20 @@ function claimStep(unit: Unit, run: RunState, step: number): Promise<{ attempt: 
      on conflict (run_id, step, tool_call_id) do update
        set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
            retries = ${retriesWithLost}
+       where s.status <> 'running' or jsonb_array_length(s.retries) >= s.attempt or s.attempt = ?::int
      returning attempt, retries`,
-    [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model', run.id, step],
+    [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model', run.id, step, over],
   );
+}
+
+async function holderOf(unit: Unit, runId: string, step: number): Promise<number> {
+  const held = await row<{ attempt: number }>(
+    unit.em,
+    'select attempt from run_steps where run_id = ? and step = ? and tool_call_id is null',
+    [runId, step],
+  );
+  if (!held) throw new Error('the claim of a step gave no row');
+  return held.attempt;
 }
 
 /** How many calls the run has made so far, by slug. */

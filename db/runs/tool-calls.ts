@@ -7,7 +7,7 @@ import type { FrameDraft, RetryCause } from '../streams/frame.schema.ts';
 import type { Unit } from '../unit.ts';
 import { identityOfCall, openStates, stepKindOf, type CallState } from './call-state.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
-import { retriesWithLost } from './retries.sql.ts';
+import { retriesWithLost } from './retries.ts';
 import type { StepFault, StepRetry } from './run-types.ts';
 import { insertToolMessages } from './tool-messages.ts';
 

@@ -22,22 +22,57 @@ beforeAll(async () => {
 afterAll(() => scenario?.stop());
 
 /** What a try does first that Temporal had given up while its worker was frozen. */
-async function asLateTry(work: (unit: Unit) => Promise<unknown>): Promise<void> {
+async function asLateTry<R>(work: (unit: Unit) => Promise<R>): Promise<R> {
   const tenant = workspaceTenant(stack.tenant.organizationId, stack.tenant.workspaceId);
-  await transact(stack.db, { tenant, actor: systemActor, correlationId: crypto.randomUUID() }, work);
+  return (await transact(stack.db, { tenant, actor: systemActor, correlationId: crypto.randomUUID() }, work)).value;
 }
 
-test('a late try that takes the step from the one that counts, and then says nothing, ends no run', async () => {
+interface ModelStep {
+  readonly attempt: number;
+  readonly retries: readonly { readonly cause: string; readonly error_code: string | null }[];
+}
+
+async function modelStepOf(runId: string): Promise<ModelStep | undefined> {
+  const { body } = await stack.request('GET', `/runs/${runId}/steps?kind=model`);
+  return (body as { readonly items: readonly ModelStep[] }).items[0];
+}
+
+const attemptOf = async (runId: string) => (await modelStepOf(runId))?.attempt;
+const retriesOf = async (runId: string) => (await modelStepOf(runId))?.retries.map(({ cause, error_code }) => [cause, error_code]);
+
+test('a try that nobody has proved to count takes no step from the one at work', async () => {
   const agent = await makeAgent(stack, []);
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 20, delay_ms: 100 }] }));
   const reader = watchRun(stack, run.id);
   await until(() => reader.frames.some((frame) => frame.type === 'message.delta'));
 
-  await asLateTry((unit) => openModelStep(unit, { runId: run.id, step: 1 }));
+  const found = await asLateTry((unit) => openModelStep(unit, { runId: run.id, step: 1 }));
+
+  const seen = await endOf(reader, 60_000);
+  const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
+  expect(found).toEqual({ kind: 'held', attempt: 1 });
+  expect({ status: last.status, faults, retries: await retriesOf(run.id) }).toEqual({ status: 'succeeded', faults: [], retries: [] });
+});
+
+test('late tries that take the step from the one that counts, and then say nothing, end no run: whoever was fenced is no lost worker', async () => {
+  const agent = await makeAgent(stack, []);
+  const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 50, delay_ms: 100 }] }));
+  const reader = watchRun(stack, run.id);
+
+  for (const over of [1, 3]) {
+    await until(async () => (await attemptOf(run.id)) === over && reader.frames.at(-1)?.type === 'message.delta');
+    await asLateTry((unit) => openModelStep(unit, { runId: run.id, step: 1, over }));
+  }
 
   const seen = await endOf(reader, 60_000);
   const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
   expect({ status: last.status, faults }).toEqual({ status: 'succeeded', faults: [] });
+  expect(await retriesOf(run.id)).toEqual([
+    ['worker_lost', 'stood_still'],
+    ['worker_lost', null],
+    ['worker_lost', 'stood_still'],
+    ['worker_lost', null],
+  ]);
 });
 
 test('a late try that takes a call from the one that counts leaves the model its result', async () => {

@@ -39,13 +39,14 @@ test('a child that is made while its parent is being cancelled is cancelled with
 test('a claim is taken back once, also when it is said twice since the first answer was lost, and never from a later try', async () => {
   const agent = await makeAsked(tree);
   const runId = await tree.begin(agent.id);
-  const claim = () => tree.as(runId, (unit) => openModelStep(unit, { runId, step: 1 }));
+  const claim = (over: number | null = null) => tree.as(runId, (unit) => openModelStep(unit, { runId, step: 1, over }));
   const takeBack = (attempt: number) => tree.as(runId, (unit) => unclaimStep(unit, { runId, step: 1, attempt }));
   await claim();
 
   expect([await takeBack(1), await takeBack(1)]).toEqual([true, true]);
   expect(await claim()).toMatchObject({ kind: 'open', attempt: 1, retries: [] });
-  await claim();
+  expect(await claim()).toEqual({ kind: 'held', attempt: 1 });
+  await claim(1);
   expect(await takeBack(1)).toBe(false);
   expect(await tree.one('select attempt from run_steps where run_id = ? and step = 1', [runId])).toEqual({ attempt: 2 });
 });

@@ -80,7 +80,7 @@ test('messages keep their order and are read once, also by a step that is tried 
 
   const texts: unknown[][] = [];
   for (let tries = 0; tries < 2; tries += 1) {
-    const opened = await place.asRun(tenant, runId, (unit) => openModelStep(unit, { runId, step: 1 }));
+    const opened = await place.asRun(tenant, runId, (unit) => openModelStep(unit, { runId, step: 1, over: tries }));
     texts.push(
       opened.kind === 'open' ? opened.history.flatMap(({ content }) => content.map((block) => 'text' in block && block.text)) : [],
     );

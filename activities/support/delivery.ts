@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import { isGrpcServiceError, ServiceError } from '@temporalio/client';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { givenUp } from './failures.ts';
+import { hasStoodStillSince } from './standstill.ts';
+
+/** What came in while the process stood still is read after it, on a full machine seconds later. */
+const limitReadMs = 30_000;
+const answerMs = 5_000;
+const pauseMs = 500;
+const limitAwayMs = 60_000;
+/** gRPC's NOT_FOUND. */
+const notFound = 5;
+
+/** When a delivery was last known to count, by its context. */
+const knownAt = new WeakMap<Context, number>();
+
+/**
+ * Throws `given_up` when this delivery of an activity may be one that Temporal has given up and does not count any more: it came in, or was at
+ * work, while the process stood still. Costs nothing where that can't be.
+ */
+export async function refuseStale(): Promise<void> {
+  const context = Context.current();
+  const since = knownAt.get(context) ?? performance.now() - limitReadMs;
+  if (hasStoodStillSince(since)) await refuseGivenUp();
+  else knownAt.set(context, performance.now());
+}
+
+/** Throws `given_up` unless Temporal still waits for this delivery: for one that is about to take what another holds. */
+export async function refuseGivenUp(): Promise<void> {
+  const context = Context.current();
+  const askedAt = performance.now();
+  if (!(await isAwaited(context))) throw givenUp();
+  knownAt.set(context, askedAt);
+}
+
+/** Whether a cancellation says that Temporal does not wait for this delivery any more; no person has cancelled anything then. */
+export function isGivenUp({ cancellationDetails }: Pick<Context, 'cancellationDetails'>): boolean {
+  return cancellationDetails?.notFound === true || cancellationDetails?.timedOut === true;
+}
+
+/**
+ * Asks Temporal by a heartbeat, whose token names the attempt: one that timed out, or whose next one is scheduled, is not found. The worker's own
+ * heartbeats give no answer that could be waited for. Throws service_unavailable when there is none for a minute.
+ */
+async function isAwaited(context: Context): Promise<boolean> {
+  for (const end = performance.now() + limitAwayMs; ; await delay(pauseMs)) {
+    if (isGivenUp(context)) return false;
+    if (context.cancellationSignal.aborted) return true; // by a person, or as the worker stops: this is heard of it
+    try {
+      const { client, info } = context;
+      await client.connection.withDeadline(Date.now() + answerMs, () =>
+        client.workflowService.recordActivityTaskHeartbeat({ namespace: info.namespace, taskToken: info.taskToken }),
+      );
+      return true;
+    } catch (error) {
+      if (codeOf(error) === notFound) return false;
+      if (performance.now() > end && !context.cancellationSignal.aborted)
+        throw fail('service_unavailable', { detail: 'Temporal did not say whether it waits for this.', cause: error });
+    }
+  }
+}
+
+function codeOf(error: unknown): number | null {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) ? cause.code : null;
+}

@@ -1,0 +1,26 @@
+const lookEveryMs = 500;
+/** Longer than a full machine keeps a loop waiting now and then. */
+const stillMs = 3_000;
+
+let seen: { readonly monotonic: number; readonly wall: number } | null = null;
+let lastEnd = -Infinity;
+
+/**
+ * Whether this process stood still for seconds at a time and has run again since `at` (`performance.now()`): it was stopped or throttled, its
+ * machine suspended or moved. A suspended machine stops the monotonic clock too, so the wall clock is asked as well; one that is set looks
+ * the same.
+ */
+export function hasStoodStillSince(at: number): boolean {
+  if (seen === null) setInterval(look, lookEveryMs).unref();
+  look();
+  return lastEnd >= at;
+}
+
+function look(): void {
+  const now = { monotonic: performance.now(), wall: Date.now() };
+  if (seen !== null) {
+    const passed = Math.max(now.monotonic - seen.monotonic, Math.abs(now.wall - seen.wall));
+    if (passed > lookEveryMs + stillMs) lastEnd = now.monotonic;
+  }
+  seen = now;
+}

@@ -1,8 +1,0 @@
-/**
- * What the claim of a new try makes of `retries` of its step's row `s`: a try that left neither result nor error is entered as lost with
- * its worker. Every try has at most one entry, so fewer entries than tries means that the last one left nothing.
- */
-export const retriesWithLost = `case when jsonb_array_length(s.retries) < s.attempt
-  then s.retries || jsonb_build_array(jsonb_build_object('attempt', s.attempt, 'cause', 'worker_lost', 'error_code', null, 'delay_ms', 0,
-         'at', to_char(clock_timestamp() at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
-  else s.retries end`;
