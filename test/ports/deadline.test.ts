@@ -39,7 +39,7 @@ test('a deadline that passes while the process stands still does not win against
 
 test('a model call whose process stood still for longer than its patience reads what the provider has sent', async () => {
   const { answer, standStill, end } = await answerWhileStanding();
-  const watch = new Watch(new AbortController().signal, { firstTokenS: 0.5, idleS: 0.5 });
+  const watch = new Watch(new AbortController().signal, { firstTokenS: 0.5, idleS: 0.5 }, { isFinished: false });
   const waiting = watch.waitFor(answer);
   standStill();
 

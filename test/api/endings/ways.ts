@@ -117,7 +117,7 @@ export const ways: Readonly<Record<string, Way>> = {
       await call(stage, tokens.operator, 'POST', `/organizations/${organizationId}/purge`, { reason: 'over', confirm: organization?.slug });
       // The first steps of the bulk worker, which doesn't run here; those after them erase what nobody reaches any more.
       await sweep(stage.client.api.db, async (em) => {
-        await openPurge(em, organizationId);
+        await openPurge(em, stage.client.api.keys, organizationId);
         await lockOut(em, organizationId);
       });
     },
