@@ -44,4 +44,5 @@ export const MessageFilters = closed({
   scope: Type.Optional(oneOf(['run', 'conversation'], { default: 'run', description: 'conversation: everything up to and with this run' })),
   include_discarded: Type.Optional(Type.Boolean({ default: false })),
   message_id: Type.Optional(idOf('Message')),
+  tool_call_id: Type.Optional(idOf('ToolCall', 'The message that answers this call')),
 });

@@ -27,6 +27,7 @@ export interface MessageFilters {
   readonly scope?: 'run' | 'conversation';
   readonly include_discarded?: boolean;
   readonly message_id?: string;
+  readonly tool_call_id?: string;
 }
 
 const columns = `m.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.content, m.tool_call_ids, m.tool_call_id, m.model, m.stop_reason, m.state, m.created_at,
@@ -56,6 +57,10 @@ export function listMessageRows(
   if (filters.message_id !== undefined) {
     where.push('m.id = ?');
     params.push(filters.message_id);
+  }
+  if (filters.tool_call_id !== undefined) {
+    where.push('m.tool_call_id = ?');
+    params.push(filters.tool_call_id);
   }
   return fetchPage<MessageRow>(unit.em, {
     select: columns,

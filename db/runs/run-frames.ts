@@ -141,7 +141,7 @@ export function resultWithoutOutput(status: ToolResultStatus, error: ToolResult[
   return { status, output: null, outputType: 'text', truncated: false, cached: false, totalChars: null, error, durationMs: null };
 }
 
-/** Frames carry 64 KB of a result; the rest is in the call's row. */
+/** Frames carry 64 KB of a result; the message that answers the call has the rest. */
 const limitResultBytes = 64 * 1024;
 
 export function toolResultFrame(run: { readonly id: string }, toolCallId: string, result: ToolResult): FrameDraft {
@@ -162,7 +162,7 @@ export function toolResultFrame(run: { readonly id: string }, toolCallId: string
       truncated: result.truncated || isTooLong,
       cached: result.cached,
       total_chars: result.totalChars,
-      ref: isTooLong ? `/runs/${run.id}/steps?tool_call_id=${toolCallId}` : null,
+      ref: isTooLong ? `/runs/${run.id}/messages?tool_call_id=${toolCallId}` : null,
       error: result.error,
       duration_ms: result.durationMs,
     },

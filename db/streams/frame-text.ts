@@ -91,7 +91,7 @@ function cutDraft(run: RunIdentity, draft: FrameDraft, bytes: number): FrameDraf
     return { type: draft.type, data: { ...draft.data, content: cutBlocks(draft.data.content, excess), truncated: true, ref } };
   }
   if (draft.type === 'tool.result') {
-    const ref = `/runs/${run.runId}/steps?tool_call_id=${draft.data.tool_call_id}`;
+    const ref = `/runs/${run.runId}/messages?tool_call_id=${draft.data.tool_call_id}`;
     const output = typeof draft.data.output === 'string' ? cutText(draft.data.output, excess) : null;
     return { type: draft.type, data: { ...draft.data, output, truncated: true, ref } };
   }

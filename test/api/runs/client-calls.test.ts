@@ -209,6 +209,19 @@ test('two clients that answer a tree at once, at root and leaf: one result count
   expect(answers.map(({ status }) => status).toSorted()).toEqual([202, 409]);
 });
 
+test('a result too long for its frame is read whole where the frame points to', async () => {
+  const { runId, callIds } = await clientRun(tree, { tool: { response_max_chars: 200_000 } });
+  const output = 'x'.repeat(150_000);
+  await give(runId, [result(callIds[0] ?? '', output)]);
+  const [told] = (await tree.frames(runId)).flatMap((frame) => (frame.type === 'tool.result' ? [frame.data] : []));
+
+  const { items } = await get(told?.ref ?? '');
+
+  expect(told).toMatchObject({ truncated: true, total_chars: 150_000 });
+  expect(items).toMatchObject([{ role: 'tool', tool_call_id: callIds[0], content: [{ type: 'text' }] }]);
+  expect(items[0].content[0].text === output).toBe(true);
+});
+
 test('what people change about a call before its client gets it is what the client reads', async () => {
   const { runId, callIds, approvalIds } = await askedRun(tree, { tool: { client_owned: true, timeout_s: 600 } });
 
