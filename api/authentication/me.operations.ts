@@ -28,7 +28,7 @@ export const meOperations = {
     {
       summary: "Change one's own account",
       description:
-        'Changes name and locale at once. Another address needs a fresh step-up and takes effect once the link that is mailed to it has been followed; whether it is taken is not told.',
+        'Changes name and locale at once. Another address needs a fresh step-up and takes effect once the link that is mailed to it has been followed, while the session that asked still stands; whether it is taken is not told.',
       access: 'viewer',
       sessionOnly: true,
       audit: 'update',

@@ -14,7 +14,8 @@ export const passwordOperations = {
     '/auth/password/change',
     {
       summary: 'Change the password',
-      description: 'Replaces the password and ends every other session and connected app; the current session goes on.',
+      description:
+        'Replaces the password and ends every other session and connected app, and whatever else is under way; the current session goes on.',
       access: 'viewer',
       sessionOnly: true,
       audit: 'update',
@@ -67,7 +68,8 @@ export const passwordOperations = {
     '/auth/password/reset',
     {
       summary: 'Set a forgotten password',
-      description: 'Uses the token of the mail up, sets the password and ends every session. Signs nobody in; a second factor stays.',
+      description:
+        'Uses the token of the mail up, sets the password and ends every session, and whatever else is under way. Signs nobody in; a second factor stays.',
       access: 'none',
       audit: 'update',
       resourceType: 'user',

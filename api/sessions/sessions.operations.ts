@@ -105,7 +105,8 @@ export const sessions = area('Sessions', {
       ...own,
       access: 'admin',
       summary: 'Sign a user out everywhere',
-      description: "Ends all sessions of a user whom the caller sees and who doesn't outrank the caller, connected apps too.",
+      description:
+        "Ends all sessions of a user whom the caller sees and who doesn't outrank the caller, connected apps too, and whatever is under way: half-done sign-ins, links of mails, a change of address.",
       audit: 'logout',
       success: [200],
       params: SessionOwnerParams,

@@ -80,8 +80,13 @@ export class Hub implements StreamHost {
     return this.#draining.signal;
   }
 
-  counts(): { readonly streams: number; readonly watchedRuns: number; readonly isRedisAway: boolean } {
-    return { streams: this.#connections.size, watchedRuns: this.#channels.size, isRedisAway: this.#isRedisAway };
+  counts(): { readonly streams: number; readonly held: number; readonly watchedRuns: number; readonly isRedisAway: boolean } {
+    return {
+      streams: this.#connections.size,
+      held: this.#held.size,
+      watchedRuns: this.#channels.size,
+      isRedisAway: this.#isRedisAway,
+    };
   }
 
   /** Takes a place for a stream: 503 while draining, 429 above the limits of a principal or the process. */

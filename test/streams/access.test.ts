@@ -57,6 +57,35 @@ test.each<[string, string, (tenant: TestTenant) => RightHolder, string]>([
   expect(await lost([held])).toEqual([code]);
 });
 
+test('a stream is lost while a factor is demanded that its session never showed; one that did keeps it, and so do keys', async () => {
+  const own = await makeTenant(world.database.db, randomKeyRing());
+  const { runId } = await world.startRun(own);
+  const { member, admin } = own.users;
+  const holders = [holder(member), holder(admin), keyHolder(own.serviceKey.id)].map((held) => ({ ...held, runId }));
+  await world.admin(`update sessions set mfa_level = 'totp' where id = $1`, [admin.sessionId]);
+  await world.admin(
+    `insert into totp_factors (user_id, organization_id, secret_enc, created_at, confirmed_at) select id, organization_id, '', now(), now() from users where id = $1`,
+    [admin.id],
+  );
+
+  expect(await lost(holders)).toEqual([null, null, null]);
+  await world.admin('update organization_settings set require_mfa = true where organization_id = $1', [own.organizationId]);
+  expect(await lost(holders)).toEqual(['mfa_required', null, null]);
+  await world.admin(`update sessions set mfa_level = 'none' where id = $1`, [admin.sessionId]);
+  expect(await lost(holders)).toEqual(['mfa_required', 'mfa_required', null]);
+});
+
+test('what lies nowhere is asked about the credential alone, what lies at a place about its sight', async () => {
+  const own = await makeTenant(world.database.db, randomKeyRing(), { workspaces: 2 });
+  const [home = '', other = ''] = own.workspaceIds;
+  const at = (workspaceId: string) => ({ organizationId: own.organizationId, workspaceId });
+  const nowhere = { ...holder(own.users.member), runId: null };
+
+  expect(await lost([nowhere, { ...nowhere, place: at(home) }, { ...nowhere, place: at(other) }])).toEqual([null, null, 'not_found']);
+  await world.admin('update sessions set revoked_at = now() where id = $1', [own.users.member.sessionId]);
+  expect(await lost([nowhere, { ...nowhere, place: at(home) }])).toEqual(['session_revoked', 'session_revoked']);
+});
+
 test.each([
   ['revoked', `update service_keys set revoked_at = now() where id = $1`],
   ['expired', `update service_keys set revoked_at = null, expires_at = now() - interval '1 second' where id = $1`],

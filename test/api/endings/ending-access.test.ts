@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { TestTenant } from '../../support/tenant.ts';
 import { programs } from './programs.ts';
-import { made, makeSomebody, openStage, type Stage } from './stage.ts';
+import { made, makeSomebody, openStage, stretch, type Stage } from './stage.ts';
 import { openThings, outcomeOf, pendingStreamToken, prepareThings, type Open, type Outcome } from './things.ts';
 import { ways } from './ways.ts';
 
@@ -34,6 +34,7 @@ test.each([...people])(
     const things = await prepareThings(stage, somebody);
     const open = await openThings(stage, { token: put.token, runId, hasMcp: true });
     const streamToken = await pendingStreamToken(stage, { token: put.token, runId });
+    await stretch(stage);
 
     await way.go(stage, somebody);
     const found: Record<string, Outcome> = {
@@ -59,6 +60,7 @@ test.each([...others])(
     const access = async () => outcomeOf(await stage.client.call('GET', `/runs/${runId}`, { token }));
     const open = await openThings(stage, { token, runId, hasMcp });
     const streamToken = await pendingStreamToken(stage, { token, runId });
+    await stretch(stage);
 
     await end();
     const found: Record<string, Outcome> = {

@@ -2,7 +2,7 @@ import type { TestTenant } from '../../support/tenant.ts';
 import { approve, basic, exchange, refresh, type TestClient } from '../oauth/client.ts';
 import { made, type Stage } from './stage.ts';
 import { outcomeOf, type Outcome } from './things.ts';
-import { call } from './ways.ts';
+import { call, purge } from './ways.ts';
 
 /** A credential that is no session of a person's, with what else its holder has. */
 export interface Program {
@@ -50,6 +50,10 @@ export const programs: Readonly<Record<string, Make>> = {
   "an app's secret is rotated (its own access)": async (stage, tenant) => {
     const own = await ownAccess(stage, tenant);
     return { ...own, end: () => rotateSecret(stage, tenant, own.app) };
+  },
+  "an app's organization is purged (its own access)": async (stage, tenant) => {
+    const own = await ownAccess(stage, tenant);
+    return { ...own, end: () => purge(stage, tenant) };
   },
   'a service key is revoked': async (stage, tenant) =>
     keyOf(tenant, () => call(stage, tenant.organizationOwner.token, 'DELETE', `/service-keys/${tenant.serviceKey.id}`)),

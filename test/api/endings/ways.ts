@@ -1,7 +1,7 @@
 import { resetMfa } from '../../../cli/users.ts';
 import { lockOut, openPurge } from '../../../db/operator/purge-steps.ts';
 import { sweep } from '../../../db/transaction.ts';
-import { testPassword } from '../../support/tenant.ts';
+import { testPassword, type TestTenant } from '../../support/tenant.ts';
 import { enrol, resetTokenOf } from '../authentication/second-factor.ts';
 import type { Answer } from '../authentication/client.ts';
 import type { Somebody, Stage } from './stage.ts';
@@ -111,18 +111,20 @@ export const ways: Readonly<Record<string, Way>> = {
   },
   'the organization is purged': {
     hasFactor: true,
-    async go(stage, { tenant: { organizationId, tokens } }) {
-      const [organization] = await stage.client.rows<{ slug: string }>('select slug from organizations where id = ?', [organizationId]);
-      await call(stage, tokens.operator, 'DELETE', `/organizations/${organizationId}`);
-      await call(stage, tokens.operator, 'POST', `/organizations/${organizationId}/purge`, { reason: 'over', confirm: organization?.slug });
-      // The first steps of the bulk worker, which doesn't run here; those after them erase what nobody reaches any more.
-      await sweep(stage.client.api.db, async (em) => {
-        await openPurge(em, stage.client.api.keys, organizationId);
-        await lockOut(em, organizationId);
-      });
-    },
+    go: (stage, { tenant }) => purge(stage, tenant),
   },
 };
+
+export async function purge(stage: Stage, { organizationId, tokens }: TestTenant): Promise<void> {
+  const [organization] = await stage.client.rows<{ slug: string }>('select slug from organizations where id = ?', [organizationId]);
+  await call(stage, tokens.operator, 'DELETE', `/organizations/${organizationId}`);
+  await call(stage, tokens.operator, 'POST', `/organizations/${organizationId}/purge`, { reason: 'over', confirm: organization?.slug });
+  // The first steps of the bulk worker, which doesn't run here; those after them erase what nobody reaches any more.
+  await sweep(stage.client.api.db, async (em) => {
+    await openPurge(em, stage.client.api.keys, organizationId);
+    await lockOut(em, organizationId);
+  });
+}
 
 /** A request that must succeed. */
 export async function call(
