@@ -62,6 +62,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   collectDefaultMetrics({ register: metrics });
   closers.add('temporal', () => temporal.close());
   const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers });
+  metrics.registerMetric(deps.work.ended);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });
 
   closers.add('watch', () => watch.stop());

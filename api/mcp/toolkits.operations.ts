@@ -12,7 +12,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { get, post, reply, type Ctx } from '../http/operation.ts';
 import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
-import { discoverServer, discoveryPolicy } from './discover.ts';
+import { discoverServer, discoveryParts, discoveryPolicy } from './discover.ts';
 import {
   McpDiscover,
   McpDiscoveryView,
@@ -43,7 +43,7 @@ export const mcpToolkitOperations = {
       const policy = await discoveryPolicy(ctx, body.url);
       ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host, ...home });
       const before = { ...nothingYet };
-      return reply(before, { afterCommit: async () => reply(await discoverServer(ctx.deps, policy, body)) });
+      return reply(before, { afterCommit: async () => reply(await discoverServer(discoveryParts(ctx), policy, body)) });
     },
   ),
 
