@@ -60,7 +60,7 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
     deprecations,
     operations: liveOperations(areas),
     documents: documentsOf(areas, deps.env.publicUrl),
-    metrics: createMetrics({ openStreams: () => deps.hub.counts().streams }),
+    metrics: createMetrics({ openStreams: () => deps.hub.counts().streams, more: [deps.work.ended] }),
     health: createHealth(deps),
   };
 }

@@ -6,15 +6,18 @@ import { connectDatabases, type Databases } from '../db/orm.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
 import { createClientDocuments } from '../ports/client-documents.ts';
+import { createLineComparison } from '../ports/compare-lines.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
-import { createTenantSchemas } from '../ports/json-schema.ts';
+import { createSchemas } from '../ports/json-schema.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 import { createOpenApiReader } from '../ports/openapi-reader.ts';
 import { createPasswordHasher } from '../ports/password-hasher.ts';
 import { createPasswordStrength } from '../ports/password-strength.ts';
 import { hasStrictIsolation } from '../ports/sandbox.ts';
+import { createSkillReader } from '../ports/skill-reader.ts';
 import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
+import { createWorkPool } from '../ports/untrusted/pool.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createTemporalGateway } from '../temporal/gateway.ts';
@@ -81,10 +84,8 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();
-  const templates = createTemplates();
-  const openApi = createOpenApiReader();
+  const work = createWorkPool({ log });
   const passwordStrength = createPasswordStrength();
-  const schemas = createTenantSchemas();
   const storage = await createStorage(env.storage);
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
@@ -92,16 +93,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const close = async () => {
     await hub.close();
     await identity.close();
-    await Promise.all([
-      templates.close(),
-      openApi.close(),
-      passwordHasher.close(),
-      passwordStrength.close(),
-      schemas.close(),
-      limits.close(),
-      temporal.close(),
-      egress.close(),
-    ]);
+    await Promise.all([work.close(), passwordHasher.close(), passwordStrength.close(), limits.close(), temporal.close(), egress.close()]);
     redis.disconnect();
     storage.close();
     if (!options.db) await db.close();
@@ -120,13 +112,16 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       egress,
       models,
       clientDocuments: createClientDocuments({ egress, now }),
-      templates,
-      openApi,
+      work,
+      schemas: createSchemas(work),
+      templates: createTemplates(work),
+      openApi: createOpenApiReader(work),
+      skillReader: createSkillReader(work),
+      lineComparison: createLineComparison(work),
       passwordStrength,
       log,
       now,
       isDraining,
-      schemas,
       storage,
       codeExec: { isOn: env.hasCodeExec, hasStrict: async () => env.hasCodeExec && (await hasStrictIsolation()) },
       temporal: createTemporalGateway(temporal),

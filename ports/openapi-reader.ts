@@ -1,4 +1,5 @@
-import { createBoundedThread, ThreadLimit } from './bounded-thread.ts';
+import type { WorkPool } from './untrusted/pool.ts';
+import { WorkLimit } from './untrusted/work-errors.ts';
 
 /** What makes a document, or an operation of it, unusable. `pointer` is a JSON pointer into the document; nothing of its text is in it. */
 export interface DocumentProblem {
@@ -42,30 +43,24 @@ export interface ReadOpenApi {
 }
 
 /**
- * Reads OpenAPI 3.0 and 3.1 documents of tenants, in a thread that is replaced when a document outlives its time or memory: none can block the
- * process or bring it down. Nothing is fetched; references lead inside the document only.
+ * Reads OpenAPI 3.0 and 3.1 documents of tenants, as untrusted work: none can block the process or bring it down. Nothing is fetched;
+ * references lead inside the document only. Throws `service_unavailable` as the pool does.
  */
 export interface OpenApiReader {
-  read(job: ReadOpenApi): Promise<OpenApiReading>;
-  close(): Promise<void>;
+  /** For an organization; null is the platform. */
+  read(organizationId: string | null, job: ReadOpenApi): Promise<OpenApiReading>;
 }
 
-export function createOpenApiReader(): OpenApiReader {
-  const thread = createBoundedThread<ReadOpenApi, OpenApiReading>(new URL('./openapi-worker.ts', import.meta.url), {
-    limitMs: 5_000,
-    heapMb: 256,
-  });
-
+export function createOpenApiReader(pool: Pick<WorkPool, 'run'>): OpenApiReader {
   return {
-    async read(job) {
+    async read(organizationId, job) {
       try {
-        return await thread.ask(job);
+        return await pool.run('openapi', { organizationId, job, subject: () => job.text });
       } catch (error) {
-        if (!(error instanceof ThreadLimit)) throw error;
+        if (!(error instanceof WorkLimit)) throw error;
         const problem = { pointer: '', rule: 'too_large', message: 'the document takes too long or too much memory to read' };
         return { operations: [], problems: [problem], unknown: [] };
       }
     },
-    close: () => thread.close(),
   };
 }

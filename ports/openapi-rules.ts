@@ -20,7 +20,7 @@ interface Found {
   readonly operation: { node: Json; pointer: string };
 }
 
-/** Reads a document; runs in the thread of `createOpenApiReader`. */
+/** Reads a document; runs in a child of the pool. */
 export function readOpenApi({ text, include }: ReadOpenApi): OpenApiReading {
   const problems: DocumentProblem[] = [];
   const document = attempt(problems, () => openDocument(text));

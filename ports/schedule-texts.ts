@@ -30,7 +30,7 @@ export async function renderTexts(
   if (prompt.trim() === '') throw new TemplateError('the prompt is empty');
   return {
     prompt,
-    input: texts.input === null ? null : ((await renderLeaves(texts.input, { render, variables })) as Record<string, unknown>), // an object stays one
+    input: texts.input === null ? null : ((await renderLeaves(texts.input, { templates, variables })) as Record<string, unknown>), // an object stays one
     sessionKey: key === '' ? null : `${prefix}:${key.length > longestKey ? createHash('sha256').update(key).digest('hex') : key}`,
     personaSlug: persona === '' ? null : persona,
     subject: texts.subject === null || subjectId === '' ? null : { kind: texts.subject.kind, id: subjectId },

@@ -1,5 +1,6 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import { RE2JS } from 're2js';
+import { costProblem } from './schema-cost.ts';
 
 /** One rule that a value breaks: JSON pointer into the value, keyword and a text without the value. */
 export interface SchemaProblem {
@@ -25,12 +26,14 @@ const refusedKeywords: readonly string[] = [
   '$vocabulary',
 ];
 
-/** What makes the schema unusable; empty when it is sound. Runs in the schema thread: compiling may take long. */
+/** What makes the schema unusable; empty when it is sound. Runs in a child of the pool: compiling may take long. */
 export function checkSchema(schema: unknown): SchemaProblem[] {
   const problems = shapeProblems(schema);
   if (problems.length > 0) return problems;
   try {
-    compiled(schema as Record<string, unknown>); // shapeProblems has seen that it is an object
+    const cost = costProblem(schema as Record<string, unknown>); // shapeProblems has seen that it is an object
+    if (cost) return [{ pointer: cost.pointer, rule: 'too_costly', message: `evaluating it takes too long: ${cost.message}` }];
+    compiled(schema as Record<string, unknown>);
     return [];
   } catch (error) {
     return [{ pointer: '', rule: 'schema', message: `is not a valid JSON Schema 2020-12: ${messageOf(error)}` }];
@@ -48,7 +51,7 @@ export function validateValue(schema: Readonly<Record<string, unknown>>, value: 
   }
 }
 
-// A cache of one thread; a killed thread takes it along.
+// A cache of one child; a killed child takes it along.
 const validators = new Map<string, ValidateFunction>();
 
 function compiled(schema: Readonly<Record<string, unknown>>): ValidateFunction {

@@ -14,9 +14,9 @@ const skillFile = 'skill.md';
 
 /**
  * Reads an uploaded bundle: a zip with one SKILL.md at its top, or the SKILL.md alone. Files that are not text are 422 with their names,
- * unless they are to be skipped.
+ * unless they are to be skipped. Reads where it is called: callers outside the pool's children use `createSkillReader`.
  */
-export async function readSkillBundle(
+export async function readBundle(
   bytes: Buffer,
   { pointer, skipUnsupported }: { readonly pointer: string; readonly skipUnsupported: boolean },
 ): Promise<SkillBundle> {

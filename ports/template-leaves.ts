@@ -1,24 +1,35 @@
 import { valueAt } from './json-pointer.ts';
-import type { TemplateVariables } from './templates.ts';
+import type { Templates, TemplateVariables } from './templates.ts';
 
 const wholeLeaf = /^\s*\{\{\s*([A-Za-z_][\w.]*)\s*\}\}\s*$/;
 
 /** How the leaves of a JSON template are filled. */
 export interface LeafRendering {
-  readonly render: (text: string) => Promise<string>;
+  readonly templates: Pick<Templates, 'renderAll'>;
   readonly variables: TemplateVariables;
 }
 
-/** Renders every string leaf of a value; a leaf that is exactly one `{{ path }}` keeps the type of its value. Keys stay. */
-export async function renderLeaves(node: unknown, rendering: LeafRendering): Promise<unknown> {
-  if (typeof node === 'string') {
-    const path = wholeLeaf.exec(node)?.[1];
-    return path === undefined ? rendering.render(node) : (valueAt(rendering.variables, `/${path.replaceAll('.', '/')}`) ?? null);
-  }
-  if (Array.isArray(node)) return Promise.all(node.map((item) => renderLeaves(item, rendering)));
+/**
+ * Renders every string leaf of a value, all in one job; a leaf that is exactly one `{{ path }}` keeps the type of its value. Keys stay, and so
+ * does a leaf without a brace. Throws as the templates do.
+ */
+export async function renderLeaves(node: unknown, { templates, variables }: LeafRendering): Promise<unknown> {
+  const texts = new Set<string>();
+  replaceLeaves(node, (text) => {
+    if (text.includes('{') && !wholeLeaf.test(text)) texts.add(text);
+    return text;
+  });
+  const rendered = await templates.renderAll([...texts], variables);
+  const filled = new Map([...texts].map((text, at) => [text, rendered[at] ?? '']));
+  return replaceLeaves(node, (text) => {
+    const path = wholeLeaf.exec(text)?.[1];
+    return path === undefined ? (filled.get(text) ?? text) : (valueAt(variables, `/${path.replaceAll('.', '/')}`) ?? null);
+  });
+}
+
+function replaceLeaves(node: unknown, replace: (text: string) => unknown): unknown {
+  if (typeof node === 'string') return replace(node);
+  if (Array.isArray(node)) return node.map((item: unknown) => replaceLeaves(item, replace));
   if (node === null || typeof node !== 'object') return node;
-  const entries = await Promise.all(
-    Object.entries(node).map(async ([key, value]: [string, unknown]) => [key, await renderLeaves(value, rendering)] as const),
-  );
-  return Object.fromEntries(entries);
+  return Object.fromEntries(Object.entries(node).map(([key, value]: [string, unknown]) => [key, replaceLeaves(value, replace)]));
 }

@@ -31,7 +31,7 @@ export function createLiquid(): Liquid {
   return engine;
 }
 
-/** Renders in the calling thread; callers outside the template worker use `createTemplates`. Throws on syntax, unknown filters and limits. */
+/** Renders where it is called: callers outside the pool's children use `createTemplates`. Throws on syntax, unknown filters and limits. */
 export function renderTemplate(engine: Liquid, template: string, variables: TemplateVariables): RenderedTemplate {
   const parsed = engine.parse(template);
   const missing = engine

@@ -1,5 +1,7 @@
-import { createBoundedThread, ThreadLimit, ThreadProblem } from './bounded-thread.ts';
 import type { RenderedTemplate, TemplateVariables } from './template-rules.ts';
+import type { TemplateJob } from './template-work.ts';
+import type { WorkPool } from './untrusted/pool.ts';
+import { WorkLimit, WorkProblem } from './untrusted/work-errors.ts';
 
 export type { RenderedTemplate, TemplateVariables } from './template-rules.ts';
 
@@ -8,41 +10,43 @@ export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** Renders the Liquid templates that tenants write, in a worker thread that is replaced when a template outlives its time. */
+/** Renders the Liquid templates that one tenant writes, as untrusted work. All throw TemplateError, and `service_unavailable` as the pool does. */
 export interface Templates {
-  /** Throws TemplateError. */
   render(template: string, variables: TemplateVariables): Promise<RenderedTemplate>;
-  /** Parses only; throws TemplateError. */
+  /** Several with the same variables, as one job: the texts in their order. */
+  renderAll(templates: readonly string[], variables: TemplateVariables): Promise<string[]>;
+  /** Parses only. */
   check(template: string): Promise<void>;
-  close(): Promise<void>;
 }
 
-/** What the thread is asked: to render, or without variables only to parse. */
-export interface TemplateJob {
-  readonly template: string;
-  readonly variables: TemplateVariables | null;
+/** The templates of each organization; null is the platform. */
+export interface TemplatesByTenant {
+  of(organizationId: string | null): Templates;
 }
 
-export function createTemplates(): Templates {
-  const thread = createBoundedThread<TemplateJob, RenderedTemplate>(new URL('./template-worker.ts', import.meta.url), {
-    limitMs: 500,
-    heapMb: 64,
-  });
-
-  async function ask(job: TemplateJob): Promise<RenderedTemplate> {
+export function createTemplates(pool: Pick<WorkPool, 'run'>): TemplatesByTenant {
+  async function ask(organizationId: string | null, job: TemplateJob): Promise<RenderedTemplate[]> {
     try {
-      return await thread.ask(job);
+      return await pool.run('template', { organizationId, job, subject: () => job.templates.join('\0') });
     } catch (error) {
-      if (error instanceof ThreadLimit || error instanceof ThreadProblem) throw new TemplateError(error.message);
-      throw error; // a fault of the thread is nobody's template
+      if (error instanceof WorkLimit || error instanceof WorkProblem) throw new TemplateError(error.message);
+      throw error; // a fault of the pool is nobody's template
     }
   }
 
   return {
-    render: (template, variables) => ask({ template, variables }),
-    async check(template) {
-      await ask({ template, variables: null });
-    },
-    close: () => thread.close(),
+    of: (organizationId) => ({
+      async render(template, variables) {
+        const [rendered] = await ask(organizationId, { templates: [template], variables });
+        return rendered ?? { text: '', missing: [] };
+      },
+      async renderAll(templates, variables) {
+        if (templates.length === 0) return [];
+        return (await ask(organizationId, { templates, variables })).map(({ text }) => text);
+      },
+      async check(template) {
+        await ask(organizationId, { templates: [template], variables: null });
+      },
+    }),
   };
 }

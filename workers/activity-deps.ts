@@ -11,13 +11,14 @@ import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
 import { createAnchorFile } from '../ports/anchor-file.ts';
 import { createEgress } from '../ports/egress.ts';
-import { createTenantSchemas } from '../ports/json-schema.ts';
+import { createSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
 import { createMcpSessions } from '../ports/mcp-sessions.ts';
 import { loadModelRegistry } from '../ports/models.ts';
 import { createSandbox } from '../ports/sandbox.ts';
 import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
+import { createWorkPool } from '../ports/untrusted/pool.ts';
 import type { Temporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import type { WorkerEnv } from './env.ts';
@@ -53,18 +54,12 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
   const emitter = createEmitter({ db, publisher, cancelBus, log });
 
   closers.add('emitter', () => emitter.close());
-  const templates = createTemplates();
+  const work = createWorkPool({ log });
 
-  closers.add('templates', () => templates.close());
-  const schemas = createTenantSchemas();
-
-  closers.add('schemas', () => schemas.close());
+  closers.add('work pool', () => work.close());
   const providers = createProviders();
 
   closers.add('providers', () => providers.close());
-  const pages = createWebPages();
-
-  closers.add('pages', () => pages.close());
   const sandbox = env.hasCodeExec ? createSandbox() : null;
 
   closers.add('sandbox', () => sandbox?.close());
@@ -87,9 +82,10 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     egress,
     mcp,
     toolsChanged: createToolsChanged({ db, log, dispatch }),
-    schemas,
-    templates,
-    pages,
+    work,
+    schemas: createSchemas(work),
+    templates: createTemplates(work),
+    pages: createWebPages(work),
     sandbox,
     storage,
     mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },

@@ -63,6 +63,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   closers.add('temporal', () => temporal.close());
   const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers });
   measureAnchor(deps.anchor, metrics);
+  metrics.registerMetric(deps.work.ended);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });
 
   closers.add('watch', () => watch.stop());

@@ -1,5 +1,6 @@
 import type { RunFile } from '../../db/attachments/run-attachments.ts';
 import { readWhole, type Storage } from '../../ports/storage.ts';
+import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { cleanText } from '../model/plain-text.ts';
 import type { WebPages } from '../tools/web-fetch.ts';
@@ -7,7 +8,9 @@ import type { WebPages } from '../tools/web-fetch.ts';
 /** What reading a file needs of a process. */
 export interface FileParts {
   readonly storage: Storage;
-  readonly pages: Pick<WebPages, 'thread'>;
+  readonly pages: Pick<WebPages, 'read'>;
+  /** Whose file it is. */
+  readonly organizationId: string | null;
 }
 
 /** No more of a file is read into memory at once. */
@@ -44,7 +47,14 @@ export async function textOfFile(parts: FileParts, file: RunFile): Promise<strin
   if (bytes === null) return null;
   if (file.media_type !== 'text/html' && file.media_type !== 'application/pdf') return cleanText(bytes.toString('utf8'));
 
-  // Readers of strangers' documents work in a thread with bounds; what breaks one is no text.
-  const read = await parts.pages.thread.ask({ body: bytes, contentType: file.media_type, url: '', format: 'markdown' }).catch(() => null);
+  const { organizationId, pages } = parts;
+  const job = { body: bytes, contentType: file.media_type, url: '', format: 'markdown' } as const;
+  const read = await pages.read({ ...job, organizationId }).catch(noText);
   return read === null ? null : cleanText(read.text);
+}
+
+/** What can't be read, or not within its limits, is no text; a fault of the process is thrown on. */
+function noText(error: unknown): null {
+  if (error instanceof WorkLimit || error instanceof WorkProblem) return null;
+  throw error;
 }

@@ -108,12 +108,12 @@ function principalOf({ config }: McpToolkit, { created_by: by }: OpenSyncRow): M
 
 async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<Ending> {
   await exchangeReturned(deps, asker);
-  const { workspaceId } = tenantOfActivity();
+  const { organizationId, workspaceId } = tenantOfActivity();
   const onToolsChanged = () => deps.toolsChanged(toolkit, asker.principal);
   const ask = { ...asker, workspaceId, timeoutMs, onToolsChanged };
   const work: Listing<Ending> = async (session, patience) => {
     const offered = masked(secrets, await session.listTools(patience));
-    const { tools: found, leftOut } = await readFoundTools(offered, deps.schemas);
+    const { tools: found, leftOut } = await readFoundTools(offered, deps.schemas.of(organizationId));
     const tools = found.map(toToolkitTool);
     const server = session.server === null ? null : masked(secrets, { ...session.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());

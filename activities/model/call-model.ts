@@ -15,6 +15,7 @@ import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort, type ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp, runCancelled } from '../support/failures.ts';
+import { tenantOfActivity } from '../support/tenant.ts';
 import { whileAway } from '../support/while-away.ts';
 import { buildRequest } from './build-request.ts';
 import { claimTry } from './claim-try.ts';
@@ -105,9 +106,10 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
 
 /** The request with its files in it. */
 async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal: AbortSignal): Promise<ModelStepRequest> {
-  const named = await buildRequest(deps.templates, opened, model, signal);
+  const { organizationId } = tenantOfActivity();
+  const named = await buildRequest(deps.templates.of(organizationId), opened, model, signal);
   const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, opened.run.id, work);
-  return withFiles({ storage: deps.storage, pages: deps.pages, transact }, opened.run.id, named);
+  return withFiles({ storage: deps.storage, pages: deps.pages, organizationId, transact }, opened.run.id, named);
 }
 
 /** The transaction's refusals are said in the workflow's words; a fenced try ends silently, since its successor speaks. */
@@ -138,7 +140,7 @@ interface Answered {
 
 async function toStepResult(deps: ActivityDeps, modelTry: ModelTry, { messageId, collected, json }: Answered): Promise<ModelStepResult> {
   const { opened, step, model } = modelTry;
-  const calls = await checkCalls(collected, deps.schemas, {
+  const calls = await checkCalls(collected, deps.schemas.of(tenantOfActivity().organizationId), {
     maxToolCalls: opened.run.manifest.max_tool_calls,
     made: modelTry.callsMade,
     approved: modelTry.approved,
@@ -174,7 +176,7 @@ async function finalAnswer(
   const { content, result } = collected;
   if (json === null) return { content, followUp: null };
   const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  const judged = await judgeAnswer(deps.schemas, json, { args: result?.args ?? null, text });
+  const judged = await judgeAnswer(deps.schemas.of(tenantOfActivity().organizationId), json, { args: result?.args ?? null, text });
   if (judged.kind === 'fits') {
     const others = content.filter((block) => block.type !== 'text');
     return { content: [...others, { type: 'json', value: judged.value }], followUp: null };

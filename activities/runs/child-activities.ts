@@ -6,6 +6,7 @@ import type { AgentRunActivities, OpenChildResult, RunToolInput } from '../../wo
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { runCancelled } from '../support/failures.ts';
+import { tenantOfActivity } from '../support/tenant.ts';
 import { gateOf, refusalOf } from '../tools/refusal.ts';
 import { inTenant } from './in-tenant.ts';
 import { stopFrozen } from './stop-frozen.ts';
@@ -58,7 +59,7 @@ async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: Ste
 /** Whether the structured input fits what the asked agent takes. */
 async function misfitOf({ schemas }: ActivityDeps, ask: ChildAsk | null): Promise<StepFault | null> {
   if (ask === null) return null;
-  const problems = await schemas.validate(ask.inputSchema, ask.input);
+  const problems = await schemas.of(tenantOfActivity().organizationId).validate(ask.inputSchema, ask.input);
   if (problems.length === 0) return null;
   const told = problems.slice(0, 5).map(({ pointer, message }) => `/input${pointer} ${message}`);
   return {

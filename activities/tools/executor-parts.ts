@@ -1,24 +1,24 @@
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Egress } from '../../ports/egress.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
+import type { SchemasByTenant } from '../../ports/json-schema.ts';
 import type { McpSessions } from '../../ports/mcp-sessions.ts';
 import type { Sandbox } from '../../ports/sandbox.ts';
 import type { Storage } from '../../ports/storage.ts';
-import type { Templates } from '../../ports/templates.ts';
+import type { TemplatesByTenant } from '../../ports/templates.ts';
 import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './web-fetch.ts';
 
 /** What executors of tools share in one process. */
 export interface ExecutorParts {
   readonly egress: Egress;
-  readonly templates: Templates;
+  readonly templates: TemplatesByTenant;
   readonly pages: WebPages;
   readonly storage: Storage;
   /** Where programs of `code_exec` run; null: `CODE_EXEC=off`. */
   readonly sandbox: Sandbox | null;
   readonly keys: Pick<KeyRing, 'keks'>;
   readonly env: { readonly mcpRedirectUri: string | null };
-  readonly schemas: TenantSchemas;
+  readonly schemas: SchemasByTenant;
   readonly mcp: McpSessions;
   /** Told when an MCP server says that its tools are others now. */
   readonly toolsChanged: ToolsChanged;

@@ -63,8 +63,7 @@ async function renderBody(
   variables: Readonly<Record<string, unknown>>,
 ): Promise<{ text: string | null; contentType: string | null }> {
   if (body.mode === 'none') return { text: null, contentType: null };
-  const render = async (text: string) => (await templates.render(text, variables)).text;
-  const rendered = await renderLeaves(body.template ?? variables['args'], { render, variables });
+  const rendered = await renderLeaves(body.template ?? variables['args'], { templates, variables });
   if (body.mode === 'json') return { text: JSON.stringify(rendered), contentType: 'application/json' };
   if (body.mode === 'raw') return { text: String(rendered), contentType: 'text/plain; charset=utf-8' };
 

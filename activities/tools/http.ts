@@ -17,7 +17,7 @@ type HttpParts = Pick<ExecutorParts, 'egress' | 'templates'> & { readonly tokens
 /** Sends the one request that the tool describes, through the egress guard, and gives its body as text, JSON or a file. */
 export async function executeHttp(parts: HttpParts, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = configOf(execution);
-  const rendered = await renderRequest(parts.templates, config, execution);
+  const rendered = await renderRequest(parts.templates.of(execution.place.organizationId), config, execution);
   if ('outcome' in rendered) return rendered.outcome;
   let carried = await withCredential(parts.tokens, execution, { request: rendered, auth: config.auth });
   if ('outcome' in carried) return carried.outcome;
@@ -38,7 +38,7 @@ export async function describeHttp(
   execution: ToolExecution,
 ): Promise<HttpRequest | { readonly outcome: ToolOutcome }> {
   const config = configOf(execution);
-  const rendered = await renderRequest(templates, config, execution);
+  const rendered = await renderRequest(templates.of(execution.place.organizationId), config, execution);
   return 'outcome' in rendered ? rendered : withNamedCredential(rendered, config.auth);
 }
 

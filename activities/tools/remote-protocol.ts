@@ -6,6 +6,7 @@ import { sharedPrincipal } from '../../db/mcp/connections.ts';
 import { readRemoteTool, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
 import { consentForRun } from '../mcp/run-consent.ts';
@@ -43,7 +44,7 @@ export async function executeRemote(parts: ExecutorParts, execution: GuardedExec
       if (consent.isGranted) return call();
       throw consent.isAsked ? new ConsentAsked() : error;
     });
-    return await outcomeOf(parts, tool, result);
+    return await outcomeOf(parts.schemas.of(execution.place.organizationId), tool, result);
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof ConsentAsked)
@@ -73,7 +74,7 @@ function principalOf(toolkit: McpToolkit, { variables }: GuardedExecution): McpP
 }
 
 /** isError is failed; structured content first; pictures, sounds and other bytes are files; links stay text. */
-async function outcomeOf({ schemas }: ExecutorParts, tool: ToolkitTool, result: CallToolResult): Promise<ToolOutcome> {
+async function outcomeOf(schemas: TenantSchemas, tool: ToolkitTool, result: CallToolResult): Promise<ToolOutcome> {
   const { text, files } = readContent(result);
   if (result.isError) return failed('upstream_status', text === '' ? 'the tool failed' : text, false, 'is_error');
 

@@ -1,8 +1,9 @@
-import robotsParser from 'robots-parser';
 import Type from 'typebox';
 import { Value } from 'typebox/value';
-import { createBoundedThread, ThreadLimit, ThreadProblem, type BoundedThread } from '../../ports/bounded-thread.ts';
 import { checkUrlForm, type Egress, type EgressRequest, type EgressResponse } from '../../ports/egress.ts';
+import type { PageJob, PageText } from '../../ports/page-work.ts';
+import type { WorkPool } from '../../ports/untrusted/pool.ts';
+import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { bodyOutcome } from './output.ts';
@@ -18,43 +19,52 @@ const WebFetchConfig = Type.Object({
   cache_s: Type.Optional(Type.Integer()),
 });
 
-export type WebFormat = 'markdown' | 'text' | 'raw';
-
-export interface WebTextJob {
-  readonly body: Uint8Array;
-  readonly contentType: string;
-  readonly url: string;
-  readonly format: WebFormat;
-}
-
-/** Text of a page and its title; null when the body is no kind of text. */
-export type WebText = { readonly title: string | null; readonly text: string } | null;
-
 interface CachedPage {
   readonly page: { readonly title: string | null; readonly text: string; readonly url: string };
   readonly until: number;
 }
 
-/** What one process keeps for `web_fetch`: the thread that reads pages, and a small cache per workspace. */
+/** What one process keeps for `web_fetch`: the pool that reads pages, and a small cache per workspace. */
 export interface WebPages {
-  readonly thread: BoundedThread<WebTextJob, WebText>;
+  /** The text of a page, or why it has none. Throws WorkLimit, WorkProblem, and `service_unavailable` as the pool does. */
+  read(page: ReadPage): Promise<PageText>;
+  /** Whether a robots.txt lets Longhaul read the page. One that can't be read in time allows nothing. */
+  allows(robots: ReadRobots): Promise<boolean>;
   readonly cache: Map<string, CachedPage>;
-  close(): Promise<void>;
 }
 
-// The package is CommonJS and its types declare a default export: at run time the import is the function itself.
-const parseRobots = robotsParser as unknown as typeof robotsParser.default;
+interface ReadPage extends PageJob {
+  readonly organizationId: string | null;
+  readonly signal?: AbortSignal;
+}
+
+interface ReadRobots {
+  readonly organizationId: string | null;
+  readonly url: string;
+  readonly text: string;
+  readonly page: string;
+  readonly signal: AbortSignal;
+}
+
 const cachedPages = 200;
 const robotsLimitBytes = 500 * 1024;
 const robotsAgent = 'longhaul';
 const redirects = 3;
 
-export function createWebPages(): WebPages {
-  const thread = createBoundedThread<WebTextJob, WebText>(new URL('./web-text-worker.ts', import.meta.url), {
-    limitMs: 15_000,
-    heapMb: 256,
-  });
-  return { thread, cache: new Map(), close: () => thread.close() };
+export function createWebPages(pool: Pick<WorkPool, 'run'>): WebPages {
+  return {
+    cache: new Map(),
+    read: ({ organizationId, signal, ...job }) => pool.run('page', { organizationId, job, subject: () => job.body, signal }),
+    async allows({ organizationId, signal, ...robots }) {
+      try {
+        const job = { ...robots, agent: robotsAgent };
+        return await pool.run('robots', { organizationId, job, subject: () => robots.text, signal });
+      } catch (error) {
+        if (error instanceof WorkLimit || error instanceof WorkProblem) return false;
+        throw error;
+      }
+    },
+  };
 }
 
 /** Reads one page: a guarded GET, HTML and PDF turned into text, from `offset` on. */
@@ -73,7 +83,7 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
   const start = typeof offset === 'number' && offset > 0 ? Math.trunc(offset) : 0;
   if (cached && cached.until > Date.now()) return pageOutcome(cached.page, start, true);
 
-  if ((config.robots ?? true) && !(await isAllowedByRobots(egress, asked, execution)))
+  if ((config.robots ?? true) && !(await isAllowedByRobots({ egress, pages }, asked, execution)))
     return failed('egress_refused', 'robots.txt of the site does not allow this page', false, 'robots');
   // Each hop before it is made: a page must not lead the tool where it may not go.
   const answer = await fetchPage(egress, asked.href, {
@@ -82,7 +92,7 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
     limitBytes: config.max_bytes ?? 2 * 1024 * 1024,
     mayFollow: async (next) =>
       isAllowedDomain(next.hostname, config.allow_domains ?? [], config.deny_domains ?? []) &&
-      (config.robots === false || (await isAllowedByRobots(egress, next, execution))),
+      (config.robots === false || (await isAllowedByRobots({ egress, pages }, next, execution))),
   });
   if (answer.status < 200 || answer.status > 299) {
     return failed(
@@ -93,7 +103,8 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
     );
   }
   const job = { body: answer.body, contentType: answer.headers['content-type'] ?? '', url: answer.url, format } as const;
-  const read = await orAborted(pages.thread.ask(job), execution.signal).catch(unreadable);
+  const { organizationId } = execution.place;
+  const read = await pages.read({ ...job, organizationId, signal: execution.signal }).catch(unreadable);
   if (read === null) return bodyOutcome({ ...answer, headers: { ...answer.headers, 'content-type': mediaTypeOf(answer) } });
   if ('status' in read) return read;
 
@@ -104,9 +115,8 @@ export async function executeWebFetch({ egress, pages }: ExecutorParts, executio
 
 /** What can't be turned into text for what it is; all else is thrown on. */
 function unreadable(error: unknown): ToolOutcome {
-  if (error instanceof ThreadLimit) return failed('upstream_status', `the page ${error.message} to read`, false, 'unreadable');
-  if (error instanceof ThreadProblem)
-    return failed('upstream_status', 'the page is damaged, or only a part of a file', false, 'unreadable');
+  if (error instanceof WorkLimit) return failed('upstream_status', `the page ${error.message} to read`, false, 'unreadable');
+  if (error instanceof WorkProblem) return failed('upstream_status', 'the page is damaged, or only a part of a file', false, 'unreadable');
   throw error;
 }
 
@@ -131,26 +141,21 @@ function fetchPage(
 }
 
 /** RFC 9309: a robots.txt that is absent (4xx) allows all, one that can't be had (5xx, no answer) allows nothing. */
-async function isAllowedByRobots(egress: Egress, page: URL, execution: ToolExecution): Promise<boolean> {
+async function isAllowedByRobots(
+  { egress, pages }: Pick<ExecutorParts, 'egress' | 'pages'>,
+  page: URL,
+  execution: ToolExecution,
+): Promise<boolean> {
   const url = new URL('/robots.txt', page).href;
   const answer = await fetchPage(egress, url, { policy: execution.policy, signal: execution.signal, limitBytes: robotsLimitBytes });
   if (answer.status >= 500) return false;
   if (answer.status < 200 || answer.status > 299) return true;
-  return parseRobots(url, answer.body.toString('utf8')).isAllowed(page.href, robotsAgent) ?? true;
+  const { organizationId } = execution.place;
+  return pages.allows({ organizationId, url, text: answer.body.toString('utf8'), page: page.href, signal: execution.signal });
 }
 
 function remember(cache: Map<string, CachedPage>, key: string, entry: CachedPage): void {
   cache.delete(key);
   if (cache.size >= cachedPages) cache.delete(cache.keys().next().value ?? '');
   cache.set(key, entry);
-}
-
-/** The thread reads one page after the other; nobody waits in its line longer than the call may take. */
-function orAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) return abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }

@@ -89,8 +89,9 @@ async function fill(
     schedule: { id: schedule.id, name: schedule.name, nominal_at: new Date(strike.at).toISOString(), local_time: strike.localTime },
     now: new Date().toISOString(),
   };
+  const templates = deps.templates.of(tenantOfActivity().organizationId);
   try {
-    return { rendered: await renderTexts(deps.templates, texts, { prefix: `schedule:${schedule.id}`, variables }), renderFault: null };
+    return { rendered: await renderTexts(templates, texts, { prefix: `schedule:${schedule.id}`, variables }), renderFault: null };
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     return { rendered: null, renderFault: 'template' };

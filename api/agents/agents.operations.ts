@@ -172,7 +172,7 @@ async function addFirstRevision(
   agent: Agent,
   first: { readonly draft: RevisionDraft; readonly activate: boolean },
 ): Promise<void> {
-  const { document, problems } = await validateRevision(ctx, { home: agent, draft: first.draft }, revisionChecks(ctx.deps));
+  const { document, problems } = await validateRevision(ctx, { home: agent, draft: first.draft }, revisionChecks(ctx));
   refuseInvalid(problems, '/revision');
   if (first.activate) refuseNotActivatable(problems);
   const { id } = await insertRevision(ctx, { agent, document, note: null, baseRevisionId: null });

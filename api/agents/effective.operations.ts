@@ -8,6 +8,7 @@ import type { RevisionDocument } from '../../db/agents/revision-document.ts';
 import { readRevisionPair } from '../../db/agents/revisions.ts';
 import { atRun } from '../../db/agents/revision-problems.ts';
 import { validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
+import { organizationOf } from '../../db/reach.ts';
 import { see } from '../../db/scope.ts';
 import { TemplateError } from '../../ports/templates.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
@@ -47,7 +48,9 @@ export const effectiveOperations = {
         targetId: params.revision_id,
         baseId: query.against ?? null,
       });
-      return toDiffView(base, target, diffDocuments(base.document, target.document));
+      const texts = { before: base.document.instructions, after: target.document.instructions };
+      const lines = await ctx.deps.lineComparison.compare(organizationOf(ctx.caller), texts);
+      return toDiffView(base, target, { ...diffDocuments(base.document, target.document), lines });
     },
   ),
 
@@ -75,7 +78,7 @@ export const effectiveOperations = {
       if (typeof body.persona_slug === 'string' && source.persona === null)
         throw invalid('/persona_slug', 'reference', 'The agent has no such persona.', { kind: 'persona', slug: body.persona_slug });
       const agent = await see(ctx, Agent, params.agent_id);
-      const checked = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.revision) }, revisionChecks(ctx.deps));
+      const checked = await validateRevision(ctx, { home: agent, draft: toRevisionDraft(body.revision) }, revisionChecks(ctx));
       const { effective, prompt } = await configure(ctx, source, checked.document);
       const problems = [...checked.problems, ...runProblems(effective, prompt)];
       return {
@@ -161,7 +164,7 @@ async function renderInstructions(
     vars: variablesOf(document, null),
   });
   try {
-    return (await ctx.deps.templates.render(template, variables)).text;
+    return (await ctx.deps.templates.of(organizationOf(ctx.caller)).render(template, variables)).text;
   } catch (error) {
     if (error instanceof TemplateError) return null;
     throw error;

@@ -1,3 +1,4 @@
+import type { LineDiff } from '../../ports/compare-lines.ts';
 import Type, { type Static, type TSchema } from 'typebox';
 import type { EffectiveConfiguration, EffectiveSkill, EffectiveSubAgent, EffectiveWarning } from '../../db/agents/effective.ts';
 import type { EffectiveTool } from '../../db/agents/effective-tools.ts';
@@ -260,13 +261,17 @@ export function toProblemView({ severity, stage, pointer, rule, message, params 
 
 type SideOf = Static<ReturnType<typeof Side>>;
 
-/** The wire form of a comparison. */
-export function toDiffView(base: SideOf, target: SideOf, diff: RevisionDiff): Static<typeof RevisionDiffView> {
+/** The wire form of a comparison; `lines` are those of the instructions. */
+export function toDiffView(
+  base: SideOf,
+  target: SideOf,
+  diff: RevisionDiff & { readonly lines: LineDiff },
+): Static<typeof RevisionDiffView> {
   return {
     base: { id: base.id, number: base.number },
     target: { id: target.id, number: target.number },
     changes: diff.changes.map(({ pointer, op, before, after }) => ({ pointer, op, before, after })),
-    instructions_diff: diff.instructionsDiff,
-    truncated: diff.truncated,
+    instructions_diff: diff.lines.text,
+    truncated: diff.truncated || diff.lines.isLeftOut,
   };
 }

@@ -139,7 +139,7 @@ export const personaOperations = {
 /** The document of a draft that can be stored. Throws 422 with all that stands against it. */
 async function checked(ctx: Ctx, agent: Agent, draft: PersonaDraft) {
   await checkImageUrl(ctx, draft.image_url, agent.organizationId);
-  const { document, problems } = await validatePersona(draft, revisionChecks(ctx.deps));
+  const { document, problems } = await validatePersona(draft, revisionChecks(ctx));
   refuseInvalid(problems, '');
   return document;
 }

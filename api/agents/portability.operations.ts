@@ -148,7 +148,7 @@ function imagesOf(body: Static<typeof AgentImport>) {
 /** Writes an agent with its first revision and its personas, or nothing: 422 tells everything that stands against it at once. */
 async function storeWhole(ctx: Ctx, agent: Agent, { draft, personas, at, personasAt }: WholeAgent): Promise<void> {
   refuseUnclear(personas);
-  const checks = revisionChecks(ctx.deps);
+  const checks = revisionChecks(ctx);
   const problems: RevisionProblem[] = [];
   const revision = draft === null ? null : await validateRevision(ctx, { home: agent, draft }, checks);
   problems.push(...under(at, revision?.problems ?? []));

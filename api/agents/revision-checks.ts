@@ -1,22 +1,20 @@
 import type { RevisionChecks } from '../../db/agents/validate-revision.ts';
-import { missingCapabilities, type ModelRegistry } from '../../ports/models.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
-import type { Templates } from '../../ports/templates.ts';
+import { organizationOf } from '../../db/reach.ts';
+import { missingCapabilities } from '../../ports/models.ts';
+import type { Ctx } from '../http/operation.ts';
 
-/** What the validation of revisions asks of the deployment. */
-export function revisionChecks(parts: {
-  readonly models: ModelRegistry;
-  readonly schemas: TenantSchemas;
-  readonly templates: Templates;
-}): RevisionChecks {
+/** What the validation of revisions asks of the deployment, for the caller's organization. */
+export function revisionChecks({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): RevisionChecks {
+  const templates = deps.templates.of(organizationOf(caller));
+  const schemas = deps.schemas.of(organizationOf(caller));
   return {
     model(name, needs) {
-      const model = parts.models.resolve(name);
+      const model = deps.models.resolve(name);
       if (!model) return null;
       return { lacks: missingCapabilities(model, needs), optionKeys: model.providerOptionKeys, canJson: model.adapter !== 'builtin' };
     },
-    template: (text) => parts.templates.check(text),
-    schema: (schema, value) => parts.schemas.validate(schema, value),
-    shape: (schema) => parts.schemas.check(schema),
+    template: (text) => templates.check(text),
+    schema: (schema, value) => schemas.validate(schema, value),
+    shape: (schema) => schemas.check(schema),
   };
 }

@@ -55,7 +55,7 @@ export const revisionOperations = {
       const { document, problems } = await validateRevision(
         ctx,
         { home: agent, draft: toRevisionDraft(body.document) },
-        revisionChecks(ctx.deps),
+        revisionChecks(ctx),
       );
       refuseInvalid(problems, '/document');
       const { id } = await insertRevision(ctx, { agent, document, note: body.note ?? null, baseRevisionId: body.base_revision_id ?? null });
@@ -95,7 +95,7 @@ export const revisionOperations = {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion' });
       await lockActivations(ctx, agent.organizationId);
       const revision = await readRevision(ctx, agent.id, params.revision_id);
-      const { problems } = await validateRevision(ctx, { home: agent, draft: revision.document }, revisionChecks(ctx.deps));
+      const { problems } = await validateRevision(ctx, { home: agent, draft: revision.document }, revisionChecks(ctx));
       refuseNotActivatable(problems);
       const from = agent.activeRevisionId;
       await setActiveRevision(ctx, agent.id, revision.id);

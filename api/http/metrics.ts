@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry, type Metric } from 'prom-client';
 
 /** The process's numbers. No label holds a run, user or key id. */
 export interface Metrics {
@@ -11,11 +11,12 @@ export interface Metrics {
   readonly rateLimited: Counter<'policy'>;
 }
 
-/** `openStreams` is read when the page is scraped. */
-export function createMetrics(options: { openStreams: () => number }): Metrics {
+/** `openStreams` is read when the page is scraped; `more` are numbers that other parts keep. */
+export function createMetrics(options: { openStreams: () => number; more: readonly Metric[] }): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
+  for (const metric of options.more) registry.registerMetric(metric);
 
   new Gauge({
     name: 'longhaul_open_streams',

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { organizationOf } from '../../db/reach.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { checkUrlForm, EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
@@ -20,7 +21,7 @@ const leastMasked = 8;
 
 /** What the caller's organization lets out. Throws 422 `egress` for an address that it would not. */
 export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPolicy> {
-  const organizationId = ctx.caller.view?.organizationId ?? ctx.caller.organizationId;
+  const organizationId = organizationOf(ctx.caller);
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   try {
     checkUrlForm(url, policy);
@@ -29,6 +30,11 @@ export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPoli
     throw error;
   }
   return policy;
+}
+
+/** What a look at a server takes, for the caller's organization. */
+export function discoveryParts({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): DiscoveryParts {
+  return { egress: deps.egress, schemas: deps.schemas.of(organizationOf(caller)) };
 }
 
 export interface DiscoveryParts {

@@ -13,7 +13,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { get, post, reply, type Ctx } from '../http/operation.ts';
 import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
-import { discoverServer, discoveryPolicy } from './discover.ts';
+import { discoverServer, discoveryParts, discoveryPolicy } from './discover.ts';
 import {
   McpDiscover,
   McpDiscoveryView,
@@ -45,7 +45,7 @@ export const mcpToolkitOperations = {
       ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host, ...home });
       const before = { ...nothingYet };
       return reply(before, {
-        afterCommit: async () => reply(await whileEntitled(ctx, {}, () => discoverServer(ctx.deps, policy, body))),
+        afterCommit: async () => reply(await whileEntitled(ctx, {}, () => discoverServer(discoveryParts(ctx), policy, body))),
       });
     },
   ),

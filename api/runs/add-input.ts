@@ -4,6 +4,7 @@ import { attachmentsForRuns } from '../../db/attachments/run-attachments.ts';
 import { addMessage } from '../../db/runs/added-input.ts';
 import { addClientResults } from '../../db/runs/client-results.ts';
 import { lockConversationOfRun } from '../../db/runs/conversations.ts';
+import { organizationOf } from '../../db/reach.ts';
 import { readRunRow, type RunPlace } from '../../db/runs/run-queries.ts';
 import { lockRun, lockRunsOfCalls, type RunState } from '../../db/runs/run-state.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
@@ -53,7 +54,7 @@ async function answer(ctx: Ctx, place: RunPlace, { approval_id: id, response }: 
     resolutions: [{ approval_id: id, decision: 'respond', response }],
     ...resolverOf(ctx, place),
     pointerOf: () => '',
-    validate: (schema, value) => ctx.deps.schemas.validate(schema, value),
+    validate: (schema, value) => ctx.deps.schemas.of(organizationOf(ctx.caller)).validate(schema, value),
   });
 }
 

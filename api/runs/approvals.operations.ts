@@ -2,6 +2,7 @@ import { listApprovalRows } from '../../db/approvals/list-approvals.ts';
 import { resolveApprovals } from '../../db/approvals/resolve.ts';
 import { toApprovalView } from '../../db/approvals/approval-view.ts';
 import { mapPage } from '../../db/page.ts';
+import { organizationOf } from '../../db/reach.ts';
 import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { refuseFrozen } from '../../db/scope.ts';
@@ -48,7 +49,7 @@ export const approvalOperations = {
         runId: place.id,
         resolutions: body.resolutions,
         ...resolverOf(ctx, place),
-        validate: (schema, value) => ctx.deps.schemas.validate(schema, value),
+        validate: (schema, value) => ctx.deps.schemas.of(organizationOf(ctx.caller)).validate(schema, value),
       });
       const note = {
         resourceType: 'run',

@@ -1,3 +1,4 @@
+import { organizationOf } from '../../db/reach.ts';
 import { readUnit, systemActor, tenantOf } from '../../db/scope.ts';
 import { usableAttachment } from '../../db/attachments/attachments.ts';
 import type { Home } from '../../db/home.ts';
@@ -5,8 +6,7 @@ import { findSkillOfHome } from '../../db/skills/visible-skills.ts';
 import { changeSkillText, insertSkill } from '../../db/skills/skills.ts';
 import type { SkillText } from '../../db/skills/skill-text.ts';
 import type { Skill } from '../../db/skills/skill.entity.ts';
-import { bundleLimitBytes, isSkillFile, readSkillBundle, type SkillBundle } from '../../ports/skill-bundle.ts';
-import { readSkillMarkdown } from '../../ports/skill-markdown.ts';
+import { bundleLimitBytes, isSkillFile, type SkillBundle } from '../../ports/skill-bundle.ts';
 import { readWhole } from '../../ports/storage.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation.ts';
@@ -30,7 +30,7 @@ export async function readImport(request: IdentifyRequest): Promise<ReadImport> 
     throw invalid('/attachment_id', 'required', 'Send an attachment or markdown, and not both.');
   if (hasAttachment && (body.files?.length ?? 0) > 0) throw invalid('/files', 'unknown_field', 'The files of an attachment lie in it.');
 
-  const bundle = hasAttachment ? await readAttachment(request, body) : readMarkdown(body);
+  const bundle = await (hasAttachment ? readAttachment(request, body) : readMarkdown(request, body));
   return toImport(bundle, body, hasAttachment ? '/attachment_id' : '/markdown');
 }
 
@@ -38,15 +38,16 @@ async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRe
   const { unit } = readUnit(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const attachment = await usableAttachment({ ...unit, caller, floor }, body.attachment_id ?? '');
   const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
-  return readSkillBundle(bytes, { pointer: '/attachment_id', skipUnsupported: body.skip_unsupported === true });
+  const job = { kind: 'bundle', bytes, pointer: '/attachment_id', skipUnsupported: body.skip_unsupported === true } as const;
+  return deps.skillReader.read(organizationOf(caller), job);
 }
 
-function readMarkdown(body: SkillImportBody): SkillBundle {
+async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
   const files = body.files ?? [];
   const second = files.findIndex(({ path }) => isSkillFile(path));
   if (second !== -1) throw invalid(`/files/${second}/path`, 'uniqueItems', 'The markdown is the SKILL.md already.');
   return {
-    ...readSkillMarkdown(body.markdown ?? '', '/markdown'),
+    ...(await deps.skillReader.read(organizationOf(caller), { kind: 'markdown', source: body.markdown ?? '', pointer: '/markdown' })),
     documents: files.map(({ path, content }) => ({ name: path, content })),
   };
 }

@@ -1,4 +1,5 @@
 import type { Home } from '../../db/home.ts';
+import { organizationOf } from '../../db/reach.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { findAgentTarget } from '../../db/tools/agent-target.ts';
 import type { StoredAgentRef } from '../../db/tools/kind-config.ts';
@@ -13,8 +14,8 @@ import type { NamedAgent, ToolChecks } from './tool-rules.ts';
 /** What the rules of tools ask of the deployment and of the tool's home. */
 export async function toolChecks(ctx: Ctx, home: Home): Promise<ToolChecks> {
   return {
-    schemas: ctx.deps.schemas,
-    templates: ctx.deps.templates,
+    schemas: ctx.deps.schemas.of(organizationOf(ctx.caller)),
+    templates: ctx.deps.templates.of(organizationOf(ctx.caller)),
     policy: { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, home.organizationId) },
     codeExec: ctx.deps.codeExec,
     findAgent: (pointer, named) => findAgent(ctx, home, { pointer, named }),

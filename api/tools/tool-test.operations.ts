@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admit } from '../../db/billing/admit.ts';
-import { refuseRank } from '../../db/reach.ts';
+import { organizationOf, refuseRank } from '../../db/reach.ts';
 import { transact, workspaceOfNewRow } from '../../db/scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
 import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
@@ -64,7 +64,7 @@ export const toolTestOperations = {
 };
 
 async function checkArguments(ctx: Ctx, tool: ToolRow, args: Record<string, unknown>): Promise<void> {
-  const problems = await ctx.deps.schemas.validate(tool.input_schema, args);
+  const problems = await ctx.deps.schemas.of(organizationOf(ctx.caller)).validate(tool.input_schema, args);
   if (problems.length === 0) return;
   throw fail('validation_failed', {
     detail: 'The arguments do not fit the input schema of the tool.',

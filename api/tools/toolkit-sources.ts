@@ -1,4 +1,5 @@
 import { usableAttachment } from '../../db/attachments/attachments.ts';
+import { organizationOf } from '../../db/reach.ts';
 import { readUnit, tenantOf } from '../../db/scope.ts';
 import { sha256Of, toolHash } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
@@ -42,7 +43,7 @@ export async function readSource(request: IdentifyRequest): Promise<SourceTools 
 
     const isInline = source.document !== undefined;
     const text = source.document ?? (await textOfAttachment(request, ctx, source.attachment_id ?? ''));
-    const reading = await request.deps.openApi.read({ text, include: source.include ?? null });
+    const reading = await request.deps.openApi.read(organizationOf(request.caller), { text, include: source.include ?? null });
     refuseProblems(reading, isInline ? '/source/document' : '/source/attachment_id');
     return { tools: reading.operations.map(toToolkitTool), sourceHash: sha256Of([text, source.include ?? null]) };
   } catch (error) {

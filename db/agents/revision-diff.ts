@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { unifiedDiff } from './line-diff.ts';
 import type { RevisionDocument } from './revision-document.ts';
 
 /** One place in which two documents differ. For `add` and `replace` the pointer lies in the target, for `remove` in the base. */
@@ -12,8 +11,6 @@ export interface RevisionChange {
 
 export interface RevisionDiff {
   readonly changes: readonly RevisionChange[];
-  /** Unified; null when the instructions are equal. */
-  readonly instructionsDiff: string | null;
   readonly truncated: boolean;
 }
 
@@ -35,7 +32,6 @@ export function diffDocuments(base: RevisionDocument, target: RevisionDocument):
   compare('', base, target, changes);
   return {
     changes: changes.slice(0, mostChanges),
-    instructionsDiff: unifiedDiff(base.instructions, target.instructions),
     truncated: changes.length > mostChanges,
   };
 }

@@ -1,9 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals';
-import { createTenantSchemas } from '../../ports/json-schema.ts';
+import { createSchemas } from '../../ports/json-schema.ts';
+import { testWorkPool } from '../support/work-pool.ts';
 
-const schemas = createTenantSchemas();
+const pool = testWorkPool();
+const schemas = createSchemas(pool).of('a');
 
-afterAll(() => schemas.close());
+afterAll(() => pool.close());
 
 test('a catastrophic pattern costs linear time', async () => {
   const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };

@@ -1,14 +1,16 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createOpenApiReader } from '../../ports/openapi-reader.ts';
 import { createLiquid, renderTemplate } from '../../ports/template-rules.ts';
+import { testWorkPool } from '../support/work-pool.ts';
 
-const reader = createOpenApiReader();
+const pool = testWorkPool();
+const reader = createOpenApiReader(pool);
 
-afterAll(() => reader.close());
+afterAll(() => pool.close());
 
 async function only(operation: unknown, method = 'get') {
   const text = JSON.stringify({ openapi: '3.1.0', paths: { '/things': { [method]: operation } } });
-  const { operations, problems } = await reader.read({ text, include: null });
+  const { operations, problems } = await reader.read(null, { text, include: null });
   expect(problems).toEqual([]);
   const [one] = operations;
   if (!one) throw new Error('no operation was read');
@@ -66,7 +68,7 @@ test('keys that every object inherits are names like others', async () => {
     {"name":"__proto__","in":"query","schema":{"type":"string"}},{"name":"constructor","in":"query","schema":{"type":"string"}}],
     "requestBody":{"content":{"application/json":{"schema":{"type":"object","properties":{"__proto__":{"type":"string"},"toString":{"type":"string"}}}}}}}}}}`;
 
-  const { operations, problems } = await reader.read({ text, include: null });
+  const { operations, problems } = await reader.read(null, { text, include: null });
 
   expect(problems).toEqual([]);
   expect(operations).toHaveLength(1);

@@ -1,12 +1,14 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createOpenApiReader, type OpenApiReading } from '../../ports/openapi-reader.ts';
+import { testWorkPool } from '../support/work-pool.ts';
 
-const reader = createOpenApiReader();
+const pool = testWorkPool();
+const reader = createOpenApiReader(pool);
 
-afterAll(() => reader.close());
+afterAll(() => pool.close());
 
 const read = (document: unknown, include: string[] | null = null): Promise<OpenApiReading> =>
-  reader.read({ text: typeof document === 'string' ? document : JSON.stringify(document), include });
+  reader.read(null, { text: typeof document === 'string' ? document : JSON.stringify(document), include });
 
 /** A document of one operation. */
 const documentOf = (operation: unknown, more: Readonly<Record<string, unknown>> = {}, path = '/things/{id}', method = 'get') => ({

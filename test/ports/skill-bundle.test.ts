@@ -1,17 +1,23 @@
-import { expect, test } from '@jest/globals';
-import { readSkillBundle } from '../../ports/skill-bundle.ts';
+import { afterAll, expect, test } from '@jest/globals';
+import { createSkillReader } from '../../ports/skill-reader.ts';
+import { testWorkPool } from '../support/work-pool.ts';
 import { zipOf, type ZipEntry } from '../support/zip.ts';
 
 const skill: ZipEntry = { path: 'SKILL.md', content: '---\nname: notes\ndescription: Notes.\n---\nWrite.\n' };
-const read = (entries: readonly ZipEntry[], skipUnsupported = false) =>
-  readSkillBundle(zipOf(entries), { pointer: '/attachment_id', skipUnsupported });
+const pool = testWorkPool();
+const readBytes = (bytes: Buffer, skipUnsupported = false) =>
+  createSkillReader(pool).read('a', { kind: 'bundle', bytes, pointer: '/attachment_id', skipUnsupported });
+const read = (entries: readonly ZipEntry[], skipUnsupported = false) => readBytes(zipOf(entries), skipUnsupported);
+
+afterAll(() => pool.close());
+
 const refused = (rule: string) => ({ code: 'validation_failed', errors: [{ pointer: '/attachment_id', rule }] });
 
 test('a bundle with and without a folder around it, and the SKILL.md alone, are one skill', async () => {
   const files = [skill, { path: 'docs/limits.md', content: '50 EUR' }, { path: 'scripts/run.sh', content: '#!/bin/sh\nrm -rf /' }];
   const flat = await read(files);
   const nested = await read([{ path: 'notes/', mode: 0o040_755 }, ...files.map((file) => ({ ...file, path: `notes/${file.path}` }))]);
-  const alone = await readSkillBundle(Buffer.from(skill.content ?? ''), { pointer: '/x', skipUnsupported: false });
+  const alone = await readBytes(Buffer.from(skill.content ?? ''));
 
   expect(nested).toEqual(flat);
   expect(flat.documents).toEqual([
@@ -98,7 +104,7 @@ test('an archive that is cut or garbled anywhere is 422 and never anything else'
     const garbled = Buffer.from(whole);
     garbled.writeUInt8(garbled.readUInt8(at) ^ 0xff, at);
     for (const bytes of [whole.subarray(0, at), garbled]) {
-      const answer = await readSkillBundle(bytes, { pointer: '/x', skipUnsupported: false }).then(
+      const answer = await readBytes(bytes).then(
         () => 'read',
         (error: { code?: string }) => error.code ?? String(error),
       );

@@ -1,9 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { createTemplates, TemplateError } from '../../ports/templates.ts';
+import { testWorkPool } from '../support/work-pool.ts';
 
-const templates = createTemplates();
+const pool = testWorkPool();
+const templates = createTemplates(pool).of('a');
 
-afterAll(() => templates.close());
+afterAll(() => pool.close());
 
 test('values are filled in and missing roots are told', async () => {
   const rendered = await templates.render('Hi {{ vars.name | upcase }}{{ nobody.x }}', { vars: { name: 'ada' } });

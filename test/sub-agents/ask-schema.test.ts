@@ -1,9 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { askInputSchema } from '../../db/agents/ask-schema.ts';
-import { createTenantSchemas } from '../../ports/json-schema.ts';
+import { createSchemas } from '../../ports/json-schema.ts';
+import { testWorkPool } from '../support/work-pool.ts';
 
-const schemas = createTenantSchemas();
-afterAll(() => schemas.close());
+const pool = testWorkPool();
+const schemas = createSchemas(pool).of(null);
+afterAll(() => pool.close());
 
 const city = { type: 'string', minLength: 2 };
 const problemsOf = async (own: Readonly<Record<string, unknown>>, input: unknown) => {

@@ -1,19 +1,21 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../../../activities/model/json-answer.ts';
-import { createTenantSchemas, type TenantSchemas } from '../../../ports/json-schema.ts';
+import { createSchemas, type TenantSchemas } from '../../../ports/json-schema.ts';
 import type { ModelAdapter } from '../../../ports/models.ts';
+import { testWorkPool } from '../../support/work-pool.ts';
 import { eventsOf, requestOf, scripted, startStepBench, type StepBench } from './model-step.ts';
 
 let bench: StepBench;
 let schemas: TenantSchemas;
+const pool = testWorkPool();
 
 beforeAll(async () => {
   bench = await startStepBench();
-  schemas = createTenantSchemas();
+  schemas = createSchemas(pool).of(null);
 });
 
 afterAll(async () => {
-  await schemas?.close();
+  await pool.close();
   await bench?.close();
 });
 

@@ -8,12 +8,14 @@ import { createWebPages } from '../../../activities/tools/web-fetch.ts';
 import { createFolderStorage } from '../../../ports/storage-folder.ts';
 import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
 import { createTemplates } from '../../../ports/templates.ts';
+import { testWorkPool } from '../../support/work-pool.ts';
 
 const page = `<html><head><title>Manual</title></head><body><nav>menu</nav><article><h1>Start</h1><p>${'How to start a run. '.repeat(30)}</p></article><script>bad()</script></body></html>`;
+const pool = testWorkPool();
 const parts = {
   egress: createEgress(),
-  templates: createTemplates(),
-  pages: createWebPages(),
+  templates: createTemplates(pool),
+  pages: createWebPages(pool),
   storage: createFolderStorage(tmpdir()),
   sandbox: null,
 };
@@ -35,7 +37,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server.closeAllConnections();
   server.close();
-  await Promise.all([parts.egress.close(), parts.templates.close(), parts.pages.close()]);
+  await Promise.all([parts.egress.close(), pool.close()]);
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

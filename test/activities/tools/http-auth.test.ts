@@ -6,9 +6,11 @@ import type { ToolExecution, ToolOutcome } from '../../../activities/tools/outco
 import { createWebPages } from '../../../activities/tools/web-fetch.ts';
 import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
 import { createTemplates } from '../../../ports/templates.ts';
+import { testWorkPool } from '../../support/work-pool.ts';
 
 const value = 'p@ss/w"ord+98765 ü';
-const parts = { egress: createEgress(), templates: createTemplates(), pages: createWebPages() };
+const pool = testWorkPool();
+const parts = { egress: createEgress(), templates: createTemplates(pool), pages: createWebPages(pool) };
 const executor = createToolExecutor(parts as never); // other packages' parts are not used by http tools
 
 let server: Server;
@@ -35,7 +37,7 @@ beforeEach(() => {
 afterAll(async () => {
   server.closeAllConnections();
   server.close();
-  await Promise.all([parts.egress.close(), parts.templates.close(), parts.pages.close()]);
+  await Promise.all([parts.egress.close(), pool.close()]);
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

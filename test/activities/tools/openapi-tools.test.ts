@@ -8,10 +8,12 @@ import { completeHttpConfig } from '../../../db/tools/tool-config.ts';
 import { createEgress } from '../../../ports/egress.ts';
 import { createOpenApiReader } from '../../../ports/openapi-reader.ts';
 import { createTemplates } from '../../../ports/templates.ts';
+import { testWorkPool } from '../../support/work-pool.ts';
 
 const egress = createEgress();
-const parts = { egress, templates: createTemplates(), tokens: createAccessTokens(egress) };
-const reader = createOpenApiReader();
+const pool = testWorkPool();
+const parts = { egress, templates: createTemplates(pool), tokens: createAccessTokens(egress) };
+const reader = createOpenApiReader(pool);
 let server: Server;
 let port = 0;
 let seen: { url: string; method: string; type: string | null; trace: string | null; body: string } | null = null;
@@ -25,7 +27,7 @@ beforeAll(async () => {
 afterAll(async () => {
   server.closeAllConnections();
   server.close();
-  await Promise.all([parts.egress.close(), parts.templates.close(), reader.close()]);
+  await Promise.all([parts.egress.close(), pool.close()]);
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -78,7 +80,7 @@ const document = {
 const seenNow = () => seen;
 
 async function call(name: string, args: Record<string, unknown>) {
-  const { operations } = await reader.read({ text: JSON.stringify(document), include: [name] });
+  const { operations } = await reader.read(null, { text: JSON.stringify(document), include: [name] });
   const [operation] = operations;
   if (!operation) throw new Error('The document gave no tool');
   const { method, request } = operation;

@@ -5,9 +5,11 @@ import { createToolExecutor } from '../../../activities/tools/execute.ts';
 import type { ToolOutcome } from '../../../activities/tools/outcome.ts';
 import { createWebPages } from '../../../activities/tools/web-fetch.ts';
 import { createEgress, type EgressPolicy } from '../../../ports/egress.ts';
+import { testWorkPool } from '../../support/work-pool.ts';
 
 const egress = createEgress();
-const pages = createWebPages();
+const pool = testWorkPool();
+const pages = createWebPages(pool);
 const executor = createToolExecutor({ egress, pages } as never); // reading pages uses nothing else
 let server: Server;
 let other: Server;
@@ -54,7 +56,7 @@ afterAll(async () => {
     one.closeAllConnections();
     one.close();
   }
-  await Promise.all([egress.close(), pages.close()]);
+  await Promise.all([egress.close(), pool.close()]);
 });
 
 function read(path: string, config: Record<string, unknown> = {}): Promise<ToolOutcome> {

@@ -3,10 +3,22 @@ import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 import { extractText, getDocumentProxy } from 'unpdf';
-import type { WebText, WebTextJob } from './web-fetch.ts';
 
-/** Turns the bytes of a page into text: HTML by its main content, PDF page by page, text as it is. Runs in a thread of its own. */
-export async function readWebText(job: WebTextJob): Promise<WebText> {
+export type PageFormat = 'markdown' | 'text' | 'raw';
+
+/** The bytes of a page, and what its server says of them. */
+export interface PageJob {
+  readonly body: Uint8Array;
+  readonly contentType: string;
+  readonly url: string;
+  readonly format: PageFormat;
+}
+
+/** Text of a page and its title; null when the body is no kind of text. */
+export type PageText = { readonly title: string | null; readonly text: string } | null;
+
+/** Turns the bytes of a page into text: HTML by its main content, PDF page by page, text as it is. Runs in a child of the pool. */
+export async function work(job: PageJob): Promise<PageText> {
   const bytes = Buffer.from(job.body);
   const mediaType = job.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (mediaType === 'application/pdf' || bytes.subarray(0, 5).toString('latin1') === '%PDF-') return pdfText(job.body);
@@ -18,13 +30,13 @@ export async function readWebText(job: WebTextJob): Promise<WebText> {
   return htmlText(text, job);
 }
 
-async function pdfText(body: Uint8Array): Promise<WebText> {
+async function pdfText(body: Uint8Array): Promise<PageText> {
   const document = await getDocumentProxy(new Uint8Array(body), { verbosity: 0 });
   const { text } = await extractText(document, { mergePages: true });
   return { title: null, text };
 }
 
-function htmlText(html: string, job: WebTextJob): WebText {
+function htmlText(html: string, job: PageJob): PageText {
   const { document } = parseHTML(html);
   const title: string | null = document.querySelector('title')?.textContent?.trim() || null;
   const whole = document.querySelector('body')?.innerHTML ?? html;

@@ -8,8 +8,17 @@ const contextLines = 3;
 /** Edits up to which the shortest way is looked for; texts further apart are told as one replacement. */
 const mostEdits = 1_000;
 
-/** The unified diff of two texts (three lines of context, no header of files); null when they are equal. */
-export function unifiedDiff(before: string, after: string): string | null {
+/** Two texts to compare line by line. */
+interface DiffJob {
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * The unified diff of two texts (three lines of context, no header of files); null when they are equal. Runs in a child of the pool: texts
+ * of 64 KiB made for it take a second.
+ */
+export function work({ before, after }: DiffJob): string | null {
   if (before === after) return null;
   const edits = editsBetween(before.split('\n'), after.split('\n'));
   return hunksOf(edits)

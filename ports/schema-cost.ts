@@ -1,0 +1,114 @@
+/**
+ * What one level of a value may cost: so many times may schemas be applied to the same place in it. Schemas that people write stay below a few
+ * hundred, with a union of a hundred references in it below a thousand; each visit takes up to a microsecond.
+ */
+export const limitVisits = 10_000;
+
+/** Why a schema costs too much: where, and what. */
+export interface CostProblem {
+  readonly pointer: string;
+  readonly message: string;
+}
+
+type Node = Readonly<Record<string, unknown>>;
+
+/** Keywords that apply their schemas to the very value: one, a list, or a map of them. */
+const inPlace: readonly string[] = ['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas', 'dependencies'];
+/** Keywords that apply theirs one level below it, or to nothing. */
+const below: readonly string[] = [
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'propertyNames',
+  'unevaluatedProperties',
+  'items',
+  'prefixItems',
+  'contains',
+  'unevaluatedItems',
+  'contentSchema',
+  '$defs',
+  'definitions',
+];
+const maps: readonly string[] = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'];
+
+/**
+ * Looks for a schema that takes exponential time, without applying it: counts how often schemas are applied to one place of a value, through all
+ * references, by multiplication and not by following every way. A reference may lead back to a schema only one level further down: one that
+ * leads back at the same place never ends. Null when each level is below `limitVisits`. What doubles with each level of the value is not told
+ * here: only the value says how many levels there are.
+ */
+export function costProblem(root: Node): CostProblem | null {
+  const known = new Map<Node, number>();
+  const open = new Set<Node>();
+
+  /** Visits of one place when `node` is applied to it; Infinity when it comes back to itself there. */
+  function visits(node: unknown): number {
+    if (!isNode(node)) return 1;
+    const before = known.get(node);
+    if (before !== undefined) return before;
+    if (open.has(node)) return Infinity;
+    open.add(node);
+    let sum = 1;
+    for (const child of inPlaceOf(root, node)) sum += visits(child);
+    open.delete(node);
+    known.set(node, sum);
+    return sum;
+  }
+
+  function look(node: unknown, pointer: string): CostProblem | null {
+    if (!isNode(node)) return null;
+    const count = visits(node);
+    if (count === Infinity) return { pointer, message: 'it refers to itself without going down a level of the value' };
+    if (count > limitVisits) return { pointer, message: `one level of a value would cost more than ${limitVisits} visits` };
+    for (const [keyword, child, step] of childrenOf(node)) {
+      const found = look(child, `${pointer}/${keyword}${step}`);
+      if (found) return found;
+    }
+    return null;
+  }
+
+  return look(root, '');
+}
+
+function inPlaceOf(root: Node, node: Node): unknown[] {
+  const children = childrenOf(node).flatMap(([keyword, child]) => (inPlace.includes(keyword) ? [child] : []));
+  const reference = node['$ref'];
+  return typeof reference === 'string' ? [...children, targetOf(root, reference)] : children;
+}
+
+/** Schemas that stand in a schema, with their keyword and what follows it in a pointer. */
+function childrenOf(node: Node): [string, unknown, string][] {
+  return Object.entries(node).flatMap(([keyword, value]): [string, unknown, string][] => {
+    if (!inPlace.includes(keyword) && !below.includes(keyword)) return [];
+    if (Array.isArray(value)) return value.map((child: unknown, at) => [keyword, child, `/${at}`]);
+    if (!maps.includes(keyword)) return [[keyword, value, '']];
+    return isNode(value) ? Object.entries(value).map(([name, child]) => [keyword, child, `/${escaped(name)}`]) : [];
+  });
+}
+
+/** What a local reference names (RFC 6901 in a fragment); undefined for nothing, which compiling will tell. */
+function targetOf(root: Node, reference: string): unknown {
+  let found: unknown = root;
+  for (const step of decoded(reference.slice(1)).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (found === null || typeof found !== 'object' || !Object.hasOwn(found, key)) return undefined;
+    found = Reflect.get(found, key);
+  }
+  return found;
+}
+
+function decoded(fragment: string): string {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return fragment;
+  }
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1');
+}
+
+function isNode(value: unknown): value is Node {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}

@@ -1,0 +1,50 @@
+// The script of a child: it takes one job after the other and loads the rules of a sort when it is first asked for them.
+import { deserialize, serialize } from 'node:v8';
+import { Worker } from 'node:worker_threads';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { limitResultBytes, type Answer, type ChildMessage, type JobMessage } from './messages.ts';
+import type { Sort } from './sorts.ts';
+
+const [, , sortsModule = '', ending = ''] = process.argv;
+const { sorts } = (await import(sortsModule)) as { sorts: Readonly<Record<string, Sort<unknown, unknown>>> }; // named by the pool itself
+
+// The parent is gone: no answer can reach anybody.
+process.on('disconnect', () => process.exit());
+// A library that fails outside its promise fails the job; the process is in no known state then.
+process.on('uncaughtException', (error) => process.send?.({ ...problemOf(error), isLast: true }, () => process.exit(1)));
+process.on('message', (message: JobMessage) => void answer(message));
+if (ending === 'by-itself') watchParent();
+
+async function answer({ sort, job }: JobMessage): Promise<void> {
+  const known = sorts[sort];
+  if (!known) throw new Error(`there is no work of the sort ${sort}`);
+  const { work } = await known.load();
+  const { user, system } = process.cpuUsage();
+  await send({ kind: 'begun', cpuMs: (user + system) / 1_000 });
+  await send(await resultOf(() => work(deserialize(job))));
+}
+
+async function resultOf(work: () => unknown): Promise<Answer> {
+  try {
+    const bytes = serialize(await work());
+    return bytes.byteLength > limitResultBytes ? { kind: 'too_large' } : { kind: 'result', bytes };
+  } catch (error) {
+    if (!(error instanceof Failure)) return problemOf(error);
+    const { code, detail, context, errors } = error;
+    return { kind: 'failure', code, options: { detail, context, errors } };
+  }
+}
+
+function problemOf(error: unknown): Answer {
+  return { kind: 'problem', message: (error instanceof Error ? error.message : String(error)).slice(0, 300) };
+}
+
+function send(message: ChildMessage): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, () => resolve()));
+}
+
+/** Where the kernel does not end children with their parent: a thread looks for it, since a job may keep this one busy for ever. */
+function watchParent(): void {
+  const script = `const parent = process.ppid; setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000)`;
+  new Worker(script, { eval: true, env: {}, resourceLimits: { maxOldGenerationSizeMb: 8 } }).unref();
+}

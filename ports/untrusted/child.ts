@@ -1,0 +1,214 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { usageOf } from '../sandbox/watch.ts';
+import type { Answer, ChildMessage, JobMessage } from './messages.ts';
+import type { WorkLimits } from './sorts.ts';
+
+/** How a job ended: answered; outgrown, which is its own fault; or lost, which is nobody's. */
+export type Ended =
+  | { readonly kind: 'answered'; readonly answer: Answer }
+  | { readonly kind: 'outgrown'; readonly reason: 'time' | 'memory' | 'crash'; readonly told: string }
+  | { readonly kind: 'lost'; readonly reason: string; readonly hasBegun: boolean };
+
+/** Of V8's old generation: the same for every sort, since a child serves all of them. V8 ends the child that goes over it. */
+export const heapMb = 256;
+/** Private memory that the kernel gives a child at most, whatever its parent sees in time. */
+const kernelMb = 1_024;
+/** A child that holds more than this between two jobs is replaced. */
+const retireMb = 192;
+const everyMs = 25;
+/** For a child to start, and to load the rules of a sort. */
+const loadMs = 30_000;
+/** A parent that stood still is not a job that took long. */
+const mostPerLookMs = 10 * everyMs;
+
+const main = fileURLToPath(new URL('./child-main.ts', import.meta.url));
+const isLinux = process.platform === 'linux';
+/** A full heap, an allocation that was refused. */
+const memorySignals: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGTRAP', 'SIGILL'];
+/** A full stack of native code, an access outside of memory. */
+const faultSignals: readonly NodeJS.Signals[] = ['SIGSEGV', 'SIGBUS'];
+
+/**
+ * A child process that does one job at a time: with an empty environment, no descriptor of this process but its own channel, no right to write
+ * files, start processes or load native code, and no core file. It holds this process's event loop only while it has a job.
+ */
+export class WorkChild {
+  /** Sorts whose rules it has loaded. */
+  readonly loaded = new Set<string>();
+  readonly exited: Promise<void>;
+  readonly #process: ChildProcess;
+  #settle: (ended: Ended) => void = () => undefined;
+  #begin: (cpuMs: number) => void = () => undefined;
+  #hasBegun = false;
+  #isGone: boolean;
+
+  constructor(sortsModule: URL) {
+    const child = launch(sortsModule);
+    const exit = Promise.withResolvers<void>();
+    this.#process = child;
+    this.#isGone = child.pid === undefined;
+    this.exited = exit.promise;
+    child.on('message', (message: ChildMessage) => (message.kind === 'begun' ? this.#begin(message.cpuMs) : this.#answer(message)));
+    child.once('error', (error) => this.#end(this.#lost(error.message), exit));
+    child.once('exit', (code, signal) => this.#end(this.#judgeExit(code, signal), exit));
+    hold(child, false);
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid;
+  }
+
+  /** False once it has ended or has grown so much that another should take its place. */
+  isFit(): boolean {
+    return !this.#isGone && usageOf(this.pid ?? 0).memoryMb <= retireMb;
+  }
+
+  kill(reason = 'it was ended'): void {
+    this.#isGone = true;
+    this.#process.kill('SIGKILL');
+    this.#settle(this.#lost(reason));
+  }
+
+  /** Never rejects. A job that isn't answered costs the child its life. */
+  async run(message: JobMessage, limits: WorkLimits): Promise<Ended> {
+    if (this.#isGone) return this.#lost('the child had ended');
+    const ended = Promise.withResolvers<Ended>();
+    const watch = supervise(this.#process, limits, (how) => {
+      ended.resolve(how);
+      this.kill();
+    });
+    this.#hasBegun = false;
+    this.#settle = ended.resolve;
+    this.#begin = (cpuMs) => {
+      this.#hasBegun = true;
+      this.loaded.add(message.sort);
+      watch.begin(cpuMs);
+    };
+    hold(this.#process, true);
+    this.#process.send(message, (error) => error && this.#settle(this.#lost(error.message)));
+    const how = await ended.promise;
+    watch.end();
+    hold(this.#process, false);
+    return how;
+  }
+
+  #answer(answer: Answer): void {
+    if (answer.kind === 'problem' && answer.isLast) this.#isGone = true;
+    this.#settle({ kind: 'answered', answer });
+  }
+
+  #end(how: Ended, exit: PromiseWithResolvers<void>): void {
+    this.#isGone = true;
+    this.#settle(how);
+    exit.resolve();
+  }
+
+  #lost(reason: string): Ended {
+    return { kind: 'lost', reason: reason.slice(0, 200), hasBegun: this.#hasBegun };
+  }
+
+  /** What a death says of the job: V8 and libc end a process that can't go on by a signal of their own. */
+  #judgeExit(code: number | null, signal: NodeJS.Signals | null): Ended {
+    if (signal === null || !this.#hasBegun || ![...memorySignals, ...faultSignals].includes(signal))
+      return this.#lost(signal ?? `exit ${code}`);
+    if (faultSignals.includes(signal)) return { kind: 'outgrown', reason: 'crash', told: 'ended the process that worked on it' };
+    return { kind: 'outgrown', reason: 'memory', told: `took more than ${heapMb} MB` };
+  }
+}
+
+function launch(sortsModule: URL): ChildProcess {
+  const flags = [
+    `--max-old-space-size=${heapMb}`,
+    '--max-semi-space-size=8',
+    '--disable-warning=ExperimentalWarning',
+    '--permission',
+    '--allow-fs-read=*',
+  ];
+  const prefix = [...deathPrefix(), ...kernelPrefix()];
+  const [program = process.execPath, ...before] = [...prefix, process.execPath];
+  const endsItself = deathPrefix().length === 0;
+  return fork(main, [sortsModule.href, endsItself ? 'by-itself' : 'by-kernel'], {
+    execPath: program,
+    execArgv: [...before, ...flags, ...(endsItself ? ['--allow-worker'] : [])],
+    env: {},
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+}
+
+/** The kernel ends the child with the process that started it, however that one ends, whatever the child does at that time. */
+function deathPrefix(): readonly string[] {
+  const setpriv = '/usr/bin/setpriv';
+  return isLinux && existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
+}
+
+function kernelPrefix(): readonly string[] {
+  const prlimit = '/usr/bin/prlimit';
+  return isLinux && existsSync(prlimit) ? [prlimit, '--core=0', `--data=${kernelMb * 1024 * 1024}`, '--'] : [];
+}
+
+function hold(child: ChildProcess, isHeld: boolean): void {
+  if (isHeld) child.ref();
+  else child.unref();
+  if (isHeld) child.channel?.ref();
+  else child.channel?.unref();
+}
+
+/**
+ * Looks at a child every 25 ms while it has a job. Processor time counts from `begin` on, so that neither loading nor a machine that is too
+ * busy is held against the job; a child that was stopped or starved until the clock ran out is lost, one that waited for nothing has outgrown
+ * its time. Where the system has no /proc a quarter of the clock stands for processor time.
+ */
+function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended) => void) {
+  const pid = child.pid ?? 0;
+  const took: Ended = { kind: 'outgrown', reason: 'time', told: `took more than ${limits.cpuMs} ms` };
+  let before: { readonly cpuMs: number; readonly memoryMb: number } | null = null;
+  let clockMs = 0; // since the job was given, then since it began
+  let last = performance.now();
+  let isOn = true;
+
+  const judge = (): Ended | null => {
+    const usage = usageOf(pid);
+    if (before) {
+      const cpuMs = isLinux ? usage.cpuMs - before.cpuMs : clockMs / 4;
+      if (usage.memoryMb - before.memoryMb > limits.memoryMb)
+        return { kind: 'outgrown', reason: 'memory', told: `took more than ${limits.memoryMb} MB` };
+      if (cpuMs > limits.cpuMs) return took;
+    }
+    if (clockMs <= (before ? limits.wallMs : loadMs)) return null;
+    return before && stateOf(pid) === 'S' ? took : { kind: 'lost', reason: 'it stood still', hasBegun: before !== null };
+  };
+  const timer = setInterval(() => {
+    const now = performance.now();
+    clockMs += Math.min(now - last, mostPerLookMs);
+    last = now;
+    const ended = judge();
+    // An answer that has arrived meanwhile comes first.
+    if (!ended) return;
+    clearInterval(timer);
+    setImmediate(() => isOn && over(ended));
+  }, everyMs);
+
+  return {
+    begin(cpuMs: number) {
+      before = { cpuMs, memoryMb: usageOf(pid).memoryMb };
+      clockMs = 0;
+    },
+    end() {
+      isOn = false;
+      clearInterval(timer);
+    },
+  };
+}
+
+/** The state of a process by proc(5): S sleeps, R runs or would, T is stopped; null where the system does not tell. */
+function stateOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return stat.slice(stat.lastIndexOf(')') + 2).charAt(0);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,22 @@
+import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
+import type { FailureOptions } from '../../workflows/contracts/failure.ts';
+
+/** What the pool sends a child: one job at a time, serialized before it waited. */
+export interface JobMessage {
+  readonly sort: string;
+  readonly job: Uint8Array;
+}
+
+/** How a job ended in the child. A failure of the catalogue crosses as itself, every other error as its message. */
+export type Answer =
+  | { readonly kind: 'result'; readonly bytes: Uint8Array }
+  | { readonly kind: 'failure'; readonly code: ErrorCode; readonly options: FailureOptions }
+  /** `isLast`: the child ends with it. */
+  | { readonly kind: 'problem'; readonly message: string; readonly isLast?: boolean }
+  | { readonly kind: 'too_large' };
+
+/** What a child sends: that it is there, that it has loaded what the job needs (with the processor time it had used by then), and how it ended. */
+export type ChildMessage = { readonly kind: 'begun'; readonly cpuMs: number } | Answer;
+
+/** Most bytes of a result. The parent holds it, so it is bounded like everything that comes from a job. */
+export const limitResultBytes = 32 * 1024 * 1024;

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+
+/** What a job works on: a schema, a template, a document. Asked for only where it must be hashed. */
+export type Subject = () => string | Uint8Array;
+
+/** Whose work of which sort, and on what. */
+export interface SubjectOfWork {
+  readonly organization: string;
+  readonly sort: string;
+  readonly subject: Subject;
+}
+
+/** What outgrew its limits, by organization, sort and SHA-256: it is refused at once for ten minutes, with the words of the first time. */
+export class Outgrown {
+  /** The oldest first. */
+  readonly #entries = new Map<string, { readonly told: string; readonly until: number }>();
+  readonly #keepMs: number;
+
+  constructor(keepMs = 600_000) {
+    this.#keepMs = keepMs;
+  }
+
+  /** What was told the first time; null for what is not known. Costs nothing while nothing is known at all. */
+  find(work: SubjectOfWork): string | null {
+    this.#forgetOld();
+    return this.#entries.size === 0 ? null : (this.#entries.get(keyOf(work))?.told ?? null);
+  }
+
+  remember(work: SubjectOfWork, told: string): void {
+    const key = keyOf(work);
+    this.#entries.delete(key);
+    this.#entries.set(key, { told, until: Date.now() + this.#keepMs });
+    if (this.#entries.size > mostEntries) this.#entries.delete(this.#entries.keys().next().value ?? '');
+  }
+
+  #forgetOld(): void {
+    for (const [key, { until }] of this.#entries) {
+      if (until > Date.now()) return;
+      this.#entries.delete(key);
+    }
+  }
+}
+
+/** Four children that each end one job in half a second fill this in ten minutes. */
+const mostEntries = 5_000;
+
+function keyOf({ organization, sort, subject }: SubjectOfWork): string {
+  return `${organization} ${sort} ${createHash('sha256').update(subject()).digest('base64')}`;
+}

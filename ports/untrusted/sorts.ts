@@ -1,0 +1,32 @@
+/** What one job may take. */
+export interface WorkLimits {
+  /** Processor time; loading the rules of the sort is not counted. */
+  readonly cpuMs: number;
+  /** Time by the clock: the end of a job that gets no processor, or waits for nothing. */
+  readonly wallMs: number;
+  /** What the child may grow by, inside its heap and outside it. */
+  readonly memoryMb: number;
+}
+
+/** One sort of untrusted work: its limits, and the module whose `work` does it. Only a child loads that module, for its first job of the sort. */
+export interface Sort<Job, Result> {
+  readonly limits: WorkLimits;
+  readonly load: () => Promise<{ readonly work: (job: Job) => Result | Promise<Result> }>;
+}
+
+/** All sorts of this deployment: one line each. */
+export const sorts = {
+  schema: sort({ cpuMs: 1_000, wallMs: 30_000, memoryMb: 128 }, () => import('../schema-work.ts')),
+  template: sort({ cpuMs: 500, wallMs: 30_000, memoryMb: 96 }, () => import('../template-work.ts')),
+  openapi: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 320 }, () => import('../openapi-work.ts')),
+  page: sort({ cpuMs: 15_000, wallMs: 120_000, memoryMb: 384 }, () => import('../page-work.ts')),
+  robots: sort({ cpuMs: 500, wallMs: 30_000, memoryMb: 96 }, () => import('../robots-work.ts')),
+  diff: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../line-diff.ts')),
+  skill: sort({ cpuMs: 2_000, wallMs: 60_000, memoryMb: 128 }, () => import('../skill-work.ts')),
+};
+
+export type Sorts = typeof sorts;
+
+function sort<Job, Result>(limits: WorkLimits, load: Sort<Job, Result>['load']): Sort<Job, Result> {
+  return { limits, load };
+}
