@@ -49,7 +49,7 @@ export const endedOperations = {
       const run = await requireRun(ctx, params.run_id);
       refuseRank(ctx.caller, run.workspace_id, ctx.floor);
       const purged = await purgeRun(ctx, run.id);
-      await eraseReplies(ctx, run);
+      await eraseReplies(ctx, ctx.outgoing.erasedRunIds);
       ctx.audit({
         resourceType: 'run',
         resourceId: run.id,
