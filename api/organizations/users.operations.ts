@@ -1,5 +1,4 @@
 import { noteOfRow } from '../http/audit.ts';
-import { forgetReplies } from '../../db/http/idempotency.ts';
 import { endCredentialsOf, eraseCredentialsOf } from '../../db/identity/endings.ts';
 import { mapPage } from '../../db/page.ts';
 import { standingFor } from '../../db/tenancy/standing.ts';
@@ -199,8 +198,6 @@ export const userOperations = {
       const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenFrozen: true });
       refuseOwnAccount(ctx.caller, user);
       refuseLastOwner(user);
-      // Before the invitations, by which it finds their replies.
-      await forgetReplies(ctx, [user.id]);
       await endOwnThings(ctx, user.id, { erases: true });
       await eraseCredentialsOf(ctx, { userId: user.id });
       await eraseUser(ctx, user);
