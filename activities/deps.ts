@@ -55,6 +55,8 @@ export interface ActivityDeps {
     /** Bounds of stored files and who looks at them. */
     readonly attachments: AttachmentSettings;
   };
+  /** Drops what Redis holds of these runs. Rejects where it is away; repeatable. */
+  readonly eraseStreams: (runIds: readonly string[]) => Promise<void>;
   /** Publishes frames and sends outbox rows after a commit; never throws. */
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
 }

@@ -98,6 +98,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
       mcpRedirectUri: env.mcpRedirectUri,
       attachments: env.attachments,
     },
+    eraseStreams: (runIds) => publisher.eraseSurely(runIds),
     dispatch,
   };
 }

@@ -13,6 +13,7 @@ import { newId } from '../../db/ids.ts';
 import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/scope.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { eraseStreamsOf } from './erase-streams.ts';
 
 const mostATick = 500;
 
@@ -40,9 +41,11 @@ async function startOne({ db, dispatch }: ActivityDeps, organizationId: string):
   await dispatch(outgoing);
 }
 
-async function purgeOne({ db, log }: ActivityDeps, workspace: DueWorkspace): Promise<void> {
+async function purgeOne(deps: ActivityDeps, workspace: DueWorkspace): Promise<void> {
+  const { db, log } = deps;
   const tables = await sweep(db, async (em) => ((await rehouse(em, workspace)) ? tablesToClear(em) : null));
   if (tables === null) return;
+  await eraseStreamsOf(deps, { organizationId: workspace.organizationId, workspaceId: workspace.id });
   for (const table of tables) await clear(db, workspace, table);
   await sweep(db, (em) => removeWorkspace(em, workspace));
   log.info({ organization_id: workspace.organizationId, workspace_id: workspace.id }, 'workspace purged');

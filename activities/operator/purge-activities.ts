@@ -10,6 +10,7 @@ import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { inPlace } from '../support/in-place.ts';
+import { eraseStreamsOf } from './erase-streams.ts';
 import { stopRuns } from './stop-activities.ts';
 
 /** A table is left for another activity after this long. */
@@ -43,6 +44,7 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     },
     async deleteRows({ table }) {
       if (table === 'attachments') await removeElsewhere();
+      if (table === 'runs') await eraseStreamsOf(deps, { organizationId: tenantOfActivity().organizationId, workspaceId: null });
       const end = Date.now() + limitTableMs;
       for (let after: string | null = null; ;) {
         const from: string | null = after;

@@ -1,3 +1,4 @@
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { listAgentRows, readAgent, requireAgent } from '../../db/agents/agents.ts';
 import { deleteAgent } from '../../db/agents/delete-agent.ts';
@@ -134,6 +135,7 @@ export const agents = area('Agents', {
     },
     async (ctx, { params, query }) => {
       const agent = await seeForChange(ctx, Agent, params.agent_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
+      await forgetReplies(ctx, [agent.id]);
       await deleteAgent(ctx, agent, { force: query.force === true, now: ctx.deps.now() });
       ctx.audit(noteOfNamed('agent', agent));
     },

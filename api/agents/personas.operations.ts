@@ -1,5 +1,6 @@
 import type { Static } from 'typebox';
 import { isDeepStrictEqual } from 'node:util';
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { creatorOf } from '../../db/actor-ref.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { requireAgent } from '../../db/agents/agents.ts';
@@ -131,6 +132,7 @@ export const personaOperations = {
       persona.deletedAt = ctx.deps.now();
       persona.isDefault = false;
       await ctx.em.flush();
+      await forgetReplies(ctx, [persona.id]);
       ctx.audit(noteOf(row, {}));
     },
   ),

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../../db/caller.ts';
 import {
   holdShownRun,
+  refuseLostPlaces,
   releaseKey,
   removeExpiredKey,
   reserveKey,
@@ -21,7 +22,8 @@ import { fingerprintOf } from './idempotency-key.ts';
 import type { RegisteredOperation } from './operation.ts';
 import type { ParsedInput } from './parse-input.ts';
 import type { Rendered } from './render.ts';
-import { toReply, toStored, type Reservation } from './stored-reply.ts';
+import { floorOf } from './role-floor.ts';
+import { placesIn, toReply, toStored, type Reservation } from './stored-reply.ts';
 
 export type { Reservation } from './stored-reply.ts';
 
@@ -74,8 +76,7 @@ export async function settleRefusal(claiming: Claiming, reservation: Reservation
   await quietly(claiming, async (unit) => {
     if (!isStored) return releaseKey(unit.em, reservation.id, reservation.lease);
     const told = (await showsPurgedRun(unit, failure)) ? fail('not_found') : failure;
-    const envelope = toEnvelope(told, { publicUrl: claiming.deps.env.publicUrl, correlationId: claiming.options.correlationId });
-    const reply: Rendered = { status: told.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
+    const reply = refusalOf(claiming.deps, told, claiming.options.correlationId);
     await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, unit, reservation, reply), true);
   });
 }
@@ -104,13 +105,33 @@ async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, 
     return null;
   }
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
-  if (found.state === 'done') return { kind: 'replay', reply: await toReply(claiming.deps.keys, unit, found) };
+  if (found.state === 'done') return { kind: 'replay', reply: await replay(claiming, unit, found) };
   if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
   // The holder died after its commit: what it stored stands.
-  if (found.status !== null) return { kind: 'replay', reply: await toReply(claiming.deps.keys, unit, found) };
+  if (found.status !== null) return { kind: 'replay', reply: await replay(claiming, unit, found) };
 
   const lease = await takeOverLease(unit.em, found.id, found.leaseUntil);
   return lease ? mine(claiming, found, lease) : null;
+}
+
+/**
+ * What a repeat gets. One whose row was erased gets what the row itself answers now, and so does one who no longer sees where it lies (404) or has too low a
+ * rank there (403): a right that is lost is lost for what was stored, too.
+ */
+async function replay({ deps, caller, operation, options }: Claiming, unit: Unit, found: IdempotencyRow): Promise<Rendered> {
+  if (found.body === null)
+    return {
+      ...refusalOf(deps, fail('not_found'), options.correlationId),
+      headers: { 'content-type': refusalType, 'idempotency-replayed': 'true' },
+    };
+  const reply = await toReply(deps.keys, unit, found);
+  refuseLostPlaces(caller, placesIn(reply), floorOf(operation));
+  return reply;
+}
+
+function refusalOf(deps: AppDeps, failure: Failure, correlationId: string): Rendered {
+  const envelope = toEnvelope(failure, { publicUrl: deps.env.publicUrl, correlationId });
+  return { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
 }
 
 function mine({ operation }: Claiming, row: IdempotencyRow, lease: string): Claim {

@@ -3,13 +3,12 @@ import type { Caller } from '../../db/caller.ts';
 import type { PageRequest } from '../../db/page.ts';
 import { emptyOutgoing, type UnitOptions } from '../../db/scope.ts';
 import type { Outgoing, Unit } from '../../db/unit.ts';
-import type { Role } from '../../workflows/contracts/access.ts';
 import type { AuditNote, Ctx } from './context.ts';
 import type { AppDeps } from './deps.ts';
 import type { RegisteredOperation } from './operation.ts';
 import type { ParsedInput } from './parse-input.ts';
 import { stateOf } from './request-state.ts';
-import { isRoleAccess } from './scopes.ts';
+import { floorOf } from './role-floor.ts';
 
 /** One request that has passed every check before its handler. */
 export interface Execution {
@@ -87,11 +86,6 @@ export function outsideUnit({ options, operation }: Execution): Unit {
 /** There is nothing to keep outside a transaction. */
 export async function refuseRenew(): Promise<never> {
   throw new Error('nothing to keep outside a transaction');
-}
-
-/** The rank that an operation demands; null where a platform credential does not decide. */
-export function floorOf(operation: RegisteredOperation): Role | null {
-  return isRoleAccess(operation) ? operation.access : null;
 }
 
 /** What the client calls itself, cut to what a row takes. */

@@ -3,13 +3,14 @@ import { nobody } from '../../db/identity/caller.ts';
 import { tenantOf } from '../../db/scope.ts';
 import { actorOf } from './audit.ts';
 import type { AppDeps } from './deps.ts';
-import { floorOf, userAgentOf, type Execution } from './make-context.ts';
+import { userAgentOf, type Execution } from './make-context.ts';
 import type { FormReader } from './multipart.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { cursorBinding, readPage, sealCursor } from './page.ts';
 import type { ParsedInput } from './parse-input.ts';
 import { limitsOfRequest } from './rate-limit.ts';
 import { stateOf } from './request-state.ts';
+import { floorOf } from './role-floor.ts';
 
 /** A valid request for one operation, and by which way it came. */
 export interface Prepared extends Pick<Execution, 'request' | 'source' | 'signal'> {

@@ -1,4 +1,4 @@
-import { rankOf } from '../../workflows/contracts/access.ts';
+import { rankOf, type Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../../db/caller.ts';
 import { refuseRestriction } from '../../db/identity/caller.ts';
@@ -89,4 +89,9 @@ function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: 
 
 function holdsScope(held: readonly string[], needed: string): boolean {
   return held.includes(needed) || held.includes('*') || (needed.endsWith(':read') && held.includes('*:read'));
+}
+
+/** The least role that an operation asks for; null where it asks for none. */
+export function floorOf(operation: RegisteredOperation): Role | null {
+  return isRoleAccess(operation) ? operation.access : null;
 }

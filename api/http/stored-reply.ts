@@ -22,10 +22,40 @@ export async function toStored(
 ): Promise<StoredReply> {
   const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => keptHeaders.includes(name)));
   const body = Buffer.from(reply.body ?? '');
-  if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null };
+  const shownIds = idsIn(reply.body);
+  if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null, shownIds };
 
   const envelope = await seal(unit.em, keys, storedReplyBinding(unit.tenant.organizationId, reservation.id), body);
-  return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope) };
+  return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope), shownIds };
+}
+
+/** What people and models say may hold any id. */
+const freeFields: ReadonlySet<string> = new Set(['input', 'output', 'metadata', 'args', 'edited_args', 'response']);
+const idFields: ReadonlySet<string> = new Set(['id', 'run_id', 'root_run_id']);
+const placeFields: ReadonlySet<string> = new Set(['workspace_id']);
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The rows whose views stand in a body, or in what it holds: that one is mentioned does not count. */
+function idsIn(body: string | null): string[] {
+  return [...valuesOf(idFields, parsed(body))];
+}
+
+/** The workspaces in which the rows of a reply lie. */
+export function placesIn({ body }: Pick<Rendered, 'body'>): Set<string> {
+  return valuesOf(placeFields, parsed(body));
+}
+
+function valuesOf(names: ReadonlySet<string>, value: unknown, found = new Set<string>()): Set<string> {
+  if (typeof value !== 'object' || value === null) return found;
+  for (const [name, field] of Object.entries(value)) {
+    if (names.has(name) && typeof field === 'string' && uuid.test(field)) found.add(field);
+    else if (!freeFields.has(name)) valuesOf(names, field, found);
+  }
+  return found;
+}
+
+function parsed(body: string | null): unknown {
+  return body === null || !body.startsWith('{') ? null : JSON.parse(body); // what we wrote ourselves
 }
 
 /** A stored reply as it goes out again. */

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { endSessionsOfClient } from '../../db/identity/oauth-gates.ts';
 import { addClient, deleteClient, listClients, lockClient, newClientId, replaceSecret, type ShownClient } from '../../db/oauth/clients.ts';
 import { newClientSecret } from '../../db/oauth/client-secrets.ts';
@@ -91,6 +92,7 @@ export const oauthClientOperations = {
       const client = await found(ctx, params.client_id);
 
       await deleteClient(ctx, client.id);
+      await forgetReplies(ctx, [client.id]);
       await endSessionsOfClient(ctx, client.clientId);
       ctx.outgoing.revoked.push(`oauth_client:${client.id}`);
       ctx.audit(noteOf(client));

@@ -47,7 +47,7 @@ export const endedOperations = {
     async (ctx, { params }) => {
       const run = await requireRun(ctx, params.run_id);
       const purged = await purgeRun(ctx, run.id);
-      await eraseReplies(ctx, run);
+      await eraseReplies(ctx, ctx.outgoing.erasedRunIds);
       ctx.audit({
         resourceType: 'run',
         resourceId: run.id,

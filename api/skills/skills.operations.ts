@@ -1,3 +1,4 @@
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
 import { curateSkill } from '../../db/skills/curation.ts';
@@ -166,6 +167,7 @@ export const skills = area('Skills', {
       const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       skill.deletedAt = ctx.deps.now();
       await ctx.em.flush();
+      await forgetReplies(ctx, [skill.id]);
       ctx.audit(noteOfNamed('skill', skill));
     },
   ),

@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { newId } from '../../db/ids.ts';
 import { forgetConnections } from '../../db/mcp/connections.ts';
 import { mapPage } from '../../db/page.ts';
@@ -137,6 +138,7 @@ export const toolkitOperations = {
           context: { used_by: usedBy },
         });
       await removeToolkit(ctx, toolkit.id);
+      await forgetReplies(ctx, [toolkit.id]);
       ctx.audit(noteOfNamed('toolkit', toolkit));
     },
   ),

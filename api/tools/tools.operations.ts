@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
 import { creatableToolKinds } from '../../db/tools/tool-config.ts';
@@ -132,6 +133,7 @@ export const tools = area('Tools', {
 
       ctx.audit(noteOfNamed('tool', tool));
       await deleteToolRow(ctx, tool);
+      await forgetReplies(ctx, [tool.id]);
     },
   ),
 

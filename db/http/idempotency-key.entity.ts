@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
+import { createdAtColumn, idColumn, timeColumn, uuidArrayColumn, uuidColumn } from '../columns.ts';
 import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
@@ -17,6 +17,8 @@ const schema = defineEntity({
       '(organization_id, workspace_id, principal_kind, principal_id, acting_user_id, method, route, key) nulls not distinct',
     ),
     index('idempotency_keys', 'expires', '(expires_at)'),
+    // By which an erasure finds them.
+    index('idempotency_keys', 'shown', 'using gin (shown_ids)'),
   ],
   properties: {
     id: idColumn(),
@@ -33,6 +35,11 @@ const schema = defineEntity({
     leaseUntil: timeColumn().strictNullable(),
     status: p.smallint().strictNullable(),
     headers: p.json<Record<string, string>>().strictNullable(),
+    /** Rows whose views stand in the reply. */
+    shownIds: uuidArrayColumn()
+      .onCreate(() => [])
+      .defaultRaw("'{}'"),
+    /** Null once the reply was forgotten. */
     body: p.blob().$type<Buffer>().strictNullable(),
     bodyKeyId: p.text().strictNullable(),
     createdAt: createdAtColumn(),

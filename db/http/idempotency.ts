@@ -1,7 +1,13 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Role } from '../../workflows/contracts/access.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Caller } from '../caller.ts';
 import { newId } from '../ids.ts';
-import { row, rows, run, runLater } from '../sql.ts';
+import { refuseRank, workspacesOf } from '../reach.ts';
+import { row, run, runLater } from '../sql.ts';
 import type { Binding } from '../tenancy/envelope.ts';
+import type { Unit } from '../unit.ts';
+import { forgetSql } from './idempotency-gates.sql.ts';
 
 /** Whose key it is and on which request: one row each. */
 export interface IdempotencyScope {
@@ -35,6 +41,8 @@ export interface StoredReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   readonly bodyKeyId: string | null;
+  /** Rows whose views stand in the body: who erases one of them finds the reply by it. */
+  readonly shownIds: readonly string[];
 }
 
 const leaseSeconds = 90;
@@ -105,14 +113,14 @@ export async function storeReplyLater(
 }
 
 function storeSql(isFinal: boolean): string {
-  return `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?
+  return `update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?, shown_ids = ?::uuid[]
        ${isFinal ? ", state = 'done', lease_until = null" : ''}
      where id = ? and state = 'running' and lease_until = ?::timestamptz
      returning id`;
 }
 
-function storeParams(id: string, lease: string, { status, headers, body, bodyKeyId }: StoredReply): unknown[] {
-  return [status, JSON.stringify(headers), body, bodyKeyId, id, lease];
+function storeParams(id: string, lease: string, { status, headers, body, bodyKeyId, shownIds }: StoredReply): unknown[] {
+  return [status, JSON.stringify(headers), body, bodyKeyId, [...shownIds], id, lease];
 }
 
 /** Makes the stand-in final: what was to follow it failed, but its effect stands. */
@@ -144,38 +152,32 @@ export async function removeExpiredKey(em: SqlEntityManager, id: string): Promis
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
 }
 
+/** 404 where the caller no longer sees one of the workspaces that a stored reply tells of, 403 where its rank there is below the floor now. */
+export function refuseLostPlaces(caller: Caller, workspaceIds: Iterable<string>, floor: Role | null): void {
+  const seen = workspacesOf(caller);
+  for (const workspaceId of workspaceIds) {
+    if (seen !== null && !seen.includes(workspaceId)) throw fail('not_found');
+    refuseRank(caller, workspaceId, floor);
+  }
+}
+
 /** Whether the run that a reply shows is there, and stays there to the end of the transaction: whoever purges it finds the reply then. */
 export async function holdShownRun(em: SqlEntityManager, runId: string): Promise<boolean> {
   return (await row(em, 'select 1 from runs where id = ? and deleted_at is null for share', [runId])) !== null;
 }
 
-/** A stored reply that is to be judged anew. */
-export interface NamingReply {
-  readonly id: string;
-  readonly route: string;
-  readonly body: Buffer;
+/**
+ * Forgets the stored replies that show rows which are being erased, and with a person's those of their invitations: a key stays used, and its repeat is 404.
+ * Of the reply to a batch only what shows a run goes; `gone` is the error in its place. Leaves with the transaction's next statement, or its commit.
+ */
+export async function forgetReplies(unit: Pick<Unit, 'em'>, ids: readonly string[], gone: object = {}): Promise<void> {
+  await runLater(unit.em, 'select gate_forget_replies(?::uuid[], ?::jsonb)', [[...ids], JSON.stringify(gone)]);
 }
 
-/** Unsealed replies of an organization that name a row by its id, of requests under a path; operators ask for no organization. */
-export function repliesNaming(
-  em: SqlEntityManager,
-  { organizationId, rowId, path }: { readonly organizationId: string; readonly rowId: string; readonly path: string },
-): Promise<NamingReply[]> {
-  return rows<NamingReply>(
-    em,
-    `select id, route, body from idempotency_keys
-      where (organization_id = ?::uuid or organization_id is null) and starts_with(route, ?) and body_key_id is null and position(convert_to(?, 'UTF8') in body) > 0`,
-    [organizationId, path, rowId],
-  );
-}
-
-/** Puts another reply in the place of a stored one, for good: its content is no more, and what is still on its way is not stored. */
-export async function replaceReply(em: SqlEntityManager, id: string, stored: StoredReply): Promise<void> {
-  await row(
-    em,
-    "update idempotency_keys set status = ?, headers = ?::jsonb, body = ?, body_key_id = ?, state = 'done', lease_until = null where id = ?",
-    [stored.status, JSON.stringify(stored.headers), stored.body, stored.bodyKeyId, id],
-  );
+/** The same in one organization on the sweeper's pool. */
+export async function sweepReplies(em: SqlEntityManager, organizationId: string, ids: readonly string[]): Promise<void> {
+  const own = '(k.organization_id = ?::uuid or k.organization_id is null)';
+  await row(em, forgetSql({ ids: '?::uuid[]', gone: "'{}'::jsonb", own }), [[...ids], organizationId]);
 }
 
 /** Ties a sealed reply to its row: moved to another, it opens no more. */

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
-import { uniqueIndex } from '../indexes.ts';
+import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 export const mcpPrincipalKinds = ['shared', 'user'] as const;
@@ -11,7 +11,11 @@ const schema = defineEntity({
   tableName: 'mcp_connections',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('mcp_connections', 'child'),
-  indexes: [uniqueIndex('mcp_connections', 'principal', '(toolkit_id, principal_kind, principal_id) nulls not distinct')],
+  indexes: [
+    uniqueIndex('mcp_connections', 'principal', '(toolkit_id, principal_kind, principal_id) nulls not distinct'),
+    // By which an erasure finds a person's own.
+    index('mcp_connections', 'person', "(principal_id) where principal_kind = 'user'"),
+  ],
   uniques: [{ name: 'mcp_connections_tenant_key', properties: ['id', 'organizationId'] }],
   properties: {
     id: idColumn(),

@@ -5,6 +5,7 @@ import { Agents } from './0003-agents.ts';
 import { Runs } from './0004-runs.ts';
 import { Openings } from './0005-openings.ts';
 import { Endings } from './0006-endings.ts';
+import { Forgotten } from './0008-forgotten.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
@@ -14,6 +15,7 @@ export const migrations: MigrationObject[] = [
   { name: '0004-runs', class: Runs },
   { name: '0005-openings', class: Openings },
   { name: '0006-endings', class: Endings },
+  { name: '0008-forgotten', class: Forgotten },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);

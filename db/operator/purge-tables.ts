@@ -20,15 +20,7 @@ const lastOfOrganization: ReadonlySet<string> = new Set(['data_keys']);
  * Tables that outlive a workspace: the organization's log and ledger, what is swept by age, people (`purge-workspace.ts` finds them another
  * home or erases them) and who worked as them.
  */
-const outlivesWorkspace: ReadonlySet<string> = new Set([
-  'audit_entries',
-  'usage_entries',
-  'outbox',
-  'idempotency_keys',
-  'sessions',
-  'users',
-  'impersonations',
-]);
+const outlivesWorkspace: ReadonlySet<string> = new Set(['audit_entries', 'usage_entries', 'outbox', 'sessions', 'users', 'impersonations']);
 
 const rowsATransaction = 5_000;
 const parentsATransaction = 500;
@@ -82,14 +74,7 @@ interface ByParents {
 }
 
 async function deleteByParents(em: SqlEntityManager, { table, place, parent, after }: ByParents): Promise<Deleted> {
-  const own = rowsOf(place);
-  const found = await row<{ ids: string[] }>(
-    em,
-    `select coalesce(json_agg(p.id order by p.id), '[]') as ids from (
-       select id from ${parent.table} where ${own.sql} and id > ?::uuid order by id limit ${parentsATransaction}) p`,
-    [...own.params, after ?? '00000000-0000-0000-0000-000000000000'],
-  );
-  const ids = found?.ids ?? [];
+  const ids = await idsBehind(em, { table: parent.table, place, after });
   const last = ids.at(-1);
   if (last === undefined) return { deleted: 0, after: 'end', isDone: false };
 
@@ -97,11 +82,30 @@ async function deleteByParents(em: SqlEntityManager, { table, place, parent, aft
   return { deleted, after: deleted < rowsATransaction ? last : after, isDone: false };
 }
 
+async function idsBehind(
+  em: SqlEntityManager,
+  { table, place, after }: { readonly table: string; readonly place: PurgedPlace; readonly after: string | null },
+): Promise<string[]> {
+  const own = rowsOf(place);
+  const found = await row<{ ids: string[] }>(
+    em,
+    `select coalesce(json_agg(p.id order by p.id), '[]') as ids from (
+       select id from ${table} where ${own.sql} and id > ?::uuid order by id limit ${parentsATransaction}) p`,
+    [...own.params, after ?? '00000000-0000-0000-0000-000000000000'],
+  );
+  return found?.ids ?? [];
+}
+
 function deleteWhere(em: SqlEntityManager, table: string, { sql, params }: Predicate): Promise<number> {
   return change(em, `delete from ${table} where ctid = any (array(select ctid from ${table} where ${sql} limit ?))`, [
     ...params,
     rowsATransaction,
   ]);
+}
+
+/** Up to 500 runs of a place behind a position, by their ids. */
+export async function runsOfPlace(em: SqlEntityManager, place: PurgedPlace, after: string | null): Promise<string[]> {
+  return idsBehind(em, { table: 'runs', place, after });
 }
 
 /** The first table that still has a row of the place; null when all are empty. */

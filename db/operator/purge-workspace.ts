@@ -1,5 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { writeAudit, type AuditSubject } from '../audit/audit.ts';
+import { sweepReplies } from '../http/idempotency.ts';
 import { newId } from '../ids.ts';
 import { emptyOutgoing, organizationTenant, systemActor } from '../scope.ts';
 import { change, row, rows } from '../sql.ts';
@@ -61,7 +62,7 @@ export async function rehouse(em: SqlEntityManager, workspace: DueWorkspace): Pr
   );
   for (const user of moved)
     await note(em, workspace, { action: 'update', userId: user.id, changes: { workspace_id: { from: id, to: user.workspace_id } } });
-  for (const userId of await eraseHomeless(em, id)) await note(em, workspace, { action: 'delete', userId, changes: {} });
+  for (const userId of await eraseHomeless(em, workspace)) await note(em, workspace, { action: 'delete', userId, changes: {} });
   return true;
 }
 
@@ -103,7 +104,7 @@ function unitOf(em: SqlEntityManager, organizationId: string): Unit {
 }
 
 /** Gives those who were not deleted before. */
-async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise<string[]> {
+async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, organizationId }: DueWorkspace): Promise<string[]> {
   const homeless = await rows<{ id: string; is_erased: boolean }>(
     em,
     'select id, deleted_at is not null as is_erased from users where workspace_id = ?',
@@ -111,6 +112,10 @@ async function eraseHomeless(em: SqlEntityManager, workspaceId: string): Promise
   );
   if (homeless.length === 0) return [];
   const ids = homeless.map((user) => user.id);
+  await sweepReplies(em, organizationId, ids);
+  const granted = "select id from mcp_connections where principal_kind = 'user' and principal_id = any (?::uuid[])";
+  await change(em, `delete from mcp_authorizations where connection_id in (${granted})`, [ids]);
+  await change(em, `delete from mcp_connections where id in (${granted})`, [ids]);
 
   for (const table of [
     'oauth_codes',

@@ -15,6 +15,8 @@ export interface Publisher {
   notifyCancelled(runIds: readonly string[]): void;
   /** Drops what is cached of these runs; what is missed goes by its age. */
   erase(runIds: readonly string[]): void;
+  /** The same, told when it is done. Rejects where Redis is away or does not answer: it may be asked for again. */
+  eraseSurely(runIds: readonly string[]): Promise<void>;
   /** Tells every API process to check these principals' open streams now (`user:<id>`, `session:<id>`, `service_key:<id>`). */
   notifyRevoked(principals: readonly string[]): void;
 }
@@ -65,6 +67,10 @@ export function createPublisher({ redis, prefix, log }: PublisherDeps): Publishe
     },
     erase(runIds) {
       for (const runId of runIds) send(64, () => redis.del(keys.run(runId)));
+    },
+    async eraseSurely(runIds) {
+      // One key each: in a cluster they lie in different slots.
+      await Promise.all(runIds.map((runId) => redis.unlink(keys.run(runId))));
     },
     notifyRevoked(principals) {
       if (principals.length > 0) send(64 * principals.length, () => redis.publish(keys.revokedChannel, principals.join(' ')));

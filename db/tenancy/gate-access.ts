@@ -1,5 +1,7 @@
+import { idempotencyGates } from '../http/idempotency-gates.sql.ts';
 import { identityGates } from '../identity/gates.sql.ts';
 import type { GateCommand, GateSet } from '../identity/gate-parts.sql.ts';
+import { connectionGates } from '../mcp/connection-gates.sql.ts';
 import { oauthGates } from '../identity/oauth-gates.sql.ts';
 import { appendFramesSql, streamFunctions, streamGrants } from '../streams/append-frames.sql.ts';
 import { impersonationGates } from './impersonation-gates.sql.ts';
@@ -10,6 +12,8 @@ const sets: readonly GateSet[] = [
   oauthGates,
   invitationGates,
   impersonationGates,
+  idempotencyGates,
+  connectionGates,
   { functions: streamFunctions, grants: streamGrants, sql: [appendFramesSql] },
 ];
 

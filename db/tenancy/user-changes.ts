@@ -116,12 +116,21 @@ export async function eraseUser(unit: Unit, locked: StoredUser): Promise<void> {
   });
 }
 
+// The replies before the invitations, by which theirs are found: what is selected from is there first.
+const eraseOwnSql = `
+  with replies as materialized (select gate_forget_replies(array[?::uuid], '{}')),
+       connections as materialized (select gate_erase_connections(?::uuid))
+  select gate_leave(?::uuid, true) as key_ids from replies, connections`;
+
 /**
  * Ends what a user has made and holds in any workspace, also where the caller doesn't see it: service keys; before an erasure the grants and
- * the invitations that hold the address as well.
+ * the invitations that hold the address, what the person has granted to toolkits, and stored replies that show the person, as well.
  */
 export async function endOwnThings(unit: Unit, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
-  const ended = await row<{ key_ids: string[] }>(unit.em, 'select gate_leave(?::uuid, ?::boolean) as key_ids', [userId, erases]);
+  const ended = await row<{ key_ids: string[] }>(unit.em, erases ? eraseOwnSql : 'select gate_leave(?::uuid, false) as key_ids', [
+    userId,
+    ...(erases ? [userId, userId] : []),
+  ]);
   for (const keyId of ended?.key_ids ?? []) unit.outgoing.revoked.push(`service_key:${keyId}`);
 }
 

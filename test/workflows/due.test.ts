@@ -8,7 +8,7 @@ import { fillTables, tenantTables } from './row-samples.ts';
 jest.setTimeout(180_000);
 
 /** What the log, the ledger and sweeps keep of a workspace. */
-const outlive = ['audit_entries', 'idempotency_keys', 'outbox', 'usage_entries'];
+const outlive = ['audit_entries', 'outbox', 'usage_entries'];
 
 let world: OperatorWorld;
 let admin: pg.Client;
@@ -54,6 +54,8 @@ test('an archived workspace past its time is removed, also when its worker is ki
     world.stack.tenant.workspaceId,
   ]);
 
+  const cached = await world.cacheFrames('workspace_id', first);
+
   await trigger();
   await stack.kill('worker-bulk', 'SIGKILL');
   await stack.start('worker-bulk');
@@ -67,6 +69,7 @@ test('an archived workspace past its time is removed, also when its worker is ki
     if (columns.rowCount && (await admin.query(`select from ${table} where workspace_id = $1 limit 1`, [first])).rowCount) left.push(table);
   }
   expect(left).toEqual([]);
+  expect(await cached()).toBe(0);
   expect(await exists('workspaces', second)).toBe(true);
   expect(await exists('workspaces', world.stack.tenant.workspaceId)).toBe(true);
   const people = await admin.query(

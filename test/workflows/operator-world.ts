@@ -1,6 +1,9 @@
 import { expect } from '@jest/globals';
+import { streamKeys } from '../../db/streams/keys.ts';
+import { connectRedis } from '../../db/streams/redis.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
+import { testServices } from '../support/services.ts';
 import { withAdmin } from '../support/template.ts';
 
 /** A deployment of real processes whose organizations are stopped and purged. */
@@ -14,6 +17,8 @@ export interface OperatorWorld {
   /** How many runs have each status. */
   statuses(): Promise<Record<string, number>>;
   slug(): Promise<string>;
+  /** Has Redis hold a frame of each run of a place, as if all had just been live; what it gives tells how many are left. */
+  cacheFrames(column: 'organization_id' | 'workspace_id', id: string): Promise<() => Promise<number>>;
   close(): Promise<void>;
 }
 
@@ -50,9 +55,22 @@ export async function openOperatorWorld(processes: readonly ProcessName[], egres
       const [row] = await admin('select slug from organizations where id = $1', [organizationId]);
       return String(row?.['slug']);
     },
+    cacheFrames: (column, id) => cacheFrames({ admin, prefix: stack.redisPrefix }, column, id),
     async close() {
       await stack.stop();
       await models.close();
     },
   };
+}
+
+async function cacheFrames({ admin, prefix }: Pick<OperatorWorld, 'admin'> & { readonly prefix: string }, column: string, id: string) {
+  const runs = await admin(`select id from runs where ${column} = $1`, [id]);
+  const names = runs.map((run) => streamKeys(prefix).run(String(run['id'])));
+  expect(names).not.toEqual([]);
+  const withRedis = async <R>(work: (redis: ReturnType<typeof connectRedis>) => Promise<R>): Promise<R> => {
+    const redis = connectRedis(testServices().redisUrl, 'commands');
+    return work(redis).finally(() => redis.disconnect());
+  };
+  await withRedis((redis) => Promise.all(names.map((name) => redis.xadd(name, '*', 'f', '{}'))));
+  return () => withRedis(async (redis) => (await Promise.all(names.map((name) => redis.exists(name)))).reduce((sum, one) => sum + one, 0));
 }

@@ -48,6 +48,9 @@ test('a purge killed again and again in the middle empties every table but the l
   const beside = await sums(neighbour);
   expect(Object.entries(before).filter(([table, count]) => count === 0 && table !== 'purges')).toEqual([]);
 
+  const cached = await world.cacheFrames('organization_id', organizationId);
+  const cachedBeside = await world.cacheFrames('organization_id', neighbour.organizationId);
+
   await world.operate('DELETE', `/organizations/${organizationId}`);
   const purge = await askForPurge('first');
   for (const step of ['messages', 'secrets', 'users']) {
@@ -61,6 +64,7 @@ test('a purge killed again and again in the middle empties every table but the l
     ['purges', 1],
     ['usage_entries', expect.any(Number)],
   ]);
+  expect([await cached(), (await cachedBeside()) > 0]).toEqual([0, true]);
   // The run that was stopped is settled too.
   expect((await rowsByTable(admin, ['usage_entries'], organizationId))['usage_entries']).toBeGreaterThanOrEqual(
     before['usage_entries'] ?? 1,

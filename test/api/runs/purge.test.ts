@@ -7,6 +7,7 @@ import { appendFramesNow } from '../../../db/streams/append.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { streamKeys } from '../../../db/streams/keys.ts';
+import { tablesHolding } from '../../support/canary.ts';
 import { testServices } from '../../support/services.ts';
 import { withAdmin } from '../../support/template.ts';
 import { until } from '../../support/temporal.ts';
@@ -36,21 +37,7 @@ async function start({ tokens }: TestTenant, agentId: string, extra: object = {}
   return started.body.id;
 }
 
-/** Tables in which some row, in any column, holds these words. */
-async function tablesWith(words: string): Promise<string[]> {
-  return withAdmin(world.api.database.adminUrl, async (client) => {
-    const tables = await client.query<{ name: string }>(
-      "select table_name as name from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'",
-    );
-    const found: string[] = [];
-    for (const { name } of tables.rows) {
-      const text = name === 'idempotency_keys' ? "t::text || coalesce(encode(t.body, 'escape'), '')" : 't::text';
-      const { rowCount } = await client.query(`select from ${name} t where strpos(${text}, $1) > 0 limit 1`, [words]);
-      if (rowCount) found.push(name);
-    }
-    return found.toSorted();
-  });
-}
+const tablesWith = (words: string) => tablesHolding(world.api.database.adminUrl, words);
 
 /** Everything that can hang on a run, each with the words in it. */
 async function furnish(tenant: TestTenant, runId: string, words: string): Promise<void> {
@@ -279,7 +266,7 @@ test('a reply that was on its way while the run was purged brings nothing back',
   ]);
 
   await purge(tenant.tokens.admin, runId);
-  const late = { status: 200, headers: {}, body: Buffer.from(words), bodyKeyId: null };
+  const late = { status: 200, headers: {}, body: Buffer.from(words), bodyKeyId: null, shownIds: [] };
   await sweep(world.api.db, (em) => storeReply(em, row?.id ?? '', row?.lease ?? '', late, true));
 
   expect(held).toBe(1);

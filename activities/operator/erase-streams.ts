@@ -1,0 +1,16 @@
+import { cancellationSignal } from '@temporalio/activity';
+import { runsOfPlace, type PurgedPlace } from '../../db/operator/purge-tables.ts';
+import { sweep } from '../../db/scope.ts';
+import type { ActivityDeps } from '../deps.ts';
+
+/** Drops what Redis holds of all runs of a place, before their rows go, which alone know of them. Repeatable; rejects where Redis is away. */
+export async function eraseStreamsOf({ db, eraseStreams }: Pick<ActivityDeps, 'db' | 'eraseStreams'>, place: PurgedPlace): Promise<void> {
+  for (let after: string | null = null; ;) {
+    const from: string | null = after;
+    const runIds: string[] = await sweep(db, (em) => runsOfPlace(em, place, from));
+    if (runIds.length === 0) return;
+    cancellationSignal().throwIfAborted();
+    await eraseStreams(runIds);
+    after = runIds.at(-1) ?? null;
+  }
+}

@@ -1,0 +1,190 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connectRedis } from '../../../db/streams/redis.ts';
+import { liveOperations } from '../../../api/http/registry.ts';
+import { areas } from '../../../api/operations.ts';
+import { testServices } from '../../support/services.ts';
+import { tablesHolding } from '../../support/canary.ts';
+import { freeSlug, skillBody } from '../skills/skill-calls.ts';
+import { goodPassword, openPeople, type People } from '../users/people.ts';
+import { addConsent, storedReplyOf } from './person.ts';
+import { tables } from './stores.ts';
+import { columnsOf, erasureTable } from './table.ts';
+
+const file = join(import.meta.dirname, '../../../docs/security/erasure.md');
+const mark = '<!-- stores × erasures -->\n';
+let people: People;
+
+beforeAll(async () => {
+  people = await openPeople();
+});
+afterAll(() => people.close());
+
+const em = () => people.api.db.sweeper.em;
+
+test('every table stands in the table of erasures, and docs/security/erasure.md shows it', () => {
+  const [before = '', , after = ''] = readFileSync(file, 'utf8').split(mark);
+  const text = [before, erasureTable(em()), after].join(mark);
+  if (process.env['ERASURE_TABLE'] === 'write') writeFileSync(file, text);
+
+  expect(Object.keys(tables).toSorted()).toEqual([...columnsOf(em()).keys()].toSorted());
+  expect(readFileSync(file, 'utf8')).toBe(text);
+});
+
+test('what names a person or a run says what becomes of it', () => {
+  const naming = {
+    person: /email|fullName|[uU]serId$|principalId|actorId|createdBy|subjectId|resolvedById/,
+    run: /^(root)?[rR]unId$/,
+  } as const;
+  const silent = (['person', 'run'] as const).flatMap((erasure) =>
+    [...columnsOf(em())].flatMap(([name, columns]) =>
+      tables[name]?.[erasure] === '-'
+        ? columns.filter((column) => naming[erasure].test(column)).map((column) => `${erasure}: ${name}.${column}`)
+        : [],
+    ),
+  );
+
+  expect(silent).toEqual([]);
+});
+
+test('a deleted person is in no store that says so, and repeats of what made them are 404', async () => {
+  const tenant = await people.tenant();
+  const owner = tenant.organizationOwner.token;
+  const canary = `canary-${crypto.randomUUID()}`;
+  const email = `${canary}@example.test`;
+  const invitation = { email: `invited-${email}`, role: 'member', scope: 'workspace', workspace_id: tenant.workspaceId };
+  const creation = {
+    email,
+    full_name: canary,
+    role: 'admin',
+    scope: 'workspace',
+    workspace_id: tenant.workspaceId,
+    password: goodPassword,
+  };
+  const key = { 'idempotency-key': crypto.randomUUID() };
+  const create = () => people.call(owner, 'POST', '/users', { body: creation, headers: key });
+  const invite = () => people.call(owner, 'POST', '/invitations', { body: invitation, headers: key });
+  const user = await create();
+  const invited = await invite();
+  const accepted = await people.ask('POST', '/invitations/accept', {
+    token: await people.tokenOf(invited.body.id),
+    email: invitation.email,
+    full_name: canary,
+    password: goodPassword,
+  });
+  await people.ask('POST', '/auth/login', { email, password: 'wrong' });
+  const login = await people.ask('POST', '/auth/login', { email, password: goodPassword });
+  await people.call(login.body.access_token, 'PATCH', `/users/${user.body.id}`, { body: { full_name: `${canary} II` } });
+  await addConsent(people, tenant, { userId: user.body.id, words: canary });
+  const before = await tablesHolding(people.api.database.adminUrl, canary);
+  const acceptedId = accepted.body.user.id;
+
+  for (const id of [user.body.id, acceptedId]) expect((await people.call(owner, 'DELETE', `/users/${id}`)).status).toBe(204);
+
+  expect(before).toEqual(expect.arrayContaining(['idempotency_keys', 'invitations', 'mcp_connections', 'users']));
+  expect((await tablesHolding(people.api.database.adminUrl, canary)).filter((name) => tables[name]?.person === 'at once')).toEqual([]);
+  expect(await redisKeys(canary)).toEqual([]);
+  for (const repeated of [await create(), await invite()])
+    expect([repeated.status, repeated.body.code, repeated.headers['idempotency-replayed']]).toEqual([404, 'not_found', 'true']);
+  expect(await people.rows('select id from users where email in (?, ?)', [email, invitation.email])).toEqual([]);
+  expect(await storedReplyOf(people, key['idempotency-key'])).toEqual([null, null]);
+});
+
+/** Keys in Redis of this deployment that hold some words. */
+async function redisKeys(words: string): Promise<string[]> {
+  const redis = connectRedis(testServices().redisUrl, 'commands');
+  try {
+    const names = await redis.keys(`${people.api.redisPrefix}*`);
+    return names.filter((name) => name.includes(words));
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const making = [
+  ['createSkill', '/skills', { slug: freeSlug(), ...skillBody }],
+  ['createTool', '/tools', { slug: 'web', kind: 'web_fetch', description: 'Reads pages' }],
+  ['createAgent', '/agents', { slug: 'helper', name: 'Helper' }],
+] as const;
+
+test.each(making)(
+  'a repeat of %s after the deletion is 404, makes nothing, and nothing of the reply is left',
+  async (_operation, path, body) => {
+    const { tokens } = await people.tenant();
+    const key = { 'idempotency-key': crypto.randomUUID() };
+    const make = () => people.call(tokens.admin, 'POST', path, { body, headers: key });
+    const made = await make();
+    expect(made.status).toBe(201);
+
+    expect((await people.call(tokens.admin, 'DELETE', `${path}/${made.body.id}`)).status).toBe(204);
+
+    const repeated = await make();
+    expect([repeated.status, repeated.body.code]).toEqual([404, 'not_found']);
+    expect(await storedReplyOf(people, key['idempotency-key'])).toEqual([null]);
+  },
+);
+
+/** Deletions after which the row is still read, or of which no stored reply tells. */
+const forgetsNothing: Readonly<Record<string, string>> = {
+  archiveWorkspace: 'it can be restored, and is read until its purge',
+  deleteOrganization: 'it can be resumed, and is read until its purge',
+  revokeInvitation: 'it is read as revoked',
+  revokeServiceKey: 'it is read as revoked',
+  endImpersonation: 'it is read as ended, and its making takes no key',
+};
+
+test('every deletion of something that was made under a key forgets the replies, or says why not', () => {
+  const operations = liveOperations(areas);
+  const makers = operations.filter(({ idempotent }) => idempotent === true);
+  const deletions = operations.filter(
+    ({ method, path }) =>
+      method === 'DELETE' && path.endsWith('}') && makers.some((maker) => maker.path === path.slice(0, path.lastIndexOf('/'))),
+  );
+  const forgetting = [
+    'deleteAgent',
+    'deleteOauthClient',
+    'deletePersona',
+    'deleteSkill',
+    'deleteTool',
+    'deleteToolkit',
+    'deleteUser',
+    'purgeRun',
+  ];
+
+  expect(
+    deletions
+      .map(({ operationId }) => operationId)
+      .filter((id) => !(id in forgetsNothing))
+      .toSorted(),
+  ).toEqual(forgetting);
+});
+
+test('a repeat after the right to see the row is lost shows nothing of it', async () => {
+  const tenant = await people.tenant({ workspaces: 2 });
+  const [home = '', other = ''] = tenant.workspaceIds;
+  const admin = await people.user(tenant, { role: 'admin', workspaceId: home });
+  const setRole = (role: string | null) =>
+    people.call(tenant.organizationOwner.token, role === null ? 'DELETE' : 'PUT', `/workspaces/${other}/members/${admin.id}`, {
+      ...(role === null ? {} : { body: { role } }),
+    });
+  const key = { 'idempotency-key': crypto.randomUUID() };
+  const make = () =>
+    people.call(admin.token, 'POST', '/service-keys', { body: { name: 'k', role: 'viewer', workspace_id: other }, headers: key });
+  expect((await setRole('admin')).status).toBeLessThan(300);
+  const made = await make();
+  const kept = await make();
+
+  expect((await setRole('viewer')).status).toBeLessThan(300);
+  const lowered = await make();
+  expect((await setRole(null)).status).toBe(204);
+  const lost = await make();
+  await setRole('admin');
+  const again = await make();
+
+  expect([made.status, kept.body]).toEqual([201, made.body]);
+  expect([lowered.status, lowered.body.code]).toEqual([403, 'role_insufficient']);
+  expect([lost.status, lost.body.code]).toEqual([404, 'not_found']);
+  for (const refused of [lowered, lost]) expect(JSON.stringify(refused.body)).not.toContain(made.body.id);
+  expect(again.body).toEqual(made.body);
+});

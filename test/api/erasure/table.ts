@@ -1,0 +1,34 @@
+import type { EntityClass } from '@mikro-orm/core';
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { entities } from '../../../db/entities.ts';
+import { tablesOfOrganization, tablesOfWorkspace } from '../../../db/operator/purge-tables.ts';
+import { others, tables, type Fate, type OtherFates } from './stores.ts';
+
+const outlives: Readonly<Record<string, Fate>> = {
+  organizations: 'kept: a tombstone without a name',
+  purges: 'kept: the record of the purge itself',
+  usage_entries: 'kept: the ledger',
+};
+
+/** The columns of each table, by name. */
+export function columnsOf(em: SqlEntityManager): Map<string, string[]> {
+  const classes: readonly EntityClass<object>[] = entities;
+  return new Map(classes.map((entity) => em.getMetadata(entity)).map((meta) => [meta.tableName, Object.keys(meta.properties)]));
+}
+
+/** Stores × erasures, as `docs/security/erasure.md` shows them. */
+export function erasureTable(em: SqlEntityManager): string {
+  const inOrganization = new Set([...tablesOfOrganization(em), 'data_keys']);
+  const inWorkspace = new Set([...tablesOfWorkspace(em), 'workspaces', 'users']);
+  const byTable = [...columnsOf(em)].map(([name, columns]): [string, OtherFates] => {
+    const fates = tables[name];
+    if (!fates) throw new Error(`${name} stands in no table of erasures`);
+    const workspace = inWorkspace.has(name) ? 'at once' : columns.includes('workspaceId') ? 'kept: it is the organization’s' : '-';
+    const organization = outlives[name] ?? (inOrganization.has(name) ? 'at once' : '-');
+    return [`\`${name}\``, { ...fates, workspace, organization }];
+  });
+  const lines = [...byTable, ...Object.entries(others)].map(
+    ([name, fates]) => `| ${name} | ${fates.person} | ${fates.run} | ${fates.workspace} | ${fates.organization} | ${fates.age} |`,
+  );
+  return ['| Store | A person | A run | A workspace | An organization | By age |', '|---|---|---|---|---|---|', ...lines, ''].join('\n');
+}
