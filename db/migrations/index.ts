@@ -4,6 +4,7 @@ import { Identity } from './0002-identity.ts';
 import { Agents } from './0003-agents.ts';
 import { Runs } from './0004-runs.ts';
 import { Openings } from './0005-openings.ts';
+import { Credentials } from './0007-credentials.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
@@ -12,6 +13,7 @@ export const migrations: MigrationObject[] = [
   { name: '0003-agents', class: Agents },
   { name: '0004-runs', class: Runs },
   { name: '0005-openings', class: Openings },
+  { name: '0007-credentials', class: Credentials },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);
