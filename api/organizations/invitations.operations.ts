@@ -114,8 +114,6 @@ export const invitationOperations = {
         'Mails a new link with a new end; the old link is dead at once. Whoever sends it anew vouches for it from then on. Once a minute, ten times in all.',
       access: 'admin',
       audit: 'update',
-      // As with a new one: it would outlive the delegation.
-      notDelegable: true,
       success: [202],
       params: InvitationParams,
       view: InvitationView,
@@ -199,6 +197,7 @@ async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<Invitatio
 
   // One that is over counts again from now on.
   if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
+  // Also as another user it is whoever holds the credential who vouches: the delegation ends, the invitation stays.
   const { userId } = await lockMaker(ctx);
   return renewInvitation(ctx, ctx.deps.keys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
 }

@@ -34,11 +34,11 @@ export function madeBy(caller: Caller): MadeBy | null {
 
 /**
  * Selects who stands behind the caller as `user_id`, `role`, `scope`, `workspace_id`, and locks person and credential to the end of the
- * transaction: what is made under the lock stands before an ending of either begins, and dies by it; where one has ended there is no row. A key
- * ends by an update of its own row, also with its maker.
+ * transaction: what is made under the lock stands before an ending of either begins, and dies by it; where one has ended there is no row. A key or an
+ * impersonation ends by an update of its own row, also with its maker.
  */
 export function standingMaker(caller: Caller): Predicate {
-  const { kind, principalId, sessionId } = caller;
+  const { kind, principalId, sessionId, impersonationId } = caller;
   if (kind === 'service_key')
     return {
       sql: `select k.created_by_user_id as user_id, null as role, null as scope, null::uuid as workspace_id from service_keys k
@@ -50,6 +50,12 @@ export function standingMaker(caller: Caller): Predicate {
       sql: `select null::uuid as user_id, null as role, null as scope, null::uuid as workspace_id from oauth_clients c
         where c.id = ?::uuid and c.deleted_at is null for share of c`,
       params: [principalId],
+    };
+  if (impersonationId !== null)
+    return {
+      sql: `select i.operator_user_id as user_id, null as role, null as scope, null::uuid as workspace_id from impersonations i
+        where i.id = ?::uuid and i.ended_at is null for share of i`,
+      params: [impersonationId],
     };
   // The person before the session, in the order of whatever ends both.
   return {

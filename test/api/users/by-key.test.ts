@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { bearer, type TestTenant, type TestUser } from '../../support/tenant.ts';
+import type { TestTenant, TestUser } from '../../support/tenant.ts';
 import { basic, grantTo, openOauth, type OauthWorld } from '../oauth/client.ts';
 import { openWorld, type Answer, type CallOptions } from '../world.ts';
 import { goodPassword, newAddress, openPeople, type People } from './people.ts';
@@ -286,12 +286,21 @@ test('an address that the organization admits no more is neither accepted nor se
   expect((await accept(invited)).status).toBe(200);
 });
 
-test('an invitation is sent anew in one’s own name only', async () => {
+test('who sends an invitation anew as another user vouches for it in person', async () => {
   const tenant = await people.tenant();
-  const invited = await inviteBy(tenant.tokens.admin, tenant.workspaceId);
-  const headers = { ...bearer(tenant.organizationOwner.token), 'x-acting-user': tenant.users.admin.id };
+  const [first, second] = [
+    await inviteBy(tenant.tokens.admin, tenant.workspaceId),
+    await inviteBy(tenant.tokens.admin, tenant.workspaceId),
+  ];
+  const resend = (token: string, { id }: Invited, headers = {}) => people.call(token, 'POST', `/invitations/${id}/resend`, { headers });
+  const begun = await people.call(tenant.tokens.operator, 'POST', '/impersonations', {
+    body: { user_id: tenant.users.admin.id, reason: 'Support case 4711' },
+  });
 
-  const refused = await people.ask('POST', `/invitations/${invited.id}/resend`, undefined, headers);
+  const acting = await resend(tenant.organizationOwner.token, first, { 'x-acting-user': tenant.users.admin.id });
+  const impersonated = await resend(begun.body.access_token, second);
 
-  expect(refused).toMatchObject({ status: 403, body: { code: 'resource_forbidden', context: { reason: 'delegation_not_allowed' } } });
+  expect(acting).toMatchObject({ status: 202, body: { invited_by_user_id: tenant.organizationOwner.id } });
+  expect(impersonated).toMatchObject({ status: 202, body: { invited_by_user_id: tenant.users.operator.id } });
+  expect([(await accept(first)).status, (await accept(second)).status]).toEqual([200, 200]);
 });
