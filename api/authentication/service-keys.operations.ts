@@ -1,4 +1,5 @@
 import type { Static } from 'typebox';
+import { lockMaker, rankOfMaker } from '../../db/identity/maker.ts';
 import { ServiceKey } from '../../db/identity/service-key.entity.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../db/identity/service-key-format.ts';
 import { listServiceKeys } from '../../db/identity/service-keys.ts';
@@ -107,12 +108,8 @@ async function createKey(ctx: Ctx, body: Static<typeof ServiceKeyCreate>) {
   const role = body.role ?? 'member';
 
   if (expiresAt && expiresAt <= now) throw invalid('/expires_at', 'range', 'expires_at must lie in the future');
-  if (ctx.caller.userId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
   const home = await homeOfNewKey(ctx, body);
-
-  if (rankOf(role) > rankOf(roleAt(ctx, home.workspaceId))) {
-    throw fail('role_insufficient', { reason: 'rank', detail: "a key can't have a higher role than its creator" });
-  }
+  const createdByUserId = await lockCreator(ctx, { role, workspaceId: home.workspaceId });
   const plaintext = newServiceKeyPlaintext();
   const key = ctx.em.create(ServiceKey, {
     organizationId: home.organizationId,
@@ -123,7 +120,7 @@ async function createKey(ctx: Ctx, body: Static<typeof ServiceKeyCreate>) {
     scopes: body.scopes ?? ['*'],
     ...shownEnds(plaintext),
     keyHash: serviceKeyHash(plaintext, ctx.deps.keys.peppers),
-    createdByUserId: ctx.caller.userId,
+    createdByUserId,
     expiresAt,
   });
 
@@ -182,7 +179,14 @@ async function homeOfNewKey(
   return { organizationId: home.organizationId, workspaceId: home.workspaceId };
 }
 
-function roleAt(ctx: Ctx, workspaceId: string | null) {
-  if (workspaceId === null || ctx.caller.workspaces === 'all') return ctx.caller.role;
-  return ctx.caller.workspaces.get(workspaceId) ?? 'viewer';
+/** The creator, locked as they stand today: a key that is made beside a deactivation, a demotion or the end of a grant dies by it, or isn't made. */
+async function lockCreator(ctx: Ctx, { role, workspaceId }: { role: ServiceKey['role']; workspaceId: string | null }): Promise<string> {
+  const maker = await lockMaker(ctx);
+  if (maker.userId === null) throw fail('scope_insufficient', { reason: 'user_session_required' });
+  const rank = await rankOfMaker(ctx, maker, workspaceId);
+
+  if (rank === null || rankOf(rank) < rankOf('admin')) throw fail('role_insufficient');
+  if (rankOf(role) > rankOf(rank))
+    throw fail('role_insufficient', { reason: 'rank', detail: "a key can't have a higher role than its creator" });
+  return maker.userId;
 }

@@ -42,7 +42,7 @@ export async function addOwner(
 
   if (passwordHash === null) {
     if (await isAddressTaken(ctx, email)) throw fail('already_exists', { context: { field: 'email' } });
-    await writeInvitation(ctx, ctx.deps.keys, { ...place, invitedByUserId: ctx.caller.principalId, invitationDays });
+    await writeInvitation(ctx, ctx.deps.keys, { ...place, invitedByUserId: ctx.caller.principalId, madeBy: null, invitationDays });
     return;
   }
   await insertUser(ctx, { ...place, id: newId(), fullName: owner.full_name ?? null, passwordHash, firstPassword: null });

@@ -6,6 +6,7 @@ import {
   lockImpersonation,
   lockTarget,
 } from '../../db/operator/impersonations.ts';
+import { lockMaker } from '../../db/identity/maker.ts';
 import { mapPage } from '../../db/page.ts';
 import { list, post, remove } from '../http/operation.ts';
 import {
@@ -38,6 +39,8 @@ export const impersonationOperations = {
     async (ctx, { body }) => {
       const minutes = body.minutes ?? 30;
       const target = await lockTarget(ctx, body.user_id);
+      // So that it ends with the operator who begins it, or isn't begun.
+      await lockMaker(ctx);
       const { impersonation, token } = await insertImpersonation(ctx, target, { reason: body.reason, minutes });
 
       ctx.audit(

@@ -41,7 +41,7 @@ export async function attemptAcceptance({ deps, body, limits, limitAddress }: Id
   const hash = tokenHash(token);
   const invitation = await findInvitation(deps.db, hash, email);
   if (!invitation) throw noInvitation();
-  judgeInvitation(invitation);
+  judgeInvitation(invitation, email);
 
   const person = personOf(invitation);
   const passwordHash = await deps.identity.passwords.hash(password);

@@ -1,5 +1,6 @@
 import { noteOfRow } from '../http/audit.ts';
 import type { Static } from 'typebox';
+import { lockMaker, madeBy } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
@@ -15,8 +16,8 @@ import {
   type LockedInvitation,
 } from '../../db/tenancy/invitations.ts';
 import { countPending, prepareInvitation, refuseMorePending, taken } from '../../db/tenancy/inviting.ts';
-import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
-import { refuseHigherRank } from '../../db/tenancy/rank-rules.ts';
+import { admitsDomain, lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
+import { refuseHigherRank, refuseUnattended } from '../../db/tenancy/rank-rules.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { LoginView } from '../http/login-view.ts';
 import { get, list, post, remove, type Ctx } from '../http/operation.ts';
@@ -50,7 +51,7 @@ export const invitationOperations = {
     {
       summary: 'Invite somebody',
       description:
-        "Mails a link by which the reader becomes a user of at most the caller's own rank. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
+        "Mails a link by which the reader becomes a user of at most the caller's own rank; by a service key or a connected app a viewer or member. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
       access: 'admin',
       audit: 'create',
       // An account made in another's name would outlive the delegation.
@@ -109,7 +110,8 @@ export const invitationOperations = {
     '/invitations/{invitation_id}/resend',
     {
       summary: 'Send an invitation again',
-      description: 'Mails a new link with a new end; the old link is dead at once. Once a minute, ten times in all.',
+      description:
+        'Mails a new link with a new end; the old link is dead at once. Whoever sends it anew vouches for it from then on. Once a minute, ten times in all.',
       access: 'admin',
       audit: 'update',
       success: [202],
@@ -121,7 +123,10 @@ export const invitationOperations = {
       const renewed = await resend(ctx, invitation);
 
       ctx.audit(
-        noteOfRow('invitation', renewed, { token: { changed: true }, ...changesOf(invitation, renewed, ['status', 'expires_at']) }),
+        noteOfRow('invitation', renewed, {
+          token: { changed: true },
+          ...changesOf(invitation, renewed, ['status', 'expires_at', 'invited_by_user_id']),
+        }),
       );
       return toInvitationView(renewed);
     },
@@ -157,6 +162,7 @@ async function invite(ctx: Ctx, body: Static<typeof InvitationCreate>): Promise<
   const { scope, organizationId, workspaceId } = await homeOfNewRow(ctx, body);
   if (organizationId === null || scope === 'platform')
     throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization, or a workspace');
+  refuseUnattended(ctx.caller, body.role);
   refuseHigherRank(ctx.caller, body.role, workspaceId);
   refuseWithoutMailer(ctx);
 
@@ -172,6 +178,7 @@ async function invite(ctx: Ctx, body: Static<typeof InvitationCreate>): Promise<
     email,
     role: body.role,
     invitedByUserId,
+    madeBy: madeBy(ctx.caller),
     invitationDays,
   });
   if (!written) throw taken();
@@ -181,6 +188,8 @@ async function invite(ctx: Ctx, body: Static<typeof InvitationCreate>): Promise<
 async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<InvitationRow> {
   if (invitation.status !== 'pending' && invitation.status !== 'expired') throw notPending();
   refuseWithoutMailer(ctx);
+  if (!admitsDomain(invitation.email, { emailDomains: invitation.email_domains }))
+    throw fail('state_conflict', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
   if (invitation.resend_count >= mostResends)
     throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${mostResends} times` });
   if (invitation.wait_s > 0)
@@ -188,7 +197,9 @@ async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<Invitatio
 
   // One that is over counts again from now on.
   if (invitation.status === 'expired') refuseMorePending(await countPending(ctx, invitation.organization_id));
-  return renewInvitation(ctx, ctx.deps.keys, invitation);
+  // Also as another user it is whoever holds the credential who vouches: the delegation ends, the invitation stays.
+  const { userId } = await lockMaker(ctx);
+  return renewInvitation(ctx, ctx.deps.keys, { locked: invitation, invitedByUserId: userId, madeBy: madeBy(ctx.caller) });
 }
 
 function refuseWithoutMailer({ deps }: Ctx): void {

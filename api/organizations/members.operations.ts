@@ -2,7 +2,7 @@ import { refuseFrozenPlace } from '../../db/frozen.ts';
 import { mapPage } from '../../db/page.ts';
 import { lockGrantee, putGrant, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
 import { listMemberRows } from '../../db/tenancy/members.ts';
-import { refuseHigherRank, refuseOutranked } from '../../db/tenancy/rank-rules.ts';
+import { refuseHigherRank, refuseOutranked, refuseUnattended } from '../../db/tenancy/rank-rules.ts';
 import { lockWorkspace, readWorkspace, type WorkspaceRow } from '../../db/tenancy/workspaces.ts';
 import { list, put, remove, type AuditNote } from '../http/operation.ts';
 import { MemberParams, MemberQuery, toWorkspaceMemberView, WorkspaceMemberPut, WorkspaceMemberView } from './member.schema.ts';
@@ -35,7 +35,7 @@ export const memberOperations = {
     {
       summary: 'Grant a role in a workspace',
       description:
-        'Lets a user whose home is another workspace of the organization work in this one, with at most the home role. Counts on the next request.',
+        'Lets a user whose home is another workspace of the organization work in this one, with at most the home role. Counts on the next request. Somebody above member takes a session of a person.',
       access: 'admin',
       audit: 'update',
       notDelegable: true,
@@ -49,6 +49,7 @@ export const memberOperations = {
       // The grant lives in this workspace, so the caller's rank here counts, whatever it is at home.
       refuseHigherRank(ctx.caller, body.role, workspace.id);
       refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
+      refuseUnattended(ctx.caller, user.home_role, body.role);
       refuseFrozenPlace(workspace.status, workspace.is_active);
       refuseUngranted(workspace, user);
 
@@ -73,6 +74,7 @@ export const memberOperations = {
       const workspace = await lockWorkspace(ctx, params.workspace_id, { openWhenFrozen: true });
       const user = await lockGrantee(ctx, workspace, params.user_id);
       refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
+      refuseUnattended(ctx.caller, user.home_role);
       refuseUngranted(workspace, user);
 
       await removeGrant(ctx, workspace, user);

@@ -1,13 +1,14 @@
 import type { Static } from 'typebox';
 import { newId } from '../../db/ids.ts';
 import { hashNewPassword } from '../http/new-password.ts';
+import { isPerson, lockMaker } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
 import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
 import { insertUser, type NewUser } from '../../db/tenancy/new-user.ts';
-import { refuseHigherRank } from '../../db/tenancy/rank-rules.ts';
+import { refuseHigherRank, refuseUnattended, sessionRequired } from '../../db/tenancy/rank-rules.ts';
 import { refuseMisfit } from '../../db/tenancy/standing.ts';
 import type { UserRow } from '../../db/tenancy/users.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
@@ -21,13 +22,16 @@ export interface PreparedUser {
 
 /**
  * Counts the try against the organization's day, and looks at the password outside any transaction, since hashing takes tens of
- * milliseconds. 422 for a weak one, and where there is none and no mailer.
+ * milliseconds. 422 for a weak one, and where there is none and no mailer. 403 `user_session_required` for a key that makes somebody above member (R4) or
+ * sets a password.
  */
 export async function prepareUser({ deps, caller, body, limits }: IdentifyRequest): Promise<PreparedUser> {
   // `mount` has validated the body against UserCreate before.
-  const { email, full_name: fullName, password } = body as Static<typeof UserCreate>;
+  const { email, full_name: fullName, password, role } = body as Static<typeof UserCreate>;
   const organizationId = organizationOf(caller);
 
+  refuseUnattended(caller, role);
+  if (!isPerson(caller)) refusePasswordByKey(password, deps.env.mail !== null);
   if (password === undefined && deps.env.mail === null)
     throw invalid('/password', 'required', 'this deployment sends no mails, so the user needs a password');
   if (organizationId !== null) await limits.consume([{ policy: 'user_create', key: organizationId }]);
@@ -35,6 +39,14 @@ export async function prepareUser({ deps, caller, body, limits }: IdentifyReques
 
   const subject = { email: normalizeEmail(email), fullName: fullName ?? null, hasFactor: false, pointer: '/password' };
   return { passwordHash: await hashNewPassword(deps, password, subject) };
+}
+
+/** The person chooses the password by the mailed link, so that a key knows nobody's; where no mails are sent, a key makes nobody. */
+function refusePasswordByKey(password: string | undefined, sendsMails: boolean): void {
+  if (password !== undefined)
+    throw sessionRequired('a key or a connected app sets no password: leave it out, and the user chooses one by mail');
+  if (!sendsMails)
+    throw sessionRequired("this deployment sends no mails, so a user needs a password, which only a person's own session sets");
 }
 
 /** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */
@@ -46,6 +58,8 @@ export async function createUser(ctx: Ctx, body: Static<typeof UserCreate>, { pa
   const email = normalizeEmail(body.email);
   const rules = home.organizationId === null ? null : await lockJoining(ctx, home.organizationId);
   if (rules) refuseDomain(email, rules);
+  // A request that was at work when its sender was put out makes nobody.
+  await lockMaker(ctx);
 
   const id = newId();
   const days = rules?.invitationDays ?? 7;

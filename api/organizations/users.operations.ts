@@ -6,7 +6,7 @@ import {
   endOwnThings,
   eraseUser,
   lockUser,
-  refuseLastOwner,
+  refuseLast,
   refuseOwnAccount,
   setActive,
   setFullName,
@@ -41,7 +41,7 @@ export const userOperations = {
     {
       summary: 'Create a user',
       description:
-        "Makes a user of at most the caller's own rank. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
+        "Makes a user of at most the caller's own rank; a service key or a connected app makes viewers and members, and sets no password. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
       access: 'admin',
       audit: 'create',
       // An account made in another's name would outlive the delegation.
@@ -101,7 +101,7 @@ export const userOperations = {
       view: UserView,
     },
     async (ctx, { params, body }) => {
-      const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true });
+      const user = await lockUser(ctx, params.user_id, { floor: 'admin', allowsOneself: true, isHarmless: true });
       const isChanged = body.full_name !== undefined && body.full_name !== user.full_name;
       const changed = isChanged ? await setFullName(ctx, user, body.full_name ?? null) : user;
 
@@ -115,7 +115,7 @@ export const userOperations = {
     {
       summary: 'Set role, scope and home of a user',
       description:
-        "Gives a rank of at most the caller's own to a user who doesn't outrank the caller; counts on the next request. An organization keeps one active owner.",
+        "Gives a rank of at most the caller's own to a user who doesn't outrank the caller; counts on the next request. Above member it takes a person's session. An organization keeps one active owner.",
       access: 'admin',
       audit: 'update',
       notDelegable: true,
@@ -128,7 +128,7 @@ export const userOperations = {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
       const wanted = await standingFor(ctx, user, body);
       const changes = changesOf(user, { ...user, role: wanted.role, scope: wanted.scope, workspace_id: wanted.workspaceId }, standing);
-      if ('role' in changes || 'scope' in changes) refuseLastOwner(user);
+      if ('role' in changes || 'scope' in changes) refuseLast(user);
       const changed = hasAny(changes) ? await setStanding(ctx, user, wanted) : user;
 
       ctx.audit(noteOfRow('user', changed, changes));
@@ -151,7 +151,7 @@ export const userOperations = {
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'admin', mayLoseOwner: true });
       refuseOwnAccount(ctx.caller, user);
-      refuseLastOwner(user);
+      refuseLast(user);
       const changed = user.is_active ? await setInactive(ctx, user) : user;
       await endOwnThings(ctx, user.id, { erases: false });
       await endSignInsOf(ctx, { userId: user.id, reason: 'deactivation' });
@@ -165,7 +165,7 @@ export const userOperations = {
     '/users/{user_id}/reactivate',
     {
       summary: 'Reactivate a user',
-      description: 'Lets a deactivated user sign in again. What has ended stays ended.',
+      description: "Lets a deactivated user sign in again. What has ended stays ended. One above member takes a person's session.",
       access: 'admin',
       audit: 'update',
       notDelegable: true,
@@ -197,7 +197,7 @@ export const userOperations = {
     async (ctx, { params }) => {
       const user = await lockUser(ctx, params.user_id, { floor: 'owner', mayLoseOwner: true, openWhenFrozen: true });
       refuseOwnAccount(ctx.caller, user);
-      refuseLastOwner(user);
+      refuseLast(user);
       await endOwnThings(ctx, user.id, { erases: true });
       await eraseCredentialsOf(ctx, { userId: user.id });
       await eraseUser(ctx, user);

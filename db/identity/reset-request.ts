@@ -20,7 +20,7 @@ export interface ResetRequest {
 
 /**
  * Makes the challenge that a reset token answers, once a request. Only the newest request counts: older ones of the user die, and one
- * that arrives after a newer makes none.
+ * that arrives after a newer makes none, nor one of somebody who has been deactivated meanwhile.
  */
 export async function openReset(unit: Unit, { outboxId, userId, organizationId, tokenHash }: ResetRequest): Promise<TokenState> {
   // Two requests at once take turns, so that the older sees the newer or dies by it.
@@ -30,9 +30,10 @@ export async function openReset(unit: Unit, { outboxId, userId, organizationId, 
     await change(
       unit.em,
       `insert into auth_challenges (id, purpose, user_id, organization_id, token_hash, attempts, payload, expires_at)
-      select ?, 'password_reset', ?, ?::uuid, ?, 0, '{}', now() + make_interval(mins => ${resetMinutes})
+      select ?, 'password_reset', standing.id, ?::uuid, ?, 0, '{}', now() + make_interval(mins => ${resetMinutes})
+      from (select id from users where id = ?::uuid and is_active and deleted_at is null for share) standing
       where not exists (select from auth_challenges where ${ofUser} and id > ?)`,
-      [outboxId, userId, organizationId, tokenHash, userId, outboxId],
+      [outboxId, organizationId, tokenHash, userId, userId, outboxId],
     );
   }
   return tokenState(unit, { userId, tokenHash });

@@ -5,6 +5,7 @@ import { Agents } from './0003-agents.ts';
 import { Runs } from './0004-runs.ts';
 import { Openings } from './0005-openings.ts';
 import { Endings } from './0006-endings.ts';
+import { Credentials } from './0007-credentials.ts';
 import { Forgotten } from './0008-forgotten.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
@@ -15,6 +16,7 @@ export const migrations: MigrationObject[] = [
   { name: '0004-runs', class: Runs },
   { name: '0005-openings', class: Openings },
   { name: '0006-endings', class: Endings },
+  { name: '0007-credentials', class: Credentials },
   { name: '0008-forgotten', class: Forgotten },
 ];
 

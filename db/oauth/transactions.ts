@@ -78,11 +78,11 @@ export async function issueCode(
   const issued = await change(
     unit.em,
     `with standing as (
-       select s.user_id, s.id from user_credentials c join sessions s on s.user_id = c.user_id
-       where s.id = ?::uuid and s.user_id = ?::uuid and s.revoked_at is null for share of c, s)
+       select u.id as user_id, s.id as session_id from users u join user_credentials c on c.user_id = u.id join sessions s on s.user_id = u.id
+       where s.id = ?::uuid and u.id = ?::uuid and u.is_active and u.deleted_at is null and s.revoked_at is null for share of u, c, s)
      insert into oauth_codes (code_hash, client_id, user_id, organization_id, approver_session_id, redirect_uri, code_challenge, scope, resource,
        created_at, expires_at)
-     select ?::bytea, ?, user_id, ?::uuid, id, ?, ?, ?, ?, now(), now() + make_interval(secs => ?) from standing`,
+     select ?::bytea, ?, user_id, ?::uuid, session_id, ?, ?, ?, ?, now(), now() + make_interval(secs => ?) from standing`,
     [
       grant.sessionId,
       grant.userId,

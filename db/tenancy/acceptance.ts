@@ -7,6 +7,7 @@ import type { Person } from '../identity/people.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
+import { admitsDomain } from './joining.ts';
 import { rankAt } from './rank-rules.ts';
 
 /** An invitation with all that decides about its acceptance. */
@@ -20,6 +21,10 @@ export interface InvitationAnswer {
   readonly isOpen: boolean;
   readonly hasInviter: boolean;
   readonly inviter: Person | null;
+  /** The inviter was deactivated since, or the key, grant or client that invited was ended. */
+  readonly isUnvouched: boolean;
+  /** Domains that the organization admits today; none: any. */
+  readonly emailDomains: readonly string[];
   readonly organizationStatus: string;
   readonly isWorkspaceActive: boolean | null;
   readonly isFactorRequired: boolean;
@@ -54,13 +59,15 @@ export function noInvitation() {
 }
 
 /**
- * Whether an invitation that was shown with its token and address may be accepted. In this order: 410 when it is not open, 410 `inviter_rank`, 423 in a
- * frozen place, 409 `already_member` or `belongs_elsewhere`.
+ * Whether an invitation that was shown with its token and address may be accepted. In this order: 410 when it is not open, 410 `inviter_rank`, 410
+ * `email_domain` for an address that the organization admits no more, 423 in a frozen place, 409 `already_member` or `belongs_elsewhere`.
  */
-export function judgeInvitation(invitation: InvitationAnswer): void {
+export function judgeInvitation(invitation: InvitationAnswer, email: string): void {
   if (!invitation.isOpen) throw noInvitation();
   if (!isVouchedFor(invitation))
     throw fail('gone', { reason: 'inviter_rank', detail: 'whoever sent this invitation may not invite to this any more' });
+  if (!admitsDomain(email, invitation))
+    throw fail('gone', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
   refuseFrozenPlace(invitation.organizationStatus, invitation.isWorkspaceActive);
   if (invitation.isUser) throw addressTaken(invitation.isMember);
 }
@@ -98,7 +105,8 @@ export async function acceptInvitation(unit: Unit, acceptance: Acceptance): Prom
 }
 
 // The rank counts as it is today, in the place to which the invitation leads.
-function isVouchedFor({ hasInviter, inviter, organizationId, workspaceId, scope, role }: InvitationAnswer): boolean {
+function isVouchedFor({ isUnvouched, hasInviter, inviter, organizationId, workspaceId, scope, role }: InvitationAnswer): boolean {
+  if (isUnvouched) return false;
   if (!hasInviter) return true;
   if (!inviter?.isActive) return false;
   const caller = callerOfPerson(inviter, null);

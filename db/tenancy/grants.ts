@@ -2,7 +2,7 @@ import { rankOf, type Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
-import { change, row } from '../sql.ts';
+import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { MemberRole, MemberRow } from './members.ts';
 import type { WorkspaceRow } from './workspaces.ts';
@@ -74,10 +74,19 @@ export async function putGrant(unit: Unit, grant: Grant, grantedBy: string | nul
   return memberOf({ ...grant, user: { ...user, ...written } });
 }
 
-/** Ends a grant. 404 when there is none. */
+/** Ends a grant, and for good the keys that its user has made in the workspace. 404 when there is none. */
 export async function removeGrant(unit: Unit, workspace: WorkspaceRow, user: Grantee): Promise<void> {
-  const removed = await change(unit.em, 'delete from workspace_grants where workspace_id = ? and user_id = ?', [workspace.id, user.id]);
-  if (removed === 0) throw fail('not_found');
+  const ended = await row<{ removed: number; key_ids: string[] }>(
+    unit.em,
+    `with removed as (delete from workspace_grants where workspace_id = ?::uuid and user_id = ?::uuid returning 1),
+       keys as (
+         update service_keys set revoked_at = now(), updated_at = now(), version = version + 1
+         where workspace_id = ?::uuid and created_by_user_id = ?::uuid and revoked_at is null returning id)
+     select (select count(*)::int from removed) as removed, coalesce((select json_agg(id) from keys), '[]') as key_ids`,
+    [workspace.id, user.id, workspace.id, user.id],
+  );
+  if (!ended || ended.removed === 0) throw fail('not_found');
+  unit.outgoing.revoked.push(...ended.key_ids.map((id) => `service_key:${id}`));
   unit.outgoing.revoked.push(`user:${user.id}`);
 }
 

@@ -17,9 +17,20 @@ const grants: GateSet['grants'] = {
   organization_settings: ['select'],
   workspaces: ['select'],
   users: ['select'],
+  sessions: ['select'],
+  oauth_clients: ['select'],
+  impersonations: ['update'],
   service_keys: ['select', 'update'],
   workspace_grants: ['select', 'delete'],
 };
+
+/** Whether the key, grant or client by which an invitation was made has been ended by nobody; one that has run out was good while it lasted. */
+const credentialStands = `(case i.credential_kind
+      when 'service_key' then exists (select from service_keys k where k.id = i.credential_id and k.revoked_at is null)
+      when 'oauth_grant' then exists (select from sessions s join oauth_clients c on c.client_id = s.client_id
+        where s.id = i.credential_id and s.revoked_at is null and c.deleted_at is null)
+      when 'oauth_client' then exists (select from oauth_clients c where c.id = i.credential_id and c.deleted_at is null)
+      else true end)`;
 
 const sql: readonly string[] = [
   gate(
@@ -30,6 +41,8 @@ const sql: readonly string[] = [
     'isOpen', i.status = 'pending' and i.expires_at > now() and o.purged_at is null,
     'hasInviter', i.invited_by_user_id is not null,
     'inviter', ${personOf('i.invited_by_user_id')},
+    'isUnvouched', i.unvouched_at is not null or not ${credentialStands},
+    'emailDomains', to_jsonb(coalesce(st.allowed_email_domains, '{}')),
     'organizationStatus', o.status,
     'isWorkspaceActive', w.is_active,
     'isFactorRequired', coalesce(st.require_mfa, false),
@@ -72,7 +85,7 @@ function expireGate(): string {
 $gate$`;
 }
 
-// Gives the ids of the keys that died. What a person has made and holds may lie in workspaces that whoever ends them doesn't see.
+// Gives the ids of the keys that died. Invitations stay, for somebody else to send anew; nothing comes back with the person. What a person has made and holds may lie in workspaces that whoever ends them doesn't see.
 function leaveGate(): string {
   return `create or replace function gate_leave(p_user uuid, p_erase boolean) returns jsonb
   language plpgsql volatile security definer set search_path = pg_catalog, public, pg_temp as $gate$
@@ -88,6 +101,11 @@ begin
     update service_keys set revoked_at = now(), updated_at = now(), version = version + 1
     where created_by_user_id = u.id and revoked_at is null returning id)
   select coalesce(jsonb_agg(id), '[]') into dead from ended;
+  -- After the keys: whoever invites by one holds its row.
+  update invitations set unvouched_at = now(), updated_at = now(), version = version + 1
+  where invited_by_user_id = u.id and status = 'pending' and unvouched_at is null;
+  update impersonations set ended_at = now()
+  where (operator_user_id = u.id or target_user_id = u.id) and ended_at is null and expires_at > now();
   if p_erase then
     delete from workspace_grants where user_id = u.id;
     delete from invitations where organization_id = u.organization_id and (email = u.email or accepted_user_id = u.id);

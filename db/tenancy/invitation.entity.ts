@@ -8,6 +8,9 @@ export const invitationScopes = ['workspace', 'organization'] as const;
 /** As stored; `expired` follows from the clock. */
 export const storedInvitationStatuses = ['pending', 'accepted', 'revoked'] as const;
 
+/** Credentials that invite and are no person's session. */
+export const invitingCredentials = ['service_key', 'oauth_grant', 'oauth_client'] as const;
+
 const schema = defineEntity({
   name: 'Invitation',
   tableName: 'invitations',
@@ -18,7 +21,10 @@ const schema = defineEntity({
     uniqueIndex('invitations', 'token_hash', '(token_hash)'),
     uniqueIndex('invitations', 'pending', "(organization_id, email) where status = 'pending'"),
   ],
-  checks: [{ name: 'invitations_scope_columns', expression: "(scope = 'workspace') = (workspace_id is not null)" }],
+  checks: [
+    { name: 'invitations_scope_columns', expression: "(scope = 'workspace') = (workspace_id is not null)" },
+    { name: 'invitations_credential', expression: '(credential_kind is null) = (credential_id is null)' },
+  ],
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
@@ -30,6 +36,11 @@ const schema = defineEntity({
     tokenHash: p.blob().$type<Buffer>(),
     status: p.enum(storedInvitationStatuses).default('pending'),
     invitedByUserId: uuidColumn().strictNullable(),
+    /** The service key, OAuth grant (its session) or OAuth client by which it was made; null: a person's session. */
+    credentialKind: p.enum(invitingCredentials).strictNullable(),
+    credentialId: uuidColumn().strictNullable(),
+    /** When whoever sent it was deactivated or deleted: nobody vouches for it until somebody sends it anew. */
+    unvouchedAt: timeColumn().strictNullable(),
     expiresAt: timeColumn(),
     sentAt: timeColumn().strictNullable(),
     sendCount: p.integer().default(0),

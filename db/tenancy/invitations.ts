@@ -2,6 +2,7 @@ import { refuseFrozenPlace } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
+import type { MadeBy } from '../identity/maker.ts';
 import { addMail } from '../mail.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
@@ -11,7 +12,7 @@ import type { Changing, Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { Invitation } from './invitation.entity.ts';
-import { refuseHigherRank } from './rank-rules.ts';
+import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 
 /** As views show it: `expired` is computed, by the database's clock. */
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const;
@@ -43,6 +44,8 @@ export interface LockedInvitation extends InvitationRow {
   readonly wait_s: number;
   /** Days that the organization gives a new token. */
   readonly invitation_days: number;
+  /** Domains that the organization admits today; none: any. */
+  readonly email_domains: readonly string[];
 }
 
 /** A new invitation, whose rules have been kept. */
@@ -54,6 +57,8 @@ interface NewInvitation {
   readonly email: string;
   readonly role: Invitation['role'];
   readonly invitedByUserId: string | null;
+  /** Null: a person's session invites, or the deployment itself. */
+  readonly madeBy: MadeBy | null;
   readonly invitationDays: number;
 }
 
@@ -124,7 +129,7 @@ interface LockOptions {
 
 /**
  * Loads and locks an invitation for a change. In this order: 404, 403 below the floor there and for an invitation to a rank above the
- * caller's own, 423 in a frozen place (unless `openWhenFrozen`).
+ * caller's own or, by a key, above member, 423 in a frozen place (unless `openWhenFrozen`).
  */
 export async function lockInvitation(
   ctx: Changing,
@@ -139,7 +144,7 @@ export async function lockInvitation(
   const visible = invitationsSeenBy(ctx.caller, workspacesOf(ctx.caller));
   const found = await row<LockedInvitation & { readonly organization_status: string; readonly is_home_active: boolean | null }>(
     ctx.em,
-    `select ${columns}, i.resend_count, s.invitation_days, o.status as organization_status, w.is_active as is_home_active,
+    `select ${columns}, i.resend_count, s.invitation_days, to_jsonb(s.allowed_email_domains) as email_domains, o.status as organization_status, w.is_active as is_home_active,
        case when i.resend_count = 0 then 0 else greatest(0, ceil(extract(epoch from
          i.queued_at + interval '${resendWaitSeconds} seconds' - clock_timestamp())))::int end as wait_s
      from invitations i join organizations o on o.id = i.organization_id
@@ -150,6 +155,7 @@ export async function lockInvitation(
   if (!found) throw fail('not_found');
 
   refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
+  refuseUnattended(ctx.caller, found.role);
   refuseHigherRank(ctx.caller, found.role, found.workspace_id);
   if (!openWhenFrozen) refuseFrozenPlace(found.organization_status, found.is_home_active);
   return found;
@@ -178,15 +184,23 @@ export async function writeInvitation(
   return freed?.is_freed ? insert(unit, { ...invitation, id, tokenHash }) : null;
 }
 
-/** Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. */
-export async function renewInvitation(unit: Unit, keys: Pick<KeyRing, 'mailKeys'>, locked: LockedInvitation): Promise<InvitationRow> {
+/**
+ * Gives a locked invitation a new token and end, and mails it; the old token is dead with this statement. Whoever sends it anew vouches for it from
+ * now on.
+ */
+export async function renewInvitation(
+  unit: Unit,
+  keys: Pick<KeyRing, 'mailKeys'>,
+  { locked, ...by }: { readonly locked: LockedInvitation } & Pick<NewInvitation, 'invitedByUserId' | 'madeBy'>,
+): Promise<InvitationRow> {
   const { tokenHash } = await addMail(unit, keys, {
     mail: { template: 'invitation', invitationId: locked.id },
     home: { organizationId: locked.organization_id, workspaceId: locked.workspace_id },
   });
   return changed(unit, locked.id, {
-    sql: `token_hash = ?, expires_at = now() + make_interval(days => ?), queued_at = clock_timestamp(), resend_count = i.resend_count + 1`,
-    params: [tokenHash, locked.invitation_days],
+    sql: `token_hash = ?, expires_at = now() + make_interval(days => ?), queued_at = clock_timestamp(), resend_count = i.resend_count + 1,
+      invited_by_user_id = ?, credential_kind = ?, credential_id = ?::uuid, unvouched_at = null`,
+    params: [tokenHash, locked.invitation_days, by.invitedByUserId, by.madeBy?.kind ?? null, by.madeBy?.id ?? null],
   });
 }
 
@@ -206,15 +220,28 @@ function insert(
     role,
     tokenHash,
     invitedByUserId,
+    madeBy,
     invitationDays,
   }: NewInvitation & { id: string; tokenHash: Buffer },
 ): Promise<InvitationRow | null> {
   return row<InvitationRow>(
     unit.em,
-    `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, expires_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, now() + make_interval(days => ?))
+    `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, credential_kind, credential_id, expires_at)
+     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?::uuid, now() + make_interval(days => ?))
      on conflict (organization_id, email) where status = 'pending' do nothing returning ${columns}`,
-    [id, organizationId, workspaceId, scope, email, role, tokenHash, invitedByUserId, invitationDays],
+    [
+      id,
+      organizationId,
+      workspaceId,
+      scope,
+      email,
+      role,
+      tokenHash,
+      invitedByUserId,
+      madeBy?.kind ?? null,
+      madeBy?.id ?? null,
+      invitationDays,
+    ],
   );
 }
 

@@ -1,12 +1,12 @@
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Caller } from '../caller.ts';
+import { makerGone, standingMaker } from '../identity/maker.ts';
 import { workspacesOf } from '../reach.ts';
 import type { Changing } from '../scope.ts';
 import { row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { setRevoked, type InvitationRow } from './invitations.ts';
-import { rankAt } from './rank-rules.ts';
+import { maySetUnattended, rankAt } from './rank-rules.ts';
 
 /** Pending invitations of an organization. */
 const mostPending = 100;
@@ -19,6 +19,7 @@ interface Addressee {
 interface Situation {
   readonly pending: number;
   readonly is_member: boolean;
+  readonly has_maker: boolean;
   readonly inviter_id: string | null;
   readonly earlier: (Pick<InvitationRow, 'id' | 'role' | 'workspace_id'> & { readonly is_over: boolean }) | null;
 }
@@ -26,11 +27,12 @@ interface Situation {
 /**
  * Makes room for an invitation, in an organization that the transaction has locked: an earlier one of the address is revoked. Gives the person who
  * invites; behind a service key stands its maker. 409 `already_exists` for a user of the organization, and where the earlier one is not the
- * caller's to change; `limit_reached` beyond 100 pending.
+ * caller's to change; `limit_reached` beyond 100 pending. 401 when the one who invites has ended meanwhile.
  */
 export async function prepareInvitation(ctx: Changing, addressee: Addressee): Promise<string | null> {
-  const { pending, is_member: isMember, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
+  const { pending, is_member: isMember, has_maker: hasMaker, inviter_id: inviterId, earlier } = await situationOf(ctx, addressee);
 
+  if (!hasMaker) throw makerGone();
   if (isMember) throw taken();
   // One that is over holds its address no longer, whoever may change it.
   if (earlier && !earlier.is_over && !mayChange(ctx, earlier)) throw taken();
@@ -57,27 +59,24 @@ export async function countPending(unit: Unit, organizationId: string): Promise<
 }
 
 async function situationOf(ctx: Changing, { organizationId, email }: Addressee): Promise<Situation> {
-  const { caller } = ctx;
+  const maker = standingMaker(ctx.caller);
   const found = await row<Situation>(
     ctx.em,
-    `select gate_pending_invitations(?) as pending,
+    `with maker as materialized (${maker.sql})
+     select gate_pending_invitations(?) as pending,
        exists (select from users u where u.organization_id = ? and u.email = ? and u.deleted_at is null) as is_member,
-       coalesce(?::uuid, (select k.created_by_user_id from service_keys k where k.id = ?::uuid)) as inviter_id,
+       exists (select from maker) as has_maker, (select user_id from maker) as inviter_id,
        (select jsonb_build_object('id', i.id, 'role', i.role, 'workspace_id', i.workspace_id, 'is_over', i.expires_at <= now())
           from invitations i where i.organization_id = ? and i.email = ? and i.status = 'pending' for no key update) as earlier`,
-    [organizationId, organizationId, email, caller.userId, keyIdOf(caller), organizationId, email],
+    [...maker.params, organizationId, organizationId, email, organizationId, email],
   );
   if (!found) throw new Error('a select without a table gave no row');
   return found;
-}
-
-function keyIdOf(caller: Caller): string | null {
-  return caller.kind === 'service_key' ? caller.principalId : null;
 }
 
 // That of a workspace out of the caller's sight isn't found above; it meets the unique key.
 function mayChange({ caller, floor }: Changing, earlier: NonNullable<Situation['earlier']>): boolean {
   const isOutOfReach = earlier.workspace_id === null && workspacesOf(caller) !== null;
   const rank = rankOf(rankAt(caller, earlier.workspace_id));
-  return !isOutOfReach && rank >= rankOf(floor ?? 'admin') && rank >= rankOf(earlier.role);
+  return !isOutOfReach && maySetUnattended(caller, earlier.role) && rank >= rankOf(floor ?? 'admin') && rank >= rankOf(earlier.role);
 }

@@ -29,8 +29,13 @@ export async function lockJoining(unit: Unit, organizationId: string): Promise<J
 
 /** 422 for a stored address outside the organization's domains; none are set: any address will do. */
 export function refuseDomain(email: string, { emailDomains }: Pick<JoiningRules, 'emailDomains'>): void {
-  if (emailDomains.length === 0) return;
-  const domain = email.slice(email.lastIndexOf('@') + 1);
-  if (!emailDomains.some((allowed) => allowed.normalize('NFC').toLowerCase() === domain))
+  if (!admitsDomain(email, { emailDomains }))
     throw invalid('/email', 'email_domain', 'the organization admits no addresses of this domain');
+}
+
+/** Whether a stored address lies in the organization's domains; none are set: any address does. */
+export function admitsDomain(email: string, { emailDomains }: Pick<JoiningRules, 'emailDomains'>): boolean {
+  if (emailDomains.length === 0) return true;
+  const domain = email.slice(email.lastIndexOf('@') + 1);
+  return emailDomains.some((allowed) => allowed.normalize('NFC').toLowerCase() === domain);
 }

@@ -1,6 +1,7 @@
 import { rankOf, type Role } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
+import { isPerson } from '../identity/maker.ts';
 
 /** A user on whom somebody acts: rank, and where they are at home (null: the whole organization, or the platform). */
 interface Ranked {
@@ -29,4 +30,26 @@ export function refuseOutranked(caller: Caller, target: Ranked): void {
   if (rankOf(target.role) > rankOf(rankAt(caller, target.workspaceId))) {
     throw fail('role_insufficient', { reason: 'rank', detail: 'this user outranks you' });
   }
+}
+
+/** The highest rank that a credential which is no person's session makes, invites or changes. */
+const highestUnattended: Role = 'member';
+
+/**
+ * R4: a service key, an OAuth grant or a client provisions viewers and members. Whoever stands above, or is to, is touched by a person in a session
+ * of their own: else whoever holds a key makes an owner, and the owner is put out. 403 `user_session_required`.
+ */
+export function refuseUnattended(caller: Caller, ...ranks: readonly Role[]): void {
+  if (maySetUnattended(caller, ...ranks)) return;
+  throw sessionRequired(`above ${highestUnattended} a person's own session is needed, not a key or a connected app`);
+}
+
+/** Whether R4 lets the caller act on these ranks. */
+export function maySetUnattended(caller: Caller, ...ranks: readonly Role[]): boolean {
+  return isPerson(caller) || ranks.every((role) => rankOf(role) <= rankOf(highestUnattended));
+}
+
+/** 403 for what a key, an OAuth grant or a client never does. */
+export function sessionRequired(detail: string) {
+  return fail('scope_insufficient', { reason: 'user_session_required', detail });
 }

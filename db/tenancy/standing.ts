@@ -5,7 +5,7 @@ import type { Caller } from '../caller.ts';
 import { isUnbounded, workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 import { rows } from '../sql.ts';
-import { refuseHigherRank } from './rank-rules.ts';
+import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 import type { Standing } from './user-changes.ts';
 import type { UserRow } from './users.ts';
 
@@ -17,7 +17,7 @@ interface AskedStanding {
 }
 
 /**
- * The standing that a user gets. 403 for a rank above the caller's own (R1), and when somebody who isn't of the whole organization asks for
+ * The standing that a user gets. 403 for a rank above the caller's own (R1) or, by a key, above member (R4), and when somebody who isn't of the whole organization asks for
  * its scope or another home; 422 where role, scope and home don't go together; 423 for an archived home.
  */
 export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStanding): Promise<Standing> {
@@ -26,6 +26,7 @@ export async function standingFor(ctx: Scoped, user: UserRow, asked: AskedStandi
   const home = scope === 'workspace' ? (asked.workspace_id ?? user.workspace_id) : null;
 
   refuseWider(caller, user, { scope, home });
+  refuseUnattended(caller, asked.role);
   refuseHigherRank(caller, asked.role, home);
   refuseMismatch(user, asked, scope);
   if (scope !== 'workspace') return { role: asked.role, scope, workspaceId: null };

@@ -127,7 +127,7 @@ export const tenantKeys: readonly TenantKey[] = [
     referenced: ['id', 'organization_id'],
   })),
 
-  plain('workspace_grants', 'user_id', 'users'),
+  composite('workspace_grants', 'user_id', 'users'),
   plain('user_credentials', 'user_id', 'users'),
   plain('totp_factors', 'user_id', 'users'),
   plain('recovery_codes', 'user_id', 'users'),

@@ -14,6 +14,7 @@ const schema = defineEntity({
     index('users', 'workspace', '(workspace_id)'),
     uniqueIndex('users', 'email', '(email) where deleted_at is null'),
   ],
+  uniques: [{ name: 'users_tenant_key', properties: ['id', 'organizationId'] }],
   checks: [
     scopeCheck('users'),
     { name: 'users_email_folded', expression: 'email = lower(email)' },

@@ -55,11 +55,14 @@ export async function startScheduled(
   return { reason: reasonOf(outcome) };
 }
 
+/** Somebody who may work in the schedule's workspace today: not who was deactivated, nor who has moved away. */
 async function isUser(unit: Unit, schedule: ScheduleRow, id: string): Promise<boolean> {
   const found = await row(
     unit.em,
-    'select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null',
-    [id, schedule.organization_id],
+    `select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null
+       and (u.scope = 'organization' or u.workspace_id = ?::uuid
+         or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = ?::uuid))`,
+    [id, schedule.organization_id, schedule.workspace_id, schedule.workspace_id],
   );
   return found !== null;
 }

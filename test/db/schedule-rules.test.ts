@@ -148,6 +148,30 @@ test('allow_all runs beside; late, skipped and unrendered instants have their ow
   expect(await scheduleRow(world.api.db, subject.id)).toMatchObject({ failure_streak: 2, is_active: true });
 });
 
+test('a planned run goes on without whoever planned it, and is made for nobody who is deactivated or has moved away', async () => {
+  const { tokens, users, organizationOwner, organizationId, workspaceIds } = await world.tenant({ workspaces: 2 });
+  const [workspaceId = '', other = ''] = workspaceIds;
+  const agent = await makeAgent(world, tokens.admin, { workspace_id: workspaceId });
+  const place = { organizationId, workspaceId };
+  const own = { agentId: agent.id, everySeconds: 3_600, overlap: 'allow_all', createdByUserId: users.admin.id } as const;
+  const subject = { id: await makeSchedule(world.api.db, place, own), agentId: agent.id, place, token: tokens.owner };
+  const forUser = (id: string) => ({
+    rendered: { prompt: 'x', input: null, sessionKey: null, personaSlug: null, subject: { kind: 'user' as const, id } },
+  });
+  const { token } = organizationOwner;
+
+  await world.call(token, 'POST', `/users/${users.admin.id}/deactivate`);
+  await fire(subject, 0);
+  await fire(subject, 1, forUser(users.member.id));
+  await fire(subject, 2, forUser(users.admin.id));
+  await world.call(token, 'PUT', `/users/${users.member.id}/role`, { body: { role: 'member', scope: 'workspace', workspace_id: other } });
+  await fire(subject, 3, forUser(users.member.id));
+  await world.call(token, 'PUT', `/workspaces/${workspaceId}/members/${users.member.id}`, { body: { role: 'viewer' } });
+  await fire(subject, 4, forUser(users.member.id));
+
+  expect(await statuses(subject)).toEqual(['started', 'started', 'failed subject_unknown', 'failed subject_unknown', 'started']);
+});
+
 test('failures in a row pause a schedule; a success forgets them', async () => {
   const subject = await scheduled({ pauseAfterFailures: 2 });
 
