@@ -7,6 +7,7 @@ import type { ErrorEnvelopeView } from './error.schema.ts';
 import { finishHeaders } from './headers.ts';
 import { answersOauthClients, oauthFields } from './oauth-failure.ts';
 import type { RegisteredOperation } from './operation.ts';
+import { pageType, takesPages } from './web-page.ts';
 import { challengeOf } from './role-floor.ts';
 import { endUnreadBody } from './unread-body.ts';
 import { sortViolations } from './violations.ts';
@@ -45,7 +46,7 @@ export function toFailure(error: unknown): Failure {
   return isFastifyError(error) ? fromFastify(error) : fail('internal_error', { cause: error });
 }
 
-/** Answers with the envelope; the reply's headers are complete afterwards. */
+/** Answers with the envelope, or to a browser with the operation's page of it; the reply's headers are complete afterwards. */
 export function sendFailure(publicUrl: string, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
   const failure = toFailure(error);
   const retryAfterS = retryAfterOf(failure);
@@ -59,11 +60,14 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
   reply.removeHeader('connection');
   endUnreadBody(request, reply);
   const operation = request.state?.operation ?? null;
-  const type = answersOauthClients(operation) ? plainType : problemType;
+  const envelope = toEnvelope(failure, { publicUrl, correlationId: request.id, operation });
+  const page = takesPages(request.headers.accept) ? operation?.failurePage?.(envelope) : undefined;
+  const type = page ? pageType : answersOauthClients(operation) ? plainType : problemType;
   reply.removeHeader('etag').removeHeader('content-encoding').header('content-type', type).header('cache-control', 'no-store');
+  if (page) reply.headers(page.headers);
 
   finishHeaders(request, reply);
-  reply.send(JSON.stringify(toEnvelope(failure, { publicUrl, correlationId: request.id, operation })));
+  reply.send(page?.html ?? JSON.stringify(envelope));
 }
 
 function retryAfterOf(failure: Failure): number | null {

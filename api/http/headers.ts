@@ -45,6 +45,16 @@ export function commonHeaders(request: FastifyRequest): Record<string, string> {
   };
 }
 
+/**
+ * The head of an event stream. Nothing on the way may rewrite it (RFC 9111 §5.2.2.6): what compresses a stream gathers it first, and its
+ * reader sees nothing for minutes.
+ */
+export const eventStreamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
 /** Adds the common headers to a reply of Fastify; `no-store` unless the reply says otherwise. */
 export function finishHeaders(request: FastifyRequest, reply: FastifyReply): void {
   const { vary, ...headers } = commonHeaders(request);

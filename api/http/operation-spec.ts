@@ -6,7 +6,9 @@ import type { Ctx, IdentifyRequest, Reply } from './context.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import type { AppDeps } from './deps.ts';
+import type { ErrorEnvelopeView } from './error.schema.ts';
 import type { LimitPolicy } from './quotas.ts';
+import type { WebPage } from './web-page.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export type Access = Role | 'none' | 'ingress' | 'oauth-client' | 'registration-token';
@@ -72,6 +74,8 @@ export interface CommonSpec {
   readonly writes?: true;
   /** Media types of a success beside the first. */
   readonly alsoProduces?: readonly string[];
+  /** How a browser is told of a failure: a page of the envelope. Everybody else gets the envelope itself. */
+  readonly failurePage?: (envelope: ErrorEnvelopeView) => WebPage;
   /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
   readonly notModified?: false;
   /**

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerResponse } from 'node:http';
-import { rawHeaders } from '../http/headers.ts';
+import { eventStreamHeaders, rawHeaders } from '../http/headers.ts';
 
 /** Messages to a client as server-sent events, on the response of its request. */
 export interface EventStream {
@@ -10,7 +10,6 @@ export interface EventStream {
   end(): void;
 }
 
-const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 /** Proxies close what is silent for longer. */
 const commentMs = 15_000;
 /** A client that leaves so much unread is told nothing more; one message may be larger than this. */
@@ -31,7 +30,7 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
   response.on('error', () => response.destroy());
   response.on('close', stop);
   if (response.destroyed) stop();
-  response.writeHead(200, rawHeaders(http.request, headers));
+  response.writeHead(200, rawHeaders(http.request, eventStreamHeaders));
   // Not all readers take a head alone for an answer.
   write(': open\n\n');
 

@@ -5,6 +5,7 @@ import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import type { Violation } from '../../workflows/contracts/failure.ts';
 import { oauthFail, OauthFailure } from '../http/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
+import { takesPages } from '../http/web-page.ts';
 import type { AuthorizeQuery } from './authorize.schema.ts';
 import { clientOfAuthorization } from './client-lookup.ts';
 import { resourceOf } from './resources.ts';
@@ -87,9 +88,4 @@ function detailOf(violations: readonly Violation[]): string {
 function readable(query: Query, violations: readonly Violation[]): Query {
   const broken = new Set(violations.map(({ name }) => name));
   return Object.fromEntries(Object.entries(query).filter(([name]) => !broken.has(name)));
-}
-
-/** Whether a client wants pages: its Accept names HTML. */
-function takesPages(accept: string | undefined): boolean {
-  return (accept ?? '').split(',').some((range) => /^\s*text\/html\s*(?:;(?!\s*q=0(?:\.0*)?\s*(?:;|$)).*)?$/i.test(range));
 }

@@ -5,6 +5,7 @@ import { closeTransaction, issueCode, lockTransaction, openTransaction } from '.
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
 import { get, post, reply, seeOther, type Ctx } from '../http/operation.ts';
+import { pageType } from '../http/web-page.ts';
 import { attemptAuthorization, type AuthorizationAttempt } from './authorize-request.ts';
 import {
   AuthorizationDecisionBody,
@@ -13,7 +14,7 @@ import {
   AuthorizeQuery,
   toTransactionView,
 } from './authorize.schema.ts';
-import { consentPage } from './consent-page.ts';
+import { consentPage, problemPage } from './consent-page.ts';
 
 export const authorizeOperations = {
   startAuthorization: get(
@@ -21,7 +22,7 @@ export const authorizeOperations = {
     {
       summary: 'Ask a user for access',
       description:
-        'Checks what a client asks for and opens a transaction on which the user decides. A browser gets a page to sign in and consent, or is sent to that of the deployment.',
+        'Checks what a client asks for and opens a transaction on which the user decides. A browser gets a page to sign in and consent, or is sent to that of the deployment; where it can be sent nowhere, a page that says what is wrong.',
       access: 'none',
       query: AuthorizeQuery,
       openQuery: true,
@@ -29,6 +30,7 @@ export const authorizeOperations = {
       writes: true,
       view: AuthorizationTransactionView,
       alsoProduces: ['text/html'],
+      failurePage: problemPage,
       success: [200, 303],
       identify: attemptAuthorization,
     },
@@ -67,7 +69,7 @@ async function start(ctx: Ctx, query: Static<typeof AuthorizeQuery>, attempt: Au
   if (consentUrl !== null) return seeOther(withAnswer(consentUrl, { ...query, transaction_id: opened.transactionId }));
   const view = toTransactionView(client, request, opened);
   const page = consentPage(view);
-  return reply(view, { headers: page.headers, text: { contentType: 'text/html; charset=utf-8', body: page.html } });
+  return reply(view, { headers: page.headers, text: { contentType: pageType, body: page.html } });
 }
 
 async function decide(ctx: Ctx, body: Static<typeof AuthorizationDecisionBody>) {

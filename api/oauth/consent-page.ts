@@ -1,47 +1,51 @@
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import type { ErrorEnvelopeView } from '../http/error.schema.ts';
+import { escapeHtml, guardHeaders, type WebPage } from '../http/web-page.ts';
 import type { AuthorizationTransaction } from './authorize.schema.ts';
-
-export interface ConsentPage {
-  readonly html: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
 
 const script = part('consent.js');
 const style = part('consent.css');
-const [before = '', after = ''] = part('consent.html')
-  .replace('<style></style>', () => `<style>${style}</style>`)
+const [before = '', after = ''] = styled(part('consent.html'))
   .replace('<script></script>', () => `<script>${script}</script>`)
   .split(/(?<=id="transaction">)/);
+const problem = styled(part('problem.html'));
 
-// Only this very script and style run; nothing is loaded, nothing frames the page, no form leaves it.
-const headers = {
-  'content-security-policy': [
-    `default-src 'none'`,
-    `script-src ${hashOf(script)}`,
-    `style-src ${hashOf(style)}`,
-    `connect-src 'self'`,
-    `base-uri 'none'`,
-    `form-action 'none'`,
-    `frame-ancestors 'none'`,
-  ].join('; '),
-  'x-frame-options': 'DENY',
-} as const;
+const headers = guardHeaders({ style, script });
+const problemHeaders = guardHeaders({ style, script: null });
+
+/** What somebody can do who was sent here by an application; everything else is for its developer. */
+const advice: Readonly<Record<string, string | undefined>> = {
+  oauth_request_invalid:
+    'The application that sent you here made a mistake, or is not known here. Nothing was granted. Go back to it and start again; if that does not help, tell the people who made it.',
+  rate_limited: 'Too many requests came from your network. Wait a little, then reload this page.',
+  service_unavailable: 'The service can not be reached at the moment. Wait a little, then reload this page.',
+};
 
 /**
  * The built-in page of an authorization: sign-in with password and second factor, then consent. It is self-contained, keeps tokens in memory
  * only, and signs out when it is done.
  */
-export function consentPage(transaction: AuthorizationTransaction): ConsentPage {
+export function consentPage(transaction: AuthorizationTransaction): WebPage {
   // Within a script element only `<` can end it early, and JSON may spell it otherwise.
   const json = JSON.stringify(transaction).replaceAll('<', '\\u003c');
   return { html: `${before}${json}${after}`, headers };
+}
+
+/** What a browser is shown where no page of an authorization can be: it names no more than the envelope does, and links nowhere. */
+export function problemPage(envelope: ErrorEnvelopeView): WebPage {
+  const texts: Readonly<Record<string, string>> = {
+    advice: advice[envelope.code] ?? 'Something went wrong. Go back to the application and start again.',
+    detail: envelope.detail,
+    code: envelope.code,
+    correlation: envelope.correlation_id,
+  };
+  return { html: problem.replaceAll(/\{(\w+)\}/g, (_, name: string) => escapeHtml(texts[name] ?? '')), headers: problemHeaders };
 }
 
 function part(name: string): string {
   return readFileSync(new URL(`consent-page/${name}`, import.meta.url), 'utf8').trim();
 }
 
-function hashOf(text: string): string {
-  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+function styled(html: string): string {
+  return html.replace('<style></style>', () => `<style>${style}</style>`);
 }

@@ -22,6 +22,8 @@ export type TokenAttempt =
   | (Common & { readonly kind: 'code'; readonly hash: Buffer; readonly code: FoundCode })
   /** A code that was used before: its grant ends. */
   | (Common & { readonly kind: 'used_code'; readonly hash: Buffer; readonly code: FoundCode })
+  /** A live code of this client, with a redirect or verifier that is not its own: it is used up. */
+  | (Common & { readonly kind: 'unproven_code'; readonly hash: Buffer; readonly code: FoundCode })
   | (Common & { readonly kind: 'refresh'; readonly hash: Buffer; readonly grant: FoundGrant })
   | (Common & { readonly kind: 'client'; readonly resource: string });
 
@@ -55,8 +57,9 @@ async function attemptCode(asked: IdentifyRequest, client: FoundClient, form: To
   if (!code || code.clientId !== client.clientId) throw invalidGrant();
   const attempt = { caller: callerOfPerson(code.person, null), client, hash, code, scopes: code.scope.split(' ') };
   if (code.wasUsed) return { ...attempt, kind: 'used_code' };
-  if (code.isOver || !code.person.isActive || code.redirectUri !== redirectUri) throw invalidGrant();
-  if (verifier === undefined || challengeOf(verifier) !== code.codeChallenge) throw invalidGrant();
+  if (code.isOver || !code.person.isActive) throw invalidGrant();
+  const isProven = code.redirectUri === redirectUri && verifier !== undefined && challengeOf(verifier) === code.codeChallenge;
+  if (!isProven) return { ...attempt, kind: 'unproven_code' };
 
   refuseOtherResource(asked, form, code.resource);
   return { ...attempt, kind: 'code', scopes: chooseScopes(form.scope, { allowed: code.scope, fallback: attempt.scopes }) };

@@ -5,7 +5,7 @@ import type { OauthSubject } from '../../db/identity/oauth-tokens.ts';
 import { defaultLifetime } from '../../db/identity/sessions.ts';
 import { accessTokenLifeS } from '../../db/identity/signed-tokens.ts';
 import { addMail } from '../../db/mail.ts';
-import { openGrant, rotateGrant, sessionOfUsedCode, wasReused } from '../../db/oauth/grants.ts';
+import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused } from '../../db/oauth/grants.ts';
 import { post, type Ctx } from '../http/operation.ts';
 import { attemptReference, type ReferenceAttempt } from './token-reference.ts';
 import { attemptToken, invalidGrant, type TokenAttempt } from './token-attempt.ts';
@@ -91,6 +91,8 @@ async function issue(ctx: Ctx, attempt: TokenAttempt) {
     }
     case 'used_code':
       return endReused(ctx, attempt, { sessionId: attempt.code.sessionId, reason: 'code_reuse' });
+    case 'unproven_code':
+      return spoil(ctx, attempt);
     case 'refresh': {
       const rotated = await refresh(ctx, attempt);
       const { person, session } = attempt.grant;
@@ -122,6 +124,20 @@ async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' 
 
   if (opened) return opened;
   // Somebody has used it between the look and this: the second of two, as good as a replay.
+  return endReused(ctx, attempt, { sessionId: await sessionOfUsedCode(ctx, hash), reason: 'code_reuse' });
+}
+
+/**
+ * Uses up a code that came without its proof (docs/security/consent.md): whoever sent it is not who asked for it, and gets no second try. Beside an
+ * exchange that was faster it counts as what it is, a second use (RFC 6749 §4.1.2).
+ */
+async function spoil(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'unproven_code' }>): Promise<never> {
+  const { client, hash } = attempt;
+  let isSpoiled = false;
+  await ctx.keep(async (unit) => void (isSpoiled = await spoilCode(unit, hash)));
+
+  ctx.log.warn({ client_id: client.clientId }, 'authorization code came without its proof');
+  if (isSpoiled) throw invalidGrant();
   return endReused(ctx, attempt, { sessionId: await sessionOfUsedCode(ctx, hash), reason: 'code_reuse' });
 }
 

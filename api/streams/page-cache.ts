@@ -6,7 +6,7 @@ import { streamFrame, type StreamFrame } from './stream-frame.ts';
 export interface ArchivePage {
   readonly frames: readonly StreamFrame[];
   readonly coveredTo: number;
-  /** Shorter than asked for, since its frames are long. */
+  /** Ends before what was asked for, or may do so, since its frames are long. */
   readonly isCut: boolean;
 }
 
@@ -47,15 +47,15 @@ export function createPageCache(db: Databases): PageCache {
   function loadBlocks(runId: string, first: number, last: number, upTo: number): Promise<ArchivePage> {
     const all = load(runId, firstOf(first), lastOf(last), upTo);
     for (let block = first; block <= last; block++)
-      remember(
-        `${runId} ${block}`,
+      void remember(
+        keyOf(runId, block),
         upTo,
         all.then((page) => partOf(page, block)),
       );
     return all.then((page) => partOf(page, first));
   }
 
-  function remember(key: string, upTo: number, promise: Promise<ArchivePage>): void {
+  function remember(key: string, upTo: number, promise: Promise<ArchivePage>): Promise<ArchivePage> {
     const entry: Entry = { upTo, promise, page: null, bytes: 0, usedAt: performance.now() };
     forget(key);
     entries.set(key, entry);
@@ -69,10 +69,10 @@ export function createPageCache(db: Databases): PageCache {
       },
       () => entries.get(key) === entry && forget(key),
     );
+    return promise;
   }
 
-  function known(runId: string, block: number, needed: number): Promise<ArchivePage> | null {
-    const key = `${runId} ${block}`;
+  function known(key: string, needed: number): Promise<ArchivePage> | null {
     const entry = entries.get(key);
     const isEnough = entry && (entry.page ? entry.page.isCut || entry.page.coveredTo >= needed : entry.upTo >= needed);
     if (!isEnough) return null;
@@ -100,15 +100,22 @@ export function createPageCache(db: Databases): PageCache {
     async read(runId, from, upTo) {
       const first = blockOf(from);
       const last = Math.min(blockOf(Math.min(upTo, from + blockFrames - 1)), first + 1);
-      const page = await (known(runId, first, Math.min(upTo, lastOf(first))) ?? loadBlocks(runId, first, last, upTo));
+      const needed = Math.min(upTo, lastOf(first));
+      const page = await (known(keyOf(runId, first), needed) ?? loadBlocks(runId, first, last, upTo));
 
-      if (page.isCut && page.coveredTo < from) return load(runId, from, lastOf(first), upTo);
-      return { ...page, frames: page.frames.filter((frame) => frame.seq >= from) };
+      if (!page.isCut || page.coveredTo >= from) return { ...page, frames: page.frames.filter((frame) => frame.seq >= from) };
+      // Kept by where it begins: whoever reads through the block comes to the same cuts.
+      const key = `${runId} from ${from}`;
+      return known(key, needed) ?? remember(key, upTo, load(runId, from, lastOf(first), upTo));
     },
     tick(now) {
       for (const [key, entry] of entries) if (now - entry.usedAt > keepMs) forget(key);
     },
   };
+}
+
+function keyOf(runId: string, block: number): string {
+  return `${runId} ${block}`;
 }
 
 function blockOf(seq: number): number {

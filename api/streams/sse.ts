@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
-import { finishHeaders, rawHeaders } from '../http/headers.ts';
+import { eventStreamHeaders, finishHeaders, rawHeaders } from '../http/headers.ts';
 import { keepForLog } from '../http/request-state.ts';
 import { startStream, type Opening } from './attach.ts';
 import type { CloseName } from './close-reasons.ts';
@@ -19,7 +19,6 @@ export interface SseOptions {
 const retryMs = 2_000;
 /** What is left of a response this long after its end is destroyed. */
 const lingerMs = 5_000;
-const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** Answers an opened stream as server-sent events. The end of a client is taken from the response; it cancels no run. */
 export function serveSse(
@@ -39,7 +38,7 @@ export function serveSse(
   response.on('error', destroyThis);
   if (opening.kind !== 'stream') {
     // No event for the client, but a browser that comes back then sends this number and gets its 204.
-    response.writeHead(200, rawHeaders(request, headers)).end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
+    response.writeHead(200, rawHeaders(request, eventStreamHeaders)).end(`retry: ${retryMs}\nid: ${opening.headSeq}\n\n`);
     return;
   }
   if (response.destroyed) {
@@ -59,7 +58,7 @@ export function serveSse(
 function begin(request: FastifyRequest, response: FastifyReply['raw']): void {
   response.cork();
   try {
-    response.writeHead(200, rawHeaders(request, headers));
+    response.writeHead(200, rawHeaders(request, eventStreamHeaders));
     response.flushHeaders();
     response.write(`retry: ${retryMs}\n\n`);
   } finally {

@@ -78,6 +78,11 @@ export async function openGrant(
   return opened && { sessionId, refreshToken: hasRefresh ? refreshToken : null };
 }
 
+/** Uses a code up without a grant. False when somebody else has used it already. */
+export async function spoilCode(unit: Unit, codeHash: Buffer): Promise<boolean> {
+  return (await change(unit.em, 'update oauth_codes set used_at = now() where code_hash = ? and used_at is null', [codeHash])) > 0;
+}
+
 /** The session that a code's exchange has opened; null for a code that was not used. */
 export async function sessionOfUsedCode(unit: Unit, codeHash: Buffer): Promise<string | null> {
   const used = await row<{ session_id: string | null }>(

@@ -4,34 +4,47 @@ import { sweeperRows } from './sweeper-rows.ts';
 
 // Reads across tenants, on the sweeper's pool: only for runs whose visibility was checked when the stream was opened.
 
-/** Most that one page reads, as stored (compressed); a chunk that alone is longer still comes whole. */
-const limitPageBytes = 4 * 1024 * 1024;
+/** A page ends with the chunk that reaches this, as sent: what a chunk's storage compresses, its readers hold in full. */
+const limitPageBytes = 1024 * 1024;
 
-/** Frames in order, as sent live; `isCut`: the page grew too long and more of the range follows. */
+/** Frames in order, as sent live; `isCut`: the page grew long, and more of the range may follow. */
 export interface FrameRange {
   readonly texts: string[];
   readonly isCut: boolean;
 }
 
-/** Frames of a run with numbers from `fromSeq` to `toSeq`: one query. After compaction numbers may be missing. */
+/**
+ * Frames of a run with numbers from `fromSeq` to `toSeq`: one query, which goes from chunk to chunk and reads none behind the page's end.
+ * After compaction numbers may be missing.
+ */
 export async function readFrameRange(db: Databases, runId: string, fromSeq: number, toSeq: number): Promise<FrameRange> {
-  const chunks = await sweeperRows<{ frames: string[] | null }>(
+  const chunks = await sweeperRows<{ frames: string; is_full: boolean }>(
     db,
-    `select case when bytes_before < ${limitPageBytes} then array_to_json(frames) end as frames from (
-       select first_seq, frames, sum(pg_column_size(frames)) over (order by first_seq) - pg_column_size(frames) as bytes_before
-       from run_frame_chunks
-       where run_id = $1 and first_seq <= $3
-         and first_seq >= coalesce((select max(first_seq) from run_frame_chunks where run_id = $1 and first_seq <= $2), 0)) as page
-     order by first_seq`,
+    `with recursive page as (
+       (select first_seq, array_to_json(frames)::text as frames, 0 as bytes_before from run_frame_chunks
+        where run_id = $1 and first_seq <= $3
+          and first_seq >= coalesce((select max(first_seq) from run_frame_chunks where run_id = $1 and first_seq <= $2), 0)
+        order by first_seq limit 1)
+       union all
+       select next.first_seq, next.frames, page.bytes_before + octet_length(page.frames)
+       from page cross join lateral (
+         select first_seq, array_to_json(frames)::text as frames from run_frame_chunks
+         where run_id = $1 and first_seq > page.first_seq and first_seq <= $3 order by first_seq limit 1) as next
+       where page.bytes_before + octet_length(page.frames) < ${limitPageBytes})
+     select frames, bytes_before + octet_length(frames) >= ${limitPageBytes} as is_full from page order by first_seq`,
     [runId, fromSeq, toSeq],
   );
-  const texts = chunks
-    .flatMap((chunk) => chunk.frames ?? [])
-    .filter((text) => {
-      const seq = seqOf(text);
-      return seq >= fromSeq && seq <= toSeq;
-    });
-  return { texts, isCut: chunks.some((chunk) => chunk.frames === null) };
+  const texts = chunks.flatMap((chunk) => textsOf(chunk.frames)).filter((text) => isWithin(seqOf(text)));
+  return { texts, isCut: chunks.at(-1)?.is_full ?? false };
+
+  function isWithin(seq: number): boolean {
+    return seq >= fromSeq && seq <= toSeq;
+  }
+}
+
+/** `array_to_json` of an array of texts. */
+function textsOf(json: string): string[] {
+  return JSON.parse(json);
 }
 
 export interface StreamHead {

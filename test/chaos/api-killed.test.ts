@@ -29,7 +29,7 @@ test('an API killed under an open stream: the client goes on at the other one af
   const key = stack.tenant.serviceKey.plaintext;
   const moving = readStream([stack.url('api'), stack.url('api-2')], `/runs/${run.id}/stream`, key);
   const staying = readStream([stack.url('api-2')], `/runs/${run.id}/stream`, key);
-  await until(() => moving.frames.length >= 8, 30_000);
+  await until(() => moving.frames.length >= 8, 60_000);
 
   await stack.kill('api');
   const [moved, stayed] = await Promise.all([moving.finished, staying.finished]);
@@ -50,7 +50,7 @@ test('Redis emptied in the middle and after the end: watchers and replays get ev
   const key = stack.tenant.serviceKey.plaintext;
   const reader = readStream([stack.url('api-2')], `/runs/${run.id}/stream`, key);
 
-  await until(() => reader.frames.length >= 8, 30_000);
+  await until(() => reader.frames.length >= 8, 60_000);
   await emptied(redis, stack.redisPrefix);
   const live = await reader.finished;
   await emptied(redis, stack.redisPrefix);

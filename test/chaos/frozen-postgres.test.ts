@@ -59,7 +59,7 @@ async function timed(path: string, init: RequestInit = {}): Promise<Timed> {
 
 /** Opens the pool's connections, so that the freeze meets idle ones. */
 async function warm(): Promise<void> {
-  await until(async () => (await timed('/agents')).status === 200, 30_000);
+  await until(async () => (await timed('/agents')).status === 200, 60_000);
   await Promise.all(Array.from({ length: 12 }, () => timed('/agents')));
 }
 

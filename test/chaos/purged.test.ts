@@ -85,7 +85,7 @@ test('a worker frozen in a tool and in a stream, resumed after their runs are pu
   await endOf(watchRun(stack, after.id), 90_000);
 
   // What was spent is known all the same, under the run's id.
-  await until(async () => (await ledgerOf(inStream.id)) === 1, 30_000);
+  await until(async () => (await ledgerOf(inStream.id)) === 1, 60_000);
   expect(await ledgerOf(inTool.id)).toBe(1);
   expect(effects.effects).toHaveLength(1);
   expect(Object.values(purged)).toEqual(Object.values(purged).map(() => 0));

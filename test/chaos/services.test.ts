@@ -62,7 +62,7 @@ test.each(['restarted', 'killed'] as const)(
   async (how) => {
     const before = await streaming(4, 3);
     const readers = [...watchAll(before), ...watchAll(before, ['api-2'])];
-    await until(() => readers.every((reader) => reader.frames.length >= 5), 30_000);
+    await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
 
     const back = how === 'restarted' ? own.restart('postgres') : own.kill('postgres').then(() => own.up('postgres'));
     const during = await streaming(4, 1);
@@ -77,7 +77,7 @@ test.each(['restarted', 'killed'] as const)(
 test('Temporal killed around starts: they are 202 at once, and begin within 10 s of its return', async () => {
   const before = await streaming(3, 2);
   const readers = watchAll(before);
-  await until(() => readers.every((reader) => reader.frames.length >= 5), 30_000);
+  await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
 
   await own.kill('temporal');
   const during = await streaming(4, 1);
@@ -86,7 +86,7 @@ test('Temporal killed around starts: they are 202 at once, and begin within 10 s
   const begunWithout = waiting.filter((reader) => reader.frames.some((frame) => frame.type === 'run.started')).length;
   await own.up('temporal');
   const backAt = Date.now();
-  await until(() => waiting.every((reader) => reader.frames.some((frame) => frame.type === 'run.started')), 30_000);
+  await until(() => waiting.every((reader) => reader.frames.some((frame) => frame.type === 'run.started')), 60_000);
 
   expect(Date.now() - backAt).toBeLessThan(10_000);
   expect(begunWithout).toBe(0);
@@ -97,7 +97,7 @@ test('Temporal killed around starts: they are 202 at once, and begin within 10 s
 test('Redis killed, back, and flushed twice while runs stream and start: watchers and replays get every frame', async () => {
   const before = await streaming(4, 6);
   const readers = [...watchAll(before), ...watchAll(before, ['api-2'])];
-  await until(() => readers.every((reader) => reader.frames.length >= 5), 30_000);
+  await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
 
   await own.kill('redis');
   const during = await streaming(4, 1);
@@ -130,7 +130,7 @@ test('a worker frozen for 15 s in a write tool: its run goes on elsewhere, the e
   const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: 1 } }] }, { text: 'Noted.' }] };
   const run = await surelyStart(stack, { agentId: writer.id, text: scripted(script) });
   const [reader] = watchAll([run]);
-  await until(() => frozen.by !== null, 30_000);
+  await until(() => frozen.by !== null, 60_000);
   effects.onEffect = null;
 
   const frames = await endOf(reader as StreamReader, 60_000);
@@ -167,7 +167,7 @@ async function holderOfActivity(of: Stack): Promise<ProcessName> {
 test('a rolling restart under ten streaming runs: none fails, no try counts as lost, and each process ends by itself', async () => {
   const runs = await streaming(10, 8);
   const readers = watchAll(runs);
-  await until(() => readers.every((reader) => reader.frames.length >= 5), 30_000);
+  await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
 
   const codes: (number | null)[] = [];
   for (const name of ['worker-runs', 'api', 'worker-runs-2', 'api-2'] as const) {

@@ -20,7 +20,7 @@ test('a worker killed while the model streams: the run goes on under a new attem
   const agent = await makeAgent(stack, []);
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 60, delay_ms: 60 }] }));
   const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5, 30_000);
+  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5, 60_000);
 
   await stack.kill('worker-runs');
   await stack.start('worker-runs');

@@ -21,7 +21,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   if (launcher.exitCode === null) launcher.kill('SIGKILL');
-  await until(() => processes().every(({ pid }) => !isAlive(pid)), 20_000).catch(() => undefined);
+  await until(() => processes().every(({ pid }) => !isAlive(pid)), 60_000).catch(() => undefined);
   rmSync(stateDir, { recursive: true, force: true });
 });
 

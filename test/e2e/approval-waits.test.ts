@@ -208,7 +208,7 @@ test('inside an evaluation nobody is asked: a gate is rejected at once, any othe
   const steps = [call(free), call(asked), call(client), { text: 'Never.' }];
   let runId = '';
   effects.onEffect = async () => {
-    await until(() => runId !== '', 10_000);
+    await until(() => runId !== '', 60_000);
     await change(`update runs set source = 'evaluation' where id = ?`, runId);
   };
 

@@ -47,7 +47,7 @@ test('a gated call waits, is listed whole, is approved and runs once', async () 
 
   const { run, question } = await waitingRun(id, slug, [call(slug, 7), { text: 'Done.' }]);
   const watcher = watchRun(stack, run.id);
-  await until(() => watcher.frames.some((frame) => frame.data['waiting_on'] === 'approval'), 30_000);
+  await until(() => watcher.frames.some((frame) => frame.data['waiting_on'] === 'approval'), 60_000);
   watcher.stop(); // leaving at the pause changes nothing
   const waiting = await runOf(stack, run.id);
   const answer = await resolve(stack, run.id, [{ approval_id: question.id, decision: 'approve', args_hash: question.args_hash }]);

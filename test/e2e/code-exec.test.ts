@@ -98,7 +98,7 @@ test.each([
 
 test('a cancelled run kills its program at once', async () => {
   const { reader, run } = await begin(codeTool({ cpu_ms: 60_000 }), { code: busy(60_000) });
-  await until(() => descendants(stack.pid('worker-runs')).length > 0, 30_000);
+  await until(() => descendants(stack.pid('worker-runs')).length > 0, 60_000);
 
   const at = Date.now();
   await stack.request('POST', `/runs/${run.id}/cancel`, { body: {} });
@@ -114,7 +114,7 @@ test('a cancelled run kills its program at once', async () => {
 
 test('a worker killed while a program runs: it is run again, the outcome is the same, and no program is left', async () => {
   const { reader, run } = await begin(codeTool({ cpu_ms: 20_000 }), { code: busy(4_000) });
-  await until(() => descendants(stack.pid('worker-runs')).length > 0, 30_000);
+  await until(() => descendants(stack.pid('worker-runs')).length > 0, 60_000);
   await new Promise((resolve) => setTimeout(resolve, 500));
   const programs = descendants(stack.pid('worker-runs'));
 

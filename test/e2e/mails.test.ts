@@ -25,7 +25,7 @@ const mails = () =>
 /** The newest mail to an address, once there are that many. */
 async function mailTo(address: string, count = 1): Promise<string> {
   const found = () => mails().filter((mail) => mail.includes(`\nTo: ${address}\n`));
-  await until(() => found().length >= count, 30_000);
+  await until(() => found().length >= count, 60_000);
   return found().at(-1) ?? '';
 }
 const post = async (path: string, body: unknown, credential?: string) => {
@@ -63,7 +63,7 @@ test('an invitation comes by mail, its request makes the user, and the invitatio
 
   const mail = await mailTo(email);
 
-  await until(async () => (await stack.request('GET', `/invitations/${id}`, { credential: token })).body['sent_at'] !== null, 10_000);
+  await until(async () => (await stack.request('GET', `/invitations/${id}`, { credential: token })).body['sent_at'] !== null, 60_000);
   const accepted = await sendAsTold(mail, { password: 'an entirely new and long phrase' });
   expect(accepted.status).toBe(200);
   expect(JSON.parse(accepted.text)).toMatchObject({ user: { email } });

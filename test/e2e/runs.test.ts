@@ -80,7 +80,7 @@ test('a cancel of a streaming answer ends the run within 2 s; what was said stay
   const agent = await makeAgent(stack, []);
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 400, delay_ms: 50 }] }));
   const reader = watchRun(stack, run.id);
-  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5, 30_000);
+  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5, 60_000);
 
   const at = Date.now();
   const answer = await cancel(run.id, { reason: 'Enough.' });
@@ -111,7 +111,7 @@ test('a cancel with rollback leaves no trace of the turn for the next one', asyn
   await play(agent.id, [{ text: 'The first answer.' }], { sessionKey, words: 'The first question.' });
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 400, delay_ms: 50 }] }, 'Forget this.'), { sessionKey });
   const reader = watchRun(stack, run.id);
-  await until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 30_000);
+  await until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 60_000);
 
   await cancel(run.id, { policy: 'rollback' });
   await endOf(reader, 10_000);
@@ -138,7 +138,7 @@ test('a cancel during a tool: its call gets a result, and the provider accepts t
     { sessionKey },
   );
   const reader = watchRun(stack, run.id);
-  await until(() => effects.effects.length > before, 30_000);
+  await until(() => effects.effects.length > before, 60_000);
   effects.onEffect = null;
 
   await cancel(run.id);

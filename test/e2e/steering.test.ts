@@ -35,7 +35,7 @@ async function ended(runId: string): Promise<Checked> {
 const slow = () => scripted({ steps: [{ tokens: 60, delay_ms: 50 }] }, `Count ${crypto.randomUUID()}.`);
 const speaks = (runId: string) => {
   const reader = watchRun(stack, runId);
-  return until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 30_000);
+  return until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 60_000);
 };
 const workflowOf = (id: string) => stack.temporal.client.workflow.getHandle(id).describe();
 
@@ -117,11 +117,11 @@ test('a delayed run starts at its time, by itself', async () => {
 test('a delayed run that is cancelled leaves no workflow waiting', async () => {
   const agent = await makeAgent(stack, []);
   const run = (await start(agent.id, 'Never.', { start_after: new Date(Date.now() + 3_600_000).toISOString() })).body;
-  await until(() => workflowOf(`start:${run.id}`).then(Boolean, () => false), 20_000);
+  await until(() => workflowOf(`start:${run.id}`).then(Boolean, () => false), 60_000);
 
   await stack.request('POST', `/runs/${run.id}/cancel`);
 
-  await until(async () => (await workflowOf(`start:${run.id}`)).status.name === 'CANCELLED', 20_000);
+  await until(async () => (await workflowOf(`start:${run.id}`)).status.name === 'CANCELLED', 60_000);
   expect(await read(run.id)).toMatchObject({ status: 'cancelled', started_at: null });
 });
 

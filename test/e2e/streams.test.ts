@@ -60,12 +60,12 @@ function browse(url: string): Browser {
 test("a browser's EventSource comes back by itself after a cut line, misses nothing, and stops after the end", async () => {
   const run = await startRun(stack, agent.id, words(50, 40));
   const browser = browse(`http://127.0.0.1:${proxy.port}/runs/${run.id}/stream`);
-  await until(() => browser.texts.length >= 8, 30_000);
+  await until(() => browser.texts.length >= 8, 60_000);
 
   proxy.cut();
   const before = browser.texts.length;
   proxy.restore();
-  await until(() => browser.source.readyState === EventSource.CLOSED, 30_000);
+  await until(() => browser.source.readyState === EventSource.CLOSED, 60_000);
 
   expect(browser.texts).toEqual(await archivedFrames(stack, run.id));
   const [first, second, last] = browser.connections;
@@ -116,7 +116,7 @@ test('a WebSocket opened with a stream token sees the same bytes as an event str
   const run = await startRun(stack, agent.id, words(40, 40));
   const reader = watchRun(stack, run.id);
   const first = await openSocket(run.id, 0);
-  await until(() => first.texts.length >= 6, 30_000);
+  await until(() => first.texts.length >= 6, 60_000);
   first.socket.close();
   const seen = first.texts.length;
   const second = await openSocket(run.id, seen);

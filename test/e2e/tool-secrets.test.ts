@@ -211,7 +211,7 @@ test.each([
   };
 
   const answer = tryOut(id, { arguments: {} });
-  await until(() => isKilled, 30_000);
+  await until(() => isKilled, 60_000);
   await delay(100);
   await stack.start('worker-runs');
 

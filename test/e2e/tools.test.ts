@@ -235,7 +235,7 @@ test('a try that was replaced neither keeps nor gives free the lease of the next
 
   const first = await hold(holder);
   const second = await hold(holder);
-  await until(() => first?.signal.aborted === true, 20_000);
+  await until(() => first?.signal.aborted === true, 60_000);
   await first?.release();
   const other = await hold(newId());
   await second?.release();

@@ -39,6 +39,7 @@ test('a stream has the headers of every reply and gives frames that fit the serv
   expect(client.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
     'x-accel-buffering': 'no',
+    'cache-control': 'no-store, no-transform',
     'x-correlation-id': expect.any(String),
     'x-request-duration-ms': expect.any(String),
   });

@@ -132,6 +132,29 @@ test('one query reads whatever a stream needs of up to 500 frames, wherever it b
   client.destroy();
 });
 
+test('a page holds no more than 1 MiB and a chunk, however well its frames are stored; who reads on shares what follows', async () => {
+  const run = await world.startRun();
+  await burst(run, 200, 10, 'again and '.repeat(3_000));
+  const archived = await world.archived(run);
+  const readThrough = async () => {
+    const texts: string[] = [];
+    for (let at = 0; at < archived.length;) {
+      const page = await world.hub.pages.read(run.runId, at + 1, archived.length);
+      expect(page.frames.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThan(1.5 * 1024 * 1024);
+      texts.push(...page.frames.map(({ text }) => text));
+      at = page.coveredTo;
+    }
+    return texts;
+  };
+  world.hub.pages.tick(Infinity); // nothing is remembered
+  world.queries.length = 0;
+
+  const all = await Promise.all(range(1, 5).map(readThrough));
+
+  for (const texts of all) expect(texts).toEqual(archived);
+  expect(world.queries.filter((sql) => sql.includes('array_to_json')).length).toBeLessThan(10); // 6 MB, once
+});
+
 test('a stream that has grown old ends without a notice, to come back by itself', async () => {
   const other = await openStreamWorld({ limits: { maxAgeMs: 1_000 } });
   const run = await other.startRun();

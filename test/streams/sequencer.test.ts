@@ -66,7 +66,7 @@ async function play(moves: readonly Move[], isEndTold: boolean): Promise<{ reade
   for (const move of moves) await step({ run, model, underWay, readers }, move);
   const last = await write(run, null, [finished(model.end())]);
   if (isEndTold) publish(last);
-  await Promise.all(readers.map(({ client }) => client.until(({ frames }) => frames.at(-1)?.type === 'run.finished', 20_000)));
+  await Promise.all(readers.map(({ client }) => client.until(({ frames }) => frames.at(-1)?.type === 'run.finished', 60_000)));
   await Promise.all(readers.map(({ client }) => client.ended));
 
   const archive = await world.archived(run);

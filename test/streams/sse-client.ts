@@ -58,7 +58,7 @@ function clientOf(response: IncomingMessage): SseClient {
     texts: [],
     frames: [],
     ended: new Promise((resolve) => response.on('close', resolve)),
-    until: (condition, timeoutMs = 10_000) =>
+    until: (condition, timeoutMs = 60_000) =>
       new Promise((resolve, reject) => {
         const done = () => (clearTimeout(timer), watchers.delete(check));
         const check = () => condition(client) && (done(), resolve());

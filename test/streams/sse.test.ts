@@ -27,7 +27,7 @@ test('a stream gives the whole run from the start, then live, and ends with run.
   expect(client.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
     'x-accel-buffering': 'no',
-    'cache-control': 'no-store',
+    'cache-control': 'no-store, no-transform',
   });
   expect(client.body().startsWith('retry: 2000\n\nid: 1\nevent: run.status\ndata: {"v":2,"seq":1,')).toBe(true);
   expect(client.events.find((event) => event.id === '3')?.event).toBe('run.error');

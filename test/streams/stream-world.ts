@@ -157,7 +157,7 @@ function unitOptions(run: RunIdentity) {
 }
 
 /** The row of a run as far as streams look at it, without its agent and conversation. */
-async function insertRun(pool: pg.Pool, run: RunIdentity): Promise<void> {
+export async function insertRun(pool: pg.Pool, run: RunIdentity): Promise<void> {
   const admin = await pool.connect();
   await admin.query(`set session_replication_role = replica`); // no foreign keys
   await admin.query(

@@ -71,6 +71,8 @@ function headerFaults(reply: FastifyReply): string[] {
 }
 
 function failureFaults({ request, reply, text, validate, codes }: Judged): string[] {
+  const isPage = request.state?.operation?.failurePage !== undefined && String(reply.getHeader('content-type')).startsWith('text/html');
+  if (isPage) return reply.getHeader('content-security-policy') === undefined ? ['is a page without a policy'] : [];
   const body: unknown = parse(text);
   if (!isObject(body)) return ['is no envelope'];
   if (isProtocolFault(request, body)) return rpcFaults(body);

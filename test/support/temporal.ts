@@ -57,7 +57,7 @@ async function endSchedules({ client }: Temporal): Promise<void> {
 }
 
 /** Waits until the condition holds; fails after the limit. */
-export async function until(condition: () => Promise<boolean> | boolean, limitMs = 20_000): Promise<void> {
+export async function until(condition: () => Promise<boolean> | boolean, limitMs = 60_000): Promise<void> {
   const end = Date.now() + limitMs;
 
   while (!(await condition())) {

@@ -118,7 +118,7 @@ test('a worker that dies while the model repairs its answer does not make it one
 
   const run = await startRun(stack, agent.id, scripted({ steps: [{ text: 'No JSON.' }] }, words));
   const reader = watchRun(stack, run.id);
-  await until(() => calls() === 2, 30_000);
+  await until(() => calls() === 2, 60_000);
   await stack.kill('worker-runs');
   await stack.start('worker-runs');
   const frames = await endOf(reader, 90_000);

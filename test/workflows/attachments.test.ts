@@ -98,7 +98,7 @@ async function upload(content: string | Buffer, filename: string): Promise<{ id:
 
 const view = async (id: string) =>
   (await stack.request('GET', `/attachments/${id}`, { headers: { accept: 'application/json' } })).body as { state: string };
-const isReady = (id: string) => until(async () => (await view(id)).state === 'ready', 30_000);
+const isReady = (id: string) => until(async () => (await view(id)).state === 'ready', 60_000);
 
 async function run(agentId: string, text: string, ids: readonly string[]): Promise<Record<string, never>> {
   const { body } = await stack.request('POST', '/runs', {
@@ -124,7 +124,7 @@ test('a file is looked at before it can be used; one that is infected loses its 
 
   expect([good.state, bad.state]).toEqual(['scanning', 'scanning']);
   await isReady(good.id);
-  await until(async () => (await view(bad.id)).state === 'rejected', 30_000);
+  await until(async () => (await view(bad.id)).state === 'rejected', 60_000);
   const bytes = await stack.request('GET', `/attachments/${bad.id}`);
 
   expect(bytes.status).toBe(409);
@@ -135,7 +135,7 @@ test('a worker killed while a file is looked at: another has it looked at, and t
   scanner.isSilent = true;
   const agent = await makeAgent(stack, []);
   const file = await upload('The password is swordfish.', 'waiting.txt');
-  await until(async () => scanner.seen.some(({ bytes }) => bytes.includes('swordfish')), 30_000);
+  await until(async () => scanner.seen.some(({ bytes }) => bytes.includes('swordfish')), 60_000);
   const started = await run(agent.id, scripted({ steps: [{ text: 'Read.' }] }, 'Kill test.'), [file.id]);
 
   await stack.kill('worker-runs');

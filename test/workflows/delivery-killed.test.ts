@@ -35,7 +35,7 @@ async function queue(mail: MailRequest, organizationId: string | null = null): P
 
 const resultOf = (outboxId: string) => {
   const handle = stack.temporal.client.workflow.getHandle(workflowIds.delivery(outboxId));
-  return until(() => handle.describe().then(Boolean, () => false), 30_000).then(() => handle.result());
+  return until(() => handle.describe().then(Boolean, () => false), 60_000).then(() => handle.result());
 };
 const mailsOf = (outboxId: string) => server.mails.filter((mail) => mail.messageId?.includes(outboxId));
 
@@ -48,7 +48,7 @@ test('a mail server that asks to come back gets the same link again, and no hist
   };
 
   const { outboxId } = await queue({ template: 'password_reset', email });
-  await until(() => asked === 1, 30_000);
+  await until(() => asked === 1, 60_000);
   server.refuse = null;
 
   expect(await resultOf(outboxId)).toBe('sent');

@@ -75,7 +75,7 @@ test('workers away: an instant within its time is fired late, one past it is mis
   await until(async () => (await scheduleRow(stack.db, missed))['sync_state'] === 'synced');
   await until(async () => (await scheduleRow(stack.db, late))['sync_state'] === 'synced');
   await Promise.all([stack.kill('worker-runs'), stack.kill('worker-runs-2')]);
-  await until(() => Date.now() > runAt.getTime() + 11_000, 30_000);
+  await until(() => Date.now() > runAt.getTime() + 11_000, 60_000);
   await Promise.all([stack.start('worker-runs'), stack.start('worker-runs-2')]);
 
   await until(async () => (await occurrencesOf(stack.db, late))[0]?.status === 'succeeded', 60_000);
@@ -91,7 +91,7 @@ test('what is paused fires nothing, and Temporal is told', async () => {
   await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
 
   await within(stack.db, place, (unit) => pauseSchedulesOfAgent(unit, agent.id));
-  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 30_000);
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 60_000);
   const { state } = await stack.temporal.client.schedule.getHandle(`trigger:${id}`).describe();
 
   expect(state.paused).toBe(true);
@@ -115,7 +115,7 @@ test('upkeep notes what nobody fired and sends again what did not reach Temporal
 
   await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
   await until(async () => (await occurrencesOf(stack.db, id)).length === 3, 60_000);
-  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 30_000);
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 60_000);
 
   expect((await occurrencesOf(stack.db, id)).map(({ status, reason }) => `${status} ${reason}`)).toEqual([
     'missed never_fired',
@@ -142,7 +142,7 @@ test('an agent plans a later run of itself; the call is made once although its w
   };
 
   const run = await startRun(stack, agent.id, scripted(script));
-  await until(async () => (await plannedBy(run.id)).length > 0, 30_000);
+  await until(async () => (await plannedBy(run.id)).length > 0, 60_000);
   await stack.kill('worker-runs');
   await stack.start('worker-runs');
   await until(async () => (await stack.request('GET', `/runs/${run.id}`)).body['status'] === 'succeeded', 60_000);

@@ -152,7 +152,7 @@ test('a worker killed while it loads a skill: loaded and counted once', async ()
     // Held until the worker is dead: counting the use waits for it.
     await row(em, 'select id from skills where id = ? for update', [skill.id]);
     finished = resultsOf(agent.id, loading(skill.slug)).finally(() => (before.ended = true));
-    await until(async () => (await waits()) === 1, 20_000);
+    await until(async () => (await waits()) === 1, 60_000);
     await stack.kill('worker-runs');
   });
   await until(async () => (await waits()) === 0);

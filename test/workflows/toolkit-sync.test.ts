@@ -133,7 +133,7 @@ test('a worker killed in the middle of a sync: the sync ends as if it had not be
     return hang(request);
   };
   const begun = await ask('POST', `/mcp/toolkits/${toolkitId}/sync`, {});
-  await until(async () => isAsked, 30_000);
+  await until(async () => isAsked, 60_000);
   expect(await ask('POST', `/mcp/toolkits/${toolkitId}/sync`, {})).toMatchObject({
     status: 409,
     body: { context: { reason: 'sync_running' } },
@@ -283,7 +283,7 @@ test('a toolkit is listed anew when its interval has passed', async () => {
 
   await stack.temporal.client.schedule.getHandle('maint:toolkit-syncs').trigger();
 
-  await until(async () => (await status(toolkitId)).last_sync?.state === 'inactive', 30_000);
+  await until(async () => (await status(toolkitId)).last_sync?.state === 'inactive', 60_000);
   const [due] = await sweep(stack.db, (em) =>
     rows<{ later: boolean }>(em, 'select next_sync_at > now() as later from toolkits where id = ?', [toolkitId]),
   );

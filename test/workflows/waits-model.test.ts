@@ -69,7 +69,7 @@ async function play({ calls, order, pauses }: Play): Promise<void> {
   for (const [, index] of keys) {
     const call = run.calls[index];
     if (!call || call.modelled.answer === 'none') continue;
-    await until(() => call.state !== 'recorded' && (call.state !== 'ready' || !call.modelled.isGatedLate), 30_000);
+    await until(() => call.state !== 'recorded' && (call.state !== 'ready' || !call.modelled.isGatedLate), 60_000);
     await delay(pauses.next().value ?? 0);
     const { delivery, signal } = call.modelled;
     if (delivery === 'early') await send(signal);

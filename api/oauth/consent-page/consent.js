@@ -1,33 +1,46 @@
 // Runs in the user's browser. Tokens live in this closure and nowhere else; the page signs out when the decision is made.
 (() => {
   'use strict';
+  /** How long Allow can't be used after it has appeared, and after a key or the window has come back. */
+  const pauseMs = 1000;
   const element = (id) => document.getElementById(id);
   const transaction = JSON.parse(element('transaction').textContent);
   const { client } = transaction;
-  const forms = ['sign-in', 'factor', 'consent'];
+  const parts = ['sign-in', 'factor', 'consent'];
   const warnings = {
     loopback_only: 'This application runs on your own computer: allow it only if you have just started it yourself.',
     self_registered: 'This application has registered itself; nobody here has checked who it is.',
   };
   const problems = {
     login_failed: 'Address or password is wrong.',
-    mfa_code_invalid: 'The code is wrong.',
+    mfa_code_invalid: 'The code is wrong, or there were too many tries. Check it, or use another account to start again.',
     rate_limited: 'Too many tries: wait a little and try again.',
+    service_unavailable: 'The service can not be reached at the moment. Try again in a little while.',
+    resource_frozen: 'Your organization is suspended. Ask its administrator.',
+  };
+  // After these nothing on this page can go on.
+  const ends = {
+    mfa_required: 'Your organization demands a second factor. Set one up in your account, then start again in the application.',
     gone: 'This request has run out. Go back to the application and start again.',
     not_found: 'This request is unknown. Go back to the application and start again.',
     state_conflict: 'This request has been decided already.',
+    oauth_request_invalid: 'The application is not known here any more.',
     session_revoked: 'You have been signed out. Reload the page to start again.',
     token_expired: 'This took too long. Reload the page to start again.',
   };
+  const held = new Set();
   let accessToken = null;
   let challengeId = null;
   let isBusy = false;
+  let pause = null;
 
   const show = (name, title) => {
-    for (const form of forms) element(form).hidden = form !== name;
+    for (const part of parts) element(part).hidden = part !== name;
+    element('account').hidden = name === 'sign-in' || title === 'Done';
     element('title').textContent = title;
     document.title = title;
-    const first = name && element(name).querySelector('input');
+    // Where something is granted the focus is on nothing that grants it.
+    const first = name && name !== 'consent' && element(name).querySelector('input');
     (first || element('title')).focus();
   };
 
@@ -38,13 +51,14 @@
 
   const say = (text) => {
     element('problem').textContent = text;
-    element('problem').hidden = text === '';
   };
 
-  const send = async (path, body) => {
-    const headers = { 'content-type': 'application/json', 'accept': 'application/json' };
+  const send = async (method, path, body) => {
+    const headers = { accept: 'application/json' };
+    if (body) headers['content-type'] = 'application/json';
     if (accessToken) headers.authorization = `Bearer ${accessToken}`;
-    const reply = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body), credentials: 'omit', cache: 'no-store' });
+    const options = { method, headers, credentials: 'omit', cache: 'no-store' };
+    const reply = await fetch(path, body ? { ...options, body: JSON.stringify(body) } : options);
     const answer = reply.status === 204 ? null : await reply.json();
     if (!reply.ok) throw answer;
     return answer;
@@ -59,62 +73,98 @@
       return value;
     });
 
-  const explain = (failure) => {
-    if (failure && failure.code === 'mfa_required')
-      return 'Your organization demands a second factor. Set one up in your account, then start again in the application.';
-    return (failure && problems[failure.code]) || 'Something went wrong. Try again.';
+  /** Allow works a moment after it can be seen, and not while a key is down: no key that was meant for a form before grants anything. */
+  const isHeldBack = () => element('allow').getAttribute('aria-disabled') === 'true';
+  const holdBack = () => {
+    // Not `disabled`, which would take the focus from who tabs away and comes back.
+    element('allow').setAttribute('aria-disabled', 'true');
+    clearTimeout(pause);
+    pause = setTimeout(() => {
+      if (held.size === 0) element('allow').setAttribute('aria-disabled', 'false');
+    }, pauseMs);
+  };
+
+  const signOut = async () => {
+    if (accessToken) await send('POST', '/auth/logout', {}).catch(() => null);
+    accessToken = null;
+    challengeId = null;
+  };
+
+  const explain = async (failure) => {
+    const code = failure && failure.code;
+    if (ends[code]) {
+      await signOut();
+      show(null, 'This can not go on');
+    }
+    say(ends[code] || problems[code] || 'Something went wrong. Try again.');
   };
 
   const leave = async (redirectTo) => {
+    await signOut();
     show(null, 'Done');
     element('lead').textContent = 'You are being sent back to the application. You can close this window if nothing happens.';
     element('warnings').hidden = true;
-    await send('/auth/logout', {}).catch(() => null);
-    accessToken = null;
     location.replace(redirectTo);
   };
 
-  const ask = () => {
+  /** Name and address, and of which organization: it says too whether the session may decide. */
+  const nameOf = async (user) => {
+    const organization = user.organization_id ? await send('GET', `/organizations/${user.organization_id}`) : null;
+    const name = user.full_name ? `${user.full_name} (${user.email})` : user.email;
+    return organization ? `${name}, ${organization.name}` : name;
+  };
+
+  const ask = async ({ access_token: token, user }) => {
+    accessToken = token;
+    challengeId = null;
+    element('who').textContent = user.email;
+    element('who').textContent = await nameOf(user);
     show('consent', `Allow ${client.client_name}?`);
+    holdBack();
+  };
+
+  const decide = async (decision) => {
+    const boxes = [...element('scopes').querySelectorAll('input[type=checkbox]')];
+    const scopes = boxes.filter((box) => box.checked).map((box) => box.name);
+    if (decision === 'approve' && scopes.length === 0) return say('Choose what to allow, or deny.');
+    const body = { transaction_id: transaction.transaction_id, decision };
+    const answer = await send('POST', '/oauth/authorize', decision === 'approve' ? { ...body, scopes } : body);
+    return leave(answer.redirect_to);
   };
 
   const steps = {
-    'sign-in': async (form) => {
-      const [email, password] = take(form, 'email', 'password');
-      const answer = await send('/auth/login', { email, password, device_label: `Consent for ${client.client_name}`.slice(0, 80) });
-      if (!answer.mfa_required) {
-        accessToken = answer.access_token;
-        return ask();
-      }
+    'sign-in': async () => {
+      const [email, password] = take(element('sign-in'), 'email', 'password');
+      const label = `Consent for ${client.client_name}`.slice(0, 80);
+      const answer = await send('POST', '/auth/login', { email, password, device_label: label });
+      if (!answer.mfa_required) return ask(answer);
       challengeId = answer.challenge_id;
+      element('who').textContent = email;
       return show('factor', 'Second factor');
     },
-    'factor': async (form) => {
-      const code = take(form, 'code')[0].trim();
+    'factor': async () => {
+      const code = take(element('factor'), 'code')[0].trim();
       const method = /^\d{3} ?\d{3}$/.test(code) ? 'totp' : 'recovery_code';
       const body = { challenge_id: challengeId, method, code: method === 'totp' ? code.replace(' ', '') : code };
-      const answer = await send('/auth/mfa/verify', body);
-      accessToken = answer.access_token;
-      return ask();
+      return ask(await send('POST', '/auth/mfa/verify', body));
     },
-    'consent': async (form, decision) => {
-      const scopes = [...form.querySelectorAll('input[type=checkbox]')].filter((box) => box.checked).map((box) => box.name);
-      if (decision === 'approve' && scopes.length === 0) return say('Choose what to allow, or deny.');
-      const body = { transaction_id: transaction.transaction_id, decision };
-      const answer = await send('/oauth/authorize', decision === 'approve' ? { ...body, scopes } : body);
-      return leave(answer.redirect_to);
+    'other-account': async () => {
+      await signOut();
+      element('sign-in').querySelector('[name=email]').value = '';
+      show('sign-in', 'Sign in');
     },
+    'deny': () => decide('deny'),
+    'allow': () => (isHeldBack() ? null : decide('approve')),
   };
 
-  const submit = async (event) => {
-    event.preventDefault();
+  const act = async (name) => {
     if (isBusy) return;
     setBusy(true);
     say('');
     try {
-      await steps[event.target.id](event.target, event.submitter ? event.submitter.value : 'deny');
+      await steps[name]();
     } catch (failure) {
-      say(explain(failure));
+      await explain(failure);
     }
     setBusy(false);
   };
@@ -137,6 +187,22 @@
     return item(label);
   };
 
+  const isPress = ({ key }) => key === 'Enter' || key === ' ';
+  window.addEventListener('keydown', (event) => {
+    // What a held key repeats is no second decision.
+    if (event.repeat && event.key === 'Enter') event.preventDefault();
+    if (!isPress(event)) return;
+    held.add(event.key);
+    if (isHeldBack() || event.repeat) holdBack();
+  });
+  window.addEventListener('keyup', ({ key }) => {
+    held.delete(key);
+    if (isHeldBack()) holdBack();
+  });
+  window.addEventListener('blur', () => held.clear());
+  // A window that comes to the front under a click, or a key, of somebody who looks elsewhere.
+  for (const type of ['blur', 'focus', 'pageshow']) window.addEventListener(type, holdBack);
+
   element('lead').textContent = client.host
     ? `${client.client_name} (${client.host}) asks for access to your account.`
     : `${client.client_name} asks for access to your account.`;
@@ -145,6 +211,11 @@
   element('redirect-host').textContent = transaction.redirect_host;
   element('warnings').append(...transaction.warnings.map((name) => item(warnings[name] || name)));
   element('warnings').hidden = transaction.warnings.length === 0;
-  for (const name of forms) element(name).addEventListener('submit', submit);
+  for (const name of ['sign-in', 'factor'])
+    element(name).addEventListener('submit', (event) => {
+      event.preventDefault();
+      act(name);
+    });
+  for (const name of ['other-account', 'deny', 'allow']) element(name).addEventListener('click', () => act(name));
   show('sign-in', 'Sign in');
 })();

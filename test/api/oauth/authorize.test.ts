@@ -59,8 +59,11 @@ test.each([
   for (const accept of ['application/json', 'text/html']) {
     const refused = await world.get(authorizePath(client, parameters), { accept });
 
-    expect(refused).toMatchObject({ status: 400, body: { code: 'oauth_request_invalid', error, context: {} } });
+    expect(refused.status).toBe(400);
     expect(refused.headers['location']).toBeUndefined();
+    // A browser is shown a page: see consent-page.test.ts.
+    if (accept === 'text/html') expect(refused.headers['content-type']).toMatch(/^text\/html/);
+    else expect(refused.body).toMatchObject({ code: 'oauth_request_invalid', error, context: {} });
   }
 });
 

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto';
 import { parseHTML } from 'linkedom';
 import { generateSync } from 'otplib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { problemPage } from '../../../api/oauth/consent-page.ts';
 import { testPassword } from '../../support/tenant.ts';
-import { authorizePath, exchange, newPkce, openOauth, type OauthWorld, type TestClient } from './client.ts';
+import { age, authorizePath, exchange, newPkce, openOauth, type OauthWorld, type TestClient } from './client.ts';
 
 let world: OauthWorld;
 let client: TestClient;
@@ -18,12 +19,20 @@ afterAll(() => world.close());
 const accept = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
 interface Page {
-  readonly asked: { path: string; body: string; authorization: string | undefined }[];
+  readonly asked: { method: string; path: string; body: string; authorization: string | undefined }[];
+  /** Id of the element that has the focus. */
+  focus(): string | null;
+  /** A key on the page; gives whether its default (submit, click) would follow. */
+  key(type: 'keydown' | 'keyup', key: string, isRepeat?: boolean): boolean;
+  isDisabled(id: string): boolean;
+  press(id: string): void;
+  /** Waits until a button can be used, and clicks it. */
+  click(id: string): Promise<void>;
   readonly sentTo: string[];
   text(id: string): string;
   isShown(id: string): boolean;
   uncheck(name: string): void;
-  submit(id: string, fields: Readonly<Record<string, string>>, button?: string): Promise<void>;
+  submit(id: string, fields: Readonly<Record<string, string>>): Promise<void>;
 }
 
 test('a browser gets a page that loads nothing, runs nothing else and is framed by nobody', async () => {
@@ -61,7 +70,7 @@ test.each([
 });
 
 test('the user signs in, allows some of what is asked, and is sent back with a code; the page signs out', async () => {
-  const { users } = await world.tenant();
+  const { users, organizationId } = await world.tenant();
   const { verifier, challenge } = newPkce();
   const page = await openPage(authorizePath(client, { code_challenge: challenge }));
 
@@ -71,13 +80,18 @@ test('the user signs in, allows some of what is asked, and is sent back with a c
   expect([page.isShown('sign-in'), page.isShown('consent')]).toEqual([false, true]);
   expect(page.text('redirect-host')).toBe('app.test');
   page.uncheck('agents:read');
-  await page.submit('consent', {}, 'approve');
+  await page.click('allow');
 
   const back = new URL(page.sentTo[0] ?? '');
   const issued = await exchange(world, client, { code: back.searchParams.get('code') ?? '', verifier });
   expect(back.searchParams.get('state')).toBe('state-1');
   expect(issued.body.scope).toBe('runs:read');
-  expect(page.asked.map(({ path }) => path)).toEqual(['/auth/login', '/oauth/authorize', '/auth/logout']);
+  expect(page.asked.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'POST /auth/login',
+    `GET /organizations/${organizationId}`,
+    'POST /oauth/authorize',
+    'POST /auth/logout',
+  ]);
   expect((await world.get('/auth/me', { authorization: page.asked.at(-1)?.authorization ?? '' })).status).toBe(401);
 });
 
@@ -86,10 +100,10 @@ test('a denial goes back too; a wrong password is said and can be tried again', 
   const page = await openPage(authorizePath(client));
 
   await page.submit('sign-in', { email: users.viewer.email, password: 'wrong' });
-  expect([page.isShown('sign-in'), page.isShown('problem'), page.text('problem')]).toEqual([true, true, 'Address or password is wrong.']);
+  expect([page.isShown('sign-in'), page.text('problem')]).toEqual([true, 'Address or password is wrong.']);
   await page.submit('sign-in', { email: users.viewer.email, password: testPassword });
-  expect(page.isShown('problem')).toBe(false);
-  await page.submit('consent', {}, 'deny');
+  expect(page.text('problem')).toBe('');
+  await page.click('deny');
 
   expect(new URL(page.sentTo[0] ?? '').searchParams.get('error')).toBe('access_denied');
 });
@@ -99,17 +113,20 @@ test('a second factor is asked for between password and consent, a recovery code
     if (path === '/auth/login') return { status: 200, body: { mfa_required: true, challenge_id: 'c-1', access_token: null } };
     if (path !== '/auth/mfa/verify') return null;
     return body['code'] === '123456' || body['method'] === 'recovery_code'
-      ? { status: 200, body: { access_token: 'token-after-factor' } }
+      ? {
+          status: 200,
+          body: { access_token: 'token-after-factor', user: { email: 'a@example.test', full_name: null, organization_id: null } },
+        }
       : { status: 401, body: { code: 'mfa_code_invalid' } };
   });
 
   await page.submit('sign-in', { email: 'a@example.test', password: 'x' });
   expect([page.isShown('sign-in'), page.isShown('factor')]).toEqual([false, true]);
   await page.submit('factor', { code: '000000' });
-  expect(page.text('problem')).toBe('The code is wrong.');
+  expect(page.text('problem')).toMatch(/^The code is wrong/);
   await page.submit('factor', { code: '123 456' });
   expect(page.isShown('consent')).toBe(true);
-  await page.submit('consent', {}, 'approve');
+  await page.click('allow');
 
   const [, wrong, right, decided] = page.asked;
   expect(JSON.parse(wrong?.body ?? '')).toEqual({ challenge_id: 'c-1', method: 'totp', code: '000000' });
@@ -129,7 +146,7 @@ test('a user with a factor comes to consent by a code of the app, and next time 
     await page.submit('sign-in', { email: users.admin.email, password: testPassword });
     expect([page.isShown('factor'), page.isShown('consent')]).toEqual([true, false]);
     await page.submit('factor', { code });
-    await page.submit('consent', {}, 'approve');
+    await page.click('allow');
     expect(new URL(page.sentTo[0] ?? '').searchParams.get('code')).toMatch(/^lh_ac_/);
   }
 });
@@ -156,49 +173,182 @@ test('with a page of the deployment the browser is sent there with the transacti
   expect(json.status).toBe(200);
 });
 
+test('after the sign-in the focus is on nothing that grants, and no key that is held or pressed again grants anything', async () => {
+  const { users } = await world.tenant();
+  const page = await openPage(authorizePath(client));
+  page.key('keydown', 'Enter');
+  await page.submit('sign-in', { email: users.member.email, password: testPassword });
+
+  expect([page.isShown('consent'), page.focus(), page.isDisabled('allow')]).toEqual([true, 'title', true]);
+  // No form: an Enter in a field has no button to press.
+  expect(String((await world.get(authorizePath(client), accept)).body)).not.toMatch(/<form[^>]*id="consent"/);
+  // Held: its repeats press nothing, and Allow stays out of reach however long it takes.
+  const endsAt = performance.now() + 1_500;
+  while (performance.now() < endsAt) {
+    expect(page.key('keydown', 'Enter', true)).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  expect(page.isDisabled('allow')).toBe(true);
+  page.press('allow'); // as a click that finds it all the same
+  page.key('keyup', 'Enter');
+  expect([page.isDisabled('allow'), page.asked.some(({ path }) => path === '/oauth/authorize')]).toEqual([true, false]);
+
+  await page.click('allow'); // a moment later
+  expect(new URL(page.sentTo[0] ?? '').searchParams.get('code')).toMatch(/^lh_ac_/);
+});
+
+test('the page says who is signed in, of which organization, and lets another account decide', async () => {
+  const { users, organizationId } = await world.tenant();
+  const page = await openPage(authorizePath(client));
+  const organization = await world.get(`/organizations/${organizationId}`, { authorization: `Bearer ${users.member.token}` });
+
+  await page.submit('sign-in', { email: users.member.email, password: testPassword });
+  expect(page.isShown('account')).toBe(true);
+  expect(page.text('who')).toContain(users.member.email);
+  expect(page.text('who')).toContain(organization.body.name);
+  const first = page.asked.at(-1)?.authorization ?? '';
+  await page.click('other-account');
+  expect([page.isShown('sign-in'), page.isShown('consent'), page.isShown('account')]).toEqual([true, false, false]);
+  expect((await world.get('/auth/me', { authorization: first })).status).toBe(401);
+  await page.submit('sign-in', { email: users.viewer.email, password: testPassword });
+  expect(page.text('who')).toContain(users.viewer.email);
+  await page.click('allow');
+
+  expect(new URL(page.sentTo[0] ?? '').searchParams.get('code')).toMatch(/^lh_ac_/);
+});
+
+test('who must enrol a factor first is told so, and who decides too late is told that', async () => {
+  const { users, organizationId } = await world.tenant();
+  const late = await openPage(authorizePath(client));
+  await late.submit('sign-in', { email: users.viewer.email, password: testPassword });
+  await age(world, "update oauth_transactions set expires_at = now() - interval '1 second'");
+  await late.click('allow');
+  await age(world, 'update organization_settings set require_mfa = true where organization_id = ?', [organizationId]);
+  const page = await openPage(authorizePath(client));
+  await page.submit('sign-in', { email: users.member.email, password: testPassword });
+
+  expect([late.isShown('consent'), late.text('problem')]).toEqual([false, expect.stringContaining('has run out')]);
+  expect([page.isShown('consent'), page.text('problem')]).toEqual([false, expect.stringContaining('demands a second factor')]);
+  expect([page.isShown('account'), page.sentTo]).toEqual([true, []]);
+});
+
+const hostile = '<img src=x onerror=alert(1)>"\'&{advice}';
+
+test.each<[string, string, Record<string, string>]>([
+  ['an unknown client', `/oauth/authorize?client_id=${encodeURIComponent(hostile)}`, {}],
+  ['a client that is missing', '/oauth/authorize', {}],
+  ['a redirect that is not registered', '', { redirect_uri: `https://evil.test/${encodeURIComponent(hostile)}` }],
+])(
+  'a browser that comes with %s is shown a page, is sent nowhere, and nothing of the request stands in it',
+  async (_, path, parameters) => {
+    const url = path || authorizePath(client, parameters);
+    const [page, json] = [await world.get(url, accept), await world.get(url)];
+    const html = String(page.body);
+    const [, style = ''] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
+
+    expect(page).toMatchObject({ status: 400, headers: { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store' } });
+    expect(page.headers['location']).toBeUndefined();
+    expect(page.headers['content-security-policy']).toBe(
+      `default-src 'none'; style-src 'sha256-${createHash('sha256').update(style).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    );
+    expect(html).not.toMatch(/onerror|evil|<script|<img|\{\w+\}/);
+    expect(parseHTML(html).document.querySelector('[role=alert]')?.textContent).toMatch(/Nothing was granted/);
+    expect(json).toMatchObject({ status: 400, body: { code: 'oauth_request_invalid' } });
+  },
+);
+
+test('what an envelope says stands in the page as text', () => {
+  const { html } = problemPage({
+    ...({ type: '', title: '', status: 400, instance: '', retryable: false, retry_after_s: null, errors: [], context: {} } as const),
+    code: 'oauth_request_invalid',
+    detail: hostile,
+    correlation_id: '00000000-0000-7000-8000-000000000000',
+  });
+  const { document } = parseHTML(html);
+
+  expect([document.querySelector('img'), document.querySelectorAll('script').length]).toEqual([null, 0]);
+  expect(document.querySelector('main')?.textContent).toContain(hostile);
+});
+
+test('a browser that is over the limit gets a page as well', async () => {
+  const strict = await openOauth({ env: { RATE_LIMITS: 'anonymous=1/600' } });
+  const answers = [
+    await strict.get('/oauth/authorize', accept),
+    await strict.get('/oauth/authorize', accept),
+    await strict.get('/oauth/authorize'),
+  ];
+  await strict.close();
+
+  expect(answers.map(({ status }) => status)).toEqual([400, 429, 429]);
+  expect(String(answers[1]?.body)).toContain('Wait a little');
+  expect(answers[2]?.body.code).toBe('rate_limited');
+});
+
 type Fake = (path: string, body: Record<string, unknown>) => { status: number; body: unknown } | null;
 
 /** The page as a browser would run it, over the API itself or a fake of parts of it. */
 async function openPage(path: string, fake: Fake = () => null): Promise<Page> {
   const html = String((await world.get(path, accept)).body);
-  const { document } = parseHTML(html);
+  const { document, window } = parseHTML(html);
   const asked: Page['asked'] = [];
   const sentTo: string[] = [];
-  const fetchHere = async (url: string, init: { headers: Record<string, string>; body: string }) => {
-    asked.push({ path: url, body: init.body, authorization: init.headers['authorization'] });
-    const made = fake(url, JSON.parse(init.body));
-    const real = made ?? (await world.json(null, url, init.body, init.headers));
+  let focused: string | null = null;
+  const fetchHere = async (url: string, init: { method: string; headers: Record<string, string>; body?: string }) => {
+    asked.push({ method: init.method, path: url, body: init.body ?? '', authorization: init.headers['authorization'] });
+    const made = fake(url, JSON.parse(init.body ?? '{}'));
+    const real = made ?? (await overHttp(url, init));
     return { ok: real.status < 400, status: real.status, json: async () => real.body };
   };
+  for (const element of document.querySelectorAll('*'))
+    Object.assign(element, { focus: () => (focused = element.id || element.getAttribute('name')) });
   const [, script = ''] = /<script>([\s\S]*?)<\/script>/.exec(html) ?? [];
   // The script of the page, with the page's own surroundings in place of a browser's.
   // oxlint-disable-next-line no-implied-eval, no-new-func
-  new Function('document', 'location', 'fetch', script)(document, { replace: (url: string) => sentTo.push(url) }, fetchHere);
+  new Function('document', 'window', 'location', 'fetch', script)(
+    document,
+    document,
+    { replace: (url: string) => sentTo.push(url) },
+    fetchHere,
+  );
 
   const find = (id: string) => {
     const found = document.getElementById(id);
     if (!found) throw new Error(`the page has no ${id}`);
     return found;
   };
+  const dispatch = (on: EventTarget, type: string, more: object = {}) =>
+    on.dispatchEvent(Object.assign(new window.Event(type, { cancelable: true, bubbles: true }), more));
+  const idle = () => until(() => find('page').getAttribute('aria-busy') !== 'true');
   return {
     asked,
     sentTo,
     text: (id) => find(id).textContent ?? '',
     isShown: (id) => !find(id).hidden,
+    focus: () => focused,
+    key: (type, key, isRepeat = false) => dispatch(document, type, { key, repeat: isRepeat }),
+    isDisabled: (id) => find(id).getAttribute('aria-disabled') === 'true',
     uncheck: (name) => void Reflect.set(document.querySelector(`[name="${name}"]`) ?? {}, 'checked', false),
-    async submit(id, fields, button) {
+    press: (id) => void dispatch(find(id), 'click'),
+    async click(id) {
+      await until(() => find(id).getAttribute('aria-disabled') !== 'true');
+      dispatch(find(id), 'click');
+      await idle();
+    },
+    async submit(id, fields) {
       for (const [name, value] of Object.entries(fields)) Reflect.set(find(id).querySelector(`[name="${name}"]`) ?? {}, 'value', value);
-      const event = new (document.defaultView ?? globalThis).Event('submit', { cancelable: true });
-      Object.assign(event, {
-        submitter: button === undefined ? null : { value: find(id).querySelector(`[value=${button}]`)?.getAttribute('value') },
-      });
-      find(id).dispatchEvent(event);
-      await until(() => find('page').getAttribute('aria-busy') === 'false');
+      dispatch(find(id), 'submit');
+      await idle();
     },
   };
 }
 
+async function overHttp(url: string, init: { method: string; headers: Record<string, string>; body?: string }) {
+  const reply = await fetch(world.api.url + url, init);
+  const text = await reply.text();
+  return { status: reply.status, body: text === '' ? null : JSON.parse(text) };
+}
+
 async function until(isTrue: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 500 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
+  for (let tries = 0; tries < 6_000 && !isTrue(); tries += 1) await new Promise((resolve) => setTimeout(resolve, 10));
   if (!isTrue()) throw new Error('the page did not go on');
 }

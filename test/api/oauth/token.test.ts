@@ -103,13 +103,11 @@ test('of exchanges of one code at once at most one gives tokens, and none of the
   expect(api.map(({ status }) => status)).toEqual([401]);
 });
 
-test.each([
+test.each<[string, Record<string, string>]>([
   ['another verifier', { code_verifier: newPkce().verifier }],
   ['another redirect', { redirect_uri: `${callback}/` }],
   ['the redirect in other letters', { redirect_uri: callback.replace('callback', 'Callback') }],
-  ['another code', { code: `lh_ac_${'A'.repeat(43)}` }],
-  ['no code of ours', { code: 'x' }],
-])('%s gives invalid_grant, and the code stays good', async (_name, wrong) => {
+])('%s gives invalid_grant and uses the code up: who holds it without its proof gets no second try', async (_name, wrong) => {
   const { tokens } = await world.tenant();
   const client = await world.client(tokens.operator);
   const code = await approve(world, client, { token: tokens.member });
@@ -117,8 +115,42 @@ test.each([
   const refused = await exchange(world, client, code, wrong);
   const right = await exchange(world, client, code);
 
-  expect(refused).toMatchObject({ status: 400, body: { code: 'oauth_request_invalid', error: 'invalid_grant', context: {} } });
-  expect(right.status).toBe(200);
+  for (const answer of [refused, right])
+    expect(answer).toMatchObject({ status: 400, body: { code: 'oauth_request_invalid', error: 'invalid_grant', context: {} } });
+});
+
+test.each<[string, Record<string, string>]>([
+  ['another code', { code: `lh_ac_${'A'.repeat(43)}` }],
+  ['no code of ours', { code: 'x' }],
+  ['another resource', { resource: 'https://elsewhere.test/' }],
+  ['more scopes', { scope: 'runs:read runs:write' }],
+])('%s is refused, and the code stays good for who can prove it', async (_name, wrong) => {
+  const { tokens } = await world.tenant();
+  const client = await world.client(tokens.operator);
+  const code = await approve(world, client, { token: tokens.member });
+
+  const refused = await exchange(world, client, code, wrong);
+  const right = await exchange(world, client, code);
+
+  expect([refused.status, right.status]).toEqual([400, 200]);
+});
+
+test('of right and wrong verifiers at once no tokens live: the code was in other hands, whoever came first', async () => {
+  const { tokens } = await world.tenant();
+  const client = await world.client(tokens.operator);
+
+  for (let round = 0; round < 6; round++) {
+    const code = await approve(world, client, { token: tokens.member });
+    const [right, ...wrong] = await Promise.all([
+      exchange(world, client, code),
+      ...Array.from({ length: 3 }, () => exchange(world, client, code, { code_verifier: newPkce().verifier })),
+    ]);
+    const lives = right.status === 200 ? (await world.get('/auth/me', bearer(right.body.access_token))).status : 401;
+
+    expect(wrong.map(({ status, body }) => [status, body.error])).toEqual(wrong.map(() => [400, 'invalid_grant']));
+    expect(lives).toBe(401);
+    expect((await exchange(world, client, code)).status).toBe(400);
+  }
 });
 
 test('a code without its verifier, of another client, of a user who was deactivated, or 60 s old is refused', async () => {

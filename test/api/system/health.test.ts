@@ -69,7 +69,7 @@ test.each(['redis', 'temporal'] as const)('without %s it is degraded and serves 
   expect((await api.app.inject({ url: '/agents', headers: bearer(tokens.viewer) })).statusCode).toBe(200);
 
   ways[part].mend();
-  await until(async () => (await ready()).body.status === 'ok', 20_000);
+  await until(async () => (await ready()).body.status === 'ok', 60_000);
 });
 
 test('without PostgreSQL it is unavailable, but lives, and its documents are still read', async () => {
@@ -89,7 +89,7 @@ test('without PostgreSQL it is unavailable, but lives, and its documents are sti
   expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
 
   ways.postgres.mend();
-  await until(async () => (await ready()).status === 200, 20_000);
+  await until(async () => (await ready()).status === 200, 60_000);
 });
 
 test('while draining readiness is refused, life is not, and connections are not kept', async () => {
