@@ -2,7 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { releaseHolds } from '../../db/billing/gate.ts';
 import type { ModelUsage } from '../../db/billing/usage.ts';
 import type { RetryCause } from '../../db/streams/frame.schema.ts';
-import type { StepFault } from '../../db/runs/run-types.ts';
+import type { StepFault, StepRetry } from '../../db/runs/run-types.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { recordFailedTry } from '../../db/runs/model-steps.ts';
 import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
@@ -141,8 +141,12 @@ async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unkno
   await record(deps, modelTry, { cause: 'worker_lost', fault, delayMs: 1_000 }, spent).catch((err: unknown) =>
     deps.log.warn({ err }, 'failed try not recorded'),
   );
-  const ownFaults = modelTry.opened.retries.filter((retry) => retry.cause === 'worker_lost' && retry.error_code !== null).length + 1;
+  const ownFaults = modelTry.opened.retries.filter(isOwnFault).length + 1;
   return ownFaults < mostOwnFaults ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
+}
+
+function isOwnFault({ cause, error_code: code }: StepRetry): boolean {
+  return cause === 'worker_lost' && code !== null && code !== stoodStill;
 }
 
 interface Recorded {

@@ -62,7 +62,7 @@ async function send(
     policy: execution.policy,
     redirects: config.redirects,
     limitBytes,
-    headersTimeoutMs: execution.timeoutMs,
+    headersTimeoutMs: 2 * execution.timeoutMs, // its deadline rings before
     signal: execution.signal,
   });
 }

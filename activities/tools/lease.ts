@@ -52,13 +52,18 @@ function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt
       // The database is away for a moment: the timer below judges.
     }
   };
+  const isSilent = () => performance.now() - renewedAt > mostSilentMs;
   const timer = setInterval(() => {
-    if (performance.now() - renewedAt > mostSilentMs) lose();
+    if (isSilent()) lose();
     else void renew();
   }, renewMs);
 
   return {
-    signal: lost.signal,
+    get signal() {
+      // A process that stood still may ask before its timer has rung.
+      if (isSilent()) lose();
+      return lost.signal;
+    },
     async release() {
       clearInterval(timer);
       await transact((unit) => dropLeaseRow(unit, key, takenAt)).catch(() => undefined);

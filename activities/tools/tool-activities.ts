@@ -62,6 +62,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
     if (typeof claimed === 'object' && 'waiting' in claimed) {
       lease = await holdTool(deps, claimed.waiting, abort.signal);
       if (lease === null) return await recordBusy(deps, claimed.waiting);
+      lease.signal.throwIfAborted();
       claimed = await claim(deps, input, true);
     }
     if (typeof claimed !== 'object' || 'waiting' in claimed) return await unclaimed(deps, input, claimed);

@@ -35,7 +35,7 @@ export async function executeWebSearch({ egress }: Pick<ExecutorParts, 'egress'>
     policy: execution.policy,
     redirects: 0, // the key goes to its service only
     limitBytes,
-    headersTimeoutMs: execution.timeoutMs,
+    headersTimeoutMs: 2 * execution.timeoutMs, // its deadline rings before
     signal: execution.signal,
   });
   if (answer.status !== 200) {

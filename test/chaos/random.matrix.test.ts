@@ -21,6 +21,7 @@ test.each(seeds)(
       runs: 50,
       overMs: 45_000,
       blows: 14,
+      freezes: { count: 2, ms: seed % 4 === 3 ? [60_000, 300_000] : [5_000, 45_000] },
       hasKiller: seed % 2 === 0,
       ...(seed % 4 === 0 ? { poolMax: 2 } : {}),
     });
@@ -30,5 +31,5 @@ test.each(seeds)(
     expect({ told, faults: result.faults }).toEqual({ told, faults: [] });
     expect(result.counts).toMatchObject({ unanswered: 0, lostRuns: 0, frames: { lost: 0, doubled: 0 } });
   },
-  900_000,
+  1_800_000,
 );

@@ -112,7 +112,7 @@ test('tools that answer 100 MB: cut while they are read, and no worker grows by 
 async function expectAllWell() {
   await quiet(world);
   await readersEnded(world);
-  const { stack, record, tools, models, kills } = world;
+  const { stack, record, tools, models, kills, workersEnded } = world;
   const evidence = await collect({
     stack,
     tenant: stack.tenant,
@@ -120,6 +120,7 @@ async function expectAllWell() {
     effects: tools.effects,
     modelCalls: models.calls(),
     kills,
+    workersEnded,
     names: apis,
   });
   const verdict = judge(evidence, world.cast.slugs);

@@ -4,8 +4,10 @@ import { seeded } from '../support/seeded.ts';
 import { collect, leftoversOf } from './checker/collect.ts';
 import type { Evidence } from './checker/evidence.ts';
 import { judge, type Verdict } from './checker/judge.ts';
-import type { Blow } from './faults/blows.ts';
-import { rage, type Struck } from './faults/rage.ts';
+import { dealBlows } from './faults/blows.ts';
+import type { Blow } from './faults/deal.ts';
+import { dealFreezes } from './faults/freezes.ts';
+import { rage, type Range, type Struck } from './faults/rage.ts';
 import type { Kind, Slugs } from './load/kinds.ts';
 import { armKillers, mixedLoad } from './load/mixed.ts';
 import { start } from './load/start.ts';
@@ -19,6 +21,8 @@ export interface SeedOptions extends WorldOptions {
   readonly blows: number;
   readonly kinds?: readonly Kind[];
   readonly isWanted?: (blow: Blow) => boolean;
+  /** Freezes among the blows, of several parts at once or of one, each as long as this. */
+  readonly freezes?: { readonly count: number; readonly ms: Range };
   /** One run among them kills every worker that takes it. */
   readonly hasKiller?: boolean;
 }
@@ -48,14 +52,17 @@ const readersLimitMs = 60_000;
 
 /** One deployment, one load, one rage; judged once all is quiet. Equal seeds deal equal runs and equal blows. */
 export async function runSeed(own: OwnServices, options: SeedOptions): Promise<SeedResult> {
-  const { seed, runs, overMs, blows, kinds, isWanted } = options;
+  const { seed, runs, overMs, blows, kinds, isWanted, freezes } = options;
   const startedAt = performance.now();
   const world = await openWorld(own, options);
   try {
     armKillers(world);
     const pauseMs = [Math.floor((0.2 * overMs) / blows), Math.ceil((1.8 * overMs) / blows)] as const;
-    const [struck] = await Promise.all([
-      rage(world, seeded(seed + 1), { blows, pauseMs, ...(isWanted ? { isWanted } : {}) }),
+    const [struck, frozen] = await Promise.all([
+      rage(world, seeded(seed + 1), { deal: (random) => dealBlows(random, blows).filter(isWanted ?? (() => true)), pauseMs }),
+      freezes
+        ? rage(world, seeded(seed + 3), { deal: (random) => dealFreezes(random, freezes), pauseMs: [0, overMs / freezes.count] })
+        : [],
       mixedLoad(world, seeded(seed), { count: runs, overMs, ...(kinds ? { kinds } : {}) }),
       options.hasKiller ? start(world, 'killer', seeded(seed + 2)) : null,
     ]);
@@ -71,6 +78,7 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
       effects: world.tools.effects,
       modelCalls: world.models.calls(),
       kills: world.kills,
+      workersEnded: world.workersEnded,
       names: apis,
     });
     return {
@@ -79,7 +87,10 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
       slugs: world.cast.slugs,
       seed,
       poolMax: options.poolMax ?? null,
-      blows: recovered(world, struck),
+      blows: recovered(
+        world,
+        [...struck, ...frozen].toSorted((a, b) => a.from - b.from),
+      ),
       slowestStartMs: Math.max(0, ...world.record.starts.map((one) => one.ms)),
       quietMs,
       wholeMs: performance.now() - startedAt,

@@ -28,6 +28,8 @@ export interface ChaosWorld {
   readonly ways: Readonly<Record<'postgres' | 'redis' | 'temporal', SlowProxy>>;
   /** Workers that a call has killed, by its body. */
   readonly kills: Map<string, number>;
+  /** How often a worker for runs was made to end. */
+  workersEnded: number;
   /** Does something to a part of the deployment that nobody else does something to; false when somebody does. */
   alone(part: string, work: () => Promise<void>): Promise<boolean>;
   /** Lets the clock of one process jump by so much, or right again with 0. */
@@ -98,6 +100,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     watchers: [],
     ways,
     kills: new Map(),
+    workersEnded: 0,
     async alone(part, work) {
       if (struck.has(part)) return false;
       struck.add(part);

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
 import type { ModelCall } from '../../fakes/model-server.ts';
@@ -27,10 +28,20 @@ export interface Sources {
   readonly effects: readonly Effect[];
   readonly modelCalls: readonly ModelCall[];
   readonly kills?: ReadonlyMap<string, number>;
+  readonly workersEnded?: number;
   /** Processes that are asked for views and replays, in turn. */
   readonly names: readonly ProcessName[];
   /** Of every so many runs one is asked for and replayed; all when absent. */
   readonly oneOf?: number;
+}
+
+/** A full machine may answer 503 now and then: a client asks again. */
+async function surelyRead(stack: Stack, id: string, by: { readonly process: ProcessName; readonly credential: string }) {
+  for (let tries = 1; ; tries++) {
+    const answer = await stack.request('GET', `/runs/${id}`, by);
+    if (answer.status !== 503 || tries === 20) return answer;
+    await delay(500);
+  }
 }
 
 /** Reads everything once all is quiet. */
@@ -47,7 +58,7 @@ export async function collect(sources: Sources): Promise<Evidence> {
     await Promise.all(
       part.map(async ({ id, process }) => {
         const credential = tenant.serviceKey.plaintext;
-        const answer = await stack.request('GET', `/runs/${id}`, { process, credential });
+        const answer = await surelyRead(stack, id, { process, credential });
         views.set(id, answer.status === 200 ? answer.body : null);
         const middle = Math.floor((archives.get(id)?.length ?? 0) / 2);
         replays.push(...(await Promise.all([0, middle].map((afterSeq) => replay(stack, id, { process, credential, afterSeq })))));
@@ -64,6 +75,7 @@ export async function collect(sources: Sources): Promise<Evidence> {
     effects: sources.effects,
     modelCalls: sources.modelCalls.map(toModelCall),
     kills: sources.kills ?? new Map(),
+    workersEnded: sources.workersEnded ?? 0,
   };
 }
 

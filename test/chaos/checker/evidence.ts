@@ -23,6 +23,8 @@ export interface Evidence {
   readonly modelCalls: readonly ModelCallFact[];
   /** Workers that one call has killed, by its body. */
   readonly kills: ReadonlyMap<string, number>;
+  /** How often a worker for runs has ended: killed, stopped or restarted. A freeze is no end. */
+  readonly workersEnded: number;
 }
 
 export interface RunFact {

@@ -24,14 +24,18 @@ function isExpected(evidence: Evidence, run: RunFact, kind: Kind): boolean {
   return run.status === 'succeeded' || isWornOut(evidence, run);
 }
 
-/** A step that lost its worker three times, or that its model failed as often as it is asked, gives its run up. */
-function isWornOut({ archives, steps }: Evidence, run: RunFact): boolean {
+/**
+ * A step that lost its worker three times, or that its model failed as often as it is asked, gives its run up. Only a worker that ended is lost:
+ * no run fails because its worker stood still.
+ */
+function isWornOut({ archives, steps, workersEnded }: Evidence, run: RunFact): boolean {
   if (run.status !== 'failed') return false;
   const told = (archives.get(run.id) ?? [])
     .map(parseFrame)
     .flatMap((frame) => (frame.type === 'run.status' && frame.data.retry ? [frame.data.retry.cause] : []));
   const retries = steps.filter((step) => step.run_id === run.id).map((step) => step.retries.map((retry) => retry.cause));
   const most = (causes: readonly string[]) => Math.max(0, ...retries.map((of) => of.filter((cause) => causes.includes(cause)).length));
+  if (run.error?.reason === 'worker_lost' && workersEnded < 3) return false;
   if (run.error?.reason === 'worker_lost') return most(['worker_lost']) >= 2 || told.filter((cause) => cause === 'worker_lost').length >= 2;
   return run.error?.code.startsWith('upstream_') === true && most(modelCauses) >= 3;
 }

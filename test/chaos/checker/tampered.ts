@@ -30,6 +30,16 @@ export const tamperings: readonly Tampering[] = [
     const run = runs.find((one) => one.parent_run_id === null && one.status === 'succeeded');
     return set(run, { status: 'failed', finish_reason: 'error', error: { code: 'internal_error', reason: null } });
   }),
+  tampering('a run lost three workers of which none had ended', /of kind .* ended failed/, (evidence) => {
+    const run = evidence.runs.find((one) => one.parent_run_id === null && one.status === 'succeeded');
+    const step = evidence.steps.find((one) => one.run_id === run?.id);
+    const lost = [1, 2, 3].map((attempt) => ({ attempt, cause: 'worker_lost', error_code: null }));
+    set(evidence, { workersEnded: 0 });
+    return (
+      set(step, { retries: lost }) &&
+      set(run, { status: 'failed', finish_reason: 'error', error: { code: 'internal_error', reason: 'worker_lost' } })
+    );
+  }),
   tampering('a conversation is still held', /holds its conversation/, ({ runs }) => set(runs[0], { holds_conversation: true })),
   tampering('a workflow is still open', /left over: openWorkflows/, (evidence) =>
     set(evidence, { leftovers: { ...evidence.leftovers, openWorkflows: 1 } }),

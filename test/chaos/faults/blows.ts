@@ -5,18 +5,9 @@ import type { Fault } from '../../fakes/model-server.ts';
 import type { Seeded } from '../../support/seeded.ts';
 import type { ProcessName } from '../../support/stack.ts';
 import { apis, runWorkers, type ChaosWorld } from '../world.ts';
+import { dealFrom, type Blow, type Make } from './deal.ts';
+import { freezeNames } from './freezes.ts';
 import { familyOf, signalAll, stutter } from './processes.ts';
-
-/** Something that can be done to a part of a deployment. `strike` resolves when all is well again. */
-export interface Blow {
-  /** As it stands in the report. */
-  readonly name: string;
-  /** What is struck: one thing at a time. */
-  readonly part: string;
-  strike(world: ChaosWorld): Promise<void>;
-}
-
-type Make = (random: Seeded) => Blow;
 
 /** How long something is away, frozen or slow. */
 const spell = (random: Seeded) => random.between(500, 9_000);
@@ -43,17 +34,12 @@ const deck: readonly Make[] = [
 /** Names of all blows, for the report. */
 export const blowNames: readonly string[] = [
   ...new Set(deck.map((make) => make({ next: () => 0, between: (least) => least, pick: ([first]) => first as never }).name)),
+  ...freezeNames,
 ];
 
 /** So many blows, none twice before each has come once. */
 export function dealBlows(random: Seeded, count: number): Blow[] {
-  const left: Make[] = [];
-  return Array.from({ length: count }, () => {
-    if (left.length === 0) left.push(...deck);
-    const [make] = left.splice(random.between(0, left.length - 1), 1);
-    if (!make) throw new Error('no blow is left');
-    return make(random);
-  });
+  return dealFrom(deck, random, count);
 }
 
 function processBlows(role: 'worker' | 'api'): Make[] {
@@ -65,6 +51,7 @@ function processBlows(role: 'worker' | 'api'): Make[] {
     };
   };
   const end = (signal: NodeJS.Signals, isAway: boolean) => async (world: ChaosWorld, name: ProcessName, ms: number) => {
+    if (role === 'worker') world.workersEnded += 1;
     await world.stack.kill(name, signal);
     if (isAway) await delay(ms / 2);
     await world.supervise(name);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Seeded } from '../../support/seeded.ts';
 import type { ChaosWorld } from '../world.ts';
-import { dealBlows, type Blow } from './blows.ts';
+import type { Blow } from './deal.ts';
 
 /** One blow as it fell. */
 export interface Struck {
@@ -11,18 +11,18 @@ export interface Struck {
   readonly to: number;
 }
 
+export type Range = readonly [least: number, most: number];
+
 export interface RageOptions {
-  readonly blows: number;
-  readonly pauseMs: readonly [least: number, most: number];
-  /** Picks among what is dealt. */
-  readonly isWanted?: (blow: Blow) => boolean;
+  readonly deal: (random: Seeded) => readonly Blow[];
+  readonly pauseMs: Range;
 }
 
 /** Deals blows one after the other, some of them over each other; all is well again when it resolves. */
-export async function rage(world: ChaosWorld, random: Seeded, { blows, pauseMs, isWanted }: RageOptions): Promise<Struck[]> {
+export async function rage(world: ChaosWorld, random: Seeded, { deal, pauseMs }: RageOptions): Promise<Struck[]> {
   const struck: Struck[] = [];
   const falling: Promise<unknown>[] = [];
-  for (const blow of dealBlows(random, blows).filter((one) => isWanted?.(one) ?? true)) {
+  for (const blow of deal(random)) {
     falling.push(fall(world, blow).then((one) => struck.push(one)));
     await delay(random.between(...pauseMs));
   }

@@ -26,7 +26,7 @@ const tryMs = 15_000;
  * did in time. An answer in flight (409 without a reason of the run's) is asked for again too.
  */
 export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<Answer<T> | null> {
-  const { method = 'POST', path, body, names, limitMs = 120_000 } = asked;
+  const { method = 'POST', path, body, names, limitMs = 400_000 } = asked;
   const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {};
   const startedAt = performance.now();
   for (let tries = 1; performance.now() - startedAt < limitMs; tries++) {

@@ -89,6 +89,7 @@ export function armKillers(world: ChaosWorld): void {
 async function strikeOne(world: ChaosWorld, victim: ProcessName, body: string): Promise<boolean> {
   return world.alone(victim, async () => {
     world.kills.set(body, (world.kills.get(body) ?? 0) + 1);
+    world.workersEnded += 1;
     await world.stack.kill(victim);
     await world.supervise(victim);
   });

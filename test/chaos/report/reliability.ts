@@ -4,6 +4,7 @@ import { cpus, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { blowNames } from '../faults/blows.ts';
 import type { SeedResult } from '../seed.ts';
+import { freezeRows, type FreezeResult } from './freeze-table.ts';
 import { readResults } from './results.ts';
 
 const file = fileURLToPath(new URL('../../../bench/RELIABILITY.md', import.meta.url));
@@ -33,6 +34,18 @@ type Row = readonly (string | number)[];
 export function writeReliability(): void {
   const seeds = readResults<Kept>('random').toSorted((a, b) => a.seed - b.seed);
   writeFileSync(file, `${textOf(seeds, readResults<CrowdResult>('crowd'), readResults<ScenarioResult>('scenario'))}\n`);
+}
+
+/** Prints the table of freezes, of whatever part of it was played. */
+export function printFreezes(): void {
+  const lines = freezeLines(readResults<FreezeResult>('freeze'));
+  if (lines.length > 0) process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function freezeLines(freezes: readonly FreezeResult[]): string[] {
+  if (freezes.length === 0) return [];
+  const [head, ...rows] = freezeRows(freezes);
+  return head ? table(head, rows) : [];
 }
 
 function textOf(seeds: readonly Kept[], crowds: readonly CrowdResult[], scenarios: readonly ScenarioResult[]): string {
@@ -103,6 +116,7 @@ function textOf(seeds: readonly Kept[], crowds: readonly CrowdResult[], scenario
       ],
       seeds.map(seedRow),
     ),
+    ...section('Freezes', freezeLines(readResults<FreezeResult>('freeze'))),
     ...(crowds.length > 0 ? ['', '## Two tenants', '', ...crowds.flatMap(crowdLines)] : []),
     ...(scenarios.length > 0
       ? [
@@ -146,7 +160,11 @@ function crowdLines({ queued, idleMs, busyMs, startMs, acknowledged, lostRuns }:
   );
 }
 
-function table(head: readonly string[], rows: readonly Row[]): string[] {
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : ['', `## ${title}`, '', ...lines];
+}
+
+function table(head: Row, rows: readonly Row[]): string[] {
   return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
 }
 

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Context } from '@temporalio/activity';
+import { openAbort, type AbortCause } from '../../activities/support/abort.ts';
+import { isGivenUp, refuseGivenUp, refuseStale } from '../../activities/support/delivery.ts';
+import { hasStoodStillSince } from '../../activities/support/standstill.ts';
+import type { CallModelResult } from '../../workflows/contracts/agent-run.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
+import { fakeRuns } from '../fakes/run-activities.ts';
+import { testNamespace, type TestNamespace } from '../support/temporal.ts';
+import { startAgentRun, startTestWorker } from '../support/worker.ts';
+
+const fakes = fakeRuns();
+let place: TestNamespace;
+let worker: { stop(): Promise<void> };
+
+beforeEach(async () => {
+  place = await testNamespace();
+  worker = await startTestWorker(place, fakes.activities);
+});
+
+afterEach(async () => {
+  await worker.stop();
+  await place.close();
+});
+
+/** Runs `work` in the delivery of a model step, which Temporal gives up as soon as `giveUp` is called: another has answered. */
+async function inDelivery(work: (giveUp: () => Promise<void>, runId: string) => Promise<void>): Promise<void> {
+  const runId = randomUUID();
+  const seen = Promise.withResolvers<void>();
+  const turn = (): Promise<CallModelResult> => {
+    const { taskToken } = Context.current().info;
+    const giveUp = () => place.temporal.client.activity.complete(taskToken, { outcome: 'final' });
+    return work(giveUp, runId)
+      .then(seen.resolve, seen.reject)
+      .then(() => ({ outcome: 'final' }));
+  };
+  fakes.script(runId, { turns: [turn] });
+  await startAgentRun(place, runId);
+  await seen.promise;
+  await place.temporal.client.workflow.getHandle(workflowIds.run(runId)).result();
+}
+
+test('a delivery proves that Temporal waits for it, and one that was given up is refused', async () => {
+  const answers: string[] = [];
+  const ask = () =>
+    refuseGivenUp().then(
+      () => 'awaited',
+      (error: { type: string }) => error.type,
+    );
+
+  await inDelivery(async (giveUp) => {
+    answers.push(await ask());
+    await giveUp();
+    answers.push(await ask());
+  });
+
+  expect(answers).toEqual(['awaited', 'given_up']);
+});
+
+test('a delivery of a process that stood still asks before it goes on, any other asks nothing', async () => {
+  const answers: string[] = [];
+  const ask = () =>
+    refuseStale().then(
+      () => 'goes on',
+      (error: { type: string }) => error.type,
+    );
+
+  await inDelivery(async (giveUp) => {
+    await ask();
+    await giveUp();
+    const before = performance.now();
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000);
+    expect(hasStoodStillSince(before)).toBe(true);
+    answers.push(await ask());
+  });
+
+  expect(answers).toEqual(['given_up']);
+});
+
+test('what was given up is not cancelled: it may still count', async () => {
+  const causes: (AbortCause | null)[] = [];
+
+  await inDelivery(async (giveUp, runId) => {
+    const context = Context.current();
+    const abort = openAbort({
+      runId,
+      cancelBus: { onCancelled: () => () => undefined, onRevoked: () => () => undefined, close: async () => undefined },
+    });
+    await giveUp();
+    if (!context.cancellationSignal.aborted) await once(context.cancellationSignal, 'abort');
+    expect(isGivenUp(context)).toBe(true);
+    causes.push(abort.cause());
+    abort.close();
+  });
+
+  expect(causes).toEqual([null]);
+});
