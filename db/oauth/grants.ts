@@ -1,7 +1,7 @@
 import { newId } from '../ids.ts';
 import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
 import { isAskerStanding } from '../identity/session-right.sql.ts';
-import { row } from '../sql.ts';
+import { change, row } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
 /** Seconds inside which a second use of a refresh token is a lost race and no theft. */
