@@ -49,6 +49,7 @@ test('mails that A’s people cause tell of A alone', async () => {
       'resendInvitation',
       'changePassword',
       'confirmTotp',
+      'regenerateRecoveryCodes',
       'updateMe',
       'forgotPassword',
       'resetPassword',

@@ -143,7 +143,11 @@ export const overrides: Readonly<Record<string, Override>> = {
   confirmTotp: async ({ stage, actor }) => ({ body: { code: await enrol(stage, actor.headers) } }),
   regenerateRecoveryCodes: async ({ stage, actor }) => {
     const place = actor.kind === 'operator' ? platform : actor.home;
-    if (actor.userId) await stage.world.rows.make('totp_factors', outer(place), { user_id: actor.userId, confirmed_at: new Date() });
+    if (actor.userId) {
+      await stage.world.rows.make('totp_factors', outer(place), { user_id: actor.userId, confirmed_at: new Date() });
+      // By which the actor's session was verified: a password makes it fresh no longer.
+      await stage.world.rows.query("update sessions set mfa_level = 'totp' where user_id = $1", [actor.userId]);
+    }
     return {};
   },
   changePassword: body({ current_password: testPassword, new_password: newPassword }),
