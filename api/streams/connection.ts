@@ -116,8 +116,8 @@ export class StreamConnection implements Watcher {
     }
   }
 
-  /** Once a second: a stalled wire, an old connection, an idle one. */
-  tick(now: number): void {
+  /** Once a second: a stalled wire, an old connection, an idle one. For how long this process has stood still meanwhile is no fault of a reader. */
+  tick(now: number, stoodStillMs: number): void {
     const { limits } = this.#host;
     const { sink } = this.#stream;
     if (!sink.beat(now)) return sink.destroy();
@@ -125,6 +125,7 @@ export class StreamConnection implements Watcher {
     if (this.#stalledSince > 0) {
       const unsent = sink.unsentBytes;
       if (unsent < limits.unsentBytes) return this.drained();
+      this.#stalledSince += stoodStillMs;
       if (unsent < this.#unsentBefore) this.#stalledSince = now;
       this.#unsentBefore = unsent;
       if (now - this.#stalledSince >= limits.stallMs) this.#drop();

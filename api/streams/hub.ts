@@ -56,6 +56,7 @@ export class Hub implements StreamHost {
   readonly #readers: RedisReader[] = [];
   readonly #connections = new Set<StreamConnection>();
   readonly #timer: NodeJS.Timeout;
+  #tickedAt = performance.now();
   #headsAt = 0;
   #accessAt = 0;
   #isReadingHeads = false;
@@ -172,7 +173,9 @@ export class Hub implements StreamHost {
 
   #tick(): void {
     const now = performance.now();
-    for (const connection of this.#connections) connection.tick(now);
+    const stoodStillMs = Math.max(0, now - this.#tickedAt - 2 * tickMs);
+    this.#tickedAt = now;
+    for (const connection of this.#connections) connection.tick(now, stoodStillMs);
     this.pages.tick(now);
     if (now - this.#headsAt >= (this.#isRedisAway ? this.limits.headsWithoutRedisMs : this.limits.headsMs)) void this.#readHeads();
     if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess([...this.#connections]);
