@@ -117,8 +117,8 @@ export class StreamConnection implements Watcher, Held {
     }
   }
 
-  /** Once a second: a stalled wire, an old connection, an idle one. */
-  tick(now: number): void {
+  /** Once a second: a stalled wire, an old connection, an idle one. For how long this process has stood still meanwhile is no fault of a reader. */
+  tick(now: number, stoodStillMs: number): void {
     const { limits } = this.#host;
     const { sink } = this.#stream;
     if (!sink.beat(now)) return sink.destroy();
@@ -126,6 +126,7 @@ export class StreamConnection implements Watcher, Held {
     if (this.#stalledSince > 0) {
       const unsent = sink.unsentBytes;
       if (unsent < limits.unsentBytes) return this.drained();
+      this.#stalledSince += stoodStillMs;
       if (unsent < this.#unsentBefore) this.#stalledSince = now;
       this.#unsentBefore = unsent;
       if (now - this.#stalledSince >= limits.stallMs) this.#drop();

@@ -58,6 +58,7 @@ export class Hub implements StreamHost {
   readonly #connections = new Set<StreamConnection>();
   readonly #held = new Set<Held>();
   readonly #timer: NodeJS.Timeout;
+  #tickedAt = performance.now();
   #headsAt = 0;
   #accessAt = 0;
   #isReadingHeads = false;
@@ -185,7 +186,9 @@ export class Hub implements StreamHost {
 
   #tick(): void {
     const now = performance.now();
-    for (const connection of this.#connections) connection.tick(now);
+    const stoodStillMs = Math.max(0, now - this.#tickedAt - 2 * tickMs);
+    this.#tickedAt = now;
+    for (const connection of this.#connections) connection.tick(now, stoodStillMs);
     this.pages.tick(now);
     if (now - this.#headsAt >= (this.#isRedisAway ? this.limits.headsWithoutRedisMs : this.limits.headsMs)) void this.#readHeads();
     if (now - this.#accessAt >= this.limits.accessMs) void this.#checkAccess(this.#everythingHeld());

@@ -120,7 +120,8 @@ export class RedisReader {
 async function withinLimit<T>(work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('Redis gave no answer in time')), limitAnswerMs);
+    // This process may have stood still itself, and the answer lie in its socket: it is read before the verdict.
+    timer = setTimeout(() => setImmediate(() => reject(new Error('Redis gave no answer in time'))), limitAnswerMs);
   });
   try {
     return await Promise.race([work, late]);

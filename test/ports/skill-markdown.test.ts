@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { readSkillMarkdown } from '../../ports/skill-markdown.ts';
+import { cpuMs } from '../support/cpu.ts';
 
 const plain =
   '---\nname: notes\ndescription: How we write notes.\nlicense: MIT\nallowed-tools: Bash(rm:*)\n---\n\n# Notes\n\nOne line each.\n';
@@ -60,8 +61,8 @@ test.each([
   ['a nest of maps', `---\n${Array.from({ length: 100 }, (_, at) => `${' '.repeat(at)}k:`).join('\n')}\n---\nt`],
   ['broken YAML', '---\nname: [a\n---\nt'],
 ])('front matter with %s is 422', (_name, source) => {
-  const began = performance.now();
+  const began = cpuMs();
 
   expect(faultOf(source)).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/markdown' }] });
-  expect(performance.now() - began).toBeLessThan(1_000);
+  expect(cpuMs() - began).toBeLessThan(1_000);
 });

@@ -124,11 +124,13 @@ test.each([
   const client = await openSse(world.api.url, runId, { bearer: key.plaintext });
   await client.until(({ frames }) => frames.length === 2);
 
-  const startedAt = performance.now();
+  const { limits } = world.api.deps.hub;
+  const { accessMs } = limits;
+  Object.assign(limits, { accessMs: 86_400_000 }); // nobody looks by themselves: only being told can end it
   await world.api.app.inject({ method, url: `/service-keys/${key.id}${action}`, headers: bearer(tenant.tokens.admin) });
   await client.ended;
 
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  Object.assign(limits, { accessMs });
   expect(client.frames.at(-1)).toMatchObject({
     seq: null,
     data: { code: 'credential_invalid', problem: { type: 'http://longhaul.test/error-codes#credential_invalid' } },

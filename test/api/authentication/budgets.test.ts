@@ -126,11 +126,14 @@ test('rating a password holds nobody else up', async () => {
   // Read in every way digits can be letters: a second of computing in the thread of the requests.
   const slow = '4@8({[<3&9611|7!1|0$5+7%2@4'.repeat(4).slice(0, 100);
   const body = { current_password: 'wrong', new_password: slow };
+  // What this thread computes between two of its turns: waiting for a busy machine is none of it.
+  const computedMs = () => ('threadCpuUsage' in process ? process.threadCpuUsage().user / 1_000 : performance.now()); // Node 24
   let longestMs = 0;
-  let last = performance.now();
+  let last = computedMs();
   const ticks = setInterval(() => {
-    longestMs = Math.max(longestMs, performance.now() - last);
-    last = performance.now();
+    const now = computedMs();
+    longestMs = Math.max(longestMs, now - last);
+    last = now;
   }, 5);
 
   await client.api.deps.passwordStrength.rate({ password: 'warm', known: [] });

@@ -24,11 +24,13 @@ test('an open stream of an impersonation ends as soon as that does', async () =>
   const client = await openSse(world.api.url, runId, { bearer: token });
   await client.until(({ frames }) => frames.length === 1);
 
-  const startedAt = performance.now();
+  const { limits } = world.api.deps.hub;
+  const { accessMs } = limits;
+  Object.assign(limits, { accessMs: 86_400_000 }); // nobody looks by themselves: only being told can end it
   await request(world, tenant.tokens.operator, 'DELETE', `/impersonations/${id}`);
   await client.ended;
 
-  expect(performance.now() - startedAt).toBeLessThan(3_000);
+  Object.assign(limits, { accessMs });
   expect(client.headers['x-impersonation-id']).toBe(id);
   expect(client.frames.at(-1)).toMatchObject({ seq: null, data: { code: 'session_revoked' } });
 });
