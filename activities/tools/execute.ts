@@ -1,6 +1,7 @@
 import { afterMs } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import { TemplateError } from '../../ports/templates.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
 import { createAccessTokens, type AccessTokens } from './access-tokens.ts';
 import { executeBuiltin } from './builtin.ts';
 import { executeCode } from './code-exec.ts';
@@ -79,5 +80,6 @@ export function errorOf(error: unknown): ToolError {
   if (error instanceof EgressUnreachable) return toolError('upstream_unreachable', error.message, true);
   if (error instanceof TemplateError)
     return toolError('invalid_arguments', `a template of the tool failed: ${error.message}`, false, 'template');
+  if (error instanceof Failure && error.code === 'service_unavailable') return toolError('tool_unavailable', error.detail, true, 'busy');
   return toolError('tool_unavailable', 'the tool failed unexpectedly', true, 'internal');
 }

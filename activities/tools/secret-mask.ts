@@ -12,6 +12,10 @@ export interface SecretMask {
 
 /** Shorter values would blot out half of any text. */
 const leastLength = 8;
+/** So much of the beginning of a long form is looked for first. */
+const probeLength = 32;
+/** Characters that may be compared in vain before a text counts as made for it. */
+const comparedMax = 32 * 1024 * 1024;
 
 /** Remembers every value that `resolve` gives and replaces it by `[secret:name]`, also where it stands encoded. */
 export function createSecretMask(resolve: (name: string) => Promise<string | null>): SecretMask {
@@ -24,7 +28,7 @@ export function createSecretMask(resolve: (name: string) => Promise<string | nul
     byLength = [...known].toSorted(([left], [right]) => right.length - left.length);
   };
   const mask = (text: string): string => {
-    const whole = byLength.reduce((left, [form, name]) => left.replaceAll(form, () => name), text);
+    const whole = byLength.reduce((left, [form, name]) => replaceForm(left, form, name), text);
     return byLength.reduce((left, [form, name]) => cutTail(left, form, name), whole);
   };
 
@@ -111,10 +115,49 @@ function base64Within(bytes: Buffer, before: number): string[] {
   return [behind.toString('base64').slice(from, to), behind.toString('base64url').slice(from, to)];
 }
 
-/** A text that was cut may end within a value: what of it is there goes too. */
-function cutTail(text: string, form: string, name: string): string {
-  for (let length = Math.min(form.length - 1, text.length); length >= leastLength; length -= 1) {
-    if (text.endsWith(form.slice(0, length))) return text.slice(0, -length) + name;
+/**
+ * Replaces a form wherever it stands. Long ones are looked for by their beginning: a text that nearly holds a long value everywhere, made for
+ * it, would take minutes. One that begins like it too often to be told apart in time is masked as a whole.
+ */
+function replaceForm(text: string, form: string, name: string): string {
+  if (form.length <= probeLength) return text.replaceAll(form, () => name);
+  const probe = form.slice(0, probeLength);
+  const parts: string[] = [];
+  let from = 0;
+  let compared = 0;
+  for (let at = text.indexOf(probe); at !== -1; at = text.indexOf(probe, at)) {
+    if (text.startsWith(form, at)) {
+      parts.push(text.slice(from, at), name);
+      at += form.length;
+      from = at;
+    } else {
+      compared += form.length;
+      if (compared > comparedMax) return name;
+      at += 1;
+    }
   }
-  return text;
+  return from === 0 ? text : parts.join('') + text.slice(from);
+}
+
+/** A text that was cut may end within a value: what of it is there goes too. In linear time (Knuth, Morris, Pratt 1977). */
+function cutTail(text: string, form: string, name: string): string {
+  const length = overlapOf(form, text.slice(1 - form.length));
+  return length < leastLength ? text : text.slice(0, -length) + name;
+}
+
+/** The length of the longest beginning of a form with which a text that is shorter than it ends. */
+function overlapOf(form: string, tail: string): number {
+  const known = new Int32Array(form.length); // the longest border of each beginning of the form
+  let length = 0;
+  const step = (code: number) => {
+    while (length > 0 && form.charCodeAt(length) !== code) length = known[length - 1] ?? 0;
+    if (form.charCodeAt(length) === code) length += 1;
+  };
+  for (let at = 1; at < form.length; at++) {
+    step(form.charCodeAt(at));
+    known[at] = length;
+  }
+  length = 0;
+  for (let at = 0; at < tail.length; at++) step(tail.charCodeAt(at));
+  return length;
 }

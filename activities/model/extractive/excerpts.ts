@@ -140,7 +140,7 @@ interface Block {
   readonly text: string;
 }
 
-/** Headings, list items and single lines as they are; wrapped prose joined again. */
+/** Headings, list items and single lines as they are; wrapped prose joined again, up to the longest line there may be. */
 function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   let isOpen = false;
@@ -181,7 +181,8 @@ function isItem(line: string): boolean {
 }
 
 function isContinued(before: string, next: string): boolean {
-  return before.length >= 40 && !/[.!?:;。！？]$/.test(before) && /^[\p{Ll}\p{N}(]/u.test(next);
+  const isUnfinished = before.length >= 40 && before.length < longestLine && !/[.!?:;。！？]$/.test(before.slice(-1));
+  return isUnfinished && /^[\p{Ll}\p{N}(]/u.test(next);
 }
 
 function isSentence(text: string): boolean {

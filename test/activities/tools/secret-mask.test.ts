@@ -78,3 +78,23 @@ test('a number that is longer than a number can be is found as it was read', asy
   const value: unknown = JSON.parse('{"n": 12345678901234567890}');
   expect(made.maskOutcome({ status: 'succeeded', type: 'json', value })).toMatchObject({ value: { n: '[secret:key]' } });
 });
+
+test.each([
+  ['in its middle', 'a'.repeat(8_000) + '7' + 'a'.repeat(8_000)],
+  ['at its end', 'a'.repeat(16_000) + '7'],
+])('a value that a text nearly holds everywhere, but for one character %s, hides the text and takes no minutes', async (_case, made) => {
+  const mask = createSecretMask(() => Promise.resolve(made));
+  await mask.secret('key');
+
+  expect(mask.mask('a'.repeat(10_000_000))).toBe('[secret:key]');
+});
+
+test('a long value goes, others that begin alike stay, and so does what a cut has left of it', async () => {
+  const [first, second] = [`${'x'.repeat(40)}-first-value`, `${'x'.repeat(40)}-second`];
+  const mask = createSecretMask((name) => Promise.resolve(name === 'a' ? first : second));
+  await mask.secret('a');
+  await mask.secret('b');
+
+  expect(mask.mask(`${first} ${second} ${'x'.repeat(40)}-third`)).toBe(`[secret:a] [secret:b] ${'x'.repeat(40)}-third`);
+  expect(mask.mask(`cut: ${first.slice(0, -3)}`)).toBe('cut: [secret:a]');
+});
