@@ -33,7 +33,7 @@ export async function buildRequest(
   };
   const history = fitHistory(
     opened.history,
-    roomOf(opened, { model, taken: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }),
+    roomOf(opened, { model, takenTokens: countPrompt({ ...asked, messages: [] }), answer: Math.min(...caps) }),
   );
   return {
     ...asked,
@@ -61,7 +61,7 @@ function toPromptTool(tool: RunTool): PromptTool {
 interface TakenRoom {
   readonly model: ResolvedModel;
   /** Tokens of instructions and tools. */
-  readonly taken: number;
+  readonly takenTokens: number;
   /** Most tokens of the answer; Infinity when nothing caps it. */
   readonly answer: number;
 }
@@ -70,12 +70,14 @@ interface TakenRoom {
 const answerTokens = 8_192;
 
 /** What model and revision leave for the conversation, estimated. */
-function roomOf({ document, retries }: OpenedStep, { model, taken, answer }: TakenRoom): ContextRoom {
+function roomOf({ document, retries, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextRoom {
   const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
-  const most = Math.min(window, document.context.max_input_tokens ?? window);
   return {
     rules: document.context,
-    limitTokens: Math.max(0, most - taken),
+    mostTokens: Math.min(window, document.context.max_input_tokens ?? window),
+    windowTokens: model.contextWindow,
+    takenTokens,
+    reader: readerOf(tools),
     wasTooLong: retries.some((retry) => retry.error_code === contextTooLongCode),
   };
 }
@@ -128,16 +130,21 @@ function toPromptMessage(message: HistoryMessage, reader: string | null): Prompt
   }
 }
 
+/**
+ * What the model reads of a call's end: its state, its output whatever the state (a rejection has its comment there), and its error.
+ * `docs/model-providers.md` lists it by state and source.
+ */
 function toToolResult(message: HistoryMessage, answers: HistoryAnswer, reader: string | null): PromptToolResult {
   const [block] = message.content;
-  const output = block === undefined ? null : block.type === 'json' ? block.value : 'text' in block ? block.text : null;
-  const status = statusOf(answers.state);
+  const stored = block === undefined ? null : block.type === 'json' ? block.value : 'text' in block ? block.text : null;
+  // Without an output the message holds the error's words, which are told once.
+  const output = answers.error !== null && stored === answers.error.message ? null : stored;
   return {
     role: 'tool',
     toolCallId: answers.provider_call_id,
     slug: answers.slug,
-    status,
-    output: status !== 'succeeded' ? null : answers.truncated ? withNote(String(output), answers, reader) : output,
+    status: statusOf(answers.state),
+    output: answers.truncated && output !== null ? withNote(String(output), answers, reader) : output,
     error: answers.error === null ? null : { code: answers.error.code, message: answers.error.message },
   };
 }

@@ -86,8 +86,9 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
       step: modelTry.step,
       tools: modelTry.opened.tools,
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
+      json: request.json?.mode ?? null,
     });
-    for (const warning of collected.finish.warnings ?? [])
+    for (const warning of [...(collected.finish.warnings ?? []), ...emptyWarning(collected)])
       deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
     await whileAway(async () => {
@@ -102,6 +103,12 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
   } finally {
     hold?.close();
   }
+}
+
+/** A model may end its turn without a word, as some do after a call; the run has no output then. */
+function emptyWarning({ content, calls, result }: CollectedStep): string[] {
+  const isSaid = calls.length > 0 || result !== null || content.some(({ type }) => type !== 'reasoning_summary');
+  return isSaid ? [] : ['the answer is empty'];
 }
 
 /** The request with its files in it. */
@@ -173,12 +180,11 @@ async function finalAnswer(
   { opened }: ModelTry,
   { collected, json }: Pick<Answered, 'collected' | 'json'>,
 ): Promise<Pick<ModelStepResult, 'content' | 'followUp'>> {
-  const { content, result } = collected;
+  const { content, text, result } = collected;
   if (json === null) return { content, followUp: null };
-  const text = content.map((block) => (block.type === 'text' ? block.text : '')).join('');
   const judged = await judgeAnswer(deps.schemas.of(tenantOfActivity().organizationId), json, { args: result?.args ?? null, text });
   if (judged.kind === 'fits') {
-    const others = content.filter((block) => block.type !== 'text');
+    const others = content.filter((block) => block.type !== 'text' && block.type !== 'json');
     return { content: [...others, { type: 'json', value: judged.value }], followUp: null };
   }
   const wasAsked = opened.history.some((message) => message.is_own && message.role === 'user' && message.origin === 'system');

@@ -8,11 +8,16 @@ import type { FrameWriter } from '../../db/streams/emitter.ts';
 import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
+import { parseJson, type JsonAnswer } from './json-answer.ts';
+import { brokenArguments } from './plain-text.ts';
+import { JsonDeltas } from './json-deltas.ts';
 import type { ModelEvent, ModelFinish } from './step.ts';
 
 /** What a model step gave, once its stream has ended well. */
 export interface CollectedStep {
   readonly content: ContentBlock[];
+  /** Its words as they came. */
+  readonly text: string;
   readonly calls: readonly CollectedCall[];
   /** What the result tool was called with, when its call came alone; null else. */
   readonly result: { readonly args: Record<string, unknown> | null } | null;
@@ -27,6 +32,8 @@ interface CollectedCall extends CallIdentity {
   readonly critical: boolean;
   readonly clientOwned: boolean;
   args: Record<string, unknown> | null;
+  /** As the model wrote them. */
+  argsText: string;
 }
 
 export interface StepSink {
@@ -34,29 +41,45 @@ export interface StepSink {
   readonly messageId: string;
   readonly step: number;
   readonly tools: readonly RunTool[];
-  /** Slug of the tool that gives the final result; its calls are no frames. Null: there is none. */
+  /** Slug of the tool that gives the final result; its arguments stream as the JSON of the answer. Null: there is none. */
   readonly resultTool: string | null;
+  /** How the answer is to be JSON: words that are stream as such. Null for an answer in words. */
+  readonly json: JsonAnswer['mode'] | null;
+}
+
+/** What has been collected so far. */
+interface Gathered {
+  readonly blocks: Map<number, ContentBlock>;
+  readonly calls: Map<number, CollectedCall>;
+  /** By position of the call of the result tool. */
+  readonly results: Map<number, ResultCall>;
+  readonly json: Map<number, JsonDeltas>;
+}
+
+interface ResultCall {
+  readonly index: number;
+  args: Record<string, unknown> | null;
 }
 
 const limitArgsBytes = 200 * 1024;
 
 /** Relays a model's events as frames while they come and puts the whole together. The loop waits for frames only when far too many wait. */
 export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepSink): Promise<CollectedStep> {
-  const blocks = new Map<number, ContentBlock>();
-  const calls = new Map<number, CollectedCall>();
-  const results = new Map<number, Record<string, unknown> | null>();
+  const gathered: Gathered = { blocks: new Map(), calls: new Map(), results: new Map(), json: new Map() };
+  const { calls, results } = gathered;
   let firstTokenAt: Date | null = null;
 
   for await (const event of events) {
     if (event.type === 'finish') {
-      const result = results.size > 0 && calls.size === 0 ? { args: [...results.values()].at(-1) ?? null } : null;
-      return { content: contentOf(blocks), calls: [...calls.values()], result, finish: event, firstTokenAt };
+      endJson(gathered, sink);
+      const result = results.size > 0 && calls.size === 0 ? { args: [...results.values()].at(-1)?.args ?? null } : null;
+      return { content: contentOf(gathered), text: textOf(gathered), calls: [...calls.values()], result, finish: event, firstTokenAt };
     }
     firstTokenAt ??= new Date();
     if (isCallEvent(event)) {
-      if (results.has(event.pos) || isResultCall(event, sink)) takeResult(event, results);
+      if (results.has(event.pos) || isResultCall(event, sink)) takeResult(event, gathered, sink);
       else takeCall(event, calls, sink);
-    } else takeBlock(event, blocks, sink);
+    } else takeBlock({ ...event, index: indexOf(event.index, gathered) }, gathered, sink);
     await sink.writer.room();
   }
   throw new Error('the model step ended without its finish');
@@ -124,7 +147,8 @@ async function refusalOf(
 ): Promise<StepFault | null> {
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
-  if (call.args === null) return fault('invalid_arguments', 'The arguments are not a JSON object.', null);
+  // The prompt shows `{}` in their place, since every provider wants an object.
+  if (call.args === null) return fault('invalid_arguments', brokenArguments(call.argsText), null);
   if (isTooLong) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
 
   const problems = await schemas.validate(call.tool.inputSchema, args);
@@ -145,8 +169,17 @@ function isResultCall(event: CallEvent, { resultTool }: StepSink): boolean {
   return resultTool !== null && event.type !== 'tool_args' && event.slug === resultTool;
 }
 
-function takeResult(event: CallEvent, results: Map<number, Record<string, unknown> | null>): void {
-  if (event.type !== 'tool_args') results.set(event.pos, event.type === 'tool_call' ? event.args : null);
+/** The arguments are a block of their own behind those that have come; blocks that come later stand behind it. */
+function takeResult(event: CallEvent, { blocks, results }: Gathered, { writer, messageId, step }: StepSink): void {
+  const taken = [...blocks.keys(), ...[...results.values()].map(({ index }) => index)];
+  const result = results.get(event.pos) ?? { index: Math.max(-1, ...taken) + 1, args: null };
+  results.set(event.pos, result);
+  if (event.type === 'tool_call') result.args = event.args;
+  if (event.type === 'tool_args') writer.delta({ messageId, step, index: result.index, block: 'json', delta: event.delta });
+}
+
+function indexOf(index: number, { results }: Gathered): number {
+  return [...results.values()].reduce((at, result) => (at >= result.index ? at + 1 : at), index);
 }
 
 type CallEvent = Extract<ModelEvent, { type: 'tool_started' | 'tool_args' | 'tool_call' }>;
@@ -163,7 +196,9 @@ function takeCall(event: CallEvent, calls: Map<number, CollectedCall>, { writer,
     calls.set(event.pos, call);
     writer.frame(toolCallFrame(call, { phase: 'started' }));
   }
-  if (event.type === 'tool_call') call.args = event.args;
+  if (event.type !== 'tool_call') return;
+  call.args = event.args;
+  call.argsText = event.argsText;
 }
 
 function startedCall(
@@ -185,10 +220,13 @@ function startedCall(
     providerCallId: event.providerCallId,
     tool,
     args: null,
+    argsText: '',
   };
 }
 
-function takeBlock(event: BlockEvent, blocks: Map<number, ContentBlock>, { writer, messageId, step }: StepSink): void {
+function takeBlock(event: BlockEvent, gathered: Gathered, sink: StepSink): void {
+  const { blocks } = gathered;
+  const { writer, messageId, step } = sink;
   if (event.type === 'citation') {
     blocks.set(event.index, {
       type: 'citation',
@@ -204,8 +242,20 @@ function takeBlock(event: BlockEvent, blocks: Map<number, ContentBlock>, { write
     if (event.kind === 'summary') extend(blocks, event.index, 'reasoning_summary', event.delta);
     return;
   }
-  writer.delta({ messageId, step, index: event.index, block: event.type, delta: event.delta });
   extend(blocks, event.index, event.type, event.delta);
+  if (event.type === 'text' && sink.json !== null) {
+    const json = gathered.json.get(event.index) ?? new JsonDeltas(sink.json === 'native');
+    gathered.json.set(event.index, json);
+    writeJson(event.index, { json, delta: json.push(event.delta) }, sink);
+  } else writer.delta({ messageId, step, index: event.index, block: event.type, delta: event.delta });
+}
+
+function writeJson(index: number, { json, delta }: { json: JsonDeltas; delta: string }, { writer, messageId, step }: StepSink): void {
+  if (delta !== '') writer.delta({ messageId, step, index, block: json.kind ?? 'text', delta });
+}
+
+function endJson({ json }: Gathered, sink: StepSink): void {
+  for (const [index, deltas] of json) writeJson(index, { json: deltas, delta: deltas.end() }, sink);
 }
 
 function extend(blocks: Map<number, ContentBlock>, index: number, type: 'text' | 'refusal' | 'reasoning_summary', delta: string): void {
@@ -214,6 +264,20 @@ function extend(blocks: Map<number, ContentBlock>, index: number, type: 'text' |
   blocks.set(index, { type, text: text + delta });
 }
 
-function contentOf(blocks: Map<number, ContentBlock>): ContentBlock[] {
-  return [...blocks.entries()].toSorted(([left], [right]) => left - right).map(([, block]) => block);
+function textOf({ blocks }: Gathered): string {
+  return inOrder(blocks)
+    .map(([, block]) => (block.type === 'text' ? block.text : ''))
+    .join('');
+}
+
+function inOrder(blocks: ReadonlyMap<number, ContentBlock>): [number, ContentBlock][] {
+  return [...blocks.entries()].toSorted(([left], [right]) => left - right);
+}
+
+/** The blocks in their order; a text that streamed as JSON is a JSON block, if it is whole. */
+function contentOf({ blocks, json }: Gathered): ContentBlock[] {
+  return inOrder(blocks).map(([index, block]) => {
+    const value = json.get(index)?.kind === 'json' && block.type === 'text' ? parseJson(block.text) : undefined;
+    return value === undefined ? block : { type: 'json', value };
+  });
 }

@@ -48,7 +48,7 @@ export type JudgedAnswer =
 export async function judgeAnswer(
   schemas: Pick<TenantSchemas, 'validate'>,
   answer: JsonAnswer,
-  given: { readonly args: Record<string, unknown> | null; readonly text: string },
+  given: { readonly args: unknown; readonly text: string },
 ): Promise<JudgedAnswer> {
   const value = given.args ?? parseJson(given.text);
   if (value === undefined) return { kind: 'broken', told: 'The answer is not a JSON value.' };
@@ -65,7 +65,7 @@ export function repairRequest(told: string): string {
 }
 
 /** A JSON value, also inside the code fence that models like to put around it; undefined for anything else. */
-function parseJson(text: string): unknown {
+export function parseJson(text: string): unknown {
   const trimmed = text.trim();
   const fenced = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(trimmed)?.[1];
   try {

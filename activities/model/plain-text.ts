@@ -28,6 +28,18 @@ export function parseArguments(text: string): Record<string, unknown> | null {
   }
 }
 
+/** Tells a model what is wrong with arguments that `parseArguments` refuses: the parser's words and what it wrote, both cut. */
+export function brokenArguments(text: string): string {
+  const wrote = `You wrote: ${text.slice(0, 300).toWellFormed()}${text.length > 300 ? ` … (${text.length} characters)` : ''}`;
+  try {
+    JSON.parse(text);
+    return `The arguments are not a JSON object. ${wrote}`;
+  } catch (error) {
+    const words = error instanceof Error ? error.message.slice(0, 300).toWellFormed() : '';
+    return `The arguments are not a JSON object: ${words}. ${wrote}`;
+  }
+}
+
 /**
  * Cleans a text that arrives in pieces. A high surrogate at the end of a piece waits for its partner in the next one,
  * so no delta ever holds half a pair.

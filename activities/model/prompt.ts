@@ -127,13 +127,27 @@ export interface PromptSource {
 
 /** The provider's prompt: instructions, then the history. Equal input gives equal output, so a prefix stays cacheable. */
 export function toProviderPrompt(source: PromptSource): ProviderPrompt {
-  const paired = pairCalls(source.messages);
+  const paired = source.adapter === 'openai_compatible' ? inTurns(pairCalls(source.messages)) : pairCalls(source.messages);
   const turnStart = paired.findLastIndex((message) => message.role === 'user');
-  const history = paired.flatMap((message, at) => toProviderMessages(message, at > turnStart ? source.modelId : null));
+  const history = paired.flatMap((message, at) =>
+    toProviderMessages(message, { adapter: source.adapter, stateOf: at > turnStart ? source.modelId : null }),
+  );
   const system: ProviderMessage[] = source.instructions.trim() === '' ? [] : [{ role: 'system', content: source.instructions }];
   const prompt = [...system, ...history];
 
   return source.adapter === 'anthropic' && source.cache === 'auto' ? withCacheMarks(prompt) : prompt;
+}
+
+/** Users in a row as one: the chat templates of many models refuse a conversation whose roles do not take turns. */
+function inTurns(messages: readonly PairedMessage[]): PairedMessage[] {
+  const turns: PairedMessage[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    if (message.role === 'user' && last?.role === 'user')
+      turns[turns.length - 1] = { ...last, content: [...last.content, ...message.content] };
+    else turns.push(message);
+  }
+  return turns;
 }
 
 /** Marks the ends of instructions, of the turn's question (stable over its steps) and of the history. */
@@ -149,7 +163,13 @@ function withCacheMarks(prompt: ProviderPrompt): ProviderPrompt {
   );
 }
 
-function toProviderMessages(message: PairedMessage, stateOf: string | null): ProviderMessage[] {
+interface MessageTarget {
+  readonly adapter: ModelAdapter;
+  /** The model whose own state may go back to it; null: of none. */
+  readonly stateOf: string | null;
+}
+
+function toProviderMessages(message: PairedMessage, { adapter, stateOf }: MessageTarget): ProviderMessage[] {
   if (message.role === 'user') {
     const text = textOf(message.content).join('\n\n');
     const files = message.content.flatMap((block) => (block.type === 'file' ? [toFilePart(block)] : []));
@@ -169,7 +189,7 @@ function toProviderMessages(message: PairedMessage, stateOf: string | null): Pro
         type: 'tool-result',
         toolCallId: result.toolCallId,
         toolName: result.slug,
-        output: toolOutput(result),
+        output: toolOutput(result, adapter),
       })),
     },
   ];
@@ -221,13 +241,14 @@ function fileText({ name, mediaType, attachmentId, text }: Extract<PromptBlock, 
 }
 
 /** A failure is told in one fixed shape, whatever its kind, so that a model can read it and a cache finds it again. */
-function toolOutput(result: PromptToolResult): ProviderToolOutput {
+function toolOutput(result: PromptToolResult, adapter: ModelAdapter): ProviderToolOutput {
   if (result.status === 'succeeded')
     return typeof result.output === 'string' ? { type: 'text', value: result.output } : { type: 'json', value: plainJson(result.output) };
 
   const told = { status: result.status, ...(result.error ? { error: { code: result.error.code, message: result.error.message } } : {}) };
   const output = result.output === null || result.output === undefined || result.output === '' ? {} : { output: result.output };
-  return { type: 'error-text', value: JSON.stringify({ ...told, ...output }) };
+  // Responses has no mark of failure; the SDK would put our JSON as a text into a JSON of its own.
+  return { type: adapter === 'openai' ? 'text' : 'error-text', value: JSON.stringify({ ...told, ...output }) };
 }
 
 /** A value that came out of a JSON column is one; undefined is told as null. */

@@ -35,6 +35,21 @@ export function wordsIn(value: unknown): ProviderWords | null {
   return { status: status ?? null, code: code === undefined ? null : String(code), message: message ?? '' };
 }
 
+/** The words of an error that has no envelope of any protocol, as gateways and small servers send it; null for what is no error. */
+export function bareError(value: unknown): ProviderWords | null {
+  const fields = record(Array.isArray(value) ? value[0] : value);
+  if (!fields) return null;
+  const isNamed = fields['object'] === 'error' || [fields['error'], fields['detail'], fields['errors']].some(isTold);
+  const isAlone = typeof fields['message'] === 'string' && ('code' in fields || Object.keys(fields).length === 1);
+  return isNamed || isAlone ? (wordsIn(value) ?? { status: null, code: null, message: '' }) : null;
+}
+
+/** Whether something stands there: `error: null`, `{}` and `""` in good chunks say that there is no error. */
+export function isTold(error: unknown): boolean {
+  if (typeof error === 'object') return error !== null && Object.keys(error).length > 0;
+  return typeof error === 'string' && error !== '';
+}
+
 /** Any object can be asked for a key; null for what is none. */
 export function record(value: unknown): Readonly<Record<string, unknown>> | null {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : null; // see above

@@ -39,7 +39,7 @@ export function toModelError(fault: ProviderFault, context: FaultContext): Model
       return new ModelError(errorClass, {
         ...common,
         message: told(`the model provider answered ${fault.status}`, fault, context),
-        retryable: shouldRetry(fault.headers) ?? isRetryableStatus(fault.status),
+        retryable: shouldRetry(fault.headers) ?? (errorClass !== 'ContextTooLong' && isRetryableStatus(fault.status)),
         retryAfterMs: retryAfterMs(fault.headers),
         status: fault.status,
         providerCode: fault.code,

@@ -1,4 +1,4 @@
-import { parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
+import { bareError, isTold, parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -77,27 +77,16 @@ export class ChatWire implements WireProtocol {
   }
 }
 
-/** An error in a chunk, wherever it stands. What has no error and no choice (a ping, a moderation result) is none. */
+/** An error in a chunk, wherever it stands. What has neither error nor choice (a ping, a moderation result) is none. */
 function faultIn(value: unknown, event: string | undefined): ProviderWords | null {
-  if (Array.isArray(value)) return value.length > 0 ? faultIn(value[0], event) : null;
   const chunk = record(value);
-  if (!chunk) return null;
-  const choice = record(list(chunk['choices'])[0]);
-  const errors = [chunk['error'], choice?.['error']].filter((error) => isTold(error));
-  if (errors.length > 0) return wordsIn(isTold(chunk['error']) ? chunk : errors[0]) ?? untold;
-
-  if (Array.isArray(chunk['choices'])) return null;
-  const isError =
-    event === 'error' || chunk['object'] === 'error' || chunk['type'] === 'error' || isTold(chunk['detail']) || isTold(chunk['errors']);
-  return isError || (typeof chunk['message'] === 'string' && 'code' in chunk) ? (wordsIn(chunk) ?? untold) : null;
+  const choice = record(list(chunk?.['choices'])[0]);
+  if (isTold(choice?.['error'])) return wordsIn(choice?.['error']) ?? untold;
+  if (Array.isArray(chunk?.['choices']) && !isTold(chunk['error'])) return null;
+  return event === 'error' || chunk?.['type'] === 'error' ? (wordsIn(value) ?? untold) : bareError(value);
 }
 
 const untold: ProviderWords = { status: null, code: null, message: '' };
-
-function isTold(error: unknown): boolean {
-  if (typeof error === 'object') return error !== null && Object.keys(error).length > 0;
-  return typeof error === 'string' && error !== '';
-}
 
 /** The parts of a delta that the SDK reads. The role is always the assistant's, whatever it is called. */
 function deltaOf(delta: Fields) {

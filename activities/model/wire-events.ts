@@ -1,4 +1,4 @@
-import { parsedJson, record, wordsIn } from './provider-words.ts';
+import { bareError, parsedJson, record, wordsIn } from './provider-words.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 /** Responses of OpenAI: the SDK reads its events as they are; its end is said by the last of them, not by the connection. */
@@ -9,7 +9,8 @@ export class ResponsesWire implements WireProtocol {
     if (data.trim() === '[DONE]') return { data: null, state: 'ended', fault: null };
     const value = record(parsedJson(data));
     const type = value?.['type'];
-    if (type === 'error' || type === 'response.failed' || isBare(value)) return { data, state: 'open', fault: wordsIn(value) };
+    if (type === 'error' || type === 'response.failed') return { data, state: 'open', fault: wordsIn(value) };
+    if (type === undefined || value?.['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
     return { data, state: type === 'response.completed' || type === 'response.incomplete' ? 'ended' : 'open', fault: null };
   }
 
@@ -25,7 +26,8 @@ export class MessagesWire implements WireProtocol {
   read(data: string): WireEvent {
     const value = record(parsedJson(data));
     const type = value?.['type'];
-    if (type === 'error' || isBare(value)) return { data, state: 'open', fault: wordsIn(value) };
+    if (type === 'error') return { data, state: 'open', fault: wordsIn(value) };
+    if (type === undefined || value?.['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
     const reason = type === 'message_delta' ? record(value?.['delta'])?.['stop_reason'] : null;
     if (typeof reason === 'string' && reason !== '') return { data, more: '{"type":"message_stop"}', state: 'ended', fault: null };
     return { data, state: type === 'message_stop' ? 'ended' : 'open', fault: null };
@@ -36,14 +38,8 @@ export class MessagesWire implements WireProtocol {
   }
 }
 
-/** An error without the envelope of its protocol, as gateways send it. */
-function isBare(value: Readonly<Record<string, unknown>> | null): boolean {
-  return value !== null && value['type'] === undefined && (value['error'] ?? value['detail'] ?? null) !== null;
-}
-
 /** These two always stream: what comes in one piece is an error or nothing that can be read. */
 function wholeOf(value: unknown): WireEvent {
-  const fields = record(Array.isArray(value) ? value[0] : value);
-  const isError = fields !== null && (fields['type'] === 'error' || isBare(fields) || typeof fields['message'] === 'string');
-  return { data: null, state: 'ended', fault: isError ? wordsIn(value) : null };
+  const fault = record(value)?.['type'] === 'error' ? wordsIn(value) : bareError(value);
+  return { data: null, state: 'ended', fault };
 }

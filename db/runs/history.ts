@@ -24,6 +24,8 @@ export interface HistoryMessage {
   readonly calls: readonly HistoryCall[];
   /** The call a tool message answers; null else. */
   readonly answers: HistoryAnswer | null;
+  /** Tokens of the prompt that gave this message of the run itself, as its provider counted them; null or absent: it did not. */
+  readonly counted?: number | null;
 }
 
 export interface HistoryAnswer extends HistoryCall {
@@ -46,11 +48,14 @@ export function readHistory(
                         from tool_calls c where c.id = any (m.tool_call_ids)), '[]'::jsonb) as calls,
             (select jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args, 'state', c.state, 'error', c.error,
                       'truncated', c.truncated, 'total_chars', c.total_chars)
-               from tool_calls c where c.id = m.tool_call_id) as answers
+               from tool_calls c where c.id = m.tool_call_id) as answers,
+            (select (s.usage->'tokens'->>'input')::int + (s.usage->'tokens'->>'cached_read')::int + (s.usage->'tokens'->>'cached_write')::int
+               from run_steps s where m.role = 'assistant' and m.run_id = ? and s.run_id = m.run_id and s.step = m.step and s.tool_call_id is null
+                and s.usage->>'estimated' = 'false') as counted
        from messages m
       where m.conversation_id = ?
         and ((m.state = 'committed' and m.turn < ? and m.turn >= ?) or (m.run_id = ? and m.state = 'pending'))
       order by m.turn, m.pos`,
-    [run.id, run.conversation_id, run.turn_no ?? 0, (run.turn_no ?? 0) - lastTurns, run.id],
+    [run.id, run.id, run.conversation_id, run.turn_no ?? 0, (run.turn_no ?? 0) - lastTurns, run.id],
   );
 }

@@ -133,7 +133,10 @@ export function resultBatch(call: CallState, attempt: number, frame: FrameDraft)
   return { ...scopeOf(call, attempt), batch: 2, frames: [frame] };
 }
 
-/** Part of the whole output of an earlier call of the run's conversation, or of one that it took over (fork); null when none is stored under that id. */
+/**
+ * Part of the whole output of an earlier call of the run's conversation, or of one that it took over (fork), also of one that was never cut: it may
+ * have been left out of the prompt since. Null when none is stored under that id.
+ */
 export async function readWholeOutput(
   unit: Unit,
   runId: string,
@@ -141,15 +144,19 @@ export async function readWholeOutput(
   offset: number,
   limit: number,
 ): Promise<{ text: string; totalChars: number } | null> {
-  const found = await row<{ body: string; total_chars: number }>(
+  if (!callIdPattern.test(callId)) return null; // a model writes what it likes
+  const found = await row<{ body: string }>(
     unit.em,
-    `select body, total_chars from tool_outputs o join tool_calls c on c.id = o.call_id join runs r on r.id = o.run_id
-      where o.call_id::text = ? and exists (select from runs k where k.id = ? and (r.conversation_id = k.conversation_id
+    `select coalesce(o.body, c.output #>> '{}') as body from tool_calls c join runs r on r.id = c.run_id
+       left join tool_outputs o on o.run_id = c.run_id and o.call_id = c.id
+      where c.id = ?::uuid and coalesce(o.body, c.output #>> '{}') is not null and exists (select from runs k where k.id = ? and (r.conversation_id = k.conversation_id
         or exists (select from messages m where m.conversation_id = k.conversation_id and m.tool_call_id = c.id and m.state = 'committed')))`,
     [callId, runId],
   );
   return found ? { text: found.body.slice(offset, offset + limit), totalChars: found.body.length } : null;
 }
+
+const callIdPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function scopeOf(call: CallState, attempt: number) {
   return { run: identityOfCall(call), scope: `c:${call.id}`, attempt };
@@ -208,7 +215,12 @@ async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: S
 }
 
 function contentOf(result: ToolResult): ContentBlock[] {
-  if (result.error !== null) return [{ type: 'text', text: result.error.message }];
+  if (result.error === null) return outputBlocks(result);
+  const told: ContentBlock = { type: 'text', text: result.error.message };
+  return result.output === null ? [told] : [...outputBlocks(result), told];
+}
+
+function outputBlocks(result: ToolResult): ContentBlock[] {
   if (result.outputType === 'json') return [{ type: 'json', value: result.output }];
   // The first block is what the model reads; the files behind it are for people.
   if (result.outputType === 'attachment') return [{ type: 'json', value: result.output }, ...(result.files ?? []).map(attachmentBlock)];

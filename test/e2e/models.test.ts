@@ -26,6 +26,12 @@ const behaviours = {
   unreachable: { ...answer, faults: [{ kind: 'refuse' }] },
   down: { fault: status(503, atOnce) },
   down_too: { fault: status(503, atOnce) },
+  left_open: { ...answer, afterwards: 'open' },
+  reset_late: { ...answer, afterwards: 'reset' },
+  detail_404: { raw: { status: 404, content_type: 'application/json', body: '{"detail":"Not Found"}' } },
+  text_400: { raw: { status: 400, body: 'temperature must be below two' } },
+  told_200: { raw: { content_type: 'application/json', body: '{"error":"model \\"told\\" not found, try pulling it first"}' } },
+  told_403: { raw: { body: 'data: {"error":{"message":"not in your country","code":403}}\n\n', afterwards: 'open' } },
   denied: { fault: status(401) },
   refusing: { refusal: 'I will not do that.' },
   endless: { ...answer, finish_reason: 'length' },
@@ -40,13 +46,17 @@ const ended = new Map<Model, Promise<Checked>>();
 beforeAll(async () => {
   models = await startModelServer();
   for (const [name, step] of Object.entries(behaviours)) models.script(name, { steps: [step] });
+  models.script('narrow', { steps: [...Array.from({ length: 12 }, wordyStep), { text: 'Done.', limit_tokens: 4_000 }] });
   folder = mkdtempSync(join(tmpdir(), 'longhaul-models-'));
   writeFileSync(join(folder, 'registry.json'), JSON.stringify(registryOf(models.baseUrl)));
   stack = await startStack({ processes: ['api', 'worker-runs'], env: { LONGHAUL_MODEL_REGISTRY: join(folder, 'registry.json') } });
-  // All at once: most of their time is waiting.
-  for (const name of Object.keys(behaviours) as Model[]) ended.set(name, play(name));
+  // Started one by one, so that no crowd of requests is refused; then all at once: most of their time is waiting.
+  for (const name of Object.keys(behaviours) as Model[]) {
+    const runId = await start(name);
+    ended.set(name, follow(runId));
+  }
   await Promise.allSettled(ended.values());
-}, 180_000);
+}, 300_000);
 
 afterAll(async () => {
   await stack?.stop();
@@ -54,22 +64,33 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+/** A call with arguments of 3 KB, of a server whose context is 4,000 tokens. */
+function wordyStep(_: unknown, n: number): ScriptStep {
+  return { tool_calls: [{ name: 'write_down', arguments: { n, body: 'a'.repeat(3_000) } }], limit_tokens: 4_000 };
+}
+
 function registryOf(baseUrl: string): object {
   const capabilities = { tools: true, parallel_tools: true, json: 'tool', reasoning: true, image: false, pdf: false, audio: false };
   const defaults = { context_window: 100_000, capabilities, first_token_s: 4, idle_s: 3 };
   return {
     providers: [{ id: 'fake', adapter: 'openai_compatible', base_url: baseUrl, default_model: 'good', model_defaults: defaults }],
-    models: Object.keys(behaviours).map((name) => ({ provider: 'fake', name })),
+    models: [
+      ...Object.keys(behaviours).map((name) => ({ provider: 'fake', name })),
+      { provider: 'fake', name: 'narrow', context_window: 4_000 },
+    ],
   };
 }
 
 /** One run of an agent on that model; `down` alone has a fallback that works. */
-async function play(model: Model): Promise<Checked> {
+async function start(model: Model): Promise<string> {
   const fallbacks: Partial<Record<Model, string[]>> = { down: ['fake/good'], down_too: ['fake/down'], denied: ['fake/good'] };
   const agent = await makeAgent(stack, [], { model: `fake/${model}`, fallback_models: fallbacks[model] ?? [] });
-  const run = await startRun(stack, agent.id, `Say something, ${model}.`);
-  const frames = await endOf(watchRun(stack, run.id), 60_000);
-  return checkRun(stack, run.id, { seen: [frames] });
+  return (await startRun(stack, agent.id, `Say something, ${model}.`)).id;
+}
+
+async function follow(runId: string): Promise<Checked> {
+  const frames = await endOf(watchRun(stack, runId), 120_000);
+  return checkRun(stack, runId, { seen: [frames] });
 }
 
 async function resultOf(model: Model) {
@@ -108,6 +129,37 @@ test.each([
   expect(retries).toMatchObject([{ cause, discarded }]);
   expect(calls).toHaveLength(2);
 });
+
+test.each(['left_open', 'reset_late'] as const)(
+  'an answer that is whole is asked for and paid once, however its connection ends (%s)',
+  async (model) => {
+    const { faults, run, retries, calls, text } = await resultOf(model);
+
+    expect(faults).toEqual([]);
+    expect(run).toMatchObject({ status: 'succeeded', usage: { own: { model_calls: 1, estimated: false } } });
+    expect([text, calls.length, retries]).toEqual([whole, 1, []]);
+  },
+);
+
+test.each([
+  ['detail_404', 'Not Found'],
+  ['text_400', 'temperature must be below two'],
+  ['told_200', 'not found, try pulling it first'],
+  ['told_403', 'not in your country'],
+] as const)(
+  'a provider that refuses is asked once, and run, step and frame hold its sentence and no hope (%s)',
+  async (model, sentence) => {
+    const { faults, run, frames, calls } = await resultOf(model);
+    const { body }: { body: { items: object[] } } = await stack.request('GET', `/runs/${run.id}/steps`);
+
+    expect(faults).toEqual([]);
+    expect(calls).toHaveLength(1);
+    const told = { message: expect.stringContaining(sentence), retryable: false };
+    expect(run).toMatchObject({ status: 'failed', error: { code: 'upstream_failed', ...told } });
+    expect(frames.at(-1)).toMatchObject({ type: 'run.finished', data: { error: told } });
+    expect(body.items).toMatchObject([{ status: 'failed', error: told }]);
+  },
+);
 
 test('Retry-After is waited for; without it the pause doubles', async () => {
   const [limited, flaky] = await Promise.all([resultOf('limited'), resultOf('flaky')]);
@@ -155,7 +207,7 @@ test('a refused key is not tried again, nor is the fallback', async () => {
 
   expect(faults).toEqual([]);
   expect(calls).toHaveLength(1);
-  expect(run).toMatchObject({ status: 'failed', error: { code: 'upstream_failed', reason: 'auth_refused' } });
+  expect(run).toMatchObject({ status: 'failed', error: { code: 'upstream_failed', reason: 'auth_refused', retryable: false } });
 });
 
 test('a refusal and a cut-off answer end the run as what they are, with what was said', async () => {
@@ -167,3 +219,15 @@ test('a refusal and a cut-off answer end the run as what they are, with what was
   expect(endless.run).toMatchObject({ status: 'failed', finish_reason: 'max_output', error: null });
   expect(endless.text).toBe(whole);
 });
+
+test('a run of many steps with long arguments fits a window of 4,000 tokens to its end, without a refused request', async () => {
+  const agent = await makeAgent(stack, [], { model: 'fake/narrow' });
+  const run = await startRun(stack, agent.id, 'Write it all down, narrow.');
+
+  const frames = await endOf(watchRun(stack, run.id), 120_000);
+
+  const calls = models.calls().filter((call) => call.model === 'narrow');
+  expect(frames.at(-1)?.data).toMatchObject({ status: 'succeeded', steps: 13, output: { text: 'Done.' } });
+  expect(calls).toHaveLength(13);
+  expect(Math.max(...calls.map((call) => call.promptTokens))).toBeLessThanOrEqual(4_000);
+}, 130_000);

@@ -108,7 +108,7 @@ function countTurns(messages: readonly Message[]): number {
  * the model's name, else an echo.
  */
 export function chooseScript(request: ScriptedRequest, scripts: ReadonlyMap<string, Script>): Script {
-  const inline = /<script>([\s\S]*?)<\/script>/.exec(request.lastUserText)?.[1];
+  const inline = /^[\s\S]*<script>([\s\S]*?)<\/script>/.exec(request.lastUserText)?.[1]; // the last one
   if (inline !== undefined) return JSON.parse(inline) as Script; // written by a test
 
   const name = /\[script:([\w.:-]+)\]/.exec(request.lastUserText)?.[1];

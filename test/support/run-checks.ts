@@ -9,6 +9,7 @@ import type { ProcessName, Stack } from './stack.ts';
 import { readStream, type ReceivedFrame, type StreamReader } from './stream-client.ts';
 
 export interface RunEnd {
+  readonly id: string;
   readonly status: string;
   readonly finish_reason: string | null;
   readonly output: { readonly text: string | null } | null;

@@ -94,6 +94,9 @@ test('a JSON answer is the output of the run; the tool that gives it is no call'
   expect(run.frames.find(({ type, data }) => type === 'message.completed' && data['role'] === 'assistant')).toMatchObject({
     data: { stop_reason: 'stop', content: [{ type: 'json', value: { city: 'Bern' } }] },
   });
+  const deltas = run.frames.filter(({ type }) => type === 'message.delta').map(({ data }) => data);
+  expect(new Set(deltas.map(({ block }) => block))).toEqual(new Set(['json']));
+  expect(JSON.parse(deltas.map(({ delta }) => delta).join(''))).toEqual({ city: 'Bern' });
 });
 
 test('a JSON answer that does not fit is asked for once more; a second one ends the run', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { fitHistory } from '../../../activities/model/context.ts';
+import { fitHistory, type ContextRoom } from '../../../activities/model/context.ts';
+import type { ContextRules } from '../../../db/agents/revision-document.ts';
 import type { HistoryMessage } from '../../../db/runs/history.ts';
 
 const message = (role: HistoryMessage['role'], text: string, more: Partial<HistoryMessage> = {}): HistoryMessage => ({
@@ -22,17 +23,25 @@ const conversation = (turns: number) => [
   ]).flat(),
   message('user', 'now', { turn: turns, is_own: true }),
 ];
-const rules = (on_overflow: 'summarize' | 'drop_oldest' | 'fail') => ({ max_input_tokens: null, keep_last_turns: 20, on_overflow });
+const room = (on_overflow: ContextRules['on_overflow'], mostTokens: number, more: Partial<ContextRoom> = {}): ContextRoom => ({
+  rules: { max_input_tokens: null, keep_last_turns: 20, on_overflow },
+  mostTokens,
+  windowTokens: mostTokens,
+  takenTokens: 0,
+  wasTooLong: false,
+  reader: null,
+  ...more,
+});
 const textsOf = (history: readonly HistoryMessage[]) => history.map(({ content }) => (content[0]?.type === 'text' ? content[0].text : ''));
 
 test('what fits is left as it is', () => {
   const history = conversation(3);
 
-  expect(fitHistory(history, { rules: rules('fail'), limitTokens: 5_000, wasTooLong: false })).toBe(history);
+  expect(fitHistory(history, room('fail', 5_000))).toBe(history);
 });
 
 test('drop_oldest leaves whole old turns out, and never the run’s own', () => {
-  const texts = textsOf(fitHistory(conversation(10), { rules: rules('drop_oldest'), limitTokens: 2_700, wasTooLong: false }));
+  const texts = textsOf(fitHistory(conversation(10), room('drop_oldest', 2_700)));
 
   expect(texts.map((text) => text.split(' ').slice(0, 2).join(' '))).toEqual([
     'question 7',
@@ -46,7 +55,7 @@ test('drop_oldest leaves whole old turns out, and never the run’s own', () => 
 });
 
 test('summarize shortens old turns to question and answer, the newest of them', () => {
-  const [first = '', ...rest] = textsOf(fitHistory(conversation(10), { rules: rules('summarize'), limitTokens: 2_700, wasTooLong: false }));
+  const [first = '', ...rest] = textsOf(fitHistory(conversation(10), room('summarize', 2_700)));
 
   expect(first).toMatch(/^\[Earlier in this conversation, shortened\]/);
   expect(first).toContain('question 7');
@@ -56,7 +65,7 @@ test('summarize shortens old turns to question and answer, the newest of them', 
 });
 
 test('fail ends the run with a reason of its own', () => {
-  expect(() => fitHistory(conversation(10), { rules: rules('fail'), limitTokens: 100, wasTooLong: false })).toThrow(
+  expect(() => fitHistory(conversation(10), room('fail', 100))).toThrow(
     expect.objectContaining({ type: 'validation_failed', details: [expect.objectContaining({ reason: 'context_too_long' })] }),
   );
 });
@@ -65,7 +74,7 @@ test('a prompt that the provider found too long is cut to less than half', () =>
   const history = conversation(10);
   const size = (list: readonly HistoryMessage[]) => JSON.stringify(list.map(({ content }) => content)).length;
 
-  const fitted = fitHistory(history, { rules: rules('drop_oldest'), limitTokens: Infinity, wasTooLong: true });
+  const fitted = fitHistory(history, room('drop_oldest', Infinity, { wasTooLong: true }));
 
   expect(size(fitted)).toBeLessThan(size(history) / 2);
 });
@@ -93,7 +102,7 @@ const step = (n: number, result = `result ${n} ${'r'.repeat(4_000)}`) => [
 test('a run whose own results take too much loses the oldest of them, and calls keep their answers', () => {
   const own = [message('user', 'now', { is_own: true, turn: 5 }), ...step(1), ...step(2), ...step(3)];
 
-  const fitted = fitHistory(own, { rules: rules('drop_oldest'), limitTokens: 3_000, wasTooLong: false });
+  const fitted = fitHistory(own, room('drop_oldest', 3_000));
 
   expect(fitted).toHaveLength(own.length);
   expect(
@@ -112,7 +121,74 @@ test('short results are not taken out, which would only make the prompt longer',
     ...step(4, 'ok'),
   ];
 
-  const fitted = textsOf(fitHistory(own, { rules: rules('drop_oldest'), limitTokens: 1_000, wasTooLong: false }));
+  const fitted = textsOf(fitHistory(own, room('drop_oldest', 1_000)));
 
   expect(fitted.filter((text) => text !== '').map((text) => text.slice(0, 8))).toEqual(['now now ', 'ok', 'ok', '[This re', 'ok']);
+});
+
+const tokens = (list: readonly HistoryMessage[]) =>
+  Math.ceil(Buffer.byteLength(JSON.stringify(list.map(({ content, calls }) => [content, calls]))) / 4);
+/** A step with long arguments, long text and a short result, as it is stored. */
+const wordy = (n: number, chars = 3_000): HistoryMessage[] => {
+  const call = { tool_call_id: `id${n}`, provider_call_id: `c${n}`, slug: 's', args: { to: 'disk', body: `${n}`.padEnd(chars, 'a') } };
+  return [
+    message('assistant', `step ${n} `.padEnd(chars, 't'), { is_own: true, turn: 5, calls: [call] }),
+    message('tool', 'ok', { is_own: true, turn: 5, answers: { ...answers(n), ...call, truncated: false } }),
+  ];
+};
+const question = message('user', 'now', { is_own: true, turn: 5 });
+
+test('a window of 4,000 tokens takes twenty steps with arguments of 3 KB: the old ones are shortened with a note, the newest stays whole', () => {
+  const steps = Array.from({ length: 20 }, (_, n) => wordy(n, 1_500));
+
+  for (let made = 1; made <= steps.length; made += 1) {
+    const fitted = fitHistory([question, ...steps.slice(0, made).flat()], room('summarize', 4_000));
+    expect(tokens(fitted)).toBeLessThanOrEqual(4_000);
+    expect(fitted).toHaveLength(1 + made * 2);
+    expect(fitted.slice(-2)).toEqual(steps[made - 1]);
+  }
+  const [, old] = fitHistory([question, ...steps.flat()], room('summarize', 4_000));
+  expect(old?.calls[0]?.args).toMatchObject({ to: 'disk', body: expect.stringContaining('more characters were left out to make room') });
+});
+
+test('the second request after an overflow is at most half as long, also where a single run fills it', () => {
+  const history = [question, ...Array.from({ length: 6 }, (_, n) => wordy(n)).flat()];
+
+  const fitted = fitHistory(history, room('summarize', 100_000, { wasTooLong: true }));
+
+  expect(tokens(fitted)).toBeLessThanOrEqual(tokens(history) / 2);
+});
+
+test('a run that nothing can be left out of ends, and its error says what is too long', () => {
+  const long = { ...question, content: [{ type: 'text' as const, text: 'x'.repeat(40_000) }] };
+  const end =
+    (history: HistoryMessage[], more: Partial<ContextRoom> = {}) =>
+    () =>
+      fitHistory(history, room('summarize', 4_000, more));
+  const error = (words: RegExp) =>
+    expect.objectContaining({ message: expect.stringMatching(words), details: [expect.objectContaining({ reason: 'context_too_long' })] });
+
+  expect(end([long])).toThrow(error(/about 1\d{4} tokens where 4000 have room \(the input of the run about 1\d{4}\)/));
+  expect(end([question, ...wordy(1, 20_000)])).toThrow(error(/the newest step with its results about 1\d{4}/));
+  expect(end([question], { takenTokens: 9_000 })).toThrow(error(/instructions and tools about 9000/));
+  expect(end([long], { mostTokens: 50_000, windowTokens: 50_000, wasTooLong: true })).toThrow(error(/nothing more of it can be left out/));
+});
+
+test('the model’s own count of earlier prompts is believed where it is higher than the estimate', () => {
+  const counted = (n: number, tokensOfPrompt: number) =>
+    wordy(n).map((one) => (one.role === 'assistant' ? { ...one, counted: tokensOfPrompt } : one));
+  const history = [question, ...counted(1, 100), ...counted(2, 3_300), ...counted(3, 6_500)];
+
+  expect(fitHistory([question, ...wordy(1), ...wordy(2), ...wordy(3)], room('summarize', 8_000))).toHaveLength(7);
+  expect(tokens(fitHistory(history, room('summarize', 8_000)))).toBeLessThanOrEqual(4_000);
+});
+
+test('a note says how to read on where the agent has the tool for it', () => {
+  const own = [question, ...step(1), ...step(2), ...step(3)];
+
+  const [, , left] = fitHistory(own, room('drop_oldest', 3_000, { reader: 'result_read' }));
+
+  expect(textsOf(left ? [left] : [])[0]).toBe(
+    '[This result of 9 characters was left out to make room. result_read with call_id "id1" and offset 0 gives it.]',
+  );
 });

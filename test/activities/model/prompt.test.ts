@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { brokenArguments, parseArguments } from '../../../activities/model/plain-text.ts';
 import { toProviderPrompt, type PromptMessage } from '../../../activities/model/prompt.ts';
 import { bucketUsage } from '../../../activities/model/usage.ts';
 
@@ -129,4 +130,25 @@ test('the text of a file can not end its own mark and speak on as the user', () 
 
   expect(told.match(/<\/attachment>/gi)).toHaveLength(1);
   expect(told).toContain('User: delete all');
+});
+
+test('users in a row are one message for servers whose templates want turns, and two for the others', () => {
+  const messages = [user('One'), user('Two'), asks('a'), answers('a', 1), user('Three')];
+
+  const roles = prompt(messages).map(({ role }) => role);
+  const others = toProviderPrompt({ ...source, adapter: 'openai', messages }).map(({ role }) => role);
+
+  expect(roles).toEqual(['system', 'user', 'assistant', 'tool', 'user']);
+  expect(prompt(messages)[1]).toMatchObject({ content: [{ type: 'text', text: 'One\n\nTwo' }] });
+  expect(others).toEqual(['system', 'user', 'user', 'assistant', 'tool', 'user']);
+});
+
+test.each([
+  ['{"word":', /^The arguments are not a JSON object: .*JSON.* You wrote: \{"word":$/],
+  ['[1]', /^The arguments are not a JSON object\. You wrote: \[1\]$/],
+  [`{"a": ${'x'.repeat(5_000)}`, /… \(5006 characters\)$/],
+])('a model is told what is wrong with its arguments, in the words of the parser: %.10s', (text, told) => {
+  expect(parseArguments(text)).toBeNull();
+  expect(brokenArguments(text)).toMatch(told);
+  expect(brokenArguments(text).length).toBeLessThan(1_000);
 });

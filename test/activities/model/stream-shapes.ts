@@ -58,20 +58,15 @@ const shape = (name: string, seen: string, raw: string | RawAnswer, outcome: Sha
 
 /** How streams end. */
 export const streamTails: readonly StreamShape[] = [
-  shape(
-    'socket left open after `[DONE]`',
-    'proxies that keep connections',
-    { body: sse(hello, stop, usage, '[DONE]'), afterwards: 'open' },
-    told,
-  ),
-  shape('silence after the finish reason', 'LM Studio behind a proxy', { body: sse(hello, stop), afterwards: 'open' }, untold),
+  shape('socket left open after `[DONE]`', 'constructed', { body: sse(hello, stop, usage, '[DONE]'), afterwards: 'open' }, told),
+  shape('silence after the finish reason', 'constructed', { body: sse(hello, stop), afterwards: 'open' }, untold),
   shape('usage without `choices`', 'zukijourney: anomalyco/opencode#1298', sse(hello, stop, { usage: tokens }, '[DONE]'), told),
   shape('usage with `choices: null`', 'pydantic/pydantic-ai#5170', sse(hello, stop, { choices: null, usage: tokens }, '[DONE]'), told),
   shape('an empty finish reason after the real one', 'SGLang: sgl-project/sglang#3912', sse(hello, stop, end(''), usage, '[DONE]'), told),
-  shape('a reset before `[DONE]`', 'load balancers', { body: sse(hello, stop, usage), afterwards: 'reset' }, told),
+  shape('a reset before `[DONE]`', 'constructed', { body: sse(hello, stop, usage), afterwards: 'reset' }, told),
   shape('closed without `[DONE]`', 'perplexityai/api-discussion#209', sse(hello, stop, usage), told),
-  shape('an error after the finish reason', 'vLLM: counting the usage failed', sse(hello, stop, { error: { message: 'late' } }), untold),
-  shape('garbage after the finish reason', 'proxies', sse(hello, stop, '{"choices":[{"del'), untold),
+  shape('an error after the finish reason', 'constructed', sse(hello, stop, { error: { message: 'late' } }), untold),
+  shape('garbage after the finish reason', 'constructed', sse(hello, stop, '{"choices":[{"del'), untold),
   shape('no finish reason before `[DONE]`', 'waybarrios/vllm-mlx#628', sse(hello, '[DONE]'), { ...untold, warned: true }),
   shape(
     'only empty finish reasons before `[DONE]`',
@@ -88,13 +83,13 @@ export const streamTails: readonly StreamShape[] = [
     sse(call({ index: 0, id: 'k', function: { name: 'look_up', arguments: '{"word":"sun"}' } }), '[DONE]'),
     { ...called, warned: true },
   ),
-  shape('`[DONE]` and nothing else', 'gateways without a backend', sse('[DONE]'), {
+  shape('`[DONE]` and nothing else', 'constructed', sse('[DONE]'), {
     error: { class: 'Unreachable', retryable: true, says: 'unreadable answer' },
   }),
-  shape('closed in the middle', 'crashed servers', sse(hello), {
+  shape('closed in the middle', 'constructed', sse(hello), {
     error: { class: 'StreamCut', retryable: true, says: 'ended before its end' },
   }),
-  shape('no empty line behind the last event', 'hand-written servers', `${sse(hello, stop)}data: [DONE]`, untold),
+  shape('no empty line behind the last event', 'constructed', `${sse(hello, stop)}data: [DONE]`, untold),
 ];
 
 /** Chunks that are not as OpenAI writes them. */
@@ -123,8 +118,13 @@ export const streamChunks: readonly StreamShape[] = [
     ),
     told,
   ),
-  shape('a moderation result without `choices`', 'gateways', sse({ moderation: { flagged: false } }, hello, stop, usage, '[DONE]'), told),
-  shape('a ping', 'gateways', sse({ type: 'ping' }, hello, { type: 'ping' }, stop, usage, '[DONE]'), told),
+  shape(
+    'a moderation result without `choices`',
+    'constructed',
+    sse({ moderation: { flagged: false } }, hello, stop, usage, '[DONE]'),
+    told,
+  ),
+  shape('a ping', 'constructed', sse({ type: 'ping' }, hello, { type: 'ping' }, stop, usage, '[DONE]'), told),
   shape(
     'events of another name',
     'Hermes: janhq/jan#8280',
@@ -139,7 +139,7 @@ export const streamChunks: readonly StreamShape[] = [
   ),
   shape(
     'numbers as texts, ids as numbers',
-    'gateways',
+    'constructed',
     sse(
       { ...hello, id: 17, created: '1760000000' },
       { ...stop, created: '1760000000' },
@@ -154,20 +154,20 @@ export const streamChunks: readonly StreamShape[] = [
     sse(chunk({ role: 'model', content: 'Hel' }), chunk({ role: '', content: 'lo' }), stop, usage, '[DONE]'),
     told,
   ),
-  shape('reasoning as object', 'gateways', sse(chunk({ reasoning: { text: 'Hm', signature: null } }), hello, stop, usage, '[DONE]'), {
+  shape('reasoning as object', 'constructed', sse(chunk({ reasoning: { text: 'Hm', signature: null } }), hello, stop, usage, '[DONE]'), {
     ...told,
     reasoning: 'Hm',
   }),
   shape(
     'reasoning in `reasoning`',
-    'OpenRouter, vLLM',
+    'OpenRouter, vLLM: from memory',
     sse(chunk({ reasoning: 'Hm', reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }] }), hello, stop, usage, '[DONE]'),
     {
       ...told,
       reasoning: 'Hm',
     },
   ),
-  shape('content as list', 'Mistral', sse(chunk({ content: [{ type: 'text', text: 'Hello' }] }), stop, usage, '[DONE]'), told),
+  shape('content as list', 'Mistral: from memory', sse(chunk({ content: [{ type: 'text', text: 'Hello' }] }), stop, usage, '[DONE]'), told),
   shape(
     'empty finish reasons',
     'Ollama: ollama/ollama#4357',
@@ -188,14 +188,14 @@ export const streamChunks: readonly StreamShape[] = [
   ),
   shape(
     'usage in the choice',
-    'Moonshot',
+    'Moonshot: higress-group/higress#1568',
     sse(hello, { id: 'c1', choices: [{ index: 0, delta: {}, finish_reason: 'stop', usage: tokens }] }, '[DONE]'),
     told,
   ),
-  shape('usage in `x_groq`', 'Groq', sse(hello, { ...stop, x_groq: { usage: tokens } }, '[DONE]'), told),
+  shape('usage in `x_groq`', 'Groq: from memory', sse(hello, { ...stop, x_groq: { usage: tokens } }, '[DONE]'), told),
   shape(
     'usage in every chunk',
-    'vLLM with `continuous_usage_stats`',
+    'vLLM, `continuous_usage_stats`: from memory',
     sse({ ...hello, usage: { ...tokens, completion_tokens: 1 } }, { ...stop, usage: tokens }, '[DONE]'),
     told,
   ),
@@ -223,7 +223,7 @@ export const streamChunks: readonly StreamShape[] = [
   ),
   shape(
     'legacy `function_call`',
-    'llama-cpp-python, older gateways',
+    'constructed',
     sse(
       chunk({ function_call: { name: 'look_up', arguments: '' } }),
       chunk({ function_call: { arguments: '{"word":' } }),
@@ -249,7 +249,7 @@ export const streamChunks: readonly StreamShape[] = [
   ),
   shape(
     'one JSON answer with a call and no finish reason',
-    'older gateways',
+    'constructed',
     {
       content_type: 'application/json',
       body: JSON.stringify({ choices: [{ message: { tool_calls: [{ function: { name: 'look_up', arguments: { word: 'sun' } } }] } }] }),
@@ -266,7 +266,7 @@ export const streamBytes: readonly StreamShape[] = [
     `: OPENROUTER PROCESSING\n\n${sse(hello)}: OPENROUTER PROCESSING\n\n${sse(stop, usage, '[DONE]')}`,
     told,
   ),
-  shape('CRLF and a byte order mark', 'Windows servers', `\uFEFF${sse(hello, stop, usage, '[DONE]').replaceAll('\n', '\r\n')}`, told),
+  shape('CRLF and a byte order mark', 'constructed', `\uFEFF${sse(hello, stop, usage, '[DONE]').replaceAll('\n', '\r\n')}`, told),
   shape('no space after `data:`', 'lidge-jun/opencodex#1170', sse(hello, stop, usage, '[DONE]').replaceAll('data: ', 'data:'), told),
   shape(
     'an event over several `data` lines',
@@ -276,14 +276,14 @@ export const streamBytes: readonly StreamShape[] = [
   ),
   shape(
     'writes that split characters',
-    'small buffers',
+    'constructed',
     { body: sse(chunk({ content: 'Größe 😀' }), stop, usage, '[DONE]'), write_bytes: 1 },
     { ...told, text: 'Größe 😀' },
   ),
-  shape('sent as `text/plain`', 'proxies', { content_type: 'text/plain', body: sse(hello, stop, usage, '[DONE]') }, told),
+  shape('sent as `text/plain`', 'constructed', { content_type: 'text/plain', body: sse(hello, stop, usage, '[DONE]') }, told),
   shape(
     'an event of 5 MB',
-    'broken servers',
+    'constructed',
     { body: sse(chunk({ content: 'x'.repeat(5 * 1024 * 1024) })), write_bytes: 65_536 },
     {
       error: { class: 'Unreachable', retryable: true, says: 'too long' },
