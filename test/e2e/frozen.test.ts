@@ -5,7 +5,7 @@ import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario 
 import type { ReceivedFrame } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
 
-jest.setTimeout(300_000);
+jest.setTimeout(400_000);
 
 let scenario: Scenario;
 let effects: Scenario['effects'];
@@ -14,7 +14,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ effects, stack } = scenario);
-}, 120_000);
+}, 300_000);
 afterAll(() => scenario?.stop());
 
 /** Longer than two heartbeat timeouts: the worker then holds a delivery that was given up beside one that counts. */

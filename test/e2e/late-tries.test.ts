@@ -18,7 +18,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ models, effects, stack } = scenario);
-}, 120_000);
+}, 300_000);
 afterAll(() => scenario?.stop());
 
 /** What a try does first that Temporal had given up while its worker was frozen. */
