@@ -5,14 +5,19 @@ import type { HistoryMessage } from '../../../db/runs/history.ts';
 import type { OpenedStep } from '../../../db/runs/model-steps.ts';
 import type { ModelAdapter } from '../../../ports/models.ts';
 import { createTemplates } from '../../../ports/templates.ts';
+import { testWorkPool } from '../../support/work-pool.ts';
 import { eventsOf, startStepBench, type StepBench } from './model-step.ts';
 import { toldResults, type ToldResult } from './told-results.ts';
 
+const pool = testWorkPool();
 let bench: StepBench;
 beforeAll(async () => {
   bench = await startStepBench();
 });
-afterAll(() => bench.close());
+afterAll(async () => {
+  await bench.close();
+  await pool.close();
+});
 
 const common = { origin: 'model', turn: 1, is_own: true, provider_state: null, calls: [], answers: null } as const;
 const call = { tool_call_id: 'id1', provider_call_id: 'k1', slug: 'look_up', args: {} };
@@ -44,9 +49,8 @@ function openedAfter({ state, content, error }: ToldResult): OpenedStep {
 
 /** What the request of an adapter gives as the result of the call. */
 async function readBy(adapter: ModelAdapter, told: ToldResult): Promise<string> {
-  const templates = createTemplates();
+  const templates = createTemplates(pool).of(null);
   const request = await buildRequest(templates, openedAfter(told), bench.model(adapter), new AbortController().signal);
-  await templates.close();
   await eventsOf(bench, request);
   const body = JSON.stringify(bench.server.calls().at(-1)?.body);
   const found: { content?: unknown; output?: unknown }[] = [];
