@@ -7,7 +7,7 @@ import { checksums, differing } from './checksums.ts';
 import { comparable, openStage, type Stage } from './stage.ts';
 import { lines } from './told.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 let stage: Stage;
 let before: Readonly<Record<string, string>>;

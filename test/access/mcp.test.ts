@@ -6,7 +6,7 @@ import { openStage, type Ask, type Fault, type Stage } from './stage.ts';
 import { lines } from './told.ts';
 import { actorSpecs, type Actor, type ActorSpec } from './world/actors.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 let stage: Stage;
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import { openStage, type Stage } from './stage.ts';
 import { lines } from './told.ts';
 import { actorSpecs } from './world/actors.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 const file = join(import.meta.dirname, 'access-table.md');
 
 // The tests of this file look at one walk after another, in their order.

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import pino from 'pino';
 import { migrate, ownerOrm } from '../../cli/migrate.ts';
 import { migrationNames } from '../../db/migrations/index.ts';
-import { definerStatements } from '../../db/migrations/statements.ts';
+import { definerStatements, sqlFiles } from '../../db/migrations/statements.ts';
 import { connectDatabases, pendingMigrations } from '../../db/orm.ts';
 import { definerFunctions, definerSql } from '../../db/tenancy/gate-access.ts';
 import { keyName, keySql, tenantKeys } from '../../db/tenancy/tenant-keys.ts';
@@ -78,6 +78,56 @@ test('two migrations of a fresh database at once make it once, and a repeat chan
   expect(rows.map((row) => row.name)).toEqual(migrationNames);
   await withAdmin(databaseUrl, (admin) => admin.query(`drop database ${name} with (force)`));
 });
+
+test('a grant hangs on a user of its own organization; the migration keeps those that do and deletes the others', async () => {
+  const [keys = ''] = sqlFiles(new URL('../../db/migrations/0007-credentials/', import.meta.url)).filter((sql) =>
+    sql.includes('users_tenant_key'),
+  );
+
+  const { kept, refused } = await withAdmin(database.adminUrl, async (admin) => {
+    await admin.query('begin');
+    const organizations = await admin.query<{ id: string }>(
+      `insert into organizations (id, name, slug) select gen_random_uuid(), 'O', 'o-' || n from generate_series(1, 2) n returning id`,
+    );
+    const [own, other] = organizations.rows.map(({ id }) => id);
+    const user = await idOf(
+      admin,
+      `insert into users (id, email, role, scope, organization_id) values (gen_random_uuid(), 'a@b.test', 'owner', 'organization', $1)`,
+      [own],
+    );
+    const roomOf = (id: string | undefined) =>
+      idOf(admin, `insert into workspaces (id, organization_id, slug, name) values (gen_random_uuid(), $1, 'w', 'W')`, [id]);
+    const [here, there] = [await roomOf(own), await roomOf(other)];
+    const grant = 'insert into workspace_grants (workspace_id, user_id, organization_id, role) values ($1, $2, $3, $4)';
+    await admin.query(grant, [here, user, own, 'viewer']);
+    await admin.query('savepoint before');
+    await admin.query('set constraints all immediate');
+    const fault = await admin.query(grant, [there, user, other, 'viewer']).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    await admin.query('rollback to savepoint before');
+
+    // As it was before, with a grant that nothing should ever have written.
+    await admin.query('set constraints all immediate');
+    await admin.query('alter table workspace_grants drop constraint workspace_grants_user_organization_fkey');
+    await admin.query('alter table users drop constraint users_tenant_key');
+    await admin.query('alter table workspace_grants add constraint workspace_grants_user_fkey foreign key (user_id) references users(id)');
+    await admin.query(grant, [there, user, other, 'viewer']);
+    await admin.query(keys);
+    const left = await admin.query<{ workspace_id: string }>('select workspace_id from workspace_grants where user_id = $1', [user]);
+    await admin.query('rollback');
+    return { kept: left.rows.map((row) => row.workspace_id === here), refused: fault };
+  });
+
+  expect(kept).toEqual([true]);
+  expect(refused).toContain('workspace_grants_user_organization_fkey');
+});
+
+async function idOf(admin: pg.Client, insert: string, params: readonly unknown[]): Promise<string> {
+  const { rows } = await admin.query<{ id: string }>(`${insert} returning id`, [...params]);
+  return rows[0]?.id ?? '';
+}
 
 test('a process knows which migrations its database lacks', async () => {
   expect(await pendingMigrations(database.db)).toEqual([]);

@@ -141,3 +141,36 @@ test('nobody below an operator sees or makes clients, and no OAuth token of an o
   expect(await world.get('/oauth-clients', bearer(tokens.owner))).toMatchObject({ status: 403, body: { code: 'role_insufficient' } });
   expect(await world.get('/oauth-clients', bearer(access))).toMatchObject({ status: 403, body: { code: 'scope_insufficient' } });
 });
+
+test('a narrowed operator finds and makes clients of the view alone: the deployment’s own are neither listed, rotated nor deleted', async () => {
+  const [one, two] = [await world.tenant({ workspaces: 2 }), await world.tenant()];
+  const [, other] = one.workspaceIds;
+  const { operator } = one.tokens;
+  const grant = {
+    token_endpoint_auth_method: 'client_secret_basic',
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    role: 'member',
+  };
+  const ofDeployment = await world.client(operator, { token_endpoint_auth_method: 'client_secret_basic' });
+  const own = await world.client(operator, { ...grant, organization_id: one.organizationId });
+  const ofAnother = await world.client(operator, { ...grant, organization_id: two.organizationId });
+  const view = { 'x-view-organization': one.organizationId };
+  const room = { 'x-view-workspace': one.workspaceId };
+  const make = (body: object, headers: Record<string, string>) =>
+    world.json(operator, '/oauth-clients', { client_name: 'App', ...body }, headers);
+  const rotate = (id: string, headers: Record<string, string>) => world.json(operator, `/oauth-clients/${id}/rotate-secret`, {}, headers);
+
+  const listed = await world.get('/oauth-clients', { ...bearer(operator), ...view });
+
+  expect(listed.body.items.map(({ client_id }: { client_id: string }) => client_id)).toEqual([own.clientId]);
+  for (const { clientId } of [ofDeployment, ofAnother]) expect((await rotate(clientId, view)).status).toBe(404);
+  expect((await rotate(own.clientId, view)).status).toBe(200);
+  expect(await rotate(own.clientId, room)).toMatchObject({ status: 403, body: { code: 'resource_forbidden' } });
+  expect(await make({ redirect_uris: [callback] }, view)).toMatchObject({ status: 403, body: { context: { reason: 'narrowed' } } });
+  expect((await make({ ...grant, organization_id: two.organizationId }, view)).status).toBe(422);
+  expect((await make({ ...grant, organization_id: one.organizationId }, view)).status).toBe(201);
+  expect(await make({ ...grant, organization_id: one.organizationId }, room)).toMatchObject({ status: 403 });
+  expect((await make({ ...grant, organization_id: one.organizationId, workspace_id: other }, room)).status).toBe(422);
+  expect((await make({ ...grant, organization_id: one.organizationId, workspace_id: one.workspaceId }, room)).status).toBe(201);
+});
