@@ -3,7 +3,7 @@ import { freezes, frozenFaults } from './checks/frozen.ts';
 import { openStage, type Stage } from './stage.ts';
 import { lines } from './told.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 let stage: Stage;
 beforeAll(async () => {

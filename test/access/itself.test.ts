@@ -14,7 +14,7 @@ import { openStage, type Fault, type Stage, type StageOptions } from './stage.ts
 import { unnoticed } from './told.ts';
 import { actorSpecs } from './world/actors.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 // G13: the checks are tried on operations that are spoilt, all of a kind at once; each has to be named.
 const operations = liveOperations(areas);

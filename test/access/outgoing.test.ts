@@ -12,7 +12,7 @@ import { openStage, type Stage } from './stage.ts';
 import { actorSpecs } from './world/actors.ts';
 import { makeAccessWorld } from './world/world.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 // G5 for what leaves by another way than a reply.
 let stage: Stage;

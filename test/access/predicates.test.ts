@@ -9,7 +9,7 @@ import { openStage, type Stage } from './stage.ts';
 import { lines } from './told.ts';
 import { actorSpecs } from './world/actors.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 // Two nets, tried one at a time.
 const insiders = ['owner A1', 'member A2', 'owner A', 'operator in A'];

@@ -3,7 +3,7 @@ import { rollbackFaults } from './checks/audit.ts';
 import { openStage, type Stage } from './stage.ts';
 import { lines } from './told.ts';
 
-jest.setTimeout(240_000);
+jest.setTimeout(900_000);
 
 let stage: Stage;
 beforeAll(async () => {
