@@ -1,5 +1,5 @@
 import type { RenderedTemplate, TemplateVariables } from './template-rules.ts';
-import type { TemplateJob } from './template-work.ts';
+import type { TemplateJob, TemplateResult } from './template-work.ts';
 import type { WorkPool } from './untrusted/pool.ts';
 import { WorkLimit, WorkProblem } from './untrusted/work-errors.ts';
 
@@ -17,6 +17,8 @@ export interface Templates {
   renderAll(templates: readonly string[], variables: TemplateVariables): Promise<string[]>;
   /** Parses only. */
   check(template: string): Promise<void>;
+  /** Parses several, as one job: the position of the first that can't be read, -1 when all can. */
+  firstFault(templates: readonly string[]): Promise<number>;
 }
 
 /** The templates of each organization; null is the platform. */
@@ -25,7 +27,7 @@ export interface TemplatesByTenant {
 }
 
 export function createTemplates(pool: Pick<WorkPool, 'run'>): TemplatesByTenant {
-  async function ask(organizationId: string | null, job: TemplateJob): Promise<RenderedTemplate[]> {
+  async function ask(organizationId: string | null, job: TemplateJob): Promise<TemplateResult> {
     try {
       return await pool.run('template', { organizationId, job, subject: () => job.templates.join('\0') });
     } catch (error) {
@@ -37,15 +39,20 @@ export function createTemplates(pool: Pick<WorkPool, 'run'>): TemplatesByTenant 
   return {
     of: (organizationId) => ({
       async render(template, variables) {
-        const [rendered] = await ask(organizationId, { templates: [template], variables });
-        return rendered ?? { text: '', missing: [] };
+        const { rendered } = await ask(organizationId, { templates: [template], variables });
+        return rendered[0] ?? { text: '', missing: [] };
       },
       async renderAll(templates, variables) {
         if (templates.length === 0) return [];
-        return (await ask(organizationId, { templates, variables })).map(({ text }) => text);
+        return (await ask(organizationId, { templates, variables })).rendered.map(({ text }) => text);
       },
       async check(template) {
-        await ask(organizationId, { templates: [template], variables: null });
+        const [fault = null] = (await ask(organizationId, { templates: [template], variables: null })).faults;
+        if (fault !== null) throw new TemplateError(fault);
+      },
+      async firstFault(templates) {
+        if (templates.length === 0) return -1;
+        return (await ask(organizationId, { templates, variables: null })).faults.findIndex((fault) => fault !== null);
       },
     }),
   };

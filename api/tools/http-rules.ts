@@ -1,7 +1,7 @@
 import type { HttpAuth, HttpToolConfig } from '../../db/tools/tool-config.ts';
 import { escapePointer } from '../http/text-scan.ts';
 import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
-import type { Templates } from '../../ports/templates.ts';
+import { TemplateError, type Templates } from '../../ports/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 
 const liquid = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
@@ -35,7 +35,7 @@ export async function checkHttp(config: HttpToolConfig, checks: HttpChecks): Pro
     for (const [name, template] of Object.entries(config[part])) templates.push([`/config/${part}/${escapePointer(name)}`, template]);
   }
   for (const leaf of textsOf(config.body.template, '/config/body/template')) templates.push(leaf);
-  for (const [pointer, template] of templates) await checkTemplate(pointer, template, checks.templates);
+  await checkTemplates(templates, checks.templates);
 }
 
 /** Headers that choose another target or break the framing of the request are not a tool's to set. */
@@ -79,13 +79,15 @@ export function checkAuth(auth: HttpAuth, policy: EgressPolicy): void {
     throw invalid('/config/auth/name', 'egress', 'This header can not be set by a tool.');
 }
 
-async function checkTemplate(pointer: string, template: string, templates: Templates): Promise<void> {
-  if (!template.includes('{')) return;
+/** All of a tool in one job. What is told holds nothing of the parser's message, which quotes the template. */
+async function checkTemplates(given: readonly (readonly [string, string])[], templates: Templates): Promise<void> {
+  const parsed = given.filter(([, template]) => template.includes('{'));
   try {
-    await templates.check(template);
-  } catch {
-    // The parser's message quotes the template.
-    throw invalid(pointer, 'template', 'The template can not be read.');
+    const fault = parsed[await templates.firstFault(parsed.map(([, template]) => template))];
+    if (fault) throw invalid(fault[0], 'template', 'The template can not be read.');
+  } catch (error) {
+    if (error instanceof TemplateError) throw invalid('/config', 'template', 'The templates can not be read in time.');
+    throw error;
   }
 }
 

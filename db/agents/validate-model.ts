@@ -2,6 +2,7 @@ import { limitDocumentBytes, type RevisionDocument } from './revision-document.t
 import { resultToolSlug } from './result-tool.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
 
 /** What is wrong with a document beside its references: models, settings, template, schemas, sizes. */
 export async function documentProblems(document: RevisionDocument, checks: RevisionChecks): Promise<RevisionProblem[]> {
@@ -57,6 +58,7 @@ async function templateProblems(document: RevisionDocument, checks: RevisionChec
     await checks.template(document.instructions);
     return [];
   } catch (error) {
+    if (error instanceof Failure) throw error; // it was not parsed at all
     // The parser's message quotes the template; only the place is told.
     const place = error instanceof Error ? /line:\d+, col:\d+/.exec(error.message)?.[0] : undefined;
     return [atCreate('/instructions', { rule: 'template', message: `The template can not be read${place ? ` (${place})` : ''}.` })];

@@ -2,6 +2,7 @@ import type { BindingDraft, KnowledgeBinding } from './revision-document.ts';
 import { completePersona, type PersonaDocument, type PersonaDraft } from './persona-document.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
 import type { RevisionChecks } from './validate-revision.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
 
 const optionsPointer = '/model_settings/provider_options';
 
@@ -49,7 +50,8 @@ async function templateProblems(document: PersonaDocument, checks: RevisionCheck
   try {
     await checks.template(document.instructions);
     return [];
-  } catch {
+  } catch (error) {
+    if (error instanceof Failure) throw error; // it was not parsed at all
     // The parser's message quotes the template.
     return [atCreate('/instructions', { rule: 'template', message: 'The template can not be read.' })];
   }

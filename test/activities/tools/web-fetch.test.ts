@@ -70,7 +70,7 @@ function read(path: string, config: Record<string, unknown> = {}): Promise<ToolO
     transact: () => Promise.reject(new Error('reading a page reads no rows')),
     variables: {},
     policy,
-    timeoutMs: 10_000,
+    timeoutMs: 120_000,
     signal: new AbortController().signal,
     readOutput: () => Promise.resolve(null),
   });
