@@ -39,6 +39,8 @@ export function newEnding(): WireEnding {
 
 /** How long a finished answer waits for its usage and for the end of its stream. */
 const graceMs = 2_000;
+/** How long the end of a connection is waited for behind the end of its answer. */
+const leaveMs = 100;
 /** Longest event, and longest answer in one piece, in characters. */
 const mostChars = 4 * 1024 * 1024;
 const mostErrorBytes = 64 * 1024;
@@ -111,10 +113,21 @@ class WireBody {
 
   async #pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     while (this.#waiting.length === 0 && !this.#isOver) await this.#more();
+    // Before the last part is given: whoever has it ends the call, and its connection with it.
+    if (this.#isOver) await this.#leave();
     for (const text of this.#waiting.splice(0)) controller.enqueue(this.#encoder.encode(`data: ${text}\n\n`));
-    if (!this.#isOver) return;
-    controller.close();
-    void this.#reader.cancel().catch(() => undefined); // the server may keep its side open for ever
+    if (this.#isOver) controller.close();
+  }
+
+  /** A connection whose end has been read is used again; one that its server keeps open, or goes on writing to, is given up. */
+  async #leave(): Promise<void> {
+    this.#graceEnds = performance.now() + leaveMs;
+    try {
+      while ((await this.#read()) !== null) if (performance.now() > this.#graceEnds) break;
+    } catch {
+      // broken: nothing is left of it
+    }
+    void this.#reader.cancel().catch(() => undefined);
   }
 
   async #more(): Promise<void> {

@@ -9,7 +9,7 @@ export interface RawAnswer {
   /** Bytes a write; the whole body at once unless given. */
   readonly write_bytes?: number;
   /** What becomes of the connection: closed well unless given. */
-  readonly afterwards?: 'open' | 'reset';
+  readonly afterwards?: 'open' | 'reset' | 'late';
 }
 
 /** Writes it. With `open` the answer never ends; with `reset` the connection breaks once the other side can have read everything. */
@@ -27,7 +27,8 @@ export async function answerRaw(response: ServerResponse, raw: RawAnswer, reques
 
 /** Ends an answer whose last byte was written. */
 export async function leave(response: ServerResponse, afterwards: RawAnswer['afterwards']): Promise<void> {
-  if (afterwards === undefined) response.end();
+  if (afterwards === 'late') await delay(10); // its end comes in a packet of its own
+  if (afterwards === undefined || afterwards === 'late') response.end();
   if (afterwards !== 'reset') return;
   await delay(100); // a reset discards what the other side has not read yet
   response.socket?.resetAndDestroy();

@@ -31,6 +31,8 @@ export interface ModelCall {
   readonly body: Record<string, unknown>;
   readonly promptTokens: number;
   completionTokens: number;
+  /** The client's end of the connection. */
+  readonly peerPort: number;
   outcome: 'open' | 'completed' | 'client_gone' | Fault['kind'];
 }
 
@@ -171,6 +173,7 @@ async function answerModel(state: State, { path, body, response }: ModelExchange
     body,
     promptTokens: request.promptTokens,
     completionTokens: 0,
+    peerPort: response.socket?.remotePort ?? 0,
     outcome: 'open',
   };
   state.calls.push(call);

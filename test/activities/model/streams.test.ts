@@ -71,3 +71,19 @@ test('a finished answer is never called silent, however little patience its mode
 
   expect([textOf(events), finishOf(events).stopReason]).toEqual(['Hello', 'stop']);
 });
+
+test.each(['openai', 'anthropic', 'openai_compatible'] as const)(
+  'a connection that ends its answers well serves the next call too (%s)',
+  async (adapter) => {
+    const model = bench.model(adapter);
+    for (const text of ['One.', 'Two.', 'Three.'])
+      await eventsOf(bench, requestOf(model, { messages: scripted({ text: `${text} ${adapter}`, afterwards: 'late' }) }));
+
+    const ports = bench.server
+      .calls()
+      .filter(({ body }) => JSON.stringify(body).includes(` ${adapter}`))
+      .map(({ peerPort }) => peerPort);
+    expect(ports).toHaveLength(3);
+    expect(new Set(ports).size).toBeLessThan(3);
+  },
+);
