@@ -6,6 +6,7 @@ import { ormOptions } from './mikro-orm.config.ts';
 import type { SettledStatement, Statement } from './pg-connection.ts';
 import { createDialect, type PoolDialect } from './pg-dialect.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
+import { createShares, type Shares } from './shares.ts';
 
 export interface DatabaseSettings {
   readonly appUrl: string;
@@ -22,10 +23,14 @@ export interface DatabaseSettings {
   readonly onQuery?: (sql: string) => void;
 }
 
+const acquireTimeoutMs = 2_000;
+
 /** The two pools of a process: one in the caller's tenant, one for the allow-listed jobs across tenants. */
 export interface Databases {
   readonly app: MikroORM;
   readonly sweeper: MikroORM;
+  /** Of the first pool. */
+  readonly shares: Shares;
   close(): Promise<void>;
 }
 
@@ -47,7 +52,8 @@ export async function connectDatabases(settings: DatabaseSettings): Promise<Data
     await close();
     throw error;
   }
-  return { app, sweeper, close };
+  const shares = createShares({ poolMax: settings.poolMax, waitMs: settings.acquireTimeoutMs ?? acquireTimeoutMs });
+  return { app, sweeper, shares, close };
 }
 
 /** Names of migrations in the code that the database has not seen; empty means that the process fits it. */
@@ -63,7 +69,7 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
     max,
     applicationName: settings.applicationName,
     statementTimeoutMs: settings.statementTimeoutMs ?? null,
-    acquireTimeoutMs: settings.acquireTimeoutMs ?? 2_000,
+    acquireTimeoutMs: settings.acquireTimeoutMs ?? acquireTimeoutMs,
     onError: (error) => settings.log.warn({ err: error }, 'database connection lost'),
   });
   const orm = await MikroORM.init(ormOptions({ url, dialect, log: settings.log, onQuery: settings.onQuery }));

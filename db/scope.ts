@@ -57,7 +57,7 @@ interface TenantRow {
 }
 
 /**
- * Which rows of a scoped, child or tenant table the operation shows the caller (design 03 §5.1 and §5.2), as a condition for `where`: those in
+ * Which rows of a scoped, child or tenant table the operation shows the caller, as a condition for `where`: those in
  * sight, without those of a workspace where the caller's rank by grant is below the floor. The same rule as the policies, so that indexes are
  * used. `alias` is the table's alias in the statement. Deleted rows are the query's own business.
  */

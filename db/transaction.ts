@@ -68,8 +68,14 @@ export function tenantOf(caller: Caller): TenantSettings {
 export async function beginUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): Promise<OpenUnit> {
   const em: SqlEntityManager = db.app.em.fork();
   const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
-  await translated(() => begin(em));
-  await runLater(em, settingsSql, settingsOf(tenant));
+  const giveBack = await db.shares.take(tenant.organizationId);
+  try {
+    await translated(() => begin(em));
+    await runLater(em, settingsSql, settingsOf(tenant));
+  } catch (error) {
+    giveBack();
+    throw error;
+  }
 
   return {
     unit,
@@ -79,10 +85,12 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
       } catch (error) {
         await rollBack(em);
         throw toFailure(error) ?? error;
+      } finally {
+        giveBack();
       }
       return taken(unit.outgoing);
     },
-    rollback: () => rollBack(em),
+    rollback: () => rollBack(em).finally(giveBack),
     renew: async () => {
       await translated(async () => {
         await run(em, 'commit and chain');
@@ -135,8 +143,13 @@ export async function transact<R>(
 ): Promise<{ value: R; outgoing: Outgoing }> {
   return retried(async () => {
     const open = await beginUnit(db, options);
-    const value = await orRollBack(open.unit.em, () => work(open.unit));
-    return { value, outgoing: await open.commit() };
+    try {
+      const value = await work(open.unit);
+      return { value, outgoing: await open.commit() };
+    } catch (error) {
+      await open.rollback();
+      throw error;
+    }
   });
 }
 

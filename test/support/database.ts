@@ -41,7 +41,7 @@ export async function testDatabase(options: TestDatabaseOptions = {}): Promise<T
   const urls = { appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl: urlOf('longhaul_owner') };
   const db = await connectDatabases({
     ...urls,
-    poolMax: options.poolMax ?? 5,
+    poolMax: options.poolMax ?? 7,
     sweeperPoolMax: 3,
     applicationName: 'longhaul-test',
     // A machine that is busy with other tests is no outage.
