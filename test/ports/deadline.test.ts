@@ -6,20 +6,25 @@ import { expect, test } from '@jest/globals';
 import { Watch } from '../../activities/model/watch.ts';
 import { afterMs, deadlineIn } from '../../ports/deadline.ts';
 
-/** Something outside that answers while this process stands still. */
-async function answerWhileStanding(): Promise<{ answer: Promise<unknown>; standStill(): void; end(): void }> {
+/** Something outside that has answered by the time this process looks again after it stood still. */
+async function answerWhileStanding(): Promise<{ answer: Promise<unknown>; standStill(): Promise<void>; end(): void }> {
   const flag = new Int32Array(new SharedArrayBuffer(4));
   const script = `const { parentPort, workerData } = require('node:worker_threads');
-    parentPort.postMessage('ready'); Atomics.wait(workerData, 0, 0); parentPort.postMessage('answer');`;
+    parentPort.postMessage('ready'); Atomics.wait(workerData, 0, 0); Atomics.wait(workerData, 0, 1, 4_600); parentPort.postMessage('answer');`;
   const outside = new Worker(script, { eval: true, workerData: flag });
   await once(outside, 'message');
   return {
     answer: once(outside, 'message'),
-    standStill: () => {
-      Atomics.store(flag, 0, 1);
-      Atomics.notify(flag, 0);
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_500);
-    },
+    // Out of a timer: what is due by then rings before anything is read.
+    standStill: () =>
+      new Promise((resolve) =>
+        setTimeout(() => {
+          Atomics.store(flag, 0, 1);
+          Atomics.notify(flag, 0);
+          Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_500);
+          resolve();
+        }, 1),
+      ),
     end: () => void outside.terminate(),
   };
 }
@@ -29,8 +34,8 @@ const settled = (signal: AbortSignal, answer: Promise<unknown>) =>
 
 test('a deadline that passes while the process stands still does not win against an answer that has come', async () => {
   const { answer, standStill, end } = await answerWhileStanding();
-  const signal = deadlineIn(500);
-  standStill();
+  const signal = deadlineIn(2_000);
+  await standStill();
 
   expect(await settled(signal, answer)).toBe('answered');
   expect(signal.aborted).toBe(false);
@@ -39,9 +44,9 @@ test('a deadline that passes while the process stands still does not win against
 
 test('a model call whose process stood still for longer than its patience reads what the provider has sent', async () => {
   const { answer, standStill, end } = await answerWhileStanding();
-  const watch = new Watch(new AbortController().signal, { firstTokenS: 0.5, idleS: 0.5 }, { isFinished: false });
+  const watch = new Watch(new AbortController().signal, { firstTokenS: 2, idleS: 2 }, { isFinished: false });
   const waiting = watch.waitFor(answer);
-  standStill();
+  await standStill();
 
   expect(await waiting).toEqual(['answer']);
   expect(watch.stopped).toBeNull();
@@ -56,7 +61,7 @@ test('a deadline rings when nothing comes, also after a standstill, and not once
   cancel();
   const { standStill, end } = await answerWhileStanding();
   const signal = deadlineIn(100);
-  standStill();
+  await standStill();
 
   await once(signal, 'abort');
   expect(signal.reason).toMatchObject({ name: 'TimeoutError' });
