@@ -15,6 +15,7 @@ export function isSettled(run: Pick<RunRow, 'status'>): boolean {
  * connection. Throws 401, 403 or 404 when the right to the run is lost meanwhile: what came after is not shown.
  */
 export async function waitUntilSettled(ctx: Ctx, seen: RunRow, timeoutMs: number): Promise<RunRow> {
+  if (isSettled(seen) || timeoutMs <= 0) return seen;
   const { caller, floor, deps, tenant, actor, correlationId } = ctx;
   const end = performance.now() + timeoutMs;
 
