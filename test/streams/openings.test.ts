@@ -10,7 +10,7 @@ import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
 
 // Few and slow: what each waits for is the way to the database, and not the machine.
-const clients = 40;
+const clients = 80;
 const delayMs = 100;
 const never = new AbortController().signal;
 
