@@ -10,8 +10,8 @@ import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
 
 // Few and slow: what each waits for is the way to the database, and not the machine.
-const clients = 80;
-const delayMs = 100;
+const clients = 60;
+const delayMs = 30;
 const never = new AbortController().signal;
 
 let database: TestDatabase;
