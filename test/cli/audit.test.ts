@@ -86,7 +86,10 @@ test('the heads are anchored at each verify; a chain that is gone, and an anchor
     code: 1,
     output: expect.stringContaining(`anchor ${file}: missing, although heads were anchored last at `),
   });
-  expect(emptied).toMatchObject({ code: 1, output: expect.stringContaining(`anchor ${file}: empty, although heads were anchored last at `) });
+  expect(emptied).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`anchor ${file}: empty, although heads were anchored last at `),
+  });
 });
 
 test('an anchor file that can not be written is told of and fails nothing', async () => {
