@@ -70,14 +70,15 @@ async function verifyAnchors({ attached: { db, keys }, file, log, known, wanted 
     log(`anchor ${file.path}: none yet, it begins now`);
     return 0;
   }
-  if (lines === null) {
+  const told = { lines: 0, newest: 'never', faults: 0 };
+  const anchored = lines === null ? [] : await checkAnchored(db, keys, goodLines(lines, { log, told, known, wanted }));
+  if (told.lines === 0 && told.faults === 0 && lastAt !== null) {
+    const state = lines === null ? 'missing' : 'empty';
     log(
-      `anchor ${file.path}: missing, although heads were anchored last at ${new Date(lastAt ?? 0).toISOString()}; AUDIT_ANCHOR_FILE names the file`,
+      `anchor ${file.path}: ${state}, although heads were anchored last at ${new Date(lastAt).toISOString()}; AUDIT_ANCHOR_FILE names the file`,
     );
     return 1;
   }
-  const told = { lines: 0, newest: 'never', faults: 0 };
-  const anchored = await checkAnchored(db, keys, goodLines(lines, { log, told, known, wanted }));
 
   log(`anchor ${file.path}: ${told.lines} lines, the newest of ${told.newest}`);
   for (const fault of anchored) log(`  ${fault.chain}: ${textOf(fault)}`);

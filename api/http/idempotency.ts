@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '../../db/caller.ts';
 import {
   holdShownRun,
+  placesOfPath,
   refuseLostPlaces,
   releaseKey,
   removeExpiredKey,
@@ -116,16 +117,18 @@ async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, 
 
 /**
  * What a repeat gets. One whose row was erased gets what the row itself answers now, and so does one who no longer sees where it lies (404) or has too low a
- * rank there (403): a right that is lost is lost for what was stored, too.
+ * rank there (403): a right that is lost is lost for what was stored, too. A reply that names no workspace (a revision, the test of a tool) lies where the row
+ * of its path lies.
  */
-async function replay({ deps, caller, operation, options }: Claiming, unit: Unit, found: IdempotencyRow): Promise<Rendered> {
+async function replay({ deps, caller, operation, options, input }: Claiming, unit: Unit, found: IdempotencyRow): Promise<Rendered> {
   if (found.body === null)
     return {
       ...refusalOf(deps, fail('not_found'), options.correlationId),
       headers: { 'content-type': refusalType, 'idempotency-replayed': 'true' },
     };
   const reply = await toReply(deps.keys, unit, found);
-  refuseLostPlaces(caller, placesIn(reply), floorOf(operation));
+  const named = placesIn(reply);
+  refuseLostPlaces(caller, named.size > 0 ? named : await placesOfPath(unit.em, input.params), floorOf(operation));
   return reply;
 }
 

@@ -152,6 +152,27 @@ export async function removeExpiredKey(em: SqlEntityManager, id: string): Promis
   await row(em, 'delete from idempotency_keys where id = ? and expires_at <= clock_timestamp() returning id', [id]);
 }
 
+/** Tables of the rows that the paths of operations with a key name, by parameter. */
+export const tablesOfPaths: Readonly<Record<string, string>> = {
+  agent_id: 'agents',
+  run_id: 'runs',
+  tool_id: 'tools',
+  toolkit_id: 'toolkits',
+};
+
+/** The workspaces of the rows that a path names. 404 for a row that is out of the caller's sight, as for the row itself. */
+export async function placesOfPath(em: SqlEntityManager, params: unknown): Promise<Set<string>> {
+  const places = new Set<string>();
+  for (const [name, id] of Object.entries(params ?? {})) {
+    const table = tablesOfPaths[name];
+    if (table === undefined) continue;
+    const found = await row<{ workspace_id: string | null }>(em, `select workspace_id from ${table} where id = ?`, [id]);
+    if (!found) throw fail('not_found');
+    if (found.workspace_id !== null) places.add(found.workspace_id);
+  }
+  return places;
+}
+
 /** 404 where the caller no longer sees one of the workspaces that a stored reply tells of, 403 where its rank there is below the floor now. */
 export function refuseLostPlaces(caller: Caller, workspaceIds: Iterable<string>, floor: Role | null): void {
   const seen = workspacesOf(caller);

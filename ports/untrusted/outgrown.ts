@@ -14,6 +14,8 @@ export interface SubjectOfWork {
 export class Outgrown {
   /** The oldest first. */
   readonly #entries = new Map<string, { readonly told: string; readonly until: number }>();
+  /** Until when it counts that work of an organization has outgrown its limits; the oldest first. */
+  readonly #organizations = new Map<string, number>();
   readonly #keepMs: number;
 
   constructor(keepMs = 600_000) {
@@ -31,6 +33,21 @@ export class Outgrown {
     this.#entries.delete(key);
     this.#entries.set(key, { told, until: Date.now() + this.#keepMs });
     if (this.#entries.size > mostEntries) this.#entries.delete(this.#entries.keys().next().value ?? '');
+  }
+
+  /** Notes that work of the organization has outgrown its limits, whether its subject is remembered or not. */
+  blame(organization: string): void {
+    this.#organizations.delete(organization);
+    this.#organizations.set(organization, Date.now() + this.#keepMs);
+  }
+
+  /** Whether work of the organization has outgrown its limits in the last ten minutes. */
+  isBlamed(organization: string): boolean {
+    for (const [name, until] of this.#organizations) {
+      if (until > Date.now()) break;
+      this.#organizations.delete(name);
+    }
+    return this.#organizations.has(organization);
   }
 
   #forgetOld(): void {

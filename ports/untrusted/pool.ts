@@ -95,6 +95,8 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   readonly #waiting = new Turns<Entry>(waitingLimits);
   readonly #working = new Map<Entry, WorkChild>();
   readonly #idle = new Map<WorkChild, NodeJS.Timeout>();
+  /** For whom a child has worked last. */
+  readonly #served = new WeakMap<WorkChild, string>();
   #isClosed = false;
 
   constructor(given: { readonly sorts: S; readonly module: URL }, { rememberMs, ...options }: WorkPoolOptions) {
@@ -169,7 +171,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   }
 
   async #work(entry: Entry): Promise<void> {
-    const child = this.#takeChild(entry.sort);
+    const child = this.#takeChild(entry);
     this.#working.set(entry, child);
     entry.child = child;
     entry.starts += 1;
@@ -190,6 +192,7 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
       case 'answered':
         return entry.result.resolve(ended.answer);
       case 'outgrown':
+        this.#outgrown.blame(entry.organization);
         if (entry.isRemembered) this.#outgrown.remember(entry, ended.told);
         return entry.result.reject(new WorkLimit(ended.told));
       case 'lost':
@@ -201,12 +204,25 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
   }
 
   /** One that rests, best one that knows the sort; else a new one. */
-  #takeChild(sort: string): WorkChild {
-    const fit = [...this.#idle.keys()].filter((child) => child.isFit());
+  #takeChild({ sort, organization }: Entry): WorkChild {
+    const fit = this.#openTo(organization).filter((child) => child.isFit());
     const child = fit.find(({ loaded }) => loaded.has(sort)) ?? fit.at(-1) ?? new WorkChild(this.#given.module);
     clearTimeout(this.#idle.get(child));
     this.#idle.delete(child);
+    this.#served.set(child, organization);
     return child;
+  }
+
+  /**
+   * Children that rest, for an organization. One whose work has just outgrown its limits is likely to end the next child, too: it gets those that it had itself,
+   * or a new one, and only where there is no room what others have started and loaded.
+   */
+  #openTo(organization: string): WorkChild[] {
+    const resting = [...this.#idle.keys()];
+    if (!this.#outgrown.isBlamed(organization)) return resting;
+    const own = resting.filter((child) => this.#served.get(child) === organization);
+    const hasRoom = this.#working.size + this.#idle.size < this.#options.size;
+    return own.length > 0 || hasRoom ? own : resting;
   }
 
   #rest(child: WorkChild): void {

@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { rm, truncate } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
@@ -60,7 +60,7 @@ test('a row that was changed, deleted or added is named with its seal, and the e
   expect(unharmed.code).toBe(0);
 });
 
-test('the heads are anchored at each verify; a chain that is gone, and an anchor file that is gone, are named', async () => {
+test('the heads are anchored at each verify; a chain that is gone, and an anchor file that is gone or emptied, are named', async () => {
   const organizationId = await sealed();
   const file = anchorFileOf(database);
   await rm(file, { force: true });
@@ -73,6 +73,8 @@ test('the heads are anchored at each verify; a chain that is gone, and an anchor
   const gone = await verify('--organization', organizationId);
   await rm(file);
   const without = await verify('--organization', organizationId);
+  await truncate(file);
+  const emptied = await verify('--organization', organizationId);
 
   expect(first).toMatchObject({ code: 0, output: expect.stringContaining(`anchor ${file}: none yet, it begins now`) });
   expect(second).toMatchObject({ code: 0, output: expect.stringMatching(/anchor .*: \d+ lines, the newest of \d{4}-.*Z\n/) });
@@ -83,6 +85,10 @@ test('the heads are anchored at each verify; a chain that is gone, and an anchor
   expect(without).toMatchObject({
     code: 1,
     output: expect.stringContaining(`anchor ${file}: missing, although heads were anchored last at `),
+  });
+  expect(emptied).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(`anchor ${file}: empty, although heads were anchored last at `),
   });
 });
 

@@ -40,6 +40,24 @@ test('a job that outlives its time is ended with its child, and the next one get
   expect((await pool.ended.get()).values).toMatchObject([{ labels: { sort: 'small', reason: 'time' }, value: 1 }]);
 });
 
+test('an organization whose work outgrew its limits ends no child that others have started, while there is room', async () => {
+  const { pool, run } = poolOf({ size: 2 });
+  const outgrow = () => expect(run('busy', 600_000, { organizationId: 'hostile' })).rejects.toThrow(WorkLimit);
+  await outgrow();
+  await run('busy', 1, { organizationId: 'b' });
+  const [started] = pool.pids();
+
+  await outgrow();
+  await run('busy', 1, { organizationId: 'hostile' });
+  await outgrow();
+  expect(pool.pids()).toEqual([started]);
+
+  await Promise.all(['b', 'c'].map((organizationId) => run('busy', 1, { organizationId })));
+  expect(pool.pids()).toHaveLength(2);
+  await outgrow();
+  expect(pool.pids()).toHaveLength(1);
+});
+
 test('time in which the process itself stood still is not held against the job', async () => {
   const { run, pool } = poolOf();
   await run('busy', 0);

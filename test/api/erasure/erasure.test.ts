@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { tablesOfPaths } from '../../../db/http/idempotency.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { liveOperations } from '../../../api/http/registry.ts';
 import { areas } from '../../../api/operations.ts';
@@ -187,4 +188,44 @@ test('a repeat after the right to see the row is lost shows nothing of it', asyn
   expect([lost.status, lost.body.code]).toEqual([404, 'not_found']);
   for (const refused of [lowered, lost]) expect(JSON.stringify(refused.body)).not.toContain(made.body.id);
   expect(again.body).toEqual(made.body);
+});
+
+test('the same holds for a reply that names no workspace, by the row that its path names', async () => {
+  const tenant = await people.tenant({ workspaces: 2 });
+  const [home = '', other = ''] = tenant.workspaceIds;
+  const admin = await people.user(tenant, { role: 'admin', workspaceId: home });
+  const grant = (method: 'PUT' | 'DELETE', body?: object) =>
+    people.call(tenant.organizationOwner.token, method, `/workspaces/${other}/members/${admin.id}`, body ? { body } : {});
+  const make = (path: string, body: object, key: string) =>
+    people.call(admin.token, 'POST', path, { body, headers: { 'idempotency-key': key } });
+  await grant('PUT', { role: 'admin' });
+  const revision = { model: 'builtin/extractive', instructions: 'Only for those who work here.' };
+  const agent = await make('/agents', { slug: 'guide', name: 'Guide', workspace_id: other, revision }, crypto.randomUUID());
+  const key = crypto.randomUUID();
+  const repeats = () =>
+    Promise.all([
+      make(`/agents/${agent.body.id}/personas`, { slug: 'plain', name: 'Plain', instructions: 'Be plain.' }, key),
+      make(`/agents/${agent.body.id}/revisions`, { document: revision }, key),
+    ]);
+  const first = await repeats();
+
+  await grant('PUT', { role: 'viewer' });
+  const lowered = await repeats();
+  await grant('DELETE');
+  const lost = await repeats();
+  await grant('PUT', { role: 'admin' });
+  const again = await repeats();
+
+  expect(first.map(({ status }) => status)).toEqual([201, 201]);
+  expect(lowered.map(({ status }) => status)).toEqual([403, 403]);
+  expect(lost.map(({ status }) => status)).toEqual([404, 404]);
+  expect(again.map(({ body }) => body)).toEqual(first.map(({ body }) => body));
+});
+
+test('every path of an operation with a key names rows whose place is known', () => {
+  const names = liveOperations(areas).flatMap((operation) =>
+    operation.idempotent === true ? Object.keys(operation.params?.properties ?? {}) : [],
+  );
+
+  expect([...new Set(names)].toSorted()).toEqual([...Object.keys(tablesOfPaths), 'organization_id'].toSorted());
 });

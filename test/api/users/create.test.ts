@@ -174,6 +174,20 @@ test('a deployment without a mailer demands the password', async () => {
   await silent.close();
 });
 
+test('an address is 422 that only looks like another: invisible characters, other forms of a domain', async () => {
+  const { tokens } = await people.tenant();
+  const name = newAddress().split('@')[0];
+  const hidden = [0x200b, 0x2060, 0xad, 0xfeff, 0x202e, 0xfe0f].map((code) => `${name}@example.test${String.fromCodePoint(code)}`);
+  const mapped = ['example\u3002test', 'example\uff0etest', '\uff45xample.test'].map((domain) => `${name}@${domain}`);
+
+  for (const email of [...hidden, ...mapped]) {
+    expect(await create(tokens.admin, { email })).toMatchObject({ status: 422, body: { errors: [{ pointer: '/email', rule: 'format' }] } });
+  }
+  for (const email of [`\u00e5sa-${name}@stra\u00dfe.test`, `o\u0308-${name}@\u0437\u043e\u043d\u0430.test`]) {
+    expect((await create(tokens.admin, { email })).status).toBe(201);
+  }
+});
+
 test('an address outside allowed_email_domains is 422', async () => {
   const { tokens, organizationId } = await people.tenant();
   await people.rows(`update organization_settings set allowed_email_domains = '{Allowed.test}' where organization_id = ? returning 1`, [
