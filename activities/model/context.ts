@@ -16,6 +16,8 @@ export interface ContextRoom {
   readonly takenTokens: number;
   /** The model has refused a prompt of this step as too long: the history is cut to half of what it was. */
   readonly wasTooLong: boolean;
+  /** What it said then, as its last word; null when it is not known. */
+  readonly refusal: string | null;
   /** Slug of the tool by which this agent can read a stored result; null when it has none. */
   readonly reader: string | null;
 }
@@ -103,22 +105,27 @@ function tokensOfOne({ content, calls, provider_state }: HistoryMessage): number
   return estimateTokens(JSON.stringify(content)) + estimateTokens(JSON.stringify(calls)) + state;
 }
 
-/** Says which parts take the room, none of their words. */
+/** Says which parts take the room, none of their words, and what the provider said. */
 function tooLong(
   history: readonly HistoryMessage[],
   room: ContextRoom,
   { factor, what }: { readonly factor: number; readonly what: string },
 ): Failure {
   const newestStep = history.findLastIndex(({ role, is_own }) => is_own && role === 'assistant');
+  const input = tokensOf(history.filter(({ is_own, role }) => is_own && role === 'user'));
+  const newest = newestStep < 0 ? 0 : tokensOf(history.slice(newestStep).filter(({ role }) => role !== 'user'));
   const parts = [
     ['instructions and tools', room.takenTokens],
-    ['the input of the run', tokensOf(history.filter(({ is_own, role }) => is_own && role === 'user'))],
-    ['the newest step with its results', newestStep < 0 ? 0 : tokensOf(history.slice(newestStep).filter(({ role }) => role !== 'user'))],
+    ['the input of the run', input],
+    ['the newest step with its results', newest],
+    ['what came before, shortened', tokensOf(history) - input - newest],
   ] as const;
   const told = parts.filter(([, tokens]) => tokens > 0).map(([name, tokens]) => `${name} about ${Math.ceil(tokens * factor)}`);
   const size = Math.ceil((tokensOf(history) + room.takenTokens) * factor);
-  const detail = `${what}: about ${size} tokens where ${Math.floor(Math.min(room.mostTokens, room.windowTokens))} have room (${told.join(', ')}).`;
-  return fail('validation_failed', { reason: 'context_too_long', detail: detail.slice(0, 500) });
+  const most = room.wasTooLong ? '' : ` where ${Math.floor(Math.min(room.mostTokens, room.windowTokens))} have room`;
+  const said = room.refusal === null ? '' : ` It was refused: ${room.refusal}`;
+  const detail = `${what}: about ${size} tokens${most} (${told.join(', ')}).${said}`;
+  return fail('validation_failed', { reason: 'context_too_long', detail: detail.slice(0, 1_000).toWellFormed() });
 }
 
 /** One message that tells in short what was said in turns that are not shown any more; the newest that fit. */

@@ -29,6 +29,7 @@ const room = (on_overflow: ContextRules['on_overflow'], mostTokens: number, more
   windowTokens: mostTokens,
   takenTokens: 0,
   wasTooLong: false,
+  refusal: null,
   reader: null,
   ...more,
 });
@@ -171,7 +172,11 @@ test('a run that nothing can be left out of ends, and its error says what is too
   expect(end([long])).toThrow(error(/about 1\d{4} tokens where 4000 have room \(the input of the run about 1\d{4}\)/));
   expect(end([question, ...wordy(1, 20_000)])).toThrow(error(/the newest step with its results about 1\d{4}/));
   expect(end([question], { takenTokens: 9_000 })).toThrow(error(/instructions and tools about 9000/));
-  expect(end([long], { mostTokens: 50_000, windowTokens: 50_000, wasTooLong: true })).toThrow(error(/nothing more of it can be left out/));
+  expect(end([question, ...wordy(1), ...wordy(2, 15_000)])).toThrow(error(/what came before, shortened about \d{2,3}\)/));
+  const refused = { mostTokens: 50_000, windowTokens: 50_000, wasTooLong: true, refusal: 'Only 10 tokens, please.' };
+  expect(end([long], refused)).toThrow(
+    error(/nothing more of it can be left out: about 1\d{4} tokens \(.*\)\. It was refused: Only 10 tokens, please\./),
+  );
 });
 
 test('the model’s own count of earlier prompts is believed where it is higher than the estimate', () => {
