@@ -70,7 +70,7 @@ interface TakenRoom {
 const answerTokens = 8_192;
 
 /** What model and revision leave for the conversation, estimated. */
-function roomOf({ document, retries, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextRoom {
+function roomOf({ document, retries, lastError, tools }: OpenedStep, { model, takenTokens, answer }: TakenRoom): ContextRoom {
   const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
   return {
     rules: document.context,
@@ -79,6 +79,7 @@ function roomOf({ document, retries, tools }: OpenedStep, { model, takenTokens, 
     takenTokens,
     reader: readerOf(tools),
     wasTooLong: retries.some((retry) => retry.error_code === contextTooLongCode),
+    refusal: retries.at(-1)?.error_code === contextTooLongCode ? lastError : null,
   };
 }
 

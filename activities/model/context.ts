@@ -16,6 +16,8 @@ export interface ContextRoom {
   readonly takenTokens: number;
   /** The model has refused a prompt of this step as too long: the history is cut to half of what it was. */
   readonly wasTooLong: boolean;
+  /** What it said then, as its last word; null when it is not known. */
+  readonly refusal: string | null;
   /** Slug of the tool by which this agent can read a stored result; null when it has none. */
   readonly reader: string | null;
 }
@@ -29,7 +31,7 @@ const noShorterShare = 0.9;
 
 /**
  * Fits a conversation into the room that there is, by the model's own count of the run's earlier prompts: older turns, whole, are shortened to what
- * was asked and answered (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts. `fail` ends the run
+ * was asked and answered (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts, then its oldest steps. `fail` ends the run
  * (`context_too_long`), and so does a prompt that can't be made to fit: the error says what takes the room.
  */
 export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom): readonly HistoryMessage[] {
@@ -41,7 +43,7 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
   if (room.rules.on_overflow === 'fail')
     throw giveUp(tooLong(history, room, { factor, what: 'The conversation is longer than the agent allows' }));
 
-  const fitted = shorten(history, room, limit * keptShare);
+  const fitted = shorten(history, room, limit);
   const size = tokensOf(fitted);
   const isRefusedAgain = room.wasTooLong && size > total * noShorterShare;
   if (isRefusedAgain || (size + room.takenTokens) * factor > room.windowTokens)
@@ -51,9 +53,10 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
   return fitted;
 }
 
-function shorten(history: readonly HistoryMessage[], room: ContextRoom, limit: number): HistoryMessage[] {
+function shorten(history: readonly HistoryMessage[], room: ContextRoom, mostTokens: number): HistoryMessage[] {
+  const limit = mostTokens * keptShare;
   const asked = history.filter((message) => message.is_own);
-  const own = shortenRun(asked, { excess: tokensOf(asked) - limit, tokensOf: tokensOfOne, reader: room.reader });
+  const own = shortenRun(asked, { limit, mostTokens, tokensOf: tokensOfOne, reader: room.reader });
   const turns = turnsOf(history.filter((message) => !message.is_own));
   const isShortening = room.rules.on_overflow === 'summarize';
   const left = limit - tokensOf(own);
@@ -103,22 +106,26 @@ function tokensOfOne({ content, calls, provider_state }: HistoryMessage): number
   return estimateTokens(JSON.stringify(content)) + estimateTokens(JSON.stringify(calls)) + state;
 }
 
-/** Says which parts take the room, none of their words. */
+/** Says which parts take the room, none of their words, and what the provider said. */
 function tooLong(
   history: readonly HistoryMessage[],
   room: ContextRoom,
   { factor, what }: { readonly factor: number; readonly what: string },
 ): Failure {
   const newestStep = history.findLastIndex(({ role, is_own }) => is_own && role === 'assistant');
+  const input = tokensOf(history.filter(({ is_own, role }) => is_own && role === 'user'));
+  const newest = newestStep < 0 ? 0 : tokensOf(history.slice(newestStep).filter(({ role }) => role !== 'user'));
   const parts = [
     ['instructions and tools', room.takenTokens],
-    ['the input of the run', tokensOf(history.filter(({ is_own, role }) => is_own && role === 'user'))],
-    ['the newest step with its results', newestStep < 0 ? 0 : tokensOf(history.slice(newestStep).filter(({ role }) => role !== 'user'))],
+    ['the input of the run', input],
+    ['the newest step with its results', newest],
   ] as const;
   const told = parts.filter(([, tokens]) => tokens > 0).map(([name, tokens]) => `${name} about ${Math.ceil(tokens * factor)}`);
   const size = Math.ceil((tokensOf(history) + room.takenTokens) * factor);
-  const detail = `${what}: about ${size} tokens where ${Math.floor(Math.min(room.mostTokens, room.windowTokens))} have room (${told.join(', ')}).`;
-  return fail('validation_failed', { reason: 'context_too_long', detail: detail.slice(0, 500) });
+  const most = room.wasTooLong ? '' : ` where ${Math.floor(Math.min(room.mostTokens, room.windowTokens))} have room`;
+  const said = room.refusal === null ? '' : ` It was refused: ${room.refusal}`;
+  const detail = `${what}: about ${size} tokens${most} (${told.join(', ')}).${said}`;
+  return fail('validation_failed', { reason: 'context_too_long', detail: detail.slice(0, 1_000).toWellFormed() });
 }
 
 /** One message that tells in short what was said in turns that are not shown any more; the newest that fit. */

@@ -33,7 +33,10 @@ export function classOfTold(fault: NamedFault & { readonly status: number | null
   if (/overload|server_?error|api_error|internal|unavailable|timeout|capacity/.test(code)) return 'Unavailable';
   if (/authentication|unauthorized|unauthenticated|permission|forbidden|invalid_api_key/.test(code)) return 'AuthRefused';
   if (isAboutContent(code)) return 'ContentRefused';
-  if (/invalid_?request|bad_?request|not_?found|validation|invalid_?argument/.test(code)) return 'Rejected';
+  if (
+    /invalid_?(request|argument|prompt|image|base64)|bad_?request|not_?found|validation|unsupported_image|image_(too|parse|file)/.test(code)
+  )
+    return 'Rejected';
   return classOfWords(fault.message);
 }
 

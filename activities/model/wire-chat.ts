@@ -31,7 +31,7 @@ export class ChatWire implements WireProtocol {
     const taken = this.#take(value, undefined);
     if (taken.fault !== null || taken.data === null || !this.#hasOutput) return taken;
     this.warnings.push('the server ignores `stream` and gave the answer in one piece');
-    return this.#isFinished ? { ...taken, state: 'ended' } : { ...taken, more: this.#finishChunk(), state: 'ended' };
+    return this.#isFinished ? { ...taken, state: 'ended' } : { ...taken, more: [this.#finishChunk()], state: 'ended' };
   }
 
   #take(value: unknown, event: string | undefined): WireEvent {

@@ -9,8 +9,8 @@ import { MessagesWire, ResponsesWire } from './wire-events.ts';
 export interface WireEvent {
   /** JSON that the SDK is to read; null: nothing. */
   readonly data: string | null;
-  /** A second piece of JSON behind it. */
-  readonly more?: string;
+  /** Further JSON behind it. */
+  readonly more?: readonly string[];
   /** `finished`: the answer is whole, only its usage may still come. `ended`: nothing more is read. */
   readonly state: 'open' | 'finished' | 'ended';
   /** The provider broke off. */
@@ -213,8 +213,8 @@ class WireBody {
     else if (line?.startsWith('{')) this.#take(line, undefined);
   }
 
-  #pass({ data, more, state, fault }: WireEvent): void {
-    for (const text of [data, more]) if (text !== null && text !== undefined) this.#waiting.push(text.replaceAll('\n', ' '));
+  #pass({ data, more = [], state, fault }: WireEvent): void {
+    for (const text of [data, ...more]) if (text !== null) this.#waiting.push(text.replaceAll('\n', ' '));
     if (fault !== null) this.#ending.fault = { kind: 'told', ...fault };
     this.#isOver ||= fault !== null || state === 'ended';
     if (state === 'open') return;

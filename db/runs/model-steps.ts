@@ -24,6 +24,8 @@ export interface OpenedStep {
   /** The row's count of tries, this one included; fences what an older try still writes. */
   readonly attempt: number;
   readonly retries: readonly StepRetry[];
+  /** What the try before this one failed with; null when none did, or it said nothing. */
+  readonly lastError: string | null;
   readonly history: readonly HistoryMessage[];
   readonly tools: readonly RunTool[];
   /** The pinned persona; null when the run wears none. */
@@ -72,6 +74,7 @@ export async function openModelStep(unit: Unit, { runId, step, over = null }: St
     document,
     attempt: claimed.attempt,
     retries: claimed.retries,
+    lastError: claimed.last_error,
     history: read ?? (await history()),
     tools: await readRunTools(unit, manifest),
     ...(await readPinnedTexts(unit, manifest)),
@@ -147,13 +150,19 @@ async function readStoredStep(unit: Unit, runId: string, step: number): Promise<
   return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(unit, message.id) };
 }
 
+interface ClaimedRow {
+  readonly attempt: number;
+  readonly retries: StepRetry[];
+  readonly last_error: string | null;
+}
+
 /** Null where an earlier try has stored the step, or holds it and is not `over`. One with an entry in `retries` has said its end. */
 function claimStep(
   unit: Unit,
   run: RunState,
   { step, over }: { readonly step: number; readonly over: number | null },
-): Promise<{ attempt: number; retries: StepRetry[] } | null> {
-  return row<{ attempt: number; retries: StepRetry[] }>(
+): Promise<ClaimedRow | null> {
+  return row<ClaimedRow>(
     unit.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
      select ?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now() where not exists (${storedStepSql})
@@ -161,7 +170,7 @@ function claimStep(
        set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
            retries = ${retriesWithLost}
        where s.status <> 'running' or jsonb_array_length(s.retries) >= s.attempt or s.attempt = ?::int
-     returning attempt, retries`,
+     returning attempt, retries, old.error ->> 'message' as last_error`,
     [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model', run.id, step, over],
   );
 }

@@ -164,6 +164,20 @@ test('a conversation that the provider finds too long is shortened once, and the
   expect(failed.run).toMatchObject({ status: 'failed', error: { reason: 'context_too_long' } });
 });
 
+test('where nothing of a refused prompt can be left out, the run tells what the provider said', async () => {
+  const agent = await makeAgent(stack, []);
+
+  const { run } = await play(agent.id, [{ text: 'Never.', limit_tokens: 1 }]);
+
+  expect(run).toMatchObject({
+    status: 'failed',
+    error: {
+      reason: 'context_too_long',
+      message: expect.stringMatching(/nothing more of it can be left out.*It was refused: .*the prompt is longer than the context/s),
+    },
+  });
+});
+
 test('a killed worker and edits meanwhile change nothing: the run goes on with what it began with', async () => {
   const [tool, skill] = [unique('act'), unique('skill')];
   const skillId = await promotedSkill(skill, 'Old skill text.');

@@ -344,6 +344,13 @@ export const toldErrors: readonly ErrorWording[] = [
     retryable: true,
     says: 'Slow down',
   },
+  {
+    name: 'a refused prompt by its code',
+    status: 200,
+    body: { error: { code: 'invalid_prompt', message: 'Not this.' } },
+    ...rejected,
+    says: 'Not this.',
+  },
   { name: '`detail`', status: 200, body: { detail: 'Unauthorized' }, ...keyRefused, says: 'Unauthorized' },
   { name: 'unknown words', status: 200, body: { error: 'The dog ate it.' }, class: 'StreamCut', retryable: true, says: 'The dog ate it.' },
 ];

@@ -1,4 +1,5 @@
 import { httpErrors, overflowWordings, toldErrors, type ErrorWording } from './error-wordings.ts';
+import { eventShapes } from './event-shapes.ts';
 import { streamBytes, streamChunks, streamTails, type ShapeOutcome, type StreamShape } from './stream-shapes.ts';
 import { toldResults } from './told-results.ts';
 
@@ -6,6 +7,7 @@ import { toldResults } from './told-results.ts';
 export const tables: Readonly<Record<string, string>> = {
   tails: shapeTable(streamTails),
   chunks: shapeTable(streamChunks),
+  events: shapeTable(eventShapes),
   bytes: shapeTable(streamBytes),
   results: table(
     ['state', 'source', 'what the model reads'],

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ModelEvent } from '../../../activities/model/step.ts';
 import { eventsOf, failureOf, finishOf, requestOf, scripted, startStepBench, textOf, type StepBench } from './model-step.ts';
+import { eventShapes, type EventShape } from './event-shapes.ts';
 import { sse, streamBytes, streamChunks, streamTails, type ShapeOutcome, type StreamShape } from './stream-shapes.ts';
 
 let bench: StepBench;
@@ -10,9 +11,9 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 const slug = (name: string) => name.replaceAll(/[^\w]+/g, '-');
-const ask = ({ name, raw }: StreamShape) => {
+const ask = ({ name, raw, adapter = 'openai_compatible' }: StreamShape & Partial<EventShape>) => {
   bench.server.script(slug(name), { steps: [{ raw }] });
-  return requestOf(bench.model('openai_compatible'), {
+  return requestOf(bench.model(adapter), {
     messages: [{ role: 'user', content: [{ type: 'text', text: `[script:${slug(name)}]` }] }],
   });
 };
@@ -32,7 +33,7 @@ function outcomeOf(events: readonly ModelEvent[], expected: ShapeOutcome): Shape
   };
 }
 
-test.each([...streamTails, ...streamChunks, ...streamBytes])(
+test.each([...streamTails, ...streamChunks, ...streamBytes, ...eventShapes])(
   'a stream with this is read: $name',
   async (shape) => {
     if (shape.outcome.error) {
