@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { usageOf } from '../sandbox/watch.ts';
 import type { Answer, ChildMessage, JobMessage } from './messages.ts';
@@ -17,6 +18,8 @@ export const heapMb = 256;
 const kernelMb = 1_024;
 /** A child that holds more than this between two jobs is replaced. */
 const retireMb = 192;
+/** Nice value of a child that gives way: beside others it gets a third of what it would, and enough to start on a machine with much to do. */
+const waysNice = 5;
 const everyMs = 25;
 /** For a child to start, and to load the rules of a sort. */
 const loadMs = 30_000;
@@ -38,6 +41,7 @@ export class WorkChild {
   /** Sorts whose rules it has loaded. */
   readonly loaded = new Set<string>();
   readonly exited: Promise<void>;
+  #givesWay = false;
   readonly #process: ChildProcess;
   #settle: (ended: Ended) => void = () => undefined;
   #begin: (cpuMs: number) => void = () => undefined;
@@ -58,6 +62,22 @@ export class WorkChild {
 
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** Whether everything else on the machine goes before it. */
+  get givesWay(): boolean {
+    return this.#givesWay;
+  }
+
+  /** Lowers its priority for good: to raise it again takes a right that a process need not have. Best before it has started its threads. */
+  giveWay(): void {
+    if (this.#givesWay || this.#isGone) return;
+    this.#givesWay = true;
+    try {
+      setPriority(this.pid ?? 0, waysNice);
+    } catch {
+      // It has just ended; whoever gives it a job hears of that.
+    }
   }
 
   /** False once it has ended or has grown so much that another should take its place. */

@@ -210,17 +210,18 @@ class Pool<S extends AnySorts> implements WorkPool<S> {
     clearTimeout(this.#idle.get(child));
     this.#idle.delete(child);
     this.#served.set(child, organization);
+    if (this.#outgrown.isBlamed(organization)) child.giveWay();
     return child;
   }
 
   /**
    * Children that rest, for an organization. One whose work has just outgrown its limits is likely to end the next child, too: it gets those that it had itself,
-   * or a new one, and only where there is no room what others have started and loaded.
+   * or a new one, and they give way to all other work. Only where there is no room do these organizations and all others share.
    */
   #openTo(organization: string): WorkChild[] {
     const resting = [...this.#idle.keys()];
-    if (!this.#outgrown.isBlamed(organization)) return resting;
-    const own = resting.filter((child) => this.#served.get(child) === organization);
+    const isBlamed = this.#outgrown.isBlamed(organization);
+    const own = resting.filter((child) => (isBlamed ? this.#served.get(child) === organization : !child.givesWay));
     const hasRoom = this.#working.size + this.#idle.size < this.#options.size;
     return own.length > 0 || hasRoom ? own : resting;
   }

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
+import { getPriority } from 'node:os';
 import { afterEach, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createPool, type WorkPool, type WorkPoolOptions } from '../../ports/untrusted/pool.ts';
@@ -56,6 +57,19 @@ test('an organization whose work outgrew its limits ends no child that others ha
   expect(pool.pids()).toHaveLength(2);
   await outgrow();
   expect(pool.pids()).toHaveLength(1);
+});
+
+test('work of an organization whose work outgrew its limits gives way to all other work', async () => {
+  const { pool, run } = poolOf();
+  await expect(run('busy', 600_000, { organizationId: 'hostile' })).rejects.toThrow(WorkLimit);
+
+  await run('busy', 1, { organizationId: 'hostile' });
+  const [late] = pool.pids();
+  await run('busy', 1, { organizationId: 'b' });
+  const [plain] = pool.pids().filter((pid) => pid !== late);
+
+  expect(getPriority(late)).toBe(getPriority() + 5);
+  expect(getPriority(plain)).toBe(getPriority());
 });
 
 test('time in which the process itself stood still is not held against the job', async () => {
