@@ -71,10 +71,12 @@ export class WorkChild {
 
   /** Lowers its priority for good: to raise it again takes a right that a process need not have. Best before it has started its threads. */
   giveWay(): void {
-    if (this.#givesWay || this.#isGone) return;
+    const { pid } = this;
+    // Without a process there is nothing to slow down; 0 would be this one.
+    if (this.#givesWay || this.#isGone || pid === undefined) return;
     this.#givesWay = true;
     try {
-      setPriority(this.pid ?? 0, waysNice);
+      setPriority(pid, waysNice);
     } catch {
       // It has just ended; whoever gives it a job hears of that.
     }
