@@ -3,7 +3,7 @@ import type { HistoryMessage } from '../../db/runs/history.ts';
 import { shortTurn, turnsOf } from '../../db/runs/short-turns.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { giveUp } from '../support/failures.ts';
-import { shortenRun } from './shorten-run.ts';
+import { shortenRun, type Shortening } from './shorten-run.ts';
 import { estimateTokens } from './usage.ts';
 
 export interface ContextRoom {
@@ -31,7 +31,7 @@ const noShorterShare = 0.9;
 
 /**
  * Fits a conversation into the room that there is, by the model's own count of the run's earlier prompts: older turns, whole, are shortened to what
- * was asked and answered (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts. `fail` ends the run
+ * was asked and answered (`summarize`) or left out (`drop_oldest`), then the run's own old results, arguments and texts, then its oldest steps. `fail` ends the run
  * (`context_too_long`), and so does a prompt that can't be made to fit: the error says what takes the room.
  */
 export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom): readonly HistoryMessage[] {
@@ -43,7 +43,9 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
   if (room.rules.on_overflow === 'fail')
     throw giveUp(tooLong(history, room, { factor, what: 'The conversation is longer than the agent allows' }));
 
-  const fitted = shorten(history, room, limit * keptShare);
+  // Whole steps of the run go only where the prompt could not be sent else: a model that forgets them may take them again.
+  const mostTokens = room.wasTooLong ? limit : room.windowTokens / factor - room.takenTokens;
+  const fitted = shorten(history, room, { limit: limit * keptShare, mostTokens });
   const size = tokensOf(fitted);
   const isRefusedAgain = room.wasTooLong && size > total * noShorterShare;
   if (isRefusedAgain || (size + room.takenTokens) * factor > room.windowTokens)
@@ -53,9 +55,13 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
   return fitted;
 }
 
-function shorten(history: readonly HistoryMessage[], room: ContextRoom, limit: number): HistoryMessage[] {
+function shorten(
+  history: readonly HistoryMessage[],
+  room: ContextRoom,
+  { limit, mostTokens }: Pick<Shortening, 'limit' | 'mostTokens'>,
+): HistoryMessage[] {
   const asked = history.filter((message) => message.is_own);
-  const own = shortenRun(asked, { excess: tokensOf(asked) - limit, tokensOf: tokensOfOne, reader: room.reader });
+  const own = shortenRun(asked, { limit, mostTokens, tokensOf: tokensOfOne, reader: room.reader });
   const turns = turnsOf(history.filter((message) => !message.is_own));
   const isShortening = room.rules.on_overflow === 'summarize';
   const left = limit - tokensOf(own);
@@ -118,7 +124,6 @@ function tooLong(
     ['instructions and tools', room.takenTokens],
     ['the input of the run', input],
     ['the newest step with its results', newest],
-    ['what came before, shortened', tokensOf(history) - input - newest],
   ] as const;
   const told = parts.filter(([, tokens]) => tokens > 0).map(([name, tokens]) => `${name} about ${Math.ceil(tokens * factor)}`);
   const size = Math.ceil((tokensOf(history) + room.takenTokens) * factor);

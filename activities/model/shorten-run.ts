@@ -1,8 +1,10 @@
 import type { HistoryMessage } from '../../db/runs/history.ts';
 
 export interface Shortening {
-  /** Tokens that have to go. */
-  readonly excess: number;
+  /** Tokens to come down to. */
+  readonly limit: number;
+  /** Where shortening leaves more than this, old steps go whole. */
+  readonly mostTokens: number;
   readonly tokensOf: (message: HistoryMessage) => number;
   /** Slug of the tool by which this agent can read a stored result; null when it has none. */
   readonly reader: string | null;
@@ -14,20 +16,62 @@ const keptChars = 160;
 const mostArgsChars = 1_000;
 
 /**
- * Shortens the messages of a run itself, oldest first, until enough is gone: results make way for a note, texts and arguments are cut. What was asked
- * and the newest step, with its calls and results, stay whole; calls and answers stay paired.
+ * Shortens the messages of a run itself, oldest first, until enough is gone: results make way for a note, texts and arguments are cut; where that is
+ * not enough, the oldest steps are left out whole. What was asked and the newest step, with its calls and results, stay; calls and answers stay paired.
  */
-export function shortenRun(own: readonly HistoryMessage[], { excess, tokensOf, reader }: Shortening): readonly HistoryMessage[] {
+export function shortenRun(own: readonly HistoryMessage[], shortening: Shortening): readonly HistoryMessage[] {
+  const { limit, mostTokens, tokensOf } = shortening;
+  const sizeOf = (messages: readonly HistoryMessage[]) => messages.reduce((sum, message) => sum + tokensOf(message), 0);
+  const shorter = withShortParts(own, sizeOf(own) - limit, shortening);
+  const size = sizeOf(shorter);
+  return size > mostTokens ? withoutOldSteps(shorter, size - limit, tokensOf) : shorter;
+}
+
+function withShortParts(own: readonly HistoryMessage[], excess: number, { tokensOf, reader }: Shortening): readonly HistoryMessage[] {
   let left = excess;
-  const newestStep = own.findLastIndex(({ role }) => role === 'assistant');
+  const newestStep = newestStepOf(own);
   return own.map((message, at) => {
-    if (left <= 0 || at >= newestStep || message.role === 'user' || message.role === 'system') return message;
+    if (left <= 0 || at >= newestStep || isAsked(message)) return message;
     const shorter = message.role === 'tool' ? withoutResult(message, reader) : withCutText(message);
     const saved = tokensOf(message) - tokensOf(shorter);
     if (saved <= 0) return message; // a note would take more room than what it stands for
     left -= saved;
     return shorter;
   });
+}
+
+/** One note stands for all steps that are left out: calls with their answers, oldest first. */
+function withoutOldSteps(own: readonly HistoryMessage[], excess: number, tokensOf: Shortening['tokensOf']): readonly HistoryMessage[] {
+  const newestStep = newestStepOf(own);
+  let left = excess;
+  let isLeaving = false;
+  const gone = own.filter((message, at) => {
+    if (isAsked(message)) return false;
+    if (message.role === 'assistant') isLeaving = left > 0 && at < newestStep;
+    if (isLeaving) left -= tokensOf(message);
+    return isLeaving;
+  });
+  const [first] = gone;
+  if (!first) return own;
+  const text = `[The ${gone.filter(({ role }) => role === 'assistant').length} oldest steps of this run were left out to make room.]`;
+  const note = {
+    ...first,
+    role: 'user',
+    origin: 'system',
+    content: [{ type: 'text', text }],
+    provider_state: null,
+    calls: [],
+    answers: null,
+  } as const;
+  return own.flatMap((message) => (message === first ? [note] : gone.includes(message) ? [] : [message]));
+}
+
+function newestStepOf(own: readonly HistoryMessage[]): number {
+  return own.findLastIndex(({ role }) => role === 'assistant');
+}
+
+function isAsked({ role }: HistoryMessage): boolean {
+  return role === 'user' || role === 'system';
 }
 
 function withoutResult(message: HistoryMessage, reader: string | null): HistoryMessage {
