@@ -3,7 +3,7 @@ import type { HistoryMessage } from '../../db/runs/history.ts';
 import { shortTurn, turnsOf } from '../../db/runs/short-turns.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { giveUp } from '../support/failures.ts';
-import { shortenRun } from './shorten-run.ts';
+import { shortenRun, type Shortening } from './shorten-run.ts';
 import { estimateTokens } from './usage.ts';
 
 export interface ContextRoom {
@@ -43,7 +43,9 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
   if (room.rules.on_overflow === 'fail')
     throw giveUp(tooLong(history, room, { factor, what: 'The conversation is longer than the agent allows' }));
 
-  const fitted = shorten(history, room, limit);
+  // Whole steps of the run go only where the prompt could not be sent else: a model that forgets them may take them again.
+  const mostTokens = room.wasTooLong ? limit : room.windowTokens / factor - room.takenTokens;
+  const fitted = shorten(history, room, { limit: limit * keptShare, mostTokens });
   const size = tokensOf(fitted);
   const isRefusedAgain = room.wasTooLong && size > total * noShorterShare;
   if (isRefusedAgain || (size + room.takenTokens) * factor > room.windowTokens)
@@ -53,8 +55,11 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
   return fitted;
 }
 
-function shorten(history: readonly HistoryMessage[], room: ContextRoom, mostTokens: number): HistoryMessage[] {
-  const limit = mostTokens * keptShare;
+function shorten(
+  history: readonly HistoryMessage[],
+  room: ContextRoom,
+  { limit, mostTokens }: Pick<Shortening, 'limit' | 'mostTokens'>,
+): HistoryMessage[] {
   const asked = history.filter((message) => message.is_own);
   const own = shortenRun(asked, { limit, mostTokens, tokensOf: tokensOfOne, reader: room.reader });
   const turns = turnsOf(history.filter((message) => !message.is_own));
