@@ -63,6 +63,14 @@ async function warm(): Promise<void> {
   await Promise.all(Array.from({ length: 12 }, () => timed('/agents')));
 }
 
+/** The first answer that is not shared with a look from before the freeze. */
+async function unready() {
+  for (;;) {
+    const answer = await timed('/health/ready');
+    if (answer.status !== 200) return answer;
+  }
+}
+
 const skill = (key: string) => ({
   method: 'POST',
   body: JSON.stringify({ slug: `skill-${key}`, description: 'Kept whatever happens.', instructions: 'None.' }),
@@ -85,7 +93,7 @@ test('with PostgreSQL frozen every kind of request is 503 within 12 s, and probe
     }),
   ];
   const streams = many(12, `/runs/${randomUUID()}/stream`);
-  const ready = await timed('/health/ready');
+  const ready = await unready();
   const live = await timed('/health/live');
   const answers = await Promise.all([...reads, ...writes, ...streams]);
   const late = await Promise.all([...many(12, '/agents'), ...many(6, `/runs/${randomUUID()}/stream`)]);
