@@ -190,10 +190,12 @@ test('after the sign-in the focus is on nothing that grants, and no key that is 
   }
   expect(page.isDisabled('allow')).toBe(true);
   page.press('allow'); // as a click that finds it all the same
+  const letGoAt = performance.now();
   page.key('keyup', 'Enter');
   expect([page.isDisabled('allow'), page.asked.some(({ path }) => path === '/oauth/authorize')]).toEqual([true, false]);
 
   await page.click('allow'); // a moment later
+  expect(performance.now() - letGoAt).toBeGreaterThan(900);
   expect(new URL(page.sentTo[0] ?? '').searchParams.get('code')).toMatch(/^lh_ac_/);
 });
 
