@@ -143,13 +143,10 @@ export async function transact<R>(
 ): Promise<{ value: R; outgoing: Outgoing }> {
   return retried(async () => {
     const open = await beginUnit(db, options);
-    try {
+    return orRollBack(open.rollback, async () => {
       const value = await work(open.unit);
       return { value, outgoing: await open.commit() };
-    } catch (error) {
-      await open.rollback();
-      throw error;
-    }
+    });
   });
 }
 
@@ -171,11 +168,14 @@ export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Pr
   return retried(async () => {
     const em: SqlEntityManager = db.sweeper.em.fork();
     await begin(em);
-    return orRollBack(em, async () => {
-      const value = await work(em);
-      await em.commit();
-      return value;
-    });
+    return orRollBack(
+      () => rollBack(em),
+      async () => {
+        const value = await work(em);
+        await em.commit();
+        return value;
+      },
+    );
   });
 }
 
@@ -208,11 +208,11 @@ async function begin(em: SqlEntityManager): Promise<void> {
   await takeConnection(em);
 }
 
-async function orRollBack<R>(em: SqlEntityManager, work: () => Promise<R>): Promise<R> {
+async function orRollBack<R>(rollback: () => Promise<void>, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {
-    await rollBack(em);
+    await rollback();
     throw error;
   }
 }
