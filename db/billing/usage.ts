@@ -47,7 +47,8 @@ export function callKey(sourceKind: 'run', sourceId: string, step: number, attem
 
 /**
  * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned, and what it held in budgets and caps. Null
- * when the call has been settled before.
+ * when the call has been settled before. `created_at` is the moment of the entry itself, not of its transaction's begin: a bill that waited for the
+ * lock of a run that ended meanwhile is dated after that end.
  */
 export async function settleModelCall(unit: Unit, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
   const key = callKey('run', source.runId, source.step, source.attempt);
@@ -58,7 +59,7 @@ export async function settleModelCall(unit: Unit, source: UsageSource, usage: Mo
     `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
        service_key_id, step, attempt, kind, model, provider, tier, provider_request_id, input_tokens, cached_read_tokens, cached_write_tokens, output_tokens,
        reasoning_tokens, units, cost, currency, estimated, unpriced, price_ids, reserved_at, correlation_id)
-     values (?, ?, ?, now(), now(), ?, 'run', ?, ?, ?, ?, ?, ?, ?, ?, 'llm', ?, ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, ?, ?::uuid[], ?, ?)
+     values (?, ?, ?, now(), clock_timestamp(), ?, 'run', ?, ?, ?, ?, ?, ?, ?, ?, 'llm', ?, ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, ?, ?::uuid[], ?, ?)
      on conflict (call_key, kind) do nothing returning id`,
     [
       newId(),
