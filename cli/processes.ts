@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendSignal } from './services/child.ts';
 import type { Services } from './services/index.ts';
@@ -41,7 +42,7 @@ export interface SuperviseOptions {
 /**
  * Starts the processes and from then on starts again whatever of them and of the services dies: after 1 s, doubling to 10 s while it
  * keeps dying, on the same ports. Output goes to `logs/<name>.log` in the state folder. The first SIGINT, SIGTERM or SIGHUP stops
- * everything in order, the second kills it.
+ * everything in order; one that comes more than two seconds later kills what is left, and the exit status is then 128 and the signal's number.
  * @throws SetupError when a process does not come up the first time; then everything has been stopped.
  */
 export async function superviseProcesses({ services, processes, log }: SuperviseOptions): Promise<Supervisor> {
@@ -162,22 +163,31 @@ function keepAlive(restartable: Restartable, { signal, log }: { signal: AbortSig
   };
 
   restartable.onDeath((how) => {
+    if (signal.aborted) return;
     if (Date.now() - upSince > healthyAfterMs) delayMs = firstDelayMs;
     log(`${restartable.name} ended (${how}), starting it again`);
     startAgain().catch(() => {});
   });
 }
 
+/** npm hands on what the terminal has sent to the whole group already: one press of Ctrl-C comes twice. */
+const onePressMs = 2_000;
+
 /** Gives the function that takes the handlers away again. */
 function onSignals({ stop, kill, log }: { stop: () => void; kill: () => void; log: (line: string) => void }): () => void {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  let count = 0;
+  let firstAt: number | null = null;
 
-  const listener = () => {
-    count += 1;
-    if (count > 1) return kill();
-    log('Stopping …');
-    stop();
+  const listener = (name: (typeof signals)[number]) => {
+    if (firstAt === null) {
+      firstAt = performance.now();
+      log('Stopping … (Ctrl-C again, after two seconds, kills what is still there)');
+      return stop();
+    }
+    if (performance.now() - firstAt < onePressMs) return;
+    log(`${name} once more: killing what is still there`);
+    process.exitCode = 128 + constants.signals[name];
+    kill();
   };
   for (const name of signals) process.on(name, listener);
 

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
 import { identityOf } from '../../cli/services/child.ts';
 import { until } from '../support/temporal.ts';
@@ -89,17 +90,52 @@ test('SIGTERM stops what lets work in, then the workers, then the services, and 
   expect(processes()).toEqual({});
 }, 60_000);
 
-test('a second signal does not wait for a process that does not end', async () => {
+test('a second press of Ctrl-C, more than two seconds after the first, does not wait for a process that does not end', async () => {
   await launch(withoutServices(), ['worker-runs=60000']);
 
   launcher.kill('SIGINT');
   await until(() => output.includes('Stopping'));
+  launcher.kill('SIGTERM');
+  await sleep(2_100);
+  expect(launcher.exitCode).toBeNull();
   launcher.kill('SIGINT');
   await exited;
 
+  expect(output).toContain('SIGINT once more: killing');
+  expect(output).not.toContain('starting it again');
+  expect(launcher.exitCode).toBe(130);
   expect(orderLines()).toEqual(['worker-runs up']);
   expect(processes()).toEqual({});
 });
+
+/** As a terminal and npm do it: the press reaches the whole group, and npm hands it on a second time. */
+const presses: readonly (readonly [string, readonly string[], () => void])[] = [
+  [
+    'in a terminal',
+    ['python3', '-c', 'import os,pty,sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))', 'npm', 'start'],
+    () => launcher.stdin?.write('\x03'),
+  ],
+  ['as a signal to the process group', ['npm', 'start'], () => process.kill(-(launcher.pid ?? 0), 'SIGINT')],
+];
+
+test.each(presses)('one Ctrl-C %s, ten times: PostgreSQL has always shut down by itself', async (_how, command, press) => {
+  const script = `exec '${process.execPath}' --disable-warning=ExperimentalWarning launcher.ts . api=50`;
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: script } }));
+  const onlyPostgres = { ...withoutServices(), DATABASE_URL: '' };
+
+  for (let round = 1; round <= 10; round += 1) {
+    await run(command, onlyPostgres, { cwd: folder, detached: true });
+    press();
+    await exited;
+    expect(output).toContain('all down');
+    expect(output).not.toMatch(/killing|starting it again/);
+    expect(processes()).toEqual({});
+  }
+
+  const log = readFileSync(join(folder, 'state/logs/postgres.log'), 'utf8');
+  expect(log.match(/database system is shut down/g)).toHaveLength(10);
+  expect(log).not.toContain('was interrupted');
+}, 240_000);
 
 test('a process that can not start ends the start with the end of its log, and stops the others', async () => {
   await launch(withoutServices(), ['worker-runs=0', 'api=crash'], 'failed:');
@@ -120,11 +156,16 @@ test('processes of a killed launcher die with it', async () => {
 });
 
 async function launch(launcherEnv: NodeJS.ProcessEnv, specs: readonly string[], expected = 'all up'): Promise<void> {
+  await run([process.execPath, join(folder, 'launcher.ts'), folder, ...specs], launcherEnv, { expected });
+}
+
+async function run(
+  [file = '', ...args]: readonly string[],
+  launcherEnv: NodeJS.ProcessEnv,
+  { expected = 'all up', ...options }: { readonly expected?: string; readonly cwd?: string; readonly detached?: boolean },
+): Promise<void> {
   output = '';
-  launcher = spawn(process.execPath, [join(folder, 'launcher.ts'), folder, ...specs], {
-    env: launcherEnv,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  launcher = spawn(file, args, { ...options, env: launcherEnv, stdio: ['pipe', 'pipe', 'inherit'] });
   exited = once(launcher, 'exit');
   launcher.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   await until(() => output.includes(expected), 50_000);
