@@ -118,24 +118,28 @@ const presses: readonly (readonly [string, readonly string[], () => void])[] = [
   ['as a signal to the process group', ['npm', 'start'], () => process.kill(-(launcher.pid ?? 0), 'SIGINT')],
 ];
 
-test.each(presses)('one Ctrl-C %s, ten times: PostgreSQL has always shut down by itself', async (_how, command, press) => {
-  const script = `exec '${process.execPath}' --disable-warning=ExperimentalWarning launcher.ts . api=50`;
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: script } }));
-  const onlyPostgres = { ...withoutServices(), DATABASE_URL: '' };
+test.each(presses)(
+  'one Ctrl-C %s, ten times: PostgreSQL has always shut down by itself',
+  async (_how, command, press) => {
+    const script = `exec '${process.execPath}' --disable-warning=ExperimentalWarning launcher.ts . api=50`;
+    writeFileSync(join(folder, 'package.json'), JSON.stringify({ type: 'module', scripts: { start: script } }));
+    const onlyPostgres = { ...withoutServices(), DATABASE_URL: '' };
 
-  for (let round = 1; round <= 10; round += 1) {
-    await run(command, onlyPostgres, { cwd: folder, detached: true });
-    press();
-    await exited;
-    expect(output).toContain('all down');
-    expect(output).not.toMatch(/killing|starting it again/);
-    expect(processes()).toEqual({});
-  }
+    for (let round = 1; round <= 10; round += 1) {
+      await run(command, onlyPostgres, { cwd: folder, detached: true });
+      press();
+      await exited;
+      expect(output).toContain('all down');
+      expect(output).not.toMatch(/killing|starting it again/);
+      expect(processes()).toEqual({});
+    }
 
-  const log = readFileSync(join(folder, 'state/logs/postgres.log'), 'utf8');
-  expect(log.match(/database system is shut down/g)).toHaveLength(10);
-  expect(log).not.toContain('was interrupted');
-}, 240_000);
+    const log = readFileSync(join(folder, 'state/logs/postgres.log'), 'utf8');
+    expect(log.match(/database system is shut down/g)).toHaveLength(10);
+    expect(log).not.toContain('was interrupted');
+  },
+  240_000,
+);
 
 test('a process that can not start ends the start with the end of its log, and stops the others', async () => {
   await launch(withoutServices(), ['worker-runs=0', 'api=crash'], 'failed:');
