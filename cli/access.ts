@@ -1,15 +1,24 @@
 import { pino } from 'pino';
 import { loadModelRegistry } from '../ports/models.ts';
-import { withDatabases } from './attach.ts';
+import { newServiceKeyPlaintext } from '../db/identity/service-key-format.ts';
 import { bootstrap, type BootstrapAccess, type Bootstrapped } from './bootstrap.ts';
+import { withDatabases } from './databases.ts';
 import type { Deployment } from './deployment.ts';
 import type { State } from './state.ts';
 
 const accessFile = 'access.json';
 const quiet = pino({ level: 'warn' });
 
-/** Makes the first operator, organization, owner, key and agent where they are missing, and keeps `access.json` true. */
-export async function ensureAccess(state: State, deployment: Deployment): Promise<Bootstrapped & { modelId: string }> {
+/**
+ * Makes the first operator, organization, owner, key and agent where they are missing, and keeps `access.json` true. `resets`: users and key
+ * that exist get new secrets.
+ * @throws SetupError when they exist and this state folder does not know their secrets.
+ */
+export async function ensureAccess(
+  state: State,
+  deployment: Deployment,
+  { resets = false }: { readonly resets?: boolean } = {},
+): Promise<Bootstrapped & { modelId: string }> {
   const { variables, publicUrl } = deployment;
   const models = loadModelRegistry(variables, quiet);
 
@@ -18,6 +27,13 @@ export async function ensureAccess(state: State, deployment: Deployment): Promis
       publicUrl,
       defaultModelId: models.defaultModelId,
       known: readAccess(state.read(accessFile)),
+      // Kept before they are used: a start that is killed before access.json is written goes on with the same.
+      secrets: {
+        operatorPassword: state.secret('operator_password'),
+        ownerPassword: state.secret('owner_password'),
+        serviceKey: state.keep('bootstrap_service_key', newServiceKeyPlaintext),
+      },
+      resets,
     });
     state.write(accessFile, made.access);
     return { ...made, modelId: models.defaultModelId };

@@ -1,22 +1,11 @@
-import { pino } from 'pino';
-import { keyVariables, parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
-import { connectDatabases, type Databases } from '../db/orm.ts';
+import { keyVariables } from '../db/identity/key-ring.ts';
+import { withDatabases, type Attached } from './databases.ts';
 import { deploymentFile, prepareDeployment } from './deployment.ts';
 import { stateDirOf, type CliEnv } from './env.ts';
 import { checkReachable } from './reach.ts';
 import { findRunningServices, startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
 import { readStateFile } from './state.ts';
-
-/** What a command beside a deployment works with. */
-export interface Attached {
-  readonly db: Databases;
-  readonly keys: KeyRing;
-  /** What the deployment's processes are given. */
-  readonly variables: CliEnv;
-}
-
-const quiet = pino({ level: 'warn' });
 
 /**
  * Does work on the deployment's database, whether or not it runs: where roles and keys stand in the environment that one; else that of a
@@ -37,23 +26,6 @@ export async function withDeployment<R>(
     return await withDatabases(variables, work);
   } finally {
     await services.stop();
-  }
-}
-
-/** Does work on the database of a deployment whose variables are known. */
-export async function withDatabases<R>(variables: CliEnv, work: (attached: Attached) => Promise<R>): Promise<R> {
-  const db = await connectDatabases({
-    appUrl: variables['DATABASE_APP_URL'] ?? '',
-    sweeperUrl: variables['DATABASE_SWEEPER_URL'] ?? '',
-    poolMax: 2,
-    sweeperPoolMax: 2,
-    applicationName: 'longhaul-cli',
-    log: quiet,
-  });
-  try {
-    return await work({ db, keys: parseKeyRing(variables), variables });
-  } finally {
-    await db.close();
   }
 }
 

@@ -7,7 +7,8 @@ import { auditChains, verifyChain, type AuditFault, type VerifiedChain } from '.
 import { markAt } from '../db/http/system-status.ts';
 import { sweep } from '../db/transaction.ts';
 import { anchorPathOf, createAnchorFile, type AnchorFile, type AnchorLine, type ReadAnchor } from '../ports/anchor-file.ts';
-import { withDeployment, type Attached } from './attach.ts';
+import { withDeployment } from './attach.ts';
+import type { Attached } from './databases.ts';
 import type { CliEnv } from './env.ts';
 import { SetupError } from './setup-error.ts';
 

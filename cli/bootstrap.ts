@@ -1,19 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { writeAudit, type AuditSubject } from '../db/audit/audit.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
 import { hashPassword } from '../db/identity/passwords.ts';
-import { ServiceKey } from '../db/identity/service-key.entity.ts';
-import { newServiceKeyPlaintext, serviceKeyHash, serviceKeyHashes, shownEnds } from '../db/identity/service-key-format.ts';
-import { UserCredential } from '../db/identity/user-credential.entity.ts';
+import { newServiceKeyPlaintext } from '../db/identity/service-key-format.ts';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/orm.ts';
 import { Organization } from '../db/tenancy/organization.entity.ts';
 import { OrganizationSettings, type EgressAllowance } from '../db/tenancy/organization-settings.entity.ts';
-import { User } from '../db/tenancy/user.entity.ts';
 import { Workspace } from '../db/tenancy/workspace.entity.ts';
 import { systemActor, transact } from '../db/transaction.ts';
 import type { Unit } from '../db/unit.ts';
 import { lockBootstrap } from '../db/tenancy/bootstrap-lock.ts';
+import { ensureServiceKey, ensureUser, record } from './bootstrap-secrets.ts';
 import { firstAgent } from './first-agent.ts';
 
 /** What `.longhaul/access.json` holds: how to reach the deployment as its first people and programs. */
@@ -38,8 +35,18 @@ export interface BootstrapOptions {
   /** Origin of the API: the first agent may read it, so it stands on the organization's egress allow-list. */
   readonly publicUrl: string;
   readonly defaultModelId: string;
-  /** What an earlier bootstrap gave; without it lost passwords and the key are made anew. */
+  /** What an earlier bootstrap of this database gave; of another one's it means nothing. */
   readonly known: BootstrapAccess | null;
+  /** What new users and the new key get. Those that exist with other secrets, which nobody here knows, are refused. */
+  readonly secrets: BootstrapSecrets;
+  /** Users and key that exist get new secrets, of which the access tells. */
+  readonly resets?: boolean;
+}
+
+export interface BootstrapSecrets {
+  readonly operatorPassword: string;
+  readonly ownerPassword: string;
+  readonly serviceKey: string;
 }
 
 /** The new access, and whether anything had to be made. */
@@ -52,20 +59,23 @@ const operatorEmail = 'operator@longhaul.local';
 const ownerEmail = 'owner@longhaul.local';
 const organizationSlug = 'longhaul';
 const workspaceSlug = 'main';
-const keyName = 'bootstrap';
 
 /**
  * Makes what a new deployment needs, each part only when it is missing: an operator, an organization with a workspace and its owner, a
  * service key (admin of the workspace) and the first agent with a web_fetch tool. The agent follows the deployment's default model as
- * long as nobody else has changed it. All in one transaction.
+ * long as nobody else has changed it. All in one transaction. What exists keeps its secrets, unless `resets`.
+ * @throws SetupError when users or key exist whose secrets are neither known nor the given ones.
  */
 export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapOptions): Promise<Bootstrapped> {
+  const { resets = false, secrets } = options;
+  // Once there has been an access, what is made anew gets secrets that nobody has seen.
+  const given = resets || options.known ? newSecrets() : secrets;
   // Argon2 takes its time, so it is done before the transaction; unused when the users keep their passwords.
-  const secrets = { operator: await newSecret(), owner: await newSecret() };
+  const hashes = { operator: await hashPassword(given.operatorPassword), owner: await hashPassword(given.ownerPassword) };
   const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
 
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
-    makeMissing(unit, { keys, options, secrets }),
+    makeMissing(unit, { keys, options, given, hashes, resets }),
   );
 
   return value;
@@ -74,19 +84,23 @@ export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapO
 interface Parts {
   readonly keys: KeyRing;
   readonly options: BootstrapOptions;
-  readonly secrets: { readonly operator: Secret; readonly owner: Secret };
+  readonly given: BootstrapSecrets;
+  readonly hashes: { readonly operator: string; readonly owner: string };
+  readonly resets: boolean;
 }
 
-async function makeMissing(unit: Unit, { keys, options, secrets }: Parts): Promise<Bootstrapped> {
-  const { known, publicUrl, defaultModelId } = options;
+async function makeMissing(unit: Unit, { keys, options, given, hashes, resets }: Parts): Promise<Bootstrapped> {
+  const { publicUrl, defaultModelId } = options;
 
   await lockBootstrap(unit);
+  const known = resets ? null : await ofThisDatabase(unit, options.known);
   const operatorPassword = await ensureUser(unit, {
     email: operatorEmail,
     fullName: 'Operator',
     home: { role: 'operator', scope: 'platform', organizationId: null },
-    secret: secrets.operator,
-    knownPassword: known?.operator_email === operatorEmail ? known.operator_password : null,
+    given: { password: given.operatorPassword, hash: hashes.operator },
+    known: known?.operator_email === operatorEmail ? known.operator_password : null,
+    resets,
   });
   const { organizationId, isNew } = await ensureOrganization(unit, options);
   const workspaceId = await ensureWorkspace(unit, organizationId);
@@ -94,8 +108,9 @@ async function makeMissing(unit: Unit, { keys, options, secrets }: Parts): Promi
     email: ownerEmail,
     fullName: 'Owner',
     home: { role: 'owner', scope: 'organization', organizationId },
-    secret: secrets.owner,
-    knownPassword: known?.email === ownerEmail ? known.password : null,
+    given: { password: given.ownerPassword, hash: hashes.owner },
+    known: known?.email === ownerEmail ? known.password : null,
+    resets,
   });
   const access: BootstrapAccess = {
     base_url: publicUrl,
@@ -103,7 +118,15 @@ async function makeMissing(unit: Unit, { keys, options, secrets }: Parts): Promi
     password: ownerPassword,
     operator_email: operatorEmail,
     operator_password: operatorPassword,
-    service_key: await ensureServiceKey(unit, { keys, organizationId, workspaceId, known: known?.service_key ?? null }),
+    service_key: await ensureServiceKey(unit, {
+      keys,
+      organizationId,
+      workspaceId,
+      ownerEmail,
+      given: given.serviceKey,
+      known: known?.service_key ?? null,
+      resets,
+    }),
     organization_id: organizationId,
     workspace_id: workspaceId,
     agent_id: await firstAgent(unit, { organizationId, workspaceId, defaultModelId }),
@@ -112,72 +135,16 @@ async function makeMissing(unit: Unit, { keys, options, secrets }: Parts): Promi
   return { access, isFirst: isNew };
 }
 
-interface Secret {
-  readonly password: string;
-  readonly hash: string;
-}
-
 // 32 random base64url characters: long enough and far from guessable by the rules for passwords.
-async function newSecret(): Promise<Secret> {
-  const password = randomBytes(24).toString('base64url');
-
-  return { password, hash: await hashPassword(password) };
+function newSecrets(): BootstrapSecrets {
+  const password = () => randomBytes(24).toString('base64url');
+  return { operatorPassword: password(), ownerPassword: password(), serviceKey: newServiceKeyPlaintext() };
 }
 
-interface WantedUser {
-  readonly email: string;
-  readonly fullName: string;
-  readonly home: {
-    readonly role: 'operator' | 'owner';
-    readonly scope: 'platform' | 'organization';
-    readonly organizationId: string | null;
-  };
-  readonly secret: Secret;
-  readonly knownPassword: string | null;
-}
-
-/** Gives the password: the known one, or a new one when the user is new or the old one is lost. */
-async function ensureUser(unit: Unit, { email, fullName, home, secret, knownPassword }: WantedUser): Promise<string> {
-  const existing = await unit.em.findOne(User, { email, deletedAt: null });
-
-  if (existing && knownPassword !== null) return knownPassword;
-  const user =
-    existing ??
-    unit.em.create(User, {
-      id: newId(),
-      email,
-      fullName,
-      ...home,
-      workspaceId: null,
-      locale: null,
-      lastLoginAt: null,
-      deactivatedAt: null,
-      deletedAt: null,
-    });
-  const credential = existing ? await unit.em.findOne(UserCredential, { userId: user.id }) : null;
-
-  if (credential) {
-    credential.passwordHash = secret.hash;
-    credential.passwordChangedAt = new Date();
-  } else {
-    const { organizationId } = home;
-
-    unit.em.create(UserCredential, {
-      userId: user.id,
-      organizationId,
-      passwordHash: secret.hash,
-      emailVerifiedAt: new Date(),
-      pendingEmail: null,
-    });
-  }
-  await unit.em.flush();
-  await record(unit, existing ? 'update' : 'create', {
-    resourceType: 'user',
-    resourceId: user.id,
-    organizationId: home.organizationId,
-    changes: existing ? { password: { changed: true } } : { role: { to: home.role } },
-  });
-  return secret.password;
+/** A folder's access of another deployment knows nothing of this one. */
+async function ofThisDatabase(unit: Unit, known: BootstrapAccess | null): Promise<BootstrapAccess | null> {
+  const found = known && (await unit.em.findOne(Organization, { slug: organizationSlug }));
+  return known && found?.id === known.organization_id ? known : null;
 }
 
 async function ensureOrganization(unit: Unit, options: BootstrapOptions): Promise<{ organizationId: string; isNew: boolean }> {
@@ -252,43 +219,4 @@ async function ensureWorkspace(unit: Unit, organizationId: string): Promise<stri
     workspaceId: workspace.id,
   });
   return workspace.id;
-}
-
-interface WantedKey {
-  readonly keys: KeyRing;
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly known: string | null;
-}
-
-/** Gives the plaintext: the known one while it works, else that of a new key, or of the earlier one rotated. */
-async function ensureServiceKey(unit: Unit, { keys, organizationId, workspaceId, known }: WantedKey): Promise<string> {
-  const live = await unit.em.findOne(ServiceKey, { name: keyName, workspaceId, revokedAt: null }, { orderBy: { id: 'asc' } });
-
-  if (known && live && serviceKeyHashes(known, keys.peppers).some((hash) => live.keyHash.equals(hash))) return known;
-  const plaintext = newServiceKeyPlaintext();
-  const secret = { ...shownEnds(plaintext), keyHash: serviceKeyHash(plaintext, keys.peppers) };
-  const key = live ?? unit.em.create(ServiceKey, { ...(await newKey(unit, { organizationId, workspaceId })), ...secret });
-
-  if (live) Object.assign(live, secret, { rotatedAt: new Date() });
-  await unit.em.flush();
-  await record(unit, live ? 'update' : 'create', {
-    resourceType: 'service_key',
-    resourceId: key.id,
-    label: keyName,
-    organizationId,
-    workspaceId,
-  });
-  return plaintext;
-}
-
-async function newKey(unit: Unit, home: { organizationId: string; workspaceId: string }) {
-  const owner = await unit.em.findOneOrFail(User, { email: ownerEmail, deletedAt: null });
-  const never = { expiresAt: null, lastUsedAt: null, rotatedAt: null, revokedAt: null };
-
-  return { id: newId(), ...home, scope: 'workspace' as const, name: keyName, role: 'admin' as const, createdByUserId: owner.id, ...never };
-}
-
-async function record(unit: Unit, action: 'create' | 'update', note: AuditSubject): Promise<void> {
-  await writeAudit(unit, { action, operationId: null, note, ip: null, userAgent: null });
 }

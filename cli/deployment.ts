@@ -1,8 +1,11 @@
 import { resolve } from 'node:path';
 import { pino } from 'pino';
 import { keyVariables } from '../db/identity/key-ring.ts';
+import { OtherKeksError, refuseOtherKeks } from '../db/tenancy/envelope.ts';
 import type { CliEnv } from './env.ts';
-import { canMakeRoles, migrate, migrateAsOwner } from './migrate.ts';
+import { withDatabases } from './databases.ts';
+import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './migrate.ts';
+import { SetupError } from './setup-error.ts';
 import type { Services } from './services/index.ts';
 import { choosePort } from './services/ports.ts';
 
@@ -14,6 +17,12 @@ export interface Deployment {
   readonly variables: Readonly<Record<string, string>>;
   /** Where mails go as files; null: by SMTP. */
   readonly mailDir: string | null;
+  readonly migration: MigrationReport;
+}
+
+export interface PrepareOptions {
+  /** Roles of the database that exist get the passwords of this place, see `migrate`. */
+  readonly resetsRoles?: boolean;
 }
 
 /** The variables of the processes, in the state folder (0600), for commands beside a running deployment. */
@@ -67,10 +76,17 @@ const handedOn = [
 
 const quiet = pino({ level: 'warn' });
 
-/** Migrates the database, makes the keys once, chooses ports; gives what the processes need. */
-export async function prepareDeployment(services: Services, env: CliEnv): Promise<Deployment> {
+/**
+ * Migrates the database, makes the keys once, chooses ports; gives what the processes need.
+ * @throws SetupError when the database belongs to a deployment with other roles' passwords or other keys.
+ */
+export async function prepareDeployment(
+  services: Services,
+  env: CliEnv,
+  { resetsRoles = false }: PrepareOptions = {},
+): Promise<Deployment> {
   const { state } = services;
-  const databases = await databaseUrls(services, env);
+  const { urls, migration } = await migratedDatabase(services, env, resetsRoles);
   const port = await choosePort(state, 'api', env['PORT']);
   const publicUrl = env['PUBLIC_URL'] ?? `http://127.0.0.1:${port}`;
   const healthPorts = {
@@ -78,7 +94,7 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
     'worker-bulk': await choosePort(state, 'worker-bulk', undefined),
   };
   const variables: Record<string, string> = {
-    ...databases,
+    ...urls,
     REDIS_URL: services.redisUrl,
     REDIS_PREFIX: env['REDIS_PREFIX'] ?? `lh:${state.secret('deployment', 6)}:`,
     TEMPORAL_ADDRESS: services.temporalAddress,
@@ -95,8 +111,21 @@ export async function prepareDeployment(services: Services, env: CliEnv): Promis
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
   if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
+  await refuseOtherKeys(variables);
   state.write(deploymentFile, variables);
-  return { publicUrl, port, healthPorts, variables, mailDir };
+  return { publicUrl, port, healthPorts, variables, mailDir, migration };
+}
+
+/** Keys that were made anew beside a database with secrets would open none of them, and lock its processes out at their next start. */
+async function refuseOtherKeys(variables: CliEnv): Promise<void> {
+  try {
+    await withDatabases(variables, ({ db, keys }) => refuseOtherKeks(db, keys));
+  } catch (error) {
+    if (!(error instanceof OtherKeksError)) throw error;
+    throw new SetupError(
+      `${error.message} Run this with the state folder of the deployment that made the database (LONGHAUL_STATE_DIR), or set ${keyVariables.keks} and the other keys to its own.`,
+    );
+  }
 }
 
 /** A model registry of one's own names other places of keys: any variable that looks like one. */
@@ -106,15 +135,19 @@ function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
 }
 
 /** The roles' URLs: those that are set by hand, else with passwords of our own. Either way the database is migrated. */
-async function databaseUrls(services: Services, env: CliEnv): Promise<Record<string, string>> {
+async function migratedDatabase(
+  services: Services,
+  env: CliEnv,
+  resetsRoles: boolean,
+): Promise<{ urls: Record<string, string>; migration: MigrationReport }> {
   const { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl } = env;
   const { state, databaseUrl } = services;
   const passwordOf = (url: string | undefined, secret: string) =>
     url === undefined ? state.secret(secret) : decodeURIComponent(new URL(url).password);
 
   if (appUrl !== undefined && sweeperUrl !== undefined && ownerUrl !== undefined && !(await canMakeRoles(databaseUrl))) {
-    await migrateAsOwner({ ownerUrl, log: quiet });
-    return { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl };
+    const migration = await migrateAsOwner({ ownerUrl, log: quiet });
+    return { urls: { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl }, migration };
   }
   const migrated = await migrate({
     databaseUrl,
@@ -123,11 +156,15 @@ async function databaseUrls(services: Services, env: CliEnv): Promise<Record<str
       longhaul_app: passwordOf(appUrl, 'database_app'),
       longhaul_sweeper: passwordOf(sweeperUrl, 'database_sweeper'),
     },
+    resetsRoles,
     log: quiet,
   });
   return {
-    DATABASE_APP_URL: appUrl ?? migrated.appUrl,
-    DATABASE_SWEEPER_URL: sweeperUrl ?? migrated.sweeperUrl,
-    DATABASE_OWNER_URL: ownerUrl ?? migrated.ownerUrl,
+    urls: {
+      DATABASE_APP_URL: appUrl ?? migrated.appUrl,
+      DATABASE_SWEEPER_URL: sweeperUrl ?? migrated.sweeperUrl,
+      DATABASE_OWNER_URL: ownerUrl ?? migrated.ownerUrl,
+    },
+    migration: migrated,
   };
 }

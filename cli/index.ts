@@ -1,17 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { ensureAccess, readAccess } from './access.ts';
 import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
-import { prepareDeployment } from './deployment.ts';
+import { prepareDeployment, type Deployment } from './deployment.ts';
 import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
 import { keysRotate } from './keys.ts';
+import type { MigrationReport } from './migrate.ts';
 import { checkReachable } from './reach.ts';
 import { retentionRun } from './retention.ts';
-import { startServices } from './services/index.ts';
+import { startServices, type Services, type StartOptions } from './services/index.ts';
+import { isDeployed } from './services/roster.ts';
 import { checkSettings } from './settings.ts';
 import { SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
-import { readStateFile } from './state.ts';
+import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
 import { resetMfaCommand } from './users.ts';
 
@@ -19,8 +22,10 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
 
   longhaul up [--demo]   services, migration, first access, API and workers, until Ctrl-C;
                          --demo streams a first run when the deployment is new
-  longhaul migrate       brings the database up to date and makes its roles
-  longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing
+  longhaul migrate       brings the database up to date and makes its roles, and says what it did; --reset-roles
+                         gives roles that exist the passwords of this state folder or environment
+  longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing; --reset-access
+                         gives owner, operator and key new secrets: the old ones end
   longhaul demo          streams a run of the first agent of the running deployment
   longhaul users reset-mfa --email ADDRESS
                          takes the second factor of somebody who has lost it away, and ends every session
@@ -35,12 +40,14 @@ Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
 
 const options = {
-  demo: { type: 'boolean' },
-  email: { type: 'string' },
-  organization: { type: 'string' },
-  reencrypt: { type: 'boolean' },
-  signing: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
+  'demo': { type: 'boolean' },
+  'email': { type: 'string' },
+  'organization': { type: 'string' },
+  'reencrypt': { type: 'boolean' },
+  'reset-roles': { type: 'boolean' },
+  'reset-access': { type: 'boolean' },
+  'signing': { type: 'boolean' },
+  'help': { type: 'boolean', short: 'h' },
 } as const;
 
 const log = (line: string) => console.log(line);
@@ -62,9 +69,11 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
     case 'up':
       return up({ env, isDemo: values.demo ?? false, log });
     case 'migrate':
-      return withServices(env, () => Promise.resolve());
+      return withServices({ env, resetsRoles: values['reset-roles'] ?? false }, async (_services, { migration }) =>
+        tellMigration(migration),
+      );
     case 'bootstrap':
-      return firstAccess(env);
+      return firstAccess(env, values['reset-access'] ?? false);
     case 'demo':
       return demo(env);
     case 'users':
@@ -93,11 +102,19 @@ function exitBy(isGood: boolean): void {
   if (!isGood) process.exitCode = 1;
 }
 
-async function firstAccess(env: CliEnv): Promise<void> {
-  await withServices(env, async (services, deployment) => {
-    const { isFirst } = await ensureAccess(services.state, deployment);
-    log(isFirst ? `Made. Credentials: ${services.state.path('access.json')}` : 'Everything was there.');
+async function firstAccess(env: CliEnv, resets: boolean): Promise<void> {
+  await withServices({ env }, async (services, deployment) => {
+    const { isFirst } = await ensureAccess(services.state, deployment, { resets });
+    const where = services.state.path('access.json');
+    if (isFirst) log(`Made. Credentials: ${where}`);
+    else log(resets ? `New secrets for owner, operator and key: ${where}` : 'Everything was there.');
   });
+}
+
+function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport): void {
+  if (madeRoles.length > 0) log(`Roles made: ${madeRoles.join(', ')}.`);
+  if (madeDatabase !== null) log(`Database made: ${madeDatabase}.`);
+  log(applied.length > 0 ? `Migrations applied: ${applied.join(', ')}.` : 'No migration was pending.');
 }
 
 async function demo(env: CliEnv): Promise<void> {
@@ -108,16 +125,28 @@ async function demo(env: CliEnv): Promise<void> {
 
 /** Starts what is missing of the services, migrates, does the work and stops what it started. */
 async function withServices(
-  env: CliEnv,
-  work: (services: Awaited<ReturnType<typeof startServices>>, deployment: Awaited<ReturnType<typeof prepareDeployment>>) => Promise<void>,
+  { env, resetsRoles = false }: { readonly env: CliEnv; readonly resetsRoles?: boolean },
+  work: (services: Services, deployment: Deployment) => Promise<void>,
 ): Promise<void> {
   checkSettings(env);
   await checkReachable(env, ['DATABASE_URL']);
-  const services = await startServices({ stateDir: stateDirOf(env), env, log });
+  const services = await startWhenFree({ stateDir: stateDirOf(env), env, log });
   try {
-    await work(services, await prepareDeployment(services, env));
+    await work(services, await prepareDeployment(services, env, { resetsRoles }));
   } finally {
     await services.stop();
+  }
+}
+
+/** Waits for another command that works from the folder, up to a minute; not for a deployment, which runs until it is stopped. */
+async function startWhenFree(start: StartOptions): Promise<Services> {
+  for (const end = Date.now() + 60_000; ;) {
+    try {
+      return await startServices(start);
+    } catch (error) {
+      if (!(error instanceof StateBusyError) || isDeployed(start.stateDir) || Date.now() > end) throw error;
+      await sleep(250);
+    }
   }
 }
 

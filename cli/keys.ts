@@ -1,3 +1,4 @@
+import { OtherKeksError } from '../db/tenancy/envelope.ts';
 import { rotateKeys } from '../db/tenancy/rotate-keys.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
@@ -25,8 +26,8 @@ export async function keysRotate({ env, log, reencrypt }: Command & { readonly r
 
 /** The one fault that the person at the keyboard can mend. */
 function lackedKey(error: unknown): never {
-  if (error instanceof Error && error.message.startsWith('LONGHAUL_KEKS lacks')) {
-    throw new SetupError(`${error.message}. Name it after the newest one, and run this again.`);
+  if (error instanceof OtherKeksError) {
+    throw new SetupError(`${error.message} Name it after the newest one, and run this again.`);
   }
   throw error;
 }

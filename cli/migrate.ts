@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
@@ -7,6 +6,7 @@ import { migrations } from '../db/migrations/index.ts';
 import { ormOptions } from '../db/mikro-orm.config.ts';
 import { createDialect } from '../db/pg-dialect.ts';
 import { databaseRoles, type LoginRole, loginRoles } from '../db/roles.ts';
+import { SetupError } from './setup-error.ts';
 
 export type RolePasswords = Readonly<Record<LoginRole, string>>;
 
@@ -15,15 +15,23 @@ export interface MigrateSettings {
   readonly databaseUrl: string;
   /** Created when it is missing. Default: the database of the URL. */
   readonly databaseName?: string;
-  /** Random ones when left out: then URLs handed out earlier stop working. */
-  readonly passwords?: RolePasswords;
+  readonly passwords: RolePasswords;
+  /** Gives roles that exist already these passwords; without it roles of other passwords are refused. */
+  readonly resetsRoles?: boolean;
   readonly log: Pick<Logger, 'info' | 'debug' | 'warn'>;
 }
 
-export interface MigratedDatabase {
+export interface MigratedDatabase extends MigrationReport {
   readonly appUrl: string;
   readonly sweeperUrl: string;
   readonly ownerUrl: string;
+}
+
+/** What a migration has changed: names, in their order. */
+export interface MigrationReport {
+  readonly madeRoles: readonly string[];
+  readonly madeDatabase: string | null;
+  readonly applied: readonly string[];
 }
 
 /** Two migrations of one database, or two makings of the cluster's roles, never overlap. */
@@ -32,24 +40,27 @@ const advisoryLock = 7_405_106_031;
 /**
  * Makes roles and database where they are missing and runs the pending migrations as longhaul_owner. May be repeated at any time and
  * from several processes at once.
+ * @throws SetupError when a role has another password: running processes use it, so it is changed only when that is asked for.
  */
 export async function migrate({
   databaseUrl,
   databaseName,
-  passwords = randomPasswords(),
+  passwords,
+  resetsRoles = false,
   log,
 }: MigrateSettings): Promise<MigratedDatabase> {
   const name = databaseName ?? databaseOf(databaseUrl);
-  await locked(databaseUrl, async (admin) => {
-    await makeRoles(admin, passwords);
-    await makeDatabase(admin, name);
+  const made = await locked(databaseUrl, async (admin) => {
+    const changes = await roleChanges(admin, { databaseUrl, passwords, resetsRoles });
+    await makeRoles(admin, changes, passwords);
+    return { madeRoles: changes.missing, madeDatabase: (await makeDatabase(admin, name)) ? name : null };
   });
   await letOwnerCreate(withDatabase(databaseUrl, name));
 
   const urlOf = (role: LoginRole) => withCredentials(withDatabase(databaseUrl, name), role, passwords[role]);
   const ownerUrl = urlOf('longhaul_owner');
-  await locked(ownerUrl, async () => runMigrations(ownerUrl, log));
-  return { appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl };
+  const applied = await locked(ownerUrl, () => runMigrations(ownerUrl, log));
+  return { ...made, applied, appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl };
 }
 
 /** Runs the pending migrations with a role that owns the tables already: for databases whose roles were made by hand. */
@@ -59,8 +70,8 @@ export async function migrateAsOwner({
 }: {
   readonly ownerUrl: string;
   readonly log: MigrateSettings['log'];
-}): Promise<void> {
-  await locked(ownerUrl, async () => runMigrations(ownerUrl, log));
+}): Promise<MigrationReport> {
+  return { madeRoles: [], madeDatabase: null, applied: await locked(ownerUrl, () => runMigrations(ownerUrl, log)) };
 }
 
 /** Whether the role of this URL may make the four roles. */
@@ -71,11 +82,6 @@ export async function canMakeRoles(databaseUrl: string): Promise<boolean> {
     );
     return rows[0]?.may ?? false;
   });
-}
-
-export function randomPasswords(): RolePasswords {
-  const password = () => randomBytes(24).toString('base64url');
-  return { longhaul_owner: password(), longhaul_app: password(), longhaul_sweeper: password() };
 }
 
 /** A MikroORM of the owner: runs migrations, and compares the schema with the entities in development and tests. */
@@ -95,35 +101,78 @@ export async function ownerOrm(ownerUrl: string, log: Pick<Logger, 'debug' | 'wa
   });
 }
 
-async function runMigrations(ownerUrl: string, log: MigrateSettings['log']): Promise<void> {
+async function runMigrations(ownerUrl: string, log: MigrateSettings['log']): Promise<string[]> {
   const orm = await ownerOrm(ownerUrl, log);
   try {
     const applied = await orm.migrator.up();
     for (const { name } of applied) log.info({ migration: name }, 'migration applied');
+    return applied.map(({ name }) => name);
   } finally {
     await orm.close(true);
   }
 }
 
-async function makeRoles(admin: pg.Client, passwords: RolePasswords): Promise<void> {
-  const found = await admin.query<{ rolname: string }>('select rolname from pg_roles where rolname = any($1)', [databaseRoles]);
-  const known = new Set(found.rows.map((role) => role.rolname));
-  for (const role of databaseRoles) {
-    if (!known.has(role)) await admin.query(`create role ${role} nologin`);
+interface RoleChanges {
+  readonly missing: readonly string[];
+  /** Roles that get our password: new ones, those that could not log in yet, and all when that was asked for. */
+  readonly withPassword: readonly LoginRole[];
+}
+
+interface WantedRoles {
+  readonly databaseUrl: string;
+  readonly passwords: RolePasswords;
+  readonly resetsRoles: boolean;
+}
+
+async function roleChanges(admin: pg.Client, { databaseUrl, passwords, resetsRoles }: WantedRoles): Promise<RoleChanges> {
+  const { rows } = await admin.query<{ name: string; logs_in: boolean }>(
+    'select rolname as name, rolcanlogin as logs_in from pg_roles where rolname = any($1)',
+    [databaseRoles],
+  );
+  const known = new Map(rows.map(({ name, logs_in: logsIn }) => [name, logsIn]));
+  const inUse = resetsRoles ? [] : loginRoles.filter((role) => known.get(role) === true);
+  const fits = await Promise.all(inUse.map((role) => isPasswordOf(databaseUrl, role, passwords[role])));
+  const strange = inUse.filter((_, n) => !fits[n]);
+  if (strange.length > 0)
+    throw new SetupError(
+      `This database server has ${strange.join(', ')} already, with other passwords than ${strange.length === 1 ? 'the one' : 'those'} given here, and a running deployment may use them. ` +
+        'Run this with the state folder of that deployment (LONGHAUL_STATE_DIR), or with its DATABASE_OWNER_URL, DATABASE_APP_URL and DATABASE_SWEEPER_URL. ' +
+        '`longhaul migrate --reset-roles` sets the passwords of this place: whatever uses the old ones then needs the new.',
+    );
+  return {
+    missing: databaseRoles.filter((role) => !known.has(role)),
+    withPassword: loginRoles.filter((role) => !inUse.includes(role)),
+  };
+}
+
+/** False only when the server says so: a role that may not use this very database, say, has shown its password before. */
+async function isPasswordOf(databaseUrl: string, role: LoginRole, password: string): Promise<boolean> {
+  const invalidPassword = '28P01';
+  try {
+    await connected(withCredentials(databaseUrl, role, password), () => Promise.resolve());
+    return true;
+  } catch (error) {
+    return !(error instanceof pg.DatabaseError && error.code === invalidPassword);
   }
-  for (const role of loginRoles) await admin.query(`alter role ${role} login password ${pg.escapeLiteral(passwords[role])}`);
+}
+
+async function makeRoles(admin: pg.Client, { missing, withPassword }: RoleChanges, passwords: RolePasswords): Promise<void> {
+  for (const role of missing) await admin.query(`create role ${role} nologin`);
+  for (const role of withPassword) await admin.query(`alter role ${role} login password ${pg.escapeLiteral(passwords[role])}`);
 
   // The owner hands definer functions to the gate and changes rows as the sweeper; it has the rights of neither by itself.
   await admin.query('grant longhaul_sweeper, longhaul_gate to longhaul_owner with inherit false, set true');
 }
 
-async function makeDatabase(admin: pg.Client, name: string): Promise<void> {
+/** Gives whether it was missing. */
+async function makeDatabase(admin: pg.Client, name: string): Promise<boolean> {
   const found = await admin.query('select from pg_database where datname = $1', [name]);
-  if (found.rowCount) return;
+  if (found.rowCount) return false;
 
   const { rows } = await admin.query<{ is_super: boolean }>('select rolsuper as is_super from pg_roles where rolname = current_user');
   if (!rows[0]?.is_super) await admin.query('grant longhaul_owner to current_user with inherit true, set true');
   await admin.query(`create database ${pg.escapeIdentifier(name)} owner longhaul_owner`);
+  return true;
 }
 
 // In a database that somebody else made, the owner of our tables needs the right to make them, and to lend it to longhaul_gate.

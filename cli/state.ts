@@ -15,6 +15,8 @@ export interface State {
   write(file: string, value: unknown): void;
   /** A random secret (base64url of `bytes` random bytes), made at the first call for this name and the same ever after. */
   secret(name: string, bytes?: number): string;
+  /** The same for a secret of another form, made by `make`. */
+  keep(name: string, make: () => string): string;
   /** Lets another process open the folder. */
   release(): void;
 }
@@ -70,25 +72,26 @@ export function readStateFile(stateDir: string, file: string): unknown {
 
 function accessState(dir: string, release: () => void): State {
   const path = (...parts: readonly string[]) => join(dir, ...parts);
+  const keep = (name: string, make: () => string) => {
+    const secrets = asStrings(readJson(path('secrets.json')));
+    const known = secrets[name];
+    if (known !== undefined) return known;
+
+    const made = make();
+    writePrivate(path('secrets.json'), `${JSON.stringify({ ...secrets, [name]: made }, null, 2)}\n`);
+    return made;
+  };
 
   return {
     dir,
     path,
     read: (file) => readJson(path(file)),
     write: (file, value) => writePrivate(path(file), `${JSON.stringify(value, null, 2)}\n`),
-    secret(name, bytes = 24) {
-      const secrets = asStrings(readJson(path('secrets.json')));
-      const known = secrets[name];
-      if (known !== undefined) return known;
-
-      const made = randomBytes(bytes).toString('base64url');
-      writePrivate(path('secrets.json'), `${JSON.stringify({ ...secrets, [name]: made }, null, 2)}\n`);
-      return made;
-    },
+    secret: (name, bytes = 24) => keep(name, () => randomBytes(bytes).toString('base64url')),
+    keep,
     release,
   };
 }
-
 /**
  * An exclusive transaction on an empty SQLite file is a lock of the kernel: it ends with its process, however that ends, and no
  * start after a crash has to guess from a process id whether the folder is still in use.

@@ -58,9 +58,14 @@ export async function connectDatabases(settings: DatabaseSettings): Promise<Data
 
 /** Names of migrations in the code that the database has not seen; empty means that the process fits it. */
 export async function pendingMigrations(db: Databases): Promise<string[]> {
-  const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations');
-  const names = new Set(applied.map((migration) => migration.name));
-  return migrationNames.filter((name) => !names.has(name));
+  const applied = new Set(await appliedMigrations(db));
+  return migrationNames.filter((name) => !applied.has(name));
+}
+
+/** Names of the migrations that the database has seen. */
+export async function appliedMigrations(db: Databases): Promise<string[]> {
+  const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations order by name');
+  return applied.map((migration) => migration.name);
 }
 
 async function connect(settings: DatabaseSettings, url: string, max: number): Promise<MikroORM> {
@@ -84,6 +89,11 @@ export async function runAlone<R>(orm: MikroORM, statement: Statement | SettledS
   const dialect = dialects.get(orm);
   if (!dialect) throw new Error('a pool that connectDatabases has not opened');
   return dialect.runAlone<R>(statement);
+}
+
+/** Throws what keeps new connections of either pool from being opened; those that are open may go on for long. */
+export async function refuseLostAccess({ app, sweeper }: Pick<Databases, 'app' | 'sweeper'>): Promise<void> {
+  await Promise.all([app, sweeper].map((orm) => dialects.get(orm)?.openOnce()));
 }
 
 async function refuseUnsafeRole(orm: MikroORM, role: DatabaseRole): Promise<void> {

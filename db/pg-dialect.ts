@@ -37,7 +37,18 @@ export function createDialect(settings: PoolSettings): PoolDialect {
   pool.on('error', settings.onError);
   pool.on('connect', (client) => client.on('error', settings.onError));
 
-  return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)));
+  return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)), () => openOnce(settings));
+}
+
+/** A connection beside the pool, opened and closed: those in the pool tell nothing of whether the server still lets the role in. */
+async function openOnce({ url, applicationName, acquireTimeoutMs, onError }: PoolSettings): Promise<void> {
+  const client = new pg.Client({ connectionString: url, application_name: applicationName, connectionTimeoutMillis: acquireTimeoutMs });
+  client.on('error', onError);
+  try {
+    await client.connect();
+  } finally {
+    await client.end().catch(() => undefined);
+  }
 }
 
 /** The pool's connections, each as ours. */
@@ -70,10 +81,13 @@ class Connections {
 /** Kysely's way to the pool, and a shorter one. */
 export class PoolDialect extends PostgresDialect {
   readonly #connections: Connections;
+  /** Throws what keeps the server from letting the role in. */
+  readonly openOnce: () => Promise<void>;
 
-  constructor(connections: Connections) {
+  constructor(connections: Connections, open: () => Promise<void>) {
     super({ pool: connections.pool });
     this.#connections = connections;
+    this.openOnce = open;
   }
 
   override createDriver(): Driver {

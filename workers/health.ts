@@ -5,15 +5,23 @@ export interface HealthOptions {
   readonly host: string;
   readonly port: number;
   readonly isReady: () => boolean;
+  /** True for good from the first time that it was ready. */
+  readonly isStarted: () => boolean;
   readonly metrics: Registry;
 }
 
-/** `/health/live`, `/health/ready` (503 while not ready) and `/metrics` of a worker, on an address of the operator's own network. */
-export async function serveHealth({ host, port, isReady, metrics }: HealthOptions): Promise<() => void> {
+/**
+ * `/health/live`, `/health/startup` and `/health/ready` (503 while that is not so) and `/metrics` of a worker, on an address of the operator's own
+ * network.
+ */
+export async function serveHealth({ host, port, isReady, isStarted, metrics }: HealthOptions): Promise<() => void> {
   const answer: RequestListener = (request, response) => {
     switch (request.url) {
       case '/health/live':
         response.end('ok');
+        return;
+      case '/health/startup':
+        response.writeHead(isStarted() ? 200 : 503).end(isStarted() ? 'started' : 'starting');
         return;
       case '/':
       case '/health/ready':

@@ -13,6 +13,8 @@ const firstLookMs = 500;
 /** Whether a worker still takes work. */
 export interface WorkerWatch {
   isReady(): boolean;
+  /** Whether Temporal has ever seen it poll. */
+  isStarted(): boolean;
   /** A workflow task failed; counted for the alert. */
   noteTaskFailure(): void;
   stop(): void;
@@ -68,6 +70,7 @@ export function watchWorker(options: WorkerWatchOptions): WorkerWatch {
   void look();
   return {
     isReady,
+    isStarted: () => seenMs > 0,
     noteTaskFailure: () => taskFailures.inc(),
     stop: () => {
       isStopped = true;

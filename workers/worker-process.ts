@@ -5,6 +5,7 @@ import { pino, type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createActivities, systemActivities } from '../activities/index.ts';
 import { guardActivities } from '../activities/support/interceptor.ts';
+import { refuseStrangeDatabase } from '../db/tenancy/deployment-fit.ts';
 import { environmentOrExit } from '../ports/environment.ts';
 import { hasStrictIsolation } from '../ports/sandbox.ts';
 import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
@@ -25,7 +26,8 @@ import { measureAnchor, measureWorker, watchWorker, type WorkerWatch } from './w
 
 /**
  * A worker process of one queue, from environment to exit: polls, executes, relays the outbox, and on SIGTERM ends what
- * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment or database ends it.
+ * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment ends it, and so does a database that is away, of
+ * another version or of other keys.
  */
 export async function runWorkerProcess(queue: TaskQueue): Promise<void> {
   const env = environmentOrExit(() => parseWorkerEnv(processEnvironment()));
@@ -62,6 +64,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   collectDefaultMetrics({ register: metrics });
   closers.add('temporal', () => temporal.close());
   const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers });
+  await refuseStrangeDatabase(deps.db, env.keys);
   measureAnchor(deps.anchor, metrics);
   metrics.registerMetric(deps.work.ended);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });
@@ -69,7 +72,10 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   closers.add('watch', () => watch.stop());
   installRuntime(log, watch);
   if (env.hasCodeExec) void hasStrictIsolation().then((strict) => log.info({ strict }, 'isolation of code probed'));
-  if (env.health) closers.add('health', await serveHealth({ ...env.health, isReady: () => watch.isReady() && !signal.aborted, metrics }));
+  if (env.health) {
+    const isReady = () => watch.isReady() && !signal.aborted;
+    closers.add('health', await serveHealth({ ...env.health, isReady, isStarted: watch.isStarted, metrics }));
+  }
   const relay = startRelay({ temporal, db: deps.db, log });
 
   closers.add('relay', () => relay.stop());

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
+import type { Egress } from '../../ports/egress.ts';
+import type { McpSessions } from '../../ports/mcp-sessions.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { givenUp } from './failures.ts';
 import { hasStoodStillSince } from './standstill.ts';
@@ -33,6 +35,32 @@ export async function refuseGivenUp(): Promise<void> {
   const askedAt = performance.now();
   if (!(await isAwaited(context))) throw givenUp();
   knownAt.set(context, askedAt);
+}
+
+/** The ways of a tool to the world outside. */
+interface Outside {
+  readonly egress: Egress;
+  readonly mcp: McpSessions;
+}
+
+/** The same ways, which send nothing for a delivery that was given up while its process stood still, between its claim and its request say. */
+export function sendingWhileAwaited({ egress, mcp }: Outside): Outside {
+  const first = async <R>(send: () => Promise<R>): Promise<R> => {
+    await refuseStale();
+    return send();
+  };
+  return {
+    egress: {
+      fetch: (request) => first(() => egress.fetch(request)),
+      open: (request) => first(() => egress.open(request)),
+      close: () => egress.close(),
+    },
+    mcp: {
+      use: (asked, work) => mcp.use(asked, (session, patience) => first(() => work(session, patience))),
+      size: () => mcp.size(),
+      close: () => mcp.close(),
+    },
+  };
 }
 
 /** Whether a cancellation says that Temporal does not wait for this delivery any more; no person has cancelled anything then. */

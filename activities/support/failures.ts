@@ -46,9 +46,16 @@ export function fenced(): ApplicationFailure {
   return ApplicationFailure.retryable('Another try has taken over.', fencedType);
 }
 
+const givenUpType = 'given_up';
+
 /** Temporal has given this delivery up and made another: nobody hears of this. */
 export function givenUp(): ApplicationFailure {
-  return ApplicationFailure.retryable('Nobody waits for this attempt any more.', 'given_up');
+  return ApplicationFailure.retryable('Nobody waits for this attempt any more.', givenUpType);
+}
+
+/** Whether a failure is `givenUp`. */
+export function isGivenUpFailure(error: unknown): boolean {
+  return error instanceof ApplicationFailure && error.type === givenUpType;
 }
 
 /** Whether a failure is `fenced`. */

@@ -2,6 +2,7 @@ import { afterMs } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import { TemplateError } from '../../ports/templates.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
+import { isGivenUpFailure } from '../support/failures.ts';
 import { createAccessTokens, type AccessTokens } from './access-tokens.ts';
 import { executeBuiltin } from './builtin.ts';
 import { executeCode } from './code-exec.ts';
@@ -19,8 +20,8 @@ export interface ToolExecutor {
 }
 
 /**
- * The executor of one process. It throws only when the execution's own signal is aborted; all else is an outcome, in which every secret
- * that the call was given stands by its name.
+ * The executor of one process. It throws only when the execution's own signal is aborted, or nobody waits for it any more; all else is an outcome,
+ * in which every secret that the call was given stands by its name.
  */
 export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
   const own = { ...parts, tokens: createAccessTokens(parts.egress) };
@@ -34,6 +35,7 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
         return maskOutcome(await dispatch(own, { ...execution, signal, secret, conceal, mask }));
       } catch (error) {
         if (execution.signal.aborted) throw execution.signal.reason;
+        if (isGivenUpFailure(error)) throw error;
         if (deadline.signal.aborted)
           return {
             status: 'timed_out',

@@ -14,7 +14,7 @@ import { settleRun } from '../gates/settle-run.ts';
 import { inTenant } from '../runs/in-tenant.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
-import { refuseGivenUp, refuseStale } from '../support/delivery.ts';
+import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/delivery.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
 import { evenUnwaited, whileAway } from '../support/while-away.ts';
 import { endAndSettle, isCritical } from './end-call.ts';
@@ -27,7 +27,7 @@ import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
 
 /** The activities of a single tool call. The claim is committed before the effect, the result before the activity completes. */
 export function createToolActivities(deps: ActivityDeps): Pick<AgentRunActivities, 'runTool' | 'settleTool'> {
-  const executor = createToolExecutor(deps);
+  const executor = createToolExecutor({ ...deps, ...sendingWhileAwaited(deps) });
   return {
     runTool: (input) => runTool(deps, executor, input),
     settleTool: (input) => settleTool(deps, input),

@@ -1,4 +1,4 @@
-import { pendingMigrations } from '../../db/orm.ts';
+import { pendingMigrations, refuseLostAccess } from '../../db/orm.ts';
 import type { Deps } from './deps.ts';
 
 export const healthParts = ['postgres', 'redis', 'temporal', 'migrations'] as const;
@@ -27,11 +27,20 @@ export interface Health {
 
 const checkTimeoutMs = 1_000;
 const sharedForMs = 1_000;
+/** So often a connection is opened; after a failure each time. */
+const openEveryMs = 10_000;
 
 export function createHealth(deps: Pick<Deps, 'db' | 'redis' | 'temporal' | 'isDraining'>): Health {
   let isStarted = false;
+  let openedAt = -Infinity;
+  const askPostgres = async () => {
+    await deps.db.app.em.getConnection().execute('select 1');
+    if (performance.now() - openedAt < openEveryMs) return;
+    await refuseLostAccess(deps.db);
+    openedAt = performance.now();
+  };
   const look = (): Promise<HealthCheck[]> => {
-    if (!shared || performance.now() - shared.at > sharedForMs) shared = { at: performance.now(), checks: checkAll(deps) };
+    if (!shared || performance.now() - shared.at > sharedForMs) shared = { at: performance.now(), checks: checkAll(deps, askPostgres) };
     return shared.checks;
   };
   let shared: { readonly at: number; readonly checks: Promise<HealthCheck[]> } | null = null;
@@ -49,8 +58,11 @@ export function createHealth(deps: Pick<Deps, 'db' | 'redis' | 'temporal' | 'isD
   };
 }
 
-async function checkAll({ db, redis, temporal }: Pick<Deps, 'db' | 'redis' | 'temporal'>): Promise<HealthCheck[]> {
-  const postgres = timed('postgres', () => db.app.em.getConnection().execute('select 1'));
+async function checkAll(
+  { db, redis, temporal }: Pick<Deps, 'db' | 'redis' | 'temporal'>,
+  askPostgres: () => Promise<void>,
+): Promise<HealthCheck[]> {
+  const postgres = timed('postgres', askPostgres);
   const migrations = timed('migrations', async () => {
     const pending = await pendingMigrations(db);
     if (pending.length > 0) throw new Error(`${pending.length} migrations are pending`);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SetupError } from '../setup-error.ts';
-import type { State } from '../state.ts';
+import { readStateFile, type State } from '../state.ts';
 import { type Child, identityOf, sendSignal } from './child.ts';
 
 export interface RosterEntry {
@@ -34,6 +34,15 @@ export function createRoster(state: State): Roster {
       save();
     },
   };
+}
+
+/** Whether who holds the folder runs a deployment from it, and not a command that ends by itself. */
+export function isDeployed(stateDir: string): boolean {
+  const saved = readStateFile(stateDir, 'processes.json');
+  return (
+    Array.isArray(saved) &&
+    saved.some((entry: unknown) => typeof entry === 'object' && entry !== null && Reflect.get(entry, 'name') === 'api')
+  );
 }
 
 /**

@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { newId } from '../ids.ts';
+import type { Databases } from '../orm.ts';
+import { sweep } from '../transaction.ts';
 import { change, row, rows } from '../sql.ts';
 
 /** The deployment keys, newest first. */
@@ -41,6 +43,11 @@ interface DataKey {
 /** An envelope was changed, or stands where it was not sealed. */
 export class EnvelopeError extends Error {
   override readonly name = 'EnvelopeError';
+}
+
+/** The deployment keys of this process are not those under which the database's data keys are wrapped. The message names ids, no key. */
+export class OtherKeksError extends Error {
+  override readonly name = 'OtherKeksError';
 }
 
 const algorithm = 'aes-256-gcm';
@@ -105,6 +112,24 @@ export async function renewDataKeys(
   return old.length;
 }
 
+/**
+ * Looks whether the deployment keys open what the database holds: one data key of each that wraps any.
+ * @throws OtherKeksError when one is missing or another of the same id.
+ */
+export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
+  const samples = await sweep(db, (em) =>
+    rows<StoredKey>(em, `select distinct on (kek_id) ${storedColumns} from data_keys order by kek_id, id desc`),
+  );
+  for (const sample of samples) {
+    try {
+      unwrap(keys, sample);
+    } catch (cause) {
+      if (cause instanceof OtherKeksError) throw cause;
+      throw new OtherKeksError(`The key ${sample.kek_id} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
+    }
+  }
+}
+
 /** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
 export async function rewrapDataKeys(em: SqlEntityManager, keys: Keks, limit: number): Promise<number> {
   const [newest] = keys.keks;
@@ -156,7 +181,7 @@ function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buf
 
 function unwrap(keys: Keks, stored: StoredKey): DataKey {
   const kek = keys.keks.find((key) => key.id === stored.kek_id);
-  if (!kek) throw new Error(`LONGHAUL_KEKS lacks the key ${stored.kek_id}, under which a data key is wrapped`);
+  if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kek_id}, under which a data key is wrapped.`);
   return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organization_id])) };
 }
 

@@ -1,16 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { verify } from '@node-rs/argon2';
 import { bootstrap, type BootstrapAccess } from '../../cli/bootstrap.ts';
 import { callerOfKey } from '../../db/identity/caller.ts';
 import { findLogin, findServiceKey } from '../../db/identity/gates.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
-import { serviceKeyHashes } from '../../db/identity/service-key-format.ts';
+import { newServiceKeyPlaintext, serviceKeyHashes } from '../../db/identity/service-key-format.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 
 const keys = randomKeyRing();
-const options = { publicUrl: 'http://127.0.0.1:3000', defaultModelId: 'builtin/extractive', known: null };
+const secrets = { operatorPassword: randomUUID(), ownerPassword: randomUUID(), serviceKey: newServiceKeyPlaintext() };
+const options = { publicUrl: 'http://127.0.0.1:3000', defaultModelId: 'builtin/extractive', known: null, secrets };
 let database: TestDatabase;
 
 beforeAll(async () => {
@@ -42,15 +44,12 @@ async function works(access: BootstrapAccess): Promise<{ owner: boolean; operato
 }
 
 test('two first starts at once make one deployment, a further one repeats nothing', async () => {
-  const both = await Promise.all([start(), start()]);
-  // The second has found the first's users without their passwords, so it has made new ones.
-  const working = await Promise.all(both.map(works));
-  const access = both[working.findIndex((each) => each.owner)] ?? both[0];
+  const [access, other] = await Promise.all([start(), start()]);
   const before = await countRows();
 
   const again = await start({ known: access });
 
-  expect(both[0].agent_id).toBe(both[1].agent_id);
+  expect(other).toEqual(access);
   expect(again).toEqual(access);
   expect(await countRows()).toEqual(before);
   expect(before).toMatchObject({ users: 2, organizations: 1, workspaces: 1, agents: 1, agent_revisions: 1, tools: 1 });
@@ -95,9 +94,32 @@ test('a new default model becomes a new active revision, once; a revision made b
   expect(await active(first.agent_id)).toEqual([{ number: 2, model: 'openai/gpt-test' }]);
 });
 
-test('lost access is made anew: passwords and key work, the old ones do not', async () => {
+test('a start that was killed before it had written its access goes on with the same secrets', async () => {
+  const killed = await start();
+
+  expect(await start()).toEqual(killed);
+  expect(await works(killed)).toEqual({ owner: true, operator: true, key: true });
+});
+
+test.each([
+  ['an empty one', null],
+  ['that of another database', (access: BootstrapAccess) => ({ ...access, organization_id: randomUUID() })],
+])('a state folder that knows nothing of this database, %s, is refused and changes nothing', async (_what, strange) => {
+  const access = await start();
+  const before = await countRows();
+  const others = { operatorPassword: randomUUID(), ownerPassword: randomUUID(), serviceKey: newServiceKeyPlaintext() };
+
+  await expect(start({ secrets: others, known: strange && strange(access) })).rejects.toThrow(
+    /has the user \S+ already, and this state folder does not know its secret/,
+  );
+
+  expect(await countRows()).toEqual(before);
+  expect(await works(access)).toEqual({ owner: true, operator: true, key: true });
+});
+
+test('access is made anew when that is asked for: passwords and key work, the old ones do not', async () => {
   const before = await start();
-  const after = await start();
+  const after = await start({ resets: true });
 
   expect(await works(after)).toEqual({ owner: true, operator: true, key: true });
   expect(await works(before)).toEqual({ owner: false, operator: false, key: false });
@@ -107,4 +129,15 @@ test('lost access is made anew: passwords and key work, the old ones do not', as
     operator_password: '',
     service_key: '',
   });
+  expect(await start({ known: after })).toEqual(after);
+});
+
+test('a key that was revoked is replaced by one that nobody has seen', async () => {
+  const access = await start({ resets: true });
+  await ask('update service_keys set revoked_at = now() where revoked_at is null');
+
+  const next = await start({ known: access });
+
+  expect(next.service_key).not.toBe(access.service_key);
+  expect(await works(next)).toEqual({ owner: true, operator: true, key: true });
 });

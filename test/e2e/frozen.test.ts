@@ -43,6 +43,44 @@ test('a frozen worker: after the thaw no run fails, a loss is one try, and the w
   expect(effects.effects).toHaveLength(1);
 });
 
+test('a worker that stood still between its claim and its request sends nothing: the model has been told that nobody knows', async () => {
+  const slug = `write-${crypto.randomUUID().slice(0, 8)}`;
+  const before = effects.effects.length;
+  const token = Promise.withResolvers<void>();
+  // The request waits for its token, which comes while the worker is frozen.
+  effects.onEffect = () => token.promise;
+  effects.answer = { access_token: 'a-token', token_type: 'Bearer', expires_in: 3_600 };
+  const tool = writeTool(slug, effects);
+  const agent = await makeAgent(stack, [
+    {
+      ...tool,
+      config: {
+        ...(tool['config'] as object),
+        auth: { type: 'oauth2_client_credentials', token_url: `${effects.origin}/token`, client_id: 'a-client', secret: 'client' },
+      },
+    },
+  ]);
+  await stack.request('PUT', `/tools/${agent.toolIds[0]}/secrets`, { body: { values: { client: 'a-client-secret' } } });
+  const run = await startRun(
+    stack,
+    agent.id,
+    scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Done.' }] }),
+  );
+  const reader = watchRun(stack, run.id);
+  await until(() => effects.effects.length > before, 60_000);
+
+  await stack.kill('worker-runs', 'SIGSTOP');
+  token.resolve();
+  await delay(frozenMs);
+  await stack.kill('worker-runs', 'SIGCONT');
+  const seen = await endOf(reader, 120_000);
+  const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
+  await delay(2_000);
+
+  expect({ status: last.status, faults }).toEqual({ status: 'succeeded', faults: [] });
+  expect(effects.effects.slice(before).map(({ path }) => path)).toEqual(['/token']);
+});
+
 function isRetry(frame: ReceivedFrame): boolean {
   return frame.type === 'run.status' && frame.data['retry'] !== null;
 }

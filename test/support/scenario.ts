@@ -107,18 +107,19 @@ export function writeTool(slug: string, effects: EffectServer, more: Record<stri
   };
 }
 
-/** A server outside the deployment that counts what was done to it. `onEffect` runs after the effect and before the answer. */
+/** A server outside the deployment that counts what was done to it. `onEffect` runs after the effect and before the answer, which holds `answer` too. */
 export interface EffectServer {
   readonly origin: string;
   readonly port: number;
   readonly effects: { path: string; body: string; key: string | null }[];
   onEffect: ((count: number) => Promise<void> | void) | null;
+  answer: Readonly<Record<string, unknown>>;
   close(): void;
 }
 
 export async function startEffectServer(): Promise<EffectServer> {
   const effects: EffectServer['effects'] = [];
-  const state: { onEffect: EffectServer['onEffect'] } = { onEffect: null };
+  const state: Pick<EffectServer, 'onEffect' | 'answer'> = { onEffect: null, answer: {} };
   const server: Server = createServer((request, response) => {
     void (async () => {
       let body = '';
@@ -126,7 +127,7 @@ export async function startEffectServer(): Promise<EffectServer> {
       const key = request.headers['idempotency-key'];
       effects.push({ path: request.url ?? '', body, key: typeof key === 'string' ? key : null });
       await state.onEffect?.(effects.length);
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ done: effects.length }));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ done: effects.length, ...state.answer }));
     })().catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -140,6 +141,12 @@ export async function startEffectServer(): Promise<EffectServer> {
     },
     set onEffect(hook) {
       state.onEffect = hook;
+    },
+    get answer() {
+      return state.answer;
+    },
+    set answer(more) {
+      state.answer = more;
     },
     close() {
       server.closeAllConnections();

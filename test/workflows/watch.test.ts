@@ -32,14 +32,16 @@ test('a worker is ready once Temporal has seen it poll, and not any more when no
     everyMs: 100,
   });
   const port = await freePort();
-  const close = await serveHealth({ host: '127.0.0.1', port, isReady: watch.isReady, metrics });
+  const close = await serveHealth({ host: '127.0.0.1', port, isReady: watch.isReady, isStarted: watch.isStarted, metrics });
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status;
+  const started = async () => (await fetch(`http://127.0.0.1:${port}/health/startup`)).status;
 
-  expect(await ready()).toBe(503);
+  expect([await ready(), await started()]).toEqual([503, 503]);
   const worker = await startTestWorker(place, fakeRuns().activities);
   await until(async () => (await ready()) === 200);
   await worker.stop();
   await until(async () => (await ready()) === 503);
+  expect(await started()).toBe(200);
 
   await until(() => lines.length === 2);
   expect(lines).toEqual(['worker ready', 'worker stalled']);

@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { testServices } from '../../support/services.ts';
+import { withAdmin } from '../../support/template.ts';
 import { startTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/temporal.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
@@ -132,3 +134,56 @@ function through(proxy: TcpProxy, url: string): string {
   changed.port = String(proxy.port);
   return changed.href;
 }
+
+/** An API whose role is its own, so that its password can be changed under it. */
+async function withOwnRole(
+  work: (place: {
+    readonly locked: TestApi;
+    readonly setPassword: (password: string) => Promise<void>;
+    readonly readyOf: () => Promise<number>;
+    readonly role: string;
+  }) => Promise<void>,
+): Promise<void> {
+  const role = `lost_${randomBytes(6).toString('hex')}`;
+  const url = Object.assign(new URL(database.appUrl), { username: role, password: 'before' }).href;
+  await withAdmin(database.adminUrl, (admin) => admin.query(`create role ${role} login password 'before' in role longhaul_app`));
+  const locked = await startApi({ database, keys: api.keys, hasOwnPools: true, env: { DATABASE_APP_URL: url } });
+  try {
+    await work({
+      locked,
+      role,
+      setPassword: (password) =>
+        withAdmin(database.adminUrl, async (admin) => void (await admin.query(`alter role ${role} password '${password}'`))),
+      readyOf: async () => (await locked.app.inject('/health/ready')).statusCode,
+    });
+  } finally {
+    await locked.close();
+    await withAdmin(database.adminUrl, (admin) => admin.query(`drop role ${role}`));
+  }
+}
+
+test('when the database lets its role in no more, requests are 503 and the process is not ready; it goes on by itself', async () => {
+  await withOwnRole(async ({ locked, role, setPassword, readyOf }) => {
+    await until(async () => (await readyOf()) === 200, 60_000);
+    await setPassword('after');
+    await withAdmin(database.adminUrl, (admin) =>
+      admin.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [role]),
+    );
+    const { tokens } = await makeTenant(database.db, locked.keys);
+    const reply = await locked.app.inject({ url: '/agents', headers: bearer(tokens.viewer) });
+
+    expect({ status: reply.statusCode, code: reply.json().code }).toEqual({ status: 503, code: 'service_unavailable' });
+    await until(async () => (await readyOf()) === 503, 60_000);
+    await setPassword('before');
+    await until(async () => (await readyOf()) === 200, 60_000);
+  });
+}, 240_000);
+
+test('connections that are still open do not hide it', async () => {
+  await withOwnRole(async ({ setPassword, readyOf }) => {
+    await until(async () => (await readyOf()) === 200, 60_000);
+    await setPassword('after');
+
+    await until(async () => (await readyOf()) === 503, 60_000);
+  });
+}, 240_000);

@@ -1,0 +1,138 @@
+import { verify } from '@node-rs/argon2';
+import { writeAudit, type AuditSubject } from '../db/audit/audit.ts';
+import type { KeyRing } from '../db/identity/key-ring.ts';
+import { ServiceKey } from '../db/identity/service-key.entity.ts';
+import { newServiceKeyPlaintext, serviceKeyHash, serviceKeyHashes, shownEnds } from '../db/identity/service-key-format.ts';
+import { UserCredential } from '../db/identity/user-credential.entity.ts';
+import { newId } from '../db/ids.ts';
+import { User } from '../db/tenancy/user.entity.ts';
+import type { Unit } from '../db/unit.ts';
+import { SetupError } from './setup-error.ts';
+
+const keyName = 'bootstrap';
+
+interface Secret {
+  readonly password: string;
+  readonly hash: string;
+}
+
+function refuseUnknownSecret(what: string): never {
+  throw new SetupError(
+    `This database has ${what} already, and this state folder does not know its secret. ` +
+      'Run this with the state folder in which the deployment was made (LONGHAUL_STATE_DIR: it has access.json). ' +
+      '`longhaul bootstrap --reset-access` gives the owner, the operator and the bootstrap key new secrets: the old ones then end.',
+  );
+}
+
+interface WantedUser {
+  readonly email: string;
+  readonly fullName: string;
+  readonly home: {
+    readonly role: 'operator' | 'owner';
+    readonly scope: 'platform' | 'organization';
+    readonly organizationId: string | null;
+  };
+  readonly given: Secret;
+  readonly known: string | null;
+  readonly resets: boolean;
+}
+
+/** Gives the password: the known one, or the given one when the user is new, has it already, or is to be reset. */
+export async function ensureUser(unit: Unit, { email, fullName, home, given, known, resets }: WantedUser): Promise<string> {
+  const existing = await unit.em.findOne(User, { email, deletedAt: null });
+
+  if (existing && known !== null) return known;
+  const credential = existing && (await unit.em.findOne(UserCredential, { userId: existing.id }));
+  if (credential && !resets) {
+    if (credential.passwordHash !== null && (await verify(credential.passwordHash, given.password))) return given.password;
+    refuseUnknownSecret(`the user ${email}`);
+  }
+  const user =
+    existing ??
+    unit.em.create(User, {
+      id: newId(),
+      email,
+      fullName,
+      ...home,
+      workspaceId: null,
+      locale: null,
+      lastLoginAt: null,
+      deactivatedAt: null,
+      deletedAt: null,
+    });
+  if (credential) {
+    credential.passwordHash = given.hash;
+    credential.passwordChangedAt = new Date();
+  } else {
+    const { organizationId } = home;
+
+    unit.em.create(UserCredential, {
+      userId: user.id,
+      organizationId,
+      passwordHash: given.hash,
+      emailVerifiedAt: new Date(),
+      pendingEmail: null,
+    });
+  }
+  await unit.em.flush();
+  await record(unit, existing ? 'update' : 'create', {
+    resourceType: 'user',
+    resourceId: user.id,
+    organizationId: home.organizationId,
+    changes: existing ? { password: { changed: true } } : { role: { to: home.role } },
+  });
+  return given.password;
+}
+
+interface WantedKey {
+  readonly keys: KeyRing;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  /** Of the user who counts as its maker. */
+  readonly ownerEmail: string;
+  readonly given: string;
+  readonly known: string | null;
+  readonly resets: boolean;
+}
+
+/** Gives the plaintext: the known one, or the given one when the key is new, has it already, or is to be reset. */
+export async function ensureServiceKey(unit: Unit, wanted: WantedKey): Promise<string> {
+  const { keys, organizationId, workspaceId, ownerEmail, given, known, resets } = wanted;
+  const live = await unit.em.findOne(ServiceKey, { name: keyName, workspaceId, revokedAt: null }, { orderBy: { id: 'asc' } });
+
+  // Whoever has rotated it since knows the new one; access.json goes on with what it has.
+  if (live && known !== null) return known;
+  if (live && !resets) {
+    if (serviceKeyHashes(given, keys.peppers).some((hash) => live.keyHash.equals(hash))) return given;
+    refuseUnknownSecret(`the service key ${keyName}`);
+  }
+  const keyHash = serviceKeyHash(given, keys.peppers);
+  // A key that was revoked doesn't come back to life.
+  if (!live && (await unit.em.count(ServiceKey, { keyHash })) > 0)
+    return ensureServiceKey(unit, { ...wanted, given: newServiceKeyPlaintext() });
+  const secret = { ...shownEnds(given), keyHash };
+  const key = live ?? unit.em.create(ServiceKey, { ...(await newKey(unit, ownerEmail, { organizationId, workspaceId })), ...secret });
+
+  if (live) Object.assign(live, secret, { rotatedAt: new Date() });
+  await unit.em.flush();
+  await record(unit, live ? 'update' : 'create', {
+    resourceType: 'service_key',
+    resourceId: key.id,
+    label: keyName,
+    organizationId,
+    workspaceId,
+  });
+  return given;
+}
+
+async function newKey(unit: Unit, ownerEmail: string, home: { organizationId: string; workspaceId: string }) {
+  const owner = await unit.em.findOneOrFail(User, { email: ownerEmail, deletedAt: null });
+  const never = { expiresAt: null, lastUsedAt: null, rotatedAt: null, revokedAt: null };
+
+  return { id: newId(), ...home, scope: 'workspace' as const, name: keyName, role: 'admin' as const, createdByUserId: owner.id, ...never };
+}
+
+/** An audit entry of what the first access has changed. */
+export async function record(unit: Unit, action: 'create' | 'update', note: AuditSubject): Promise<void> {
+  await writeAudit(unit, { action, operationId: null, note, ip: null, userAgent: null });
+}
