@@ -8,7 +8,7 @@ import {
   type jsonSchemaValidator,
   type Tool,
 } from '@modelcontextprotocol/client';
-import { rounded } from '../workflows/contracts/exact-json.ts';
+import { unmarkedSchema } from '../workflows/contracts/exact-json.ts';
 import { EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
 import { McpError, toMcpError } from './mcp-errors.ts';
 import { createMcpFetch, type WireState } from './mcp-fetch.ts';
@@ -154,7 +154,9 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
     listTools: (patience) =>
       operate(
         async (signal) =>
-          (await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs })).tools.map(rounded) as Tool[], // as before, but for its marks
+          (await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs })).tools.map(
+            unmarkedSchema,
+          ) as Tool[], // the same shape
         patience,
       ),
     callTool: ({ name, args, inputSchema }, patience) =>

@@ -69,6 +69,26 @@ export function rounded(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rounded(inner)]));
 }
 
+/** Keywords of JSON Schema whose numbers are bounds: the nearest double serves as well, since no number that is taken lies between. */
+export const boundKeywords: ReadonlySet<unknown> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
+
+/**
+ * A document with schemas of others, its marks taken off. A bound becomes the nearest double, one beyond all doubles goes; whatever else is such a
+ * number (a choice, a default, an example) becomes its text, so that it is never taken for its neighbour.
+ */
+export function unmarkedSchema(node: unknown): unknown {
+  if (typeof node === 'string') return withoutMark(node);
+  if (Array.isArray(node)) return node.map(unmarkedSchema);
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([key, inner]) => {
+      if (typeof inner !== 'string' || !isMark(inner) || !boundKeywords.has(key)) return [[key, unmarkedSchema(inner)]];
+      const bound = Number(withoutMark(inner));
+      return Number.isFinite(bound) ? [[key, bound]] : [];
+    }),
+  );
+}
+
 /** Whether a number, as it is written in JSON, is inexact. */
 export function isInexact(literal: string, which: InexactNumbers): boolean {
   const number = Number(literal);

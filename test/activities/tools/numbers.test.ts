@@ -137,7 +137,11 @@ test.each(['streamable', 'sse', 'modern'] as const)(
     const fake = await startMcpServer(era);
     rawNumbers(fake);
     const [tool] = fake.tools;
-    if (tool) tool.inputSchema = { type: 'object', properties: { n: { type: 'integer', maximum: 'number:18446744073709551615' } } };
+    if (tool)
+      tool.inputSchema = {
+        type: 'object',
+        properties: { n: { type: 'integer', maximum: 'number:18446744073709551615' }, kind: { enum: [`number:${large}`] } },
+      };
     fake.answer = () => ({ content: [{ type: 'text', text: large }], structuredContent: { id: `number:${large}`, n: 1.5, é: 'number' } });
     const target = {
       url: fake.url,
@@ -159,7 +163,7 @@ test.each(['streamable', 'sse', 'modern'] as const)(
     });
     expect(rounded(result.structuredContent)).toEqual({ id: Number(large), n: 1.5, é: 'number' });
     expect(result.content).toEqual([{ type: 'text', text: large }]);
-    expect(listed?.inputSchema).toMatchObject({ properties: { n: { maximum: 18_446_744_073_709_551_615 } } });
+    expect(listed?.inputSchema).toMatchObject({ properties: { n: { maximum: 2 ** 64 }, kind: { enum: [large] } } });
   },
 );
 
