@@ -61,7 +61,8 @@ test('an identifier goes from the model to a tool, and from its reply to the mod
   await endOf(watchRun(stack, run.id), 120_000);
 
   const calls = models.calls().filter(({ body }) => JSON.stringify(body).includes(slug));
-  const results = (calls.at(-1)?.body['messages'] as { role: string; content: string }[]).filter(({ role }) => role === 'tool'); // of our own product
+  const prompt = calls.at(-1)?.body['messages'] as { role: string; content: string }[]; // of our own product
+  const results = prompt.filter(({ role }) => role === 'tool');
   expect(received).toEqual([`/things/${large} {"id":"${large}"}`]);
   expect(results[0]?.content).toContain(`The number ${large} has more digits than a number can keep`);
   expect(results[1]?.content).toBe(`{"id":${neighbour},"owner":${large}}`);

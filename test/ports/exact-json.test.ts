@@ -24,6 +24,9 @@ test.each([
   ['5.0', false, false],
   ['0.30000000000000004', false, false],
   ['5e-324', false, false],
+  ['0.10000000000000001', false, false],
+  ['52.520006599999997', false, false],
+  ['0.123456789012345678', false, true],
   ['3.14159265358979323846', false, true],
   ['1e-400', false, true],
 ])('%s: inexact from 2^53 on %s, at all %s', (literal, large, all) => {

@@ -1,19 +1,21 @@
 /**
  * Numbers of JSON that a double would change. JSON has no bounds for numbers (RFC 8259 §6); readers that keep them as IEEE 754 doubles, ours among
  * them, agree on integers up to 2^53 only (RFC 7493 §2.2). A number is *inexact* here when what a double makes of it, written in its shortest form,
- * is another decimal: 1234567890123456789 is, 1e22, 0.1 and -0 are not.
+ * is another decimal: 1234567890123456789 is, 1e22, 0.1 and -0 are not, nor is 0.10000000000000001, which is how some programs write the double 0.1.
  */
 
 /** No double changes so few digits, unless it is too large or too small for them. */
 const harmlessLength = 15;
 const leastNormal = 2 ** -1022;
+/** So many tell any two doubles apart, and many programs write all of them: a fraction of no more is a double's (IEEE 754 §5.12.2). */
+const doubleDigits = 17;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const markStart = '\u0000number:';
 const markInText = /"\\u0000number:(-?\d[\d.eE+-]*)"/g;
 
 /**
  * `large`: inexact numbers from 2^53 on, and those that no double reaches, which is all that can be somebody's name for a thing; a fraction below is
- * rounded like everywhere. `all`: fractions too.
+ * rounded like everywhere. `all`: fractions of more than 17 digits too.
  */
 export type InexactNumbers = 'large' | 'all';
 
@@ -99,7 +101,8 @@ export function isInexact(literal: string, which: InexactNumbers): boolean {
   if (literal === shortest || literal === '-0') return false;
   if (isPlain(literal) && isPlain(shortest)) return true;
   const [written, kept] = [decimalOf(literal), decimalOf(shortest)];
-  return written.digits !== kept.digits || (written.digits !== '' && written.exponent !== kept.exponent);
+  const isOther = written.digits !== kept.digits || (written.digits !== '' && written.exponent !== kept.exponent);
+  return isOther && (Math.abs(number) >= 2 ** 53 || number === 0 || written.digits.length > doubleDigits);
 }
 
 /** Digits only, maybe a sign: equal numbers are equal texts. */
@@ -135,10 +138,8 @@ function eachInexact(text: string, which: InexactNumbers, take: (literal: string
     if (code === 0x22) at = endOfString(text, at);
     else if (code === 0x2d || isDigit(code)) {
       const end = endOfNumber(text, at);
-      if (isDoubtful(text, at, end)) {
-        const literal = text.slice(at, end);
-        if (numberForm.test(literal) && isInexact(literal, which) && !take(literal, at)) return;
-      }
+      const literal = text.slice(at, isDoubtful(text, at, end) ? end : at);
+      if (literal !== '' && numberForm.test(literal) && isInexact(literal, which) && !take(literal, at)) return;
       at = end - 1;
     }
   }
