@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FetchLike } from '@modelcontextprotocol/client';
 import { toEgressError, type Egress, type EgressPolicy } from './egress.ts';
+import { createNumberMarker } from './mcp-numbers.ts';
 
 /** A server that says more than a client can hold. The message is for users. */
 export class McpTooMuch extends Error {
@@ -40,7 +41,8 @@ const messageLimitBytes = 10 * 1024 * 1024;
 const headersTimeoutMs = 15 * 60_000;
 
 /**
- * `fetch` for the MCP client, through the egress guard: no redirect, no cookie, bounded bodies, event streams as they come.
+ * `fetch` for the MCP client, through the egress guard: no redirect, no cookie, bounded bodies, event streams as they come, with marks (`markInexact`)
+ * for the numbers that the client would change.
  * Headers of the author never replace those of the protocol.
  */
 export function createMcpFetch({ egress, policy, headers: authorHeaders, wire: currentWire }: McpFetchOptions): FetchLike {
@@ -80,21 +82,29 @@ function bound(body: Readable, { isStream, wire, translate }: Bounds): ReadableS
   let size = 0;
   let tail = '';
   const parts = body[Symbol.asyncIterator]() as AsyncIterator<Buffer>; // undici gives buffers
+  const marker = createNumberMarker(isStream);
+  const count = (part: Buffer): void => {
+    size += part.length;
+    if (wire) wire.leftBytes -= part.length;
+    if (isStream) {
+      const text = tail + part.toString('latin1');
+      const end = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'), text.lastIndexOf('\r\r'));
+      if (end >= 0) size = text.length - end;
+      tail = text.slice(-4);
+    }
+    if (size > messageLimitBytes || (wire && wire.leftBytes < 0)) throw new McpTooMuch();
+  };
   return new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
-        const { value, done } = await parts.next();
-        if (done) return controller.close();
-        size += value.length;
-        if (wire) wire.leftBytes -= value.length;
-        if (isStream) {
-          const text = tail + value.toString('latin1');
-          const end = Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\r\n\r\n'), text.lastIndexOf('\r\r'));
-          if (end >= 0) size = text.length - end;
-          tail = text.slice(-4);
+        for (let given = 0; given === 0;) {
+          const { value, done } = await parts.next();
+          if (!done) count(value);
+          const bytes = done ? marker.end() : marker.push(value);
+          if (bytes.length > 0) controller.enqueue(bytes);
+          if (done) return controller.close();
+          given = bytes.length;
         }
-        if (size > messageLimitBytes || (wire && wire.leftBytes < 0)) throw new McpTooMuch();
-        controller.enqueue(value);
       } catch (error) {
         body.destroy();
         const failure = error instanceof McpTooMuch ? error : translate(error);

@@ -8,6 +8,7 @@ import {
   type jsonSchemaValidator,
   type Tool,
 } from '@modelcontextprotocol/client';
+import { unmarkedSchema } from '../workflows/contracts/exact-json.ts';
 import { EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
 import { McpError, toMcpError } from './mcp-errors.ts';
 import { createMcpFetch, type WireState } from './mcp-fetch.ts';
@@ -42,7 +43,7 @@ export interface McpSession extends McpServerFacts {
   setHeaders(headers: Readonly<Record<string, string>>): void;
   /** Every tool that the server offers, past any cache. */
   listTools(patience: McpPatience): Promise<Tool[]>;
-  /** `tool` is the pinned descriptor: parameters that it mirrors into headers go there. */
+  /** `tool` is the pinned descriptor: parameters that it mirrors into headers go there. The result holds marks (`markInexact`) for numbers that a double would change. */
   callTool(call: McpCall, patience: McpPatience): Promise<CallToolResult>;
   /** Ends the session on the server too, as far as it answers. */
   close(): Promise<void>;
@@ -152,7 +153,10 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
     },
     listTools: (patience) =>
       operate(
-        async (signal) => (await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs })).tools,
+        async (signal) =>
+          (await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs })).tools.map(
+            unmarkedSchema,
+          ) as Tool[], // the same shape
         patience,
       ),
     callTool: ({ name, args, inputSchema }, patience) =>

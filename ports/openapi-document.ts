@@ -1,4 +1,5 @@
-import { parseDocument } from 'yaml';
+import { isPair, isScalar, parseDocument, visit, type Document as YamlDocument } from 'yaml';
+import { boundKeywords, isInexact, markInexact, unmarkedSchema } from '../workflows/contracts/exact-json.ts';
 import { valueAt } from './json-pointer.ts';
 import type { DocumentProblem } from './openapi-reader.ts';
 
@@ -84,18 +85,34 @@ export function isStorable(value: unknown): boolean {
 function parse(text: string): unknown {
   if (text.trimStart().startsWith('{')) {
     try {
-      return JSON.parse(text);
+      const marked = markInexact(text, 'large');
+      const value: unknown = JSON.parse(marked);
+      return marked === text ? value : unmarkedSchema(value);
     } catch {
       // A flow mapping of YAML begins like this, too.
     }
   }
   try {
     const parsed = parseDocument(text, { schema: 'core', prettyErrors: false, uniqueKeys: true });
-    if (parsed.errors.length === 0) return parsed.toJS({ maxAliasCount: 100 });
+    if (parsed.errors.length === 0) {
+      keepDigits(parsed);
+      return parsed.toJS({ maxAliasCount: 100 });
+    }
   } catch {
     // Too many aliases; below.
   }
   throw new Unusable('', 'syntax', 'is neither JSON nor YAML that can be read');
+}
+
+/** What `unmarkedSchema` does, in place: aliases would multiply in a copy. */
+function keepDigits(document: YamlDocument): void {
+  visit(document, {
+    Scalar(_key, node, path) {
+      const pair = path.at(-1);
+      const isBound = isPair(pair) && isScalar(pair.key) && boundKeywords.has(pair.key.value);
+      if (Number.isFinite(node.value) && !isBound && isInexact(node.source ?? '', 'large')) node.value = node.source;
+    },
+  });
 }
 
 function fragmentOf(reference: string, from: string): string {

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { Readable } from 'node:stream';
+import { markInexact } from '../workflows/contracts/exact-json.ts';
 import { limitOutputBytes, type CodeJob, type CodeReply } from './sandbox/job.ts';
 import { kill, launchJailed, resultFd } from './sandbox/launch.ts';
 import { nativeProgram, type NativeProgram } from './sandbox/native.ts';
@@ -178,7 +179,7 @@ function collect(child: ChildProcess, limitBytes: number, over: () => void): () 
 
 function parsed(bytes: Buffer): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    const value: unknown = JSON.parse(markInexact(bytes.toString('utf8'), 'all')); // integers of Python have no end
     return typeof value === 'object' && value !== null ? { ...value } : null;
   } catch {
     return null; // it was killed while it wrote, or a program wrote something of its own here

@@ -1,4 +1,5 @@
-import { isAlias, parseDocument, visit } from 'yaml';
+import { isAlias, isScalar, parseDocument, visit } from 'yaml';
+import { isInexact } from '../workflows/contracts/exact-json.ts';
 import { invalid, type Failure } from '../workflows/contracts/failure.ts';
 
 /** What a SKILL.md says. */
@@ -48,6 +49,8 @@ function readFrontMatter(yaml: string, pointer: string): Record<string, unknown>
       throw refused(pointer, 'The front matter is not plain YAML with unique keys.');
     visit(document, (_key, node) => {
       if (isAlias(node)) throw refused(pointer, 'The front matter holds an alias.');
+      // It is kept as it is written.
+      if (isScalar(node) && Number.isFinite(node.value) && isInexact(node.source ?? '', 'large')) node.value = node.source;
     });
     value = document.toJS({ maxAliasCount: 0 });
   } catch (error) {

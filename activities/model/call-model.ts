@@ -182,7 +182,11 @@ async function finalAnswer(
 ): Promise<Pick<ModelStepResult, 'content' | 'followUp'>> {
   const { content, text, result } = collected;
   if (json === null) return { content, followUp: null };
-  const judged = await judgeAnswer(deps.schemas.of(tenantOfActivity().organizationId), json, { args: result?.args ?? null, text });
+  const judged = await judgeAnswer(deps.schemas.of(tenantOfActivity().organizationId), json, {
+    args: result?.args ?? null,
+    argsText: result?.argsText ?? '',
+    text,
+  });
   if (judged.kind === 'fits') {
     const others = content.filter((block) => block.type !== 'text' && block.type !== 'json');
     return { content: [...others, { type: 'json', value: judged.value }], followUp: null };

@@ -20,7 +20,7 @@ export interface CollectedStep {
   readonly text: string;
   readonly calls: readonly CollectedCall[];
   /** What the result tool was called with, when its call came alone; null else. */
-  readonly result: { readonly args: Record<string, unknown> | null } | null;
+  readonly result: { readonly args: Record<string, unknown> | null; readonly argsText: string } | null;
   readonly finish: ModelFinish;
   readonly firstTokenAt: Date | null;
 }
@@ -59,6 +59,7 @@ interface Gathered {
 interface ResultCall {
   readonly index: number;
   args: Record<string, unknown> | null;
+  argsText: string;
 }
 
 const limitArgsBytes = 200 * 1024;
@@ -72,7 +73,8 @@ export async function collectStep(events: AsyncIterable<ModelEvent>, sink: StepS
   for await (const event of events) {
     if (event.type === 'finish') {
       endJson(gathered, sink);
-      const result = results.size > 0 && calls.size === 0 ? { args: [...results.values()].at(-1)?.args ?? null } : null;
+      const last = [...results.values()].at(-1);
+      const result = last && calls.size === 0 ? { args: last.args, argsText: last.argsText } : null;
       return { content: contentOf(gathered), text: textOf(gathered), calls: [...calls.values()], result, finish: event, firstTokenAt };
     }
     firstTokenAt ??= new Date();
@@ -172,9 +174,9 @@ function isResultCall(event: CallEvent, { resultTool }: StepSink): boolean {
 /** The arguments are a block of their own behind those that have come; blocks that come later stand behind it. */
 function takeResult(event: CallEvent, { blocks, results }: Gathered, { writer, messageId, step }: StepSink): void {
   const taken = [...blocks.keys(), ...[...results.values()].map(({ index }) => index)];
-  const result = results.get(event.pos) ?? { index: Math.max(-1, ...taken) + 1, args: null };
+  const result = results.get(event.pos) ?? { index: Math.max(-1, ...taken) + 1, args: null, argsText: '' };
   results.set(event.pos, result);
-  if (event.type === 'tool_call') result.args = event.args;
+  if (event.type === 'tool_call') Object.assign(result, { args: event.args, argsText: event.argsText });
   if (event.type === 'tool_args') writer.delta({ messageId, step, index: result.index, block: 'json', delta: event.delta });
 }
 

@@ -2,6 +2,7 @@ import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import type { ResponseFormat } from '../../db/agents/revision-document.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
+import { findInexact } from '../../workflows/contracts/exact-json.ts';
 import type { PromptTool } from './prompt.ts';
 import { cleanJson } from './plain-text.ts';
 
@@ -44,14 +45,17 @@ export type JudgedAnswer =
   /** `told` says to the model what is wrong; it holds names of fields only, no values. */
   | { readonly kind: 'broken'; readonly told: string };
 
-/** Judges what a model gave as its final answer: the arguments of the result tool, else its words. */
+/** Judges what a model gave as its final answer: the arguments of the result tool, else its words. `argsText`: the arguments as it wrote them. */
 export async function judgeAnswer(
   schemas: Pick<TenantSchemas, 'validate'>,
   answer: JsonAnswer,
-  given: { readonly args: unknown; readonly text: string },
+  given: { readonly args: unknown; readonly argsText: string; readonly text: string },
 ): Promise<JudgedAnswer> {
   const value = given.args ?? parseJson(given.text);
-  if (value === undefined) return { kind: 'broken', told: 'The answer is not a JSON value.' };
+  if (value === undefined) {
+    const isInexact = findInexact(given.argsText) !== null || findInexact(bareJson(given.text)) !== null;
+    return { kind: 'broken', told: isInexact ? tooManyDigits : 'The answer is not a JSON value.' };
+  }
   if (answer.schema === null) return { kind: 'fits', value };
   const problems = await schemas.validate(answer.schema, value);
   if (problems.length === 0) return { kind: 'fits', value };
@@ -64,13 +68,21 @@ export function repairRequest(told: string): string {
   return `${told}\nGive the whole answer again, corrected.`;
 }
 
-/** A JSON value, also inside the code fence that models like to put around it; undefined for anything else. */
+const tooManyDigits =
+  'A number in the answer has more digits than a number can keep, so it would be changed on its way. Write it as a string where the form of the answer takes one.';
+
+/** A JSON value, also inside the code fence that models like to put around it; undefined for anything else, and where a number in it would be changed. */
 export function parseJson(text: string): unknown {
-  const trimmed = text.trim();
-  const fenced = /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(trimmed)?.[1];
+  const json = bareJson(text);
+  if (findInexact(json) !== null) return undefined;
   try {
-    return cleanJson(JSON.parse(fenced ?? trimmed));
+    return cleanJson(JSON.parse(json));
   } catch {
     return undefined;
   }
+}
+
+function bareJson(text: string): string {
+  const trimmed = text.trim();
+  return /^```(?:json)?\s*\n([\s\S]*?)\n?```$/.exec(trimmed)?.[1] ?? trimmed;
 }

@@ -1,3 +1,5 @@
+import { findInexact } from '../../workflows/contracts/exact-json.ts';
+
 const replacement = '\uFFFD';
 
 /** Text as PostgreSQL and JSON readers accept it: U+0000 and lone surrogates become U+FFFD. */
@@ -16,9 +18,10 @@ export function cleanJson(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [cleanText(key), cleanJson(inner)]));
 }
 
-/** The JSON object that a model wrote as arguments, cleaned; no text at all is `{}`, anything else null. */
+/** The JSON object that a model wrote as arguments, cleaned; no text at all is `{}`, anything else null, and so is what holds a number that would be changed. */
 export function parseArguments(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
+  if (findInexact(text) !== null) return null;
   try {
     const value: unknown = JSON.parse(text);
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
@@ -28,8 +31,10 @@ export function parseArguments(text: string): Record<string, unknown> | null {
   }
 }
 
-/** Tells a model what is wrong with arguments that `parseArguments` refuses: the parser's words and what it wrote, both cut. */
+/** Tells a model what is wrong with arguments that `parseArguments` refuses: the number, or the parser's words and what it wrote, all cut. */
 export function brokenArguments(text: string): string {
+  const inexact = findInexact(text);
+  if (inexact !== null && isJson(text)) return inexactNumber(inexact);
   const wrote = `You wrote: ${text.slice(0, 300).toWellFormed()}${text.length > 300 ? ` … (${text.length} characters)` : ''}`;
   try {
     JSON.parse(text);
@@ -37,6 +42,21 @@ export function brokenArguments(text: string): string {
   } catch (error) {
     const words = error instanceof Error ? error.message.slice(0, 300).toWellFormed() : '';
     return `The arguments are not a JSON object: ${words}. ${wrote}`;
+  }
+}
+
+/** Tells a model of a number that would be changed on its way. */
+export function inexactNumber(literal: string): string {
+  const shown = literal.length > 60 ? `${literal.slice(0, 60)}…` : literal;
+  return `The number ${shown} has more digits than a number can keep, so it would be changed on its way. Write it as a string ("${shown}") where a string is taken.`;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,3 +1,4 @@
+import { exactText, markInexact, withoutMark } from '../../workflows/contracts/exact-json.ts';
 import { bareError, isTold, parsedJson, record, wordsIn, type ProviderWords } from './provider-words.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
@@ -18,7 +19,7 @@ export class ChatWire implements WireProtocol {
   read(data: string, event?: string): WireEvent {
     const text = data.trim();
     if (text === '[DONE]') return this.#done();
-    const value = parsedJson(text);
+    const value = parsedJson(markInexact(text, 'large'));
     if (value === undefined) {
       if (this.#isFinished) return { ...nothing, state: 'finished' };
       return event === 'error' ? { ...nothing, fault: { status: null, code: null, message: text } } : { ...nothing, data: text };
@@ -52,7 +53,7 @@ export class ChatWire implements WireProtocol {
       choices: choice === null ? [] : [choice],
       usage,
     };
-    return { data: JSON.stringify(clean), state: this.#isFinished ? 'finished' : 'open', fault: null };
+    return { data: exactText(clean), state: this.#isFinished ? 'finished' : 'open', fault: null };
   }
 
   /** Null for a choice that says nothing. The first reason to finish counts; a later or an empty one is none. */
@@ -122,11 +123,12 @@ function callOf(value: unknown): object[] {
   const called = record(call?.['function']) ?? call;
   if (!call || !called) return [];
   const args = called['arguments'] ?? called['parameters'];
+  const isWritten = args === undefined || args === null || typeof args === 'string';
   return [
     {
       index: numberOf(call['index']),
       id: textOf(call['id']),
-      function: { name: textOrNothing(called['name']), arguments: args === null || typeof args === 'string' ? args : JSON.stringify(args) },
+      function: { name: textOrNothing(called['name']), arguments: isWritten ? args : exactText(args) },
       extra_content: record(call['extra_content']) ?? undefined,
     },
   ];
@@ -164,5 +166,5 @@ function textOf(value: unknown): string | undefined {
 }
 
 function textOrNothing(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  return typeof value === 'string' && value !== '' ? withoutMark(value) : undefined;
 }

@@ -1,3 +1,4 @@
+import { exactText, markInexact } from '../../workflows/contracts/exact-json.ts';
 import { bareError, isTold, parsedJson, record, wordsIn } from './provider-words.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
@@ -58,7 +59,7 @@ export class MessagesWire implements WireProtocol {
 
   read(data: string): WireEvent {
     if (data.trim() === '[DONE]') return this.#end();
-    const value = record(parsedJson(data));
+    const value = record(parsedJson(markInexact(data, 'large')));
     const type = value?.['type'];
     if (type === 'error') return { data, state: 'open', fault: wordsIn(value) };
     if (!value || type === undefined || value['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
@@ -88,7 +89,9 @@ export class MessagesWire implements WireProtocol {
 
     this.#hasCalls ||= block?.['type'] === 'tool_use';
     this.#hasText ||= typeof delta?.['text'] === 'string';
-    const data = JSON.stringify(withUsage(value));
+    const whole = wholeInput(value);
+    if (whole !== null) return whole;
+    const data = exactText(withUsage(value));
     const reason = type === 'message_delta' ? delta?.['stop_reason'] : null;
     if (typeof reason === 'string' && reason !== '') return { data, more: [stop], state: 'ended', fault: null };
     return { data, state: 'open', fault: null };
@@ -105,6 +108,17 @@ export class MessagesWire implements WireProtocol {
 }
 
 const stop = '{"type":"message_stop"}';
+
+/** Arguments that came whole at their call's start, as the text in which they would have come: the SDK would parse them into doubles. Null for any other event. */
+function wholeInput(value: Fields): WireEvent | null {
+  const block = record(value['content_block']);
+  const input = record(block?.['input']);
+  if (value['type'] !== 'content_block_start' || block?.['type'] !== 'tool_use' || !input || Object.keys(input).length === 0) return null;
+  const partial_json = exactText(input);
+  const delta = { type: 'content_block_delta', index: value['index'], delta: { type: 'input_json_delta', partial_json } };
+  const data = JSON.stringify({ ...value, content_block: { ...block, input: {} } });
+  return { data, more: [JSON.stringify(delta)], state: 'open', fault: null };
+}
 
 /** The SDK refuses both events without their counts; a zero stands for what nobody has counted, and is estimated. */
 function withUsage(value: Fields): Fields {
@@ -136,7 +150,7 @@ function eventsOfBlock(block: unknown, index: number): Fields[] {
 
 /** Many events as one. */
 function together(parts: readonly object[]): WireEvent {
-  const [data = null, ...more] = parts.map((part) => JSON.stringify(part));
+  const [data = null, ...more] = parts.map(exactText);
   return { data, more, state: 'ended', fault: null };
 }
 

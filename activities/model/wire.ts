@@ -1,5 +1,6 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser';
 import type { ModelAdapter } from '../../ports/models.ts';
+import { markInexact } from '../../workflows/contracts/exact-json.ts';
 import { wordsInText, type ProviderWords } from './provider-words.ts';
 import type { ProviderFault } from './signals.ts';
 import { ChatWire } from './wire-chat.ts';
@@ -21,7 +22,7 @@ export interface WireEvent {
 export interface WireProtocol {
   readonly warnings: readonly string[];
   read(data: string, event?: string): WireEvent;
-  /** A JSON value that came in place of a stream. */
+  /** A JSON value that came in place of a stream, with marks for the numbers that a double would change. */
   whole(value: unknown): WireEvent;
 }
 
@@ -168,7 +169,7 @@ class WireBody {
     this.#start = null;
     this.#hasEvents = true;
     try {
-      this.#pass(this.#protocol.whole(JSON.parse(text)));
+      this.#pass(this.#protocol.whole(JSON.parse(markInexact(text, 'large'))));
     } catch {
       this.#giveUp(wordsInText(text)?.message ?? '');
       return;

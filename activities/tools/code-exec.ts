@@ -2,7 +2,7 @@ import Type from 'typebox';
 import { Value } from 'typebox/value';
 import type { CodeReply } from '../../ports/sandbox.ts';
 import type { ExecutorParts } from './executor-parts.ts';
-import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
+import { exactOutcome, failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 
 /** Config of a tool of kind `code_exec` as the API stored it. */
 const CodeExecConfig = Type.Object({
@@ -48,7 +48,7 @@ export async function executeCode({ sandbox }: Pick<ExecutorParts, 'sandbox'>, e
   );
   switch (reply.kind) {
     case 'done':
-      return { status: 'succeeded', type: 'json', value: { value: reply.value, console: reply.console } };
+      return exactOutcome({ value: reply.value, console: reply.console });
     case 'failed':
       return failed(
         'invalid_arguments',

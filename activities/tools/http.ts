@@ -3,7 +3,6 @@ import type { EgressResponse } from '../../ports/egress.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { withCredential, withNamedCredential } from './http-auth.ts';
-import { valueAt } from '../../ports/json-pointer.ts';
 import { renderRequest, type HttpRequest } from './http-request.ts';
 import { failed, type GuardedExecution, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { bodyOutcome } from './output.ts';
@@ -70,15 +69,11 @@ async function send(
 function outcomeOf(answer: EgressResponse, response: HttpToolConfig['response'], mask: (text: string) => string): ToolOutcome {
   const { pointer, success } = response;
   const isSuccess = success.length === 0 ? answer.status >= 200 && answer.status < 300 : success.includes(answer.status);
-  const outcome = bodyOutcome(answer);
-  if (!isSuccess) {
-    // Masked before it is cut: half a secret would pass.
-    const excerpt = mask(excerptOf(outcome)).slice(0, 600);
-    const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
-    return failed('upstream_status', `the server answered ${answer.status}: ${excerpt}`, retryable, String(answer.status));
-  }
-  if (pointer === null || pointer === '' || outcome.status !== 'succeeded' || outcome.type !== 'json') return outcome;
-  return { status: 'succeeded', type: 'json', value: valueAt(outcome.value, pointer) ?? null };
+  if (isSuccess) return bodyOutcome(answer, pointer ?? '');
+  // Masked before it is cut: half a secret would pass.
+  const excerpt = mask(excerptOf(bodyOutcome(answer))).slice(0, 600);
+  const retryable = answer.status === 408 || answer.status === 429 || answer.status >= 500;
+  return failed('upstream_status', `the server answered ${answer.status}: ${excerpt}`, retryable, String(answer.status));
 }
 
 function excerptOf(outcome: ToolOutcome): string {

@@ -1,5 +1,7 @@
 import type { Unit } from '../../db/unit.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
+import { exactText, markInexact } from '../../workflows/contracts/exact-json.ts';
+import { valueAt } from '../../ports/json-pointer.ts';
 import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts';
 
 /** A tool as the run pinned it: what an execution needs to know of it. */
@@ -81,4 +83,25 @@ export function toolError(code: ToolResultCode, message: string, retryable: bool
 
 export function failed(code: ToolResultCode, message: string, retryable: boolean, reason: string | null = null): ToolOutcome {
   return { status: 'failed', error: toolError(code, message, retryable, reason) };
+}
+
+/**
+ * JSON that a tool gave, at a pointer; what is none is text. Where a double would change one of its numbers it becomes text as well, the JSON with the
+ * number as the tool wrote it: models read both alike.
+ */
+export function jsonOutcome(text: string, pointer = ''): ToolOutcome {
+  try {
+    const marked = markInexact(text, 'all');
+    const whole: unknown = JSON.parse(marked);
+    const value = pointer === '' ? whole : (valueAt(whole, pointer) ?? null);
+    return marked === text ? { status: 'succeeded', type: 'json', value } : exactOutcome(value);
+  } catch {
+    return { status: 'succeeded', type: 'text', text };
+  }
+}
+
+/** The outcome of a value that may hold marks of `markInexact`. */
+export function exactOutcome(value: unknown): ToolOutcome {
+  const text = exactText(value);
+  return text === JSON.stringify(value) ? { status: 'succeeded', type: 'json', value } : { status: 'succeeded', type: 'text', text };
 }

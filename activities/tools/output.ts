@@ -1,7 +1,7 @@
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isUtf8 } from 'node:buffer';
 import { cleanJson, cleanText } from '../model/plain-text.ts';
-import { failed, type ToolOutcome } from './outcome.ts';
+import { failed, jsonOutcome, type ToolOutcome } from './outcome.ts';
 
 export { cutText };
 
@@ -25,13 +25,16 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
   return { output: cutText(text, maxChars), type: 'text', totalChars: text.length, truncated: true, rest: cutBytes(text, limitRestBytes) };
 }
 
-/** The body of an answer as JSON, text or a file; other bytes that were cut are a failed result. */
-export function bodyOutcome(answer: {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-  readonly isTruncated: boolean;
-}): ToolOutcome {
+/** The body of an answer as JSON (what stands there at the pointer), text or a file; other bytes that were cut are a failed result. */
+export function bodyOutcome(
+  answer: {
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: Buffer;
+    readonly isTruncated: boolean;
+  },
+  pointer = '',
+): ToolOutcome {
   const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   if (answer.body.length === 0) return { status: 'succeeded', type: 'text', text: '' };
   if (!isTextual(mediaType) || !isUtf8Prefix(answer.body, answer.isTruncated)) {
@@ -40,14 +43,7 @@ export function bodyOutcome(answer: {
     return { status: 'succeeded', type: 'files', files: [file], text: '' };
   }
   const text = answer.body.toString('utf8');
-  if (!answer.isTruncated && (mediaType === 'application/json' || mediaType.endsWith('+json'))) {
-    try {
-      const value: unknown = JSON.parse(text);
-      return { status: 'succeeded', type: 'json', value };
-    } catch {
-      return { status: 'succeeded', type: 'text', text };
-    }
-  }
+  if (!answer.isTruncated && (mediaType === 'application/json' || mediaType.endsWith('+json'))) return jsonOutcome(text, pointer);
   return { status: 'succeeded', type: 'text', text };
 }
 

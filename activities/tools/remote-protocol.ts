@@ -7,12 +7,13 @@ import { readRemoteTool, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
+import { exactText, rounded } from '../../workflows/contracts/exact-json.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
 import { consentForRun } from '../mcp/run-consent.ts';
 import { useMcp } from '../mcp/use-mcp.ts';
 import type { ExecutorParts } from './executor-parts.ts';
-import { failed, toolError, type GuardedExecution, type ToolFile, type ToolOutcome } from './outcome.ts';
+import { exactOutcome, failed, toolError, type GuardedExecution, type ToolFile, type ToolOutcome } from './outcome.ts';
 
 /** Config of a tool of kind `remote_protocol` as the activation stored it. */
 const RemoteConfig = Type.Object({ toolkit_id: Type.String(), remote_name: Type.String() });
@@ -83,13 +84,13 @@ async function outcomeOf(schemas: TenantSchemas, tool: ToolkitTool, result: Call
     if (files.length > 0) return { status: 'succeeded', type: 'files', files, text };
     return { status: 'succeeded', type: 'text', text };
   }
-  const problems = tool.output_schema === null ? [] : await schemas.validate(tool.output_schema, value);
+  const problems = tool.output_schema === null ? [] : await schemas.validate(tool.output_schema, rounded(value));
   // A schema that can't be applied says nothing of the value.
   const broken = problems.find((problem) => problem.rule !== 'schema');
   if (broken)
     return failed('upstream_status', `the result is not as the tool declares: ${broken.pointer} ${broken.message}`, false, 'output_schema');
-  if (files.length > 0) return { status: 'succeeded', type: 'files', files, text: JSON.stringify(value) };
-  return { status: 'succeeded', type: 'json', value };
+  if (files.length > 0) return { status: 'succeeded', type: 'files', files, text: exactText(value) };
+  return exactOutcome(value);
 }
 
 function readContent(result: CallToolResult): { text: string; files: ToolFile[] } {

@@ -1,9 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import { markInexact } from '../../workflows/contracts/exact-json.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { formRoomBytes } from './form-room.ts';
-import { findForbiddenText } from './text-scan.ts';
+import { findForbiddenText, forbiddenViolations } from './text-scan.ts';
 
 const defaultLimitBytes = 1_048_576;
 const anonymousLimitBytes = 65_536;
@@ -11,6 +12,8 @@ const jsonName = 'application/json';
 const formName = 'application/x-www-form-urlencoded';
 const multipartName = 'multipart/form-data';
 const jsonDepth = 64;
+/** More than a refusal lists. */
+const mostMarks = 60;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
@@ -54,15 +57,16 @@ function typeOf(operation: RegisteredOperation): RegExp {
   return operation.form ? formType : operation.multipart ? multipartType : jsonType;
 }
 
-/** The value of a JSON body; undefined when there is none. Throws `malformed_request`, or `validation_failed` for depth and text. */
+/** The value of a JSON body; undefined when there is none. Throws `malformed_request`, or `validation_failed` for depth, text, and numbers that would be changed. */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const text = decodeBody(bytes);
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
-  const value = parseText(text);
-  if (needsWalk.test(text)) refuseForbidden(value);
+  const marked = markInexact(text, 'large', mostMarks);
+  const value = parseText(marked);
+  if (marked !== text || needsWalk.test(text)) refuseForbidden(value);
   return value;
 }
 
@@ -91,16 +95,8 @@ function parseText(text: string): unknown {
 function refuseForbidden(value: unknown): void {
   const found = findForbiddenText(value);
   if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body holds a key that is not allowed.' });
-  if (found.pointers.length === 0) return;
-
-  const errors = found.pointers.map((pointer): Violation => ({
-    in: 'body',
-    pointer,
-    name: null,
-    rule: 'invalid_text',
-    message: 'holds U+0000 or half a surrogate pair',
-  }));
-  throw fail('validation_failed', { errors });
+  const errors = forbiddenViolations(found);
+  if (errors.length > 0) throw fail('validation_failed', { errors });
 }
 
 /** Deepest nesting of a JSON text, by its brackets outside strings. */

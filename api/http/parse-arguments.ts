@@ -7,7 +7,7 @@ import type { RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';
 import { rangeViolations, type ParsedInput } from './parse-input.ts';
 import { closed } from './schema.ts';
-import { findForbiddenText } from './text-scan.ts';
+import { findForbiddenText, forbiddenViolations } from './text-scan.ts';
 import { validatorFor } from './validator.ts';
 
 type Json = Record<string, unknown>;
@@ -80,13 +80,10 @@ function partsOf(operation: RegisteredOperation, given: Readonly<Json>, queryPro
 }
 
 function refuseForbidden(given: Readonly<Json>): void {
-  const { hasPrototypeKey, pointers } = findForbiddenText(given);
-  if (hasPrototypeKey) throw fail('malformed_request', { detail: 'The arguments hold a key that is not allowed.' });
-  if (pointers.length === 0) return;
-  const message = 'holds U+0000 or half a surrogate pair';
-  throw fail('validation_failed', {
-    errors: pointers.map((pointer) => ({ in: 'body', pointer, name: null, rule: 'invalid_text', message })),
-  });
+  const found = findForbiddenText(given);
+  if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The arguments hold a key that is not allowed.' });
+  const errors = forbiddenViolations(found);
+  if (errors.length > 0) throw fail('validation_failed', { errors });
 }
 
 /** A query has no form for an empty text; one that a schema allows elsewhere is refused here too. */

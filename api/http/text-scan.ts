@@ -1,6 +1,11 @@
-/** Where a parsed body holds text that PostgreSQL or UTF-8 can't carry, and whether a key could reach a prototype. */
+import { isMark } from '../../workflows/contracts/exact-json.ts';
+import type { Violation } from '../../workflows/contracts/failure.ts';
+
+/** Where a parsed body holds text that PostgreSQL or UTF-8 can't carry, and numbers that a double would change; whether a key could reach a prototype. */
 export interface ForbiddenText {
   readonly pointers: readonly string[];
+  /** Pointers of the numbers. */
+  readonly numbers: readonly string[];
   readonly hasPrototypeKey: boolean;
 }
 
@@ -19,18 +24,19 @@ export function isForbiddenText(text: string): boolean {
 }
 
 /**
- * Walks a value of `JSON.parse`, whose depth the caller has bounded. A key that is at fault is reported at its object, and what lies too far
+ * Walks a value of `JSON.parse`, whose depth the caller has bounded, and whose numbers it has marked (`markInexact`). A key that is at fault is reported at its object, and what lies too far
  * in at the last parent with a short pointer: an answer must not grow by the number of faults times the length of a key.
  */
 export function findForbiddenText(value: unknown): ForbiddenText {
   const pointers = new Set<string>();
+  const numbers = new Set<string>();
   let hasPrototypeKey = false;
 
-  const note = (way: Way): void => {
-    if (pointers.size < mostPointers) pointers.add(way.pointer);
+  const note = (way: Way, found = pointers): void => {
+    if (found.size < mostPointers) found.add(way.pointer);
   };
   const visit = (node: unknown, way: Way): void => {
-    if (typeof node === 'string' && isForbiddenText(node)) note(way);
+    if (typeof node === 'string' && isForbiddenText(node)) note(way, isMark(node) ? numbers : pointers);
     if (typeof node !== 'object' || node === null) return;
     if (Array.isArray(node)) return node.forEach((item, index) => visit(item, wayTo(way, String(index))));
 
@@ -41,7 +47,16 @@ export function findForbiddenText(value: unknown): ForbiddenText {
     }
   };
   visit(value, { pointer: '', isWhole: true });
-  return { pointers: [...pointers], hasPrototypeKey };
+  return { pointers: [...pointers], numbers: [...numbers], hasPrototypeKey };
+}
+
+/** What a 422 says of it. */
+export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Violation[] {
+  const violation = (pointer: string, rule: string, message: string): Violation => ({ in: 'body', pointer, name: null, rule, message });
+  return [
+    ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'holds U+0000 or half a surrogate pair')),
+    ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that can not be kept exactly; send it as a text')),
+  ].slice(0, mostPointers);
 }
 
 /** One segment of a JSON pointer (RFC 6901 §3). */

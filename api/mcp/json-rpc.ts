@@ -1,4 +1,6 @@
 import type { FastifyReply } from 'fastify';
+import { isMark, markInexact } from '../../workflows/contracts/exact-json.ts';
+import { findForbiddenText } from '../http/text-scan.ts';
 
 export type Json = Record<string, unknown>;
 export type RpcId = string | number;
@@ -40,11 +42,17 @@ export class RpcFault extends Error {
 }
 
 const mostDepth = 64;
+/** More than a refusal lists. */
+const mostMarks = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Takes the bytes of a POST as one message. Throws RpcFault: 400 for what is no JSON, no message, or several at once. */
+/**
+ * Takes the bytes of a POST as one message. Throws RpcFault: 400 for what is no JSON, no message, or several at once. Numbers that a double would
+ * change are marks in the arguments of a tool, whose parser refuses them; elsewhere they are refused here.
+ */
 export function readMessage(body: unknown): RpcMessage {
-  const value = parse(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+  const { value, hasMarks } = parse(body);
+  if (hasMarks) refuseOutsideArguments(value);
   if (Array.isArray(value)) throw invalid('Send one message in a body: batches are not served.');
   if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalid('The body is no JSON-RPC 2.0 message.');
 
@@ -62,9 +70,9 @@ export function readMessage(body: unknown): RpcMessage {
 /** The id that the refusal of a body can name; null where it has none. */
 export function idIn(body: unknown): RpcId | null {
   try {
-    const value = parse(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+    const { value } = parse(body);
     const id = isJson(value) ? value['id'] : null;
-    return typeof id === 'string' || typeof id === 'number' ? id : null;
+    return (typeof id === 'string' && !isMark(id)) || typeof id === 'number' ? id : null;
   } catch {
     return null;
   }
@@ -92,15 +100,24 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function parse(bytes: Buffer): unknown {
+function parse(body: unknown): { readonly value: unknown; readonly hasMarks: boolean } {
   let value: unknown;
+  let hasMarks = false;
   try {
-    value = JSON.parse(strictUtf8.decode(bytes));
+    const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+    const marked = markInexact(text, 'large', mostMarks);
+    hasMarks = marked !== text;
+    value = JSON.parse(marked);
   } catch {
     throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
   if (!isWithin(value, mostDepth)) throw invalid('The message is nested too deeply.');
-  return value;
+  return { value, hasMarks };
+}
+
+function refuseOutsideArguments(value: unknown): void {
+  const pointer = findForbiddenText(value).numbers.find((found) => !found.startsWith('/params/arguments'));
+  if (pointer !== undefined) throw invalid(`${pointer} is a number that can not be kept exactly.`);
 }
 
 function isWithin(value: unknown, depth: number): boolean {

@@ -1,4 +1,5 @@
 import { cutText } from '../../workflows/contracts/cut-text.ts';
+import { findInexact } from '../../workflows/contracts/exact-json.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { shareWithRun } from '../attachments/run-attachments.ts';
 import { row, rows } from '../sql.ts';
@@ -142,7 +143,7 @@ function wordsOf(output: RunOutput | null, asked: DelegateOutput): unknown {
 }
 
 function parsed(text: string | null): unknown {
-  if (text === null) return null;
+  if (text === null || findInexact(text) !== null) return text;
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -19,11 +19,13 @@ export interface CodeJob {
  * How a program ended. `failed`: its own error, or one that it did not catch. `limit`: it was stopped; `crash` when the interpreter
  * died of something that can't be told.
  */
-export type CodeReply = { readonly console: string } & (
-  | { readonly kind: 'done'; readonly value: unknown }
-  | { readonly kind: 'failed'; readonly message: string }
-  | { readonly kind: 'limit'; readonly reason: 'cpu' | 'memory' | 'stack' | 'output' | 'crash' }
-);
+export type CodeReply = { readonly console: string } &
+  /** The value holds marks (`markInexact`) for numbers that a double would change. */
+  (
+    | { readonly kind: 'done'; readonly value: unknown }
+    | { readonly kind: 'failed'; readonly message: string }
+    | { readonly kind: 'limit'; readonly reason: 'cpu' | 'memory' | 'stack' | 'output' | 'crash' }
+  );
 
 /** Console and value together. */
 export const limitOutputBytes = 1024 * 1024;

@@ -275,3 +275,21 @@ test('a recursive schema stays a reference, and each tool brings only what it ne
     Tree: { type: 'object', properties: { kids: { type: 'array', items: { $ref: '#/$defs/Tree' } } } },
   });
 });
+
+test.each(['JSON', 'YAML'])('choices of a document that a double would change keep their digits, bounds are rounded: %s', async (form) => {
+  const schema = `{"type":"object","properties":{"kind":{"enum":[1234567890123456789,1]},"n":{"type":"integer","maximum":18446744073709551615}}}`;
+  const operation = {
+    operationId: 'make',
+    parameters: [id],
+    requestBody: { content: { 'application/json': { schema: '@' } } },
+    responses: {},
+  };
+  const json = JSON.stringify(documentOf(operation, {}, undefined, 'post')).replace('"@"', schema);
+  const text = form === 'JSON' ? json : `# Flow mappings of YAML look like JSON.\n${json}`;
+
+  const { operations, problems } = await read(text);
+
+  expect(problems).toEqual([]);
+  expect(JSON.stringify(operations[0]?.input_schema)).toContain('{"kind":{"enum":["1234567890123456789",1]}');
+  expect(JSON.stringify(operations[0]?.input_schema)).toContain('"maximum":18446744073709552000');
+});

@@ -42,6 +42,12 @@ test('the core schema reads dates and yes as texts', () => {
   expect(read('---\nname: a\nsince: 2026-01-31\nsure: yes\nwhole: 7\n---\nx').rest).toEqual({ since: '2026-01-31', sure: 'yes', whole: 7 });
 });
 
+test('a number that a double would change is kept as it is written', () => {
+  const { rest } = read('---\nid: 1234567890123456789\nkept: 9007199254740992\npart: 0.1\n---\nx');
+
+  expect(rest).toEqual({ id: '1234567890123456789', kept: 2 ** 53, part: 0.1 });
+});
+
 test.each([
   ['no end', '---\nname: a\n\ntext'],
   ['an alias', '---\na: &x [1]\nb: *x\n---\nt'],

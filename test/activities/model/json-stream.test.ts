@@ -72,7 +72,7 @@ test('the arguments of the result tool stream as the JSON of the answer, behind 
     { block: 'json', text: json },
   ]);
   expect(pieces).toBeGreaterThan(4);
-  expect([content, result]).toEqual([[{ type: 'text', text: 'Here it is.' }], { args: value }]);
+  expect([content, result]).toEqual([[{ type: 'text', text: 'Here it is.' }], { args: value, argsText: json }]);
 });
 
 test.each([

@@ -70,16 +70,16 @@ test('a model without tools is asked in words', () => {
 });
 
 test.each([
-  ['arguments of the result tool', { args: { city: 'Bern', degrees: 3 }, text: '' }],
-  ['words', { args: null, text: ' {"city":"Bern","degrees":3}\n' }],
-  ['a code fence', { args: null, text: '```json\n{"city":"Bern","degrees":3}\n```' }],
+  ['arguments of the result tool', { args: { city: 'Bern', degrees: 3 }, argsText: '', text: '' }],
+  ['words', { args: null, argsText: '', text: ' {"city":"Bern","degrees":3}\n' }],
+  ['a code fence', { args: null, argsText: '', text: '```json\n{"city":"Bern","degrees":3}\n```' }],
 ])('%s that fit the schema are the value', async (_name, given) => {
   expect(await judgeAnswer(schemas, json('tool'), given)).toEqual({ kind: 'fits', value: { city: 'Bern', degrees: 3 } });
 });
 
 test('what does not fit is told by field, without a value', async () => {
-  const secret = await judgeAnswer(schemas, json('tool'), { args: { city: 7, canary: 'secret' }, text: '' });
-  const words = await judgeAnswer(schemas, json('prompt'), { args: null, text: 'It is 3 degrees.' });
+  const secret = await judgeAnswer(schemas, json('tool'), { args: { city: 7, canary: 'secret' }, argsText: '', text: '' });
+  const words = await judgeAnswer(schemas, json('prompt'), { args: null, argsText: '', text: 'It is 3 degrees.' });
 
   expect(secret).toMatchObject({ kind: 'broken', told: expect.stringMatching(/degrees.*city|city.*degrees/s) });
   expect(JSON.stringify(secret)).not.toContain('secret');

@@ -145,7 +145,6 @@ test.each([
   ['levels', `${'{"x":'.repeat(40)}1${'}'.repeat(40)}`, 'max_depth'],
   ['keys', JSON.stringify(Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`k${index}`, 1]))), 'maxProperties'],
   ['bytes', JSON.stringify({ x: 'x'.repeat(66_000) }), 'maxLength'],
-  ['infinite numbers', '{"x":1e999}', 'type'],
 ])('an open object has a bound of %s', async (_what, free, rule) => {
   expect(rulesOf(await post(`{"name":"a","free":${free}}`))).toEqual([['/free', rule]]);
 });

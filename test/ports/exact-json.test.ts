@@ -1,0 +1,74 @@
+import { expect, test } from '@jest/globals';
+import { exactText, findInexact, isInexact, markInexact, rounded } from '../../workflows/contracts/exact-json.ts';
+
+const restored = (text: string) => exactText(JSON.parse(markInexact(text, 'all')));
+
+test.each([
+  ['1234567890123456789', true, true],
+  ['-9007199254740993', true, true],
+  ['18446744073709551615', true, true],
+  ['12345678901234567.5', true, true],
+  ['1234567890123456789e-2', true, true],
+  ['1e400', true, true],
+  ['-1e400', true, true],
+  ['9007199254740991', false, false],
+  ['9007199254740992', false, false],
+  ['1234567890123456800', false, false],
+  ['1e22', false, false],
+  ['1e23', false, false],
+  ['1.7976931348623157e308', false, false],
+  ['100000000000000000000000', false, false],
+  ['-0', false, false],
+  ['0e5', false, false],
+  ['0.1', false, false],
+  ['5.0', false, false],
+  ['0.30000000000000004', false, false],
+  ['5e-324', false, false],
+  ['0.10000000000000001', false, false],
+  ['52.520006599999997', false, false],
+  ['0.123456789012345678', false, true],
+  ['3.14159265358979323846', false, true],
+  ['1e-400', false, true],
+])('%s: inexact from 2^53 on %s, at all %s', (literal, large, all) => {
+  expect([isInexact(literal, 'large'), isInexact(literal, 'all')]).toEqual([large, all]);
+});
+
+test('a number is found outside texts only, whatever stands in them', () => {
+  const texts = String.raw`{"a":"1234567890123456789","b":"\"1234567890123456789","c\\":"\\","d":[1,"x"]}`;
+
+  expect(findInexact(texts)).toBeNull();
+  expect(findInexact(texts.replace('[1,', '[1234567890123456788,'))).toBe('1234567890123456788');
+  expect(findInexact('1234567890123456787')).toBe('1234567890123456787');
+});
+
+test('JSON with marks is restored number by number; what is no JSON stays none', () => {
+  const json = '{"id":1234567890123456789,"list":[1e400,-0.5,"1234567890123456789"],"pi":3.14159265358979323846}';
+
+  expect(restored(json)).toBe(json);
+  expect(markInexact('{"id":01234567890123456789}', 'all')).toBe('{"id":01234567890123456789}');
+  expect(markInexact('[1-1234567890123456789]', 'all')).toBe('[1-1234567890123456789]');
+  expect(rounded(JSON.parse(markInexact(json, 'all')))).toEqual(JSON.parse(json));
+  expect(markInexact('[9007199254740993,9007199254740993]', 'large', 1)).toBe(
+    String.raw`["\u0000number:9007199254740993",9007199254740993]`,
+  );
+});
+
+test('texts made for it take time by their length', () => {
+  const length = 1_000_000;
+  const hostile = [
+    `["${String.raw`\"`.repeat(length)}`,
+    `"${'\\'.repeat(length)}" 1`,
+    `[1${'0'.repeat(length)}]`,
+    `[1${'0'.repeat(length)}1]`,
+    `[0.${'0'.repeat(length)}1]`,
+    `[${'1e22,'.repeat(length / 5)}1]`,
+    `[1e${'9'.repeat(length)}]`,
+    '-'.repeat(length),
+    '1-'.repeat(length),
+  ];
+
+  const startedAt = process.cpuUsage().user;
+  for (const text of hostile) markInexact(text, 'all');
+
+  expect((process.cpuUsage().user - startedAt) / 1_000_000).toBeLessThan(20);
+});

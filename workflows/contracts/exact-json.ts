@@ -1,0 +1,181 @@
+/**
+ * Numbers of JSON that a double would change. JSON has no bounds for numbers (RFC 8259 §6); readers that keep them as IEEE 754 doubles, ours among
+ * them, agree on integers up to 2^53 only (RFC 7493 §2.2). A number is *inexact* here when what a double makes of it, written in its shortest form,
+ * is another decimal: 1234567890123456789 is, 1e22, 0.1 and -0 are not, nor is 0.10000000000000001, which is how some programs write the double 0.1.
+ */
+
+/** No double changes so few digits, unless it is too large or too small for them. */
+const harmlessLength = 15;
+const leastNormal = 2 ** -1022;
+/** So many tell any two doubles apart, and many programs write all of them: a fraction of no more is a double's (IEEE 754 §5.12.2). */
+const doubleDigits = 17;
+const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const markStart = '\u0000number:';
+const markInText = /"\\u0000number:(-?\d[\d.eE+-]*)"/g;
+
+/**
+ * `large`: inexact numbers from 2^53 on, and those that no double reaches, which is all that can be somebody's name for a thing; a fraction below is
+ * rounded like everywhere. `all`: fractions of more than 17 digits too.
+ */
+export type InexactNumbers = 'large' | 'all';
+
+/** The first inexact number of `large` in a JSON text, as it is written; null without one. Takes time by the length of the text. */
+export function findInexact(text: string): string | null {
+  let found: string | null = null;
+  eachInexact(text, 'large', (literal) => {
+    found = literal;
+    return false;
+  });
+  return found;
+}
+
+/**
+ * The JSON text with a mark, which is a string, in place of each inexact number. Parsers, pointers and walks take it like any other value;
+ * `exactText` gives the number back. The text itself when there is none. U+0000 begins a mark: a text of people can't hold it. What comes after
+ * `most` of them is left as it is.
+ */
+export function markInexact(text: string, which: InexactNumbers, most = Infinity): string {
+  let marked = '';
+  let from = 0;
+  let count = 0;
+  eachInexact(text, which, (literal, at) => {
+    marked += `${text.slice(from, at)}"\\u0000number:${literal}"`;
+    from = at + literal.length;
+    count += 1;
+    return count < most;
+  });
+  return from === 0 ? text : marked + text.slice(from);
+}
+
+/** Whether a string stands for a number. */
+export function isMark(value: string): boolean {
+  return value.startsWith(markStart);
+}
+
+/** The number of a mark as it is written; any other string as it is. */
+export function withoutMark(value: string): string {
+  return isMark(value) ? value.slice(markStart.length) : value;
+}
+
+/** A value as JSON, its marks as the numbers that they stand for. */
+export function exactText(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.includes('"\\u0000number:') ? text.replaceAll(markInText, '$1') : text;
+}
+
+/** A value with its marks as the nearest doubles, for whoever only measures it. */
+export function rounded(value: unknown): unknown {
+  if (typeof value === 'string') return isMark(value) ? Number(withoutMark(value)) : value;
+  if (Array.isArray(value)) return value.map(rounded);
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, rounded(inner)]));
+}
+
+/** Keywords of JSON Schema whose numbers are bounds: the nearest double serves as well, since no number that is taken lies between. */
+export const boundKeywords: ReadonlySet<unknown> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
+
+/**
+ * A document with schemas of others, its marks taken off. A bound becomes the nearest double, one beyond all doubles goes; whatever else is such a
+ * number (a choice, a default, an example) becomes its text, so that it is never taken for its neighbour.
+ */
+export function unmarkedSchema(node: unknown): unknown {
+  if (typeof node === 'string') return withoutMark(node);
+  if (Array.isArray(node)) return node.map(unmarkedSchema);
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(
+    Object.entries(node).flatMap(([key, inner]) => {
+      if (typeof inner !== 'string' || !isMark(inner) || !boundKeywords.has(key)) return [[key, unmarkedSchema(inner)]];
+      const bound = Number(withoutMark(inner));
+      return Number.isFinite(bound) ? [[key, bound]] : [];
+    }),
+  );
+}
+
+/** Whether a number, as it is written in JSON, is inexact. */
+export function isInexact(literal: string, which: InexactNumbers): boolean {
+  const number = Number(literal);
+  if (!Number.isFinite(number)) return true;
+  if (which === 'large' && Math.abs(number) < 2 ** 53) return false;
+  if (mantissaLength(literal) <= harmlessLength && Math.abs(number) >= leastNormal) return false;
+  const shortest = String(number);
+  if (literal === shortest || literal === '-0') return false;
+  if (isPlain(literal) && isPlain(shortest)) return true;
+  const [written, kept] = [decimalOf(literal), decimalOf(shortest)];
+  const isOther = written.digits !== kept.digits || (written.digits !== '' && written.exponent !== kept.exponent);
+  return isOther && (Math.abs(number) >= 2 ** 53 || number === 0 || written.digits.length > doubleDigits);
+}
+
+/** Digits only, maybe a sign: equal numbers are equal texts. */
+function isPlain(literal: string): boolean {
+  for (let at = literal.startsWith('-') ? 1 : 0; at < literal.length; at += 1) if (!isDigit(literal.charCodeAt(at))) return false;
+  return true;
+}
+
+/** Significant digits and the power of ten of the last one; zero has none. */
+function decimalOf(literal: string): { readonly digits: string; readonly exponent: number } {
+  const length = mantissaLength(literal);
+  const mantissa = literal.slice(literal.startsWith('-') ? 1 : 0, length);
+  const point = mantissa.indexOf('.');
+  const fraction = point < 0 ? 0 : mantissa.length - point - 1;
+  const all = point < 0 ? mantissa : mantissa.slice(0, point) + mantissa.slice(point + 1);
+  let [start, end] = [0, all.length];
+  while (all.charCodeAt(start) === 0x30) start += 1;
+  while (end > start && all.charCodeAt(end - 1) === 0x30) end -= 1;
+  const exponent = length < literal.length ? Number(literal.slice(length + 1)) : 0;
+  return { digits: all.slice(start, end), exponent: exponent - fraction + all.length - end };
+}
+
+/** Length of what stands before the exponent. */
+function mantissaLength(literal: string): number {
+  for (let at = 0; at < literal.length; at += 1) if (isExponentMark(literal.charCodeAt(at))) return at;
+  return literal.length;
+}
+
+/** Calls `take` for each inexact number outside strings, until it gives false. Costs less than to parse the text: strings are leapt over. */
+function eachInexact(text: string, which: InexactNumbers, take: (literal: string, at: number) => boolean): void {
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === 0x22) at = endOfString(text, at);
+    else if (code === 0x2d || isDigit(code)) {
+      const end = endOfNumber(text, at);
+      const literal = text.slice(at, isDoubtful(text, at, end) ? end : at);
+      if (literal !== '' && numberForm.test(literal) && isInexact(literal, which) && !take(literal, at)) return;
+      at = end - 1;
+    }
+  }
+}
+
+/** Position of the quotation mark that ends the string, else the end of the text. */
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === 0x5c) backslashes += 1;
+    if (backslashes % 2 === 0) return end;
+  }
+  return text.length;
+}
+
+function isDoubtful(text: string, at: number, end: number): boolean {
+  if (end - at > harmlessLength) return true;
+  for (let place = at; place < end; place += 1) if (isExponentMark(text.charCodeAt(place))) return true;
+  return false;
+}
+
+function endOfNumber(text: string, start: number): number {
+  let end = start + 1;
+  while (isOfNumber(text.charCodeAt(end))) end += 1;
+  return end;
+}
+
+/** Digits, `.`, `e`, `E`, `+`, `-`. */
+function isOfNumber(code: number): boolean {
+  return isDigit(code) || code === 0x2e || isExponentMark(code) || code === 0x2b || code === 0x2d;
+}
+
+function isExponentMark(code: number): boolean {
+  return code === 0x65 || code === 0x45;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 0x30 && code <= 0x39;
+}
