@@ -44,7 +44,7 @@ export const endpointOperations = {
       success: [200, 202],
       produces: 'application/json',
       alsoProduces: ['text/event-stream'],
-      body: McpMessage,
+      body: Type.Union([McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: 20, description: 'A batch: 2025-03-26 alone' })]),
       example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     },
     async (ctx, _input, http) => {
