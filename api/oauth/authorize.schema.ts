@@ -32,7 +32,7 @@ export const AuthorizationTransactionView = closed(
     redirect_host: text(2_048, { description: 'Where the answer goes: a host, or the whole address where its scheme is private' }),
     scopes: listOf(closed({ name: ScopeName, description: text(200) })),
     resource: Url,
-    warnings: listOf(oneOf(['loopback_only', 'private_scheme', 'self_registered'], { extensible: true })),
+    warnings: listOf(oneOf(['loopback_only', 'self_registered', 'private_scheme'], { extensible: true })),
     expires_at: Timestamp,
   },
   { $id: 'AuthorizationTransactionView', description: 'What a client asks of the user' },
