@@ -1,5 +1,5 @@
 import { countFurther } from '../http/admission.ts';
-import { toFailure } from '../http/error-envelope.ts';
+import { logFailure, toFailure } from '../http/error-envelope.ts';
 import { stateOf } from '../http/request-state.ts';
 import { callerNow } from './caller-now.ts';
 import { eraOf } from './era.ts';
@@ -17,7 +17,7 @@ type Entry =
   | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
 
 /** Nothing says how many a server has to take; each may start a run or wait for one. */
-const mostMessages = 20;
+export const mostMessages = 20;
 /** The only revision with batches. Its clients send no version header, which came with the next one. */
 const version = '2025-03-26';
 
@@ -90,10 +90,11 @@ async function answer(
     if (eraOf(request, http.request.headers) === 'stateless') throw invalidMessage(`Only ${version} has batches.`);
     const caller = isFirst ? ctx.caller : await callerNow(ctx.deps, http.request);
     stateOf(http.request).caller = caller;
-    return await workOf(newExchange({ ...ctx, caller }, http, 'session'), request).work(signal);
+    return await workOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
   } catch (error) {
     if (error instanceof RpcFault) return faultText(request.id, error);
-    const { detail, code } = toFailure(error);
-    return faultText(request.id, new RpcFault(rpcCodes.refused, detail, { details: { code } }));
+    const failure = toFailure(error);
+    logFailure(http.request.log, failure);
+    return faultText(request.id, new RpcFault(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
   }
 }
