@@ -44,6 +44,15 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
   };
 }
 
+/** Counts further work of a request that was counted as one, all at once. Throws `rate_limited`. */
+export async function countFurther(deps: AppDeps, request: FastifyRequest, count: number): Promise<void> {
+  const state = stateOf(request);
+  const { operation, caller } = state;
+  if (count === 0 || operation === null || caller === null) return;
+  const hits = hitsOf(operation, caller, state).map((hit) => ({ ...hit, count }));
+  await limitsOfRequest(deps.limits, state.headers).consume(hits);
+}
+
 /** What went wrong with a request: its limits come before whatever else was found, as if they had been asked first. */
 export async function firstFault(admitted: Promise<unknown>, found: unknown): Promise<unknown> {
   try {

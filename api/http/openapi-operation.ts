@@ -103,10 +103,17 @@ function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSc
 function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
   const { body } = operation;
   if (!body) return {};
-  const isNeeded = Array.isArray(Reflect.get(body, 'required')) && Reflect.get(body, 'required').length > 0;
   const type = acceptedBy(operation);
   const content = { [type]: { schema: collector.refer(body), example: operation.example?.body ?? exampleOf(body) } };
-  return { requestBody: { description: 'What is asked for', required: isNeeded, content } };
+  return { requestBody: { description: 'What is asked for', required: isNeeded(body), content } };
+}
+
+/** Whether no body at all would break the schema: it, or each of its forms, demands something. */
+function isNeeded(schema: object): boolean {
+  const forms: unknown = Reflect.get(schema, 'anyOf') ?? Reflect.get(schema, 'oneOf');
+  if (Array.isArray(forms)) return forms.every((form: unknown) => typeof form === 'object' && form !== null && isNeeded(form));
+  const required: unknown = Reflect.get(schema, 'required');
+  return (Array.isArray(required) && required.length > 0) || Number(Reflect.get(schema, 'minItems') ?? 0) > 0;
 }
 
 function responsesOf(operation: RegisteredOperation, collector: SchemaCollector): Json {

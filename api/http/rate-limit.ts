@@ -9,6 +9,8 @@ export type { LimitPolicy } from './quotas.ts';
 export interface LimitHit {
   readonly policy: LimitPolicy;
   readonly key: string;
+  /** How many to count; one unless given. */
+  readonly count?: number;
 }
 
 /** RateLimit and RateLimit-Policy of a counted reply; empty when nothing was counted. */
@@ -16,7 +18,7 @@ export type LimitHeaders = Readonly<Record<string, string>>;
 
 export interface Limits {
   /**
-   * Counts one in each, in one Redis round trip; throws `rate_limited` when one is over, and then the others have counted nothing: else
+   * Counts one (or `count`) in each, in one Redis round trip; throws `rate_limited` when one is over, and then the others have counted nothing: else
    * whoever is blocked could use up a quota of others. Without Redis (or after 50 ms) it counts in this process.
    */
   consume(hits: readonly LimitHit[]): Promise<LimitHeaders>;
@@ -130,7 +132,7 @@ function makeLimiter(client: Redis, keyPrefix: string, { quota, windowS }: Quota
 }
 
 async function countOne(counter: Counter, hit: LimitHit, blocks: RateLimiterRedis): Promise<Verdict> {
-  const spent = await touch(counter.limiter, hit.key);
+  const spent = await touch(counter.limiter, hit.key, hit.count);
   const isFirstOver = spent.consumedPoints === counter.quota.quota + 1;
   const waitMs = isFirstOver && hit.policy === 'login_pair' ? await blockPair(counter, hit.key, blocks) : spent.msBeforeNext;
   return verdictOf(counter, hit, spent.consumedPoints, waitMs);
@@ -142,9 +144,9 @@ function verdictOf({ quota }: Counter, hit: LimitHit, spent: number, waitMs: num
 }
 
 // The limiter rejects with the same kind of value that it resolves with.
-async function touch(limiter: RateLimiterRedis, key: string): Promise<RateLimiterRes> {
+async function touch(limiter: RateLimiterRedis, key: string, count = 1): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(key);
+    return await limiter.consume(key, count);
   } catch (refusal) {
     if (refusal instanceof RateLimiterRes) return refusal;
     throw refusal;
@@ -165,7 +167,7 @@ async function rewardOne(counter: Counter, hit: LimitHit, blocks: RateLimiterRed
 }
 
 async function refundOne(counter: Counter, hit: LimitHit): Promise<Verdict> {
-  const left = await counter.limiter.reward(hit.key);
+  const left = await counter.limiter.reward(hit.key, hit.count ?? 1);
   return verdictOf(counter, hit, left.consumedPoints, left.msBeforeNext);
 }
 

@@ -4,7 +4,7 @@ import type { Caller } from '../../db/caller.ts';
 import { refuseRestriction } from '../../db/identity/caller.ts';
 import { refuseNarrowed } from '../../db/scope.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { isMcpEndpoint, isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
+import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, scopeOf } from './scopes.ts';
 
 /** What a session may do while it lacks the second factor that its organization demands. */
 const waysOut: Readonly<Record<NonNullable<Caller['restriction']>, ReadonlySet<string>>> = {
@@ -47,16 +47,34 @@ export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challen
   });
 }
 
-/** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed. */
+/** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed, for the MCP endpoint those of all its tools. */
 export function challengeOf(
   publicUrl: string,
   operation: RegisteredOperation | null,
   error: 'invalid_token' | 'insufficient_scope' | null,
 ): string {
-  const scope = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
-  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${isMcpEndpoint(operation) ? '/mcp' : ''}"`];
+  const isMcp = isMcpEndpoint(operation);
+  const needed = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
+  return challengeText(publicUrl, {
+    resource: isMcp ? 'mcp' : 'api',
+    scopes: isMcp ? resourceScopes.mcp : (needed?.split(' ') ?? []),
+    error,
+  });
+}
 
-  if (scope !== null) parts.push(`scope="${scope}"`);
+/** A challenge for one of the two resources that names these scopes. */
+export function challengeText(
+  publicUrl: string,
+  challenge: {
+    readonly resource: 'api' | 'mcp';
+    readonly scopes: readonly string[];
+    readonly error: 'invalid_token' | 'insufficient_scope' | null;
+  },
+): string {
+  const { resource, scopes, error } = challenge;
+  const parts = [`resource_metadata="${publicUrl}/.well-known/oauth-protected-resource${resource === 'mcp' ? '/mcp' : ''}"`];
+
+  if (scopes.length > 0) parts.push(`scope="${scopes.join(' ')}"`);
   if (error !== null) parts.push(`error="${error}"`);
   return `Bearer ${parts.join(', ')}`;
 }
@@ -81,10 +99,16 @@ function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: 
   if (isSessionOnly(operation)) {
     throw fail('scope_insufficient', { reason: 'user_session_required', detail: 'this operation needs the session of a user', headers });
   }
-  const needed = scopeOf(operation);
+  const needed = missingScope(operation, caller);
 
-  if (needed === null || holdsScope(caller.scopes, needed)) return;
+  if (needed === null) return;
   throw fail('scope_insufficient', { detail: `the credential lacks the scope ${needed}`, context: { required_scopes: [needed] }, headers });
+}
+
+/** The scope of an operation that a caller's credential lacks; null when it lacks none. */
+export function missingScope(operation: RegisteredOperation, { scopes }: Pick<Caller, 'scopes'>): string | null {
+  const needed = scopeOf(operation);
+  return scopes === null || needed === null || holdsScope(scopes, needed) ? null : needed;
 }
 
 function holdsScope(held: readonly string[], needed: string): boolean {

@@ -36,7 +36,8 @@ export const oauthScopes: ReadonlyMap<string, string> = new Map([
 /** What protected resources name as theirs: short enough to be asked for in one request. */
 export const resourceScopes = {
   api: ['*:read', ...areaNames.map((name) => `${name}:write`)],
-  mcp: ['mcp:read', '*:read'],
+  // What its tools need, each of them: a client asks for what it was told, and then has to be able to use what it sees.
+  mcp: ['mcp:read', 'runs:read', 'runs:write', 'agents:read', 'skills:read', 'tools:read', 'feedback:read', 'feedback:write'],
 } as const;
 
 export type CredentialKind = 'session' | 'service_key' | 'oauth_token';

@@ -1,12 +1,13 @@
 import type { Caller } from '../../db/caller.ts';
 import type { RegisteredOperation } from '../http/operation.ts';
 import { checkFloor } from '../http/role-floor.ts';
+import { oauthScopes } from '../http/scopes.ts';
 import { inputSchemaOf } from './tool-schema.ts';
 
 /** The tools of a deployment: its operations that are flagged `mcp`, in the contract's order. */
 export interface Catalogue {
   find(name: string): RegisteredOperation | null;
-  /** Names of what a caller's role and scopes allow, joined: whoever has the same has the same list. */
+  /** Names of what a caller may call, joined: whoever has the same has the same list. */
   keyOf(caller: Caller): string;
   /** The JSON array for tools/list. */
   listFor(caller: Caller): string;
@@ -14,6 +15,7 @@ export interface Catalogue {
 
 const known = new WeakMap<readonly RegisteredOperation[], Catalogue>();
 const mostLists = 200;
+const askable = [...oauthScopes.keys()];
 
 /** The catalogue over the mounted operations, made once. */
 export function catalogueOf(operations: readonly RegisteredOperation[]): Catalogue {
@@ -65,9 +67,14 @@ function toolOf(operation: RegisteredOperation): object {
   };
 }
 
+/**
+ * What role and scopes allow. To an application that a person has connected also what its grant lacks: calling it is how it asks for more (MCP,
+ * authorization: step-up), and what nobody sees nobody calls. Keys and clients of their own can't ask.
+ */
 function isOpenTo(operation: RegisteredOperation, caller: Caller): boolean {
+  const canAsk = caller.clientId !== null && caller.userId !== null;
   try {
-    checkFloor(operation, caller, '');
+    checkFloor(operation, canAsk ? { ...caller, scopes: askable } : caller, '');
     return true;
   } catch {
     return false;

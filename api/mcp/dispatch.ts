@@ -1,37 +1,40 @@
 import { openMcpSession } from '../../db/mcp/server-sessions.ts';
 import { principalOf } from '../streams/attach.ts';
-import { catalogueOf } from './catalogue.ts';
-import { eraOf, metaKeys, sessionVersions, statelessVersions } from './era.ts';
+import { answerBatch } from './batch.ts';
+import { eraOf, metaKeys, sessionVersions } from './era.ts';
 import { newExchange, serverInfoOf, type Exchange, type Http, type RawCtx } from './exchange.ts';
-import { idIn, isJson, notificationText, readMessage, resultText, rpcCodes, RpcFault, sendFault, sendJson } from './json-rpc.ts';
-import type { Json, RpcMessage, RpcRequest } from './json-rpc.ts';
+import {
+  faultText,
+  idIn,
+  isJson,
+  messageOf,
+  notificationText,
+  readJson,
+  resultText,
+  rpcCodes,
+  RpcFault,
+  sendJson,
+  type Json,
+  type RpcMessage,
+  type RpcRequest,
+} from './json-rpc.ts';
 import { serveListStream } from './list-stream.ts';
+import { capabilities, instructions, workOf } from './methods.ts';
 import { demandSession, storeOf } from './session.ts';
-import { answerToolCall } from './tool-call.ts';
-
-type Method = (exchange: Exchange, request: RpcRequest) => Promise<void>;
-
-const capabilities = { tools: { listChanged: true } };
-const instructions =
-  'Tools of a Longhaul deployment: agents, their runs and what they use. Start a run with createRun, wait for it with waitForRun and read what it said with listRunMessages. Errors carry code, detail and whether the same call can succeed later.';
-/** A list is the caller's own, and soon asked for again. */
-const cacheHints = ['"ttlMs":60000', '"cacheScope":"private"'];
-
-const common: Readonly<Record<string, Method>> = { 'tools/list': listTools, 'tools/call': answerToolCall };
-const methods: Readonly<Record<Exchange['era'], Readonly<Record<string, Method>>>> = {
-  session: { ...common, ping: async (exchange, request) => answer(exchange, request, []) },
-  stateless: { ...common, 'server/discover': discover, 'subscriptions/listen': listen },
-};
+import { demandScopes } from './step-up.ts';
+import { toolOf } from './tool-call.ts';
+import { answerWhenDone } from './waiting-answer.ts';
 
 /** Answers one POST. What breaks the protocol is a JSON-RPC error; the rest fails as every request does. */
 export async function answerPost(ctx: RawCtx, http: Http): Promise<void> {
-  const { body } = http.request;
+  let value: unknown = null;
   try {
-    const message = readMessage(body);
-    await answerMessage(ctx, http, message);
+    value = readJson(http.request.body);
+    if (Array.isArray(value)) await answerBatch(ctx, http, value);
+    else await answerMessage(ctx, http, messageOf(value));
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
-    sendFault(http.reply, idIn(body), error);
+    sendJson(http.reply, faultText(idIn(value), error), error.status);
   }
 }
 
@@ -44,9 +47,11 @@ async function answerMessage(ctx: RawCtx, http: Http, message: RpcMessage): Prom
     return;
   }
 
-  const method = Object.hasOwn(methods[era], message.method) ? methods[era][message.method] : undefined;
-  if (!method) throw new RpcFault(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });
-  await method(newExchange(ctx, http, era), message);
+  const exchange = newExchange(ctx, http, era);
+  if (era === 'stateless' && message.method === 'subscriptions/listen') return listen(exchange, message);
+  const tool = toolOf(ctx, message);
+  if (tool) demandScopes(ctx, [tool]);
+  await answerWhenDone(http, workOf(exchange, message));
 }
 
 /** Opens a session. A revision that is not served is answered by the newest that is. */
@@ -60,22 +65,8 @@ async function initialize(ctx: RawCtx, http: Http, { id, params }: RpcRequest): 
   sendJson(http.reply, resultText(id, JSON.stringify({ protocolVersion, capabilities, serverInfo: serverInfoOf(ctx), instructions })));
 }
 
-async function discover(exchange: Exchange, request: RpcRequest): Promise<void> {
-  const told = { supportedVersions: statelessVersions, capabilities, instructions };
-  const fields = Object.entries(told).map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
-  answer(exchange, request, [...fields, ...cacheHints]);
-}
-
-async function listTools(exchange: Exchange, request: RpcRequest): Promise<void> {
-  // One page holds them all, so no cursor was ever given out.
-  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is none of ours.');
-  const { caller, deps } = exchange.ctx;
-  const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
-  answer(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
-}
-
 /** A stream of what the client asked to be told and this server can tell: changes of the list of tools. */
-async function listen(exchange: Exchange, { id, params }: RpcRequest): Promise<void> {
+function listen(exchange: Exchange, { id, params }: RpcRequest): void {
   const wanted = params['notifications'];
   if (!isJson(wanted)) throw new RpcFault(rpcCodes.invalidParams, 'notifications must be an object.');
   const isHonoured = wanted['toolsListChanged'] === true;
@@ -88,8 +79,4 @@ async function listen(exchange: Exchange, { id, params }: RpcRequest): Promise<v
     last: resultText(id, exchange.result([], tag)),
     isAlive: async () => true,
   });
-}
-
-function answer(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): void {
-  sendJson(exchange.http.reply, resultText(id, exchange.result(fields)));
 }

@@ -6,6 +6,7 @@ import type { ApiEnv } from '../env.ts';
 import { raw, rawPost, remove } from '../http/operation.ts';
 import { maxInteger } from '../http/schema.ts';
 import { principalOf } from '../streams/attach.ts';
+import { mostMessages } from './batch.ts';
 import { answerPost } from './dispatch.ts';
 import { isSessionVersion } from './era.ts';
 import { notificationText } from './json-rpc.ts';
@@ -31,6 +32,11 @@ const McpMessage = Type.Object(
   { $id: 'McpMessage', additionalProperties: true, description: 'A message of the Model Context Protocol' },
 );
 
+/** One message, or several. */
+const McpBody = Type.Unsafe<object>({
+  oneOf: [McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: mostMessages, description: 'A batch; 2025-03-26 alone has them' })],
+});
+
 /** The endpoint of the Model Context Protocol (Streamable HTTP): its tools are operations of this contract. */
 export const endpointOperations = {
   callMcp: rawPost(
@@ -44,7 +50,7 @@ export const endpointOperations = {
       success: [200, 202],
       produces: 'application/json',
       alsoProduces: ['text/event-stream'],
-      body: McpMessage,
+      body: McpBody,
       example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     },
     async (ctx, _input, http) => {

@@ -3,7 +3,7 @@ import type { Ctx } from '../http/operation.ts';
 import { metaKeys, type Era } from './era.ts';
 import type { Json } from './json-rpc.ts';
 
-export type RawCtx = Omit<Ctx, 'em' | 'keep'>;
+export type RawCtx = Pick<Ctx, 'deps' | 'caller' | 'log'>;
 export interface Http {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;

@@ -47,35 +47,45 @@ const mostMarks = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Takes the bytes of a POST as one message. Throws RpcFault: 400 for what is no JSON, no message, or several at once. Numbers that a double would
- * change are marks in the arguments of a tool, whose parser refuses them; elsewhere they are refused here.
+ * Takes the bytes of a POST as JSON: one message, or several. Throws RpcFault 400 for what is none, and for what is nested too deeply. Numbers that a
+ * double would change are marks in the arguments of a tool, whose parser refuses them; elsewhere they are refused here.
  */
-export function readMessage(body: unknown): RpcMessage {
-  const { value, hasMarks } = parse(body);
+export function readJson(body: unknown): unknown {
+  let value: unknown;
+  let hasMarks = false;
+  try {
+    const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+    const marked = markInexact(text, 'large', mostMarks);
+    hasMarks = marked !== text;
+    value = JSON.parse(marked);
+  } catch {
+    throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
+  }
+  if (!isWithin(value, mostDepth)) throw invalidMessage('The message is nested too deeply.');
   if (hasMarks) refuseOutsideArguments(value);
-  if (Array.isArray(value)) throw invalid('Send one message in a body: batches are not served.');
-  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalid('The body is no JSON-RPC 2.0 message.');
+  return value;
+}
+
+/** Takes a value as one message. Throws RpcFault 400 for what is none. */
+export function messageOf(value: unknown): RpcMessage {
+  if (!isJson(value) || value['jsonrpc'] !== '2.0') throw invalidMessage('The body is no JSON-RPC 2.0 message.');
 
   const { id, method, params } = value;
   if (typeof method !== 'string') {
     if (method === undefined && ('result' in value || 'error' in value)) return { kind: 'response' };
-    throw invalid('The message has no method.');
+    throw invalidMessage('The message has no method.');
   }
-  if (params !== undefined && !isJson(params)) throw invalid('params must be an object.');
+  if (params !== undefined && !isJson(params)) throw invalidMessage('params must be an object.');
   if (id === undefined) return { kind: 'notification', method, params: params ?? {} };
-  if (typeof id !== 'string' && (typeof id !== 'number' || !Number.isSafeInteger(id))) throw invalid('id must be a string or an integer.');
+  if (typeof id !== 'string' && (typeof id !== 'number' || !Number.isSafeInteger(id)))
+    throw invalidMessage('id must be a string or an integer.');
   return { kind: 'request', id, method, params: params ?? {} };
 }
 
-/** The id that the refusal of a body can name; null where it has none. */
-export function idIn(body: unknown): RpcId | null {
-  try {
-    const { value } = parse(body);
-    const id = isJson(value) ? value['id'] : null;
-    return (typeof id === 'string' && !isMark(id)) || typeof id === 'number' ? id : null;
-  } catch {
-    return null;
-  }
+/** The id that the refusal of a message can name; null where it has none. */
+export function idIn(value: unknown): RpcId | null {
+  const id = isJson(value) ? value['id'] : null;
+  return (typeof id === 'string' && !isMark(id)) || typeof id === 'number' ? id : null;
 }
 
 /** A response whose result is JSON already. */
@@ -91,33 +101,19 @@ export function sendJson(reply: FastifyReply, text: string, status = 200): Fasti
   return reply.code(status).header('content-type', 'application/json; charset=utf-8').send(text);
 }
 
-export function sendFault(reply: FastifyReply, id: RpcId | null, { code, message, status, details }: RpcFault): FastifyReply {
-  const error = { code, message, ...(details ? { data: details } : {}) };
-  return sendJson(reply, JSON.stringify({ jsonrpc: '2.0', id, error }), status);
+/** A response that says what was wrong. */
+export function faultText(id: RpcId | null, { code, message, details }: RpcFault): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, ...(details ? { data: details } : {}) } });
 }
 
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function parse(body: unknown): { readonly value: unknown; readonly hasMarks: boolean } {
-  let value: unknown;
-  let hasMarks = false;
-  try {
-    const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-    const marked = markInexact(text, 'large', mostMarks);
-    hasMarks = marked !== text;
-    value = JSON.parse(marked);
-  } catch {
-    throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
-  }
-  if (!isWithin(value, mostDepth)) throw invalid('The message is nested too deeply.');
-  return { value, hasMarks };
-}
-
 function refuseOutsideArguments(value: unknown): void {
-  const pointer = findForbiddenText(value).numbers.find((found) => !found.startsWith('/params/arguments'));
-  if (pointer !== undefined) throw invalid(`${pointer} is a number that can not be kept exactly.`);
+  const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
+  const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
+  if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that can not be kept exactly.`);
 }
 
 function isWithin(value: unknown, depth: number): boolean {
@@ -125,6 +121,7 @@ function isWithin(value: unknown, depth: number): boolean {
   return depth > 0 && Object.values(value).every((child) => isWithin(child, depth - 1));
 }
 
-function invalid(message: string): RpcFault {
+/** What is no message by JSON-RPC 2.0 is 400 (MCP, Streamable HTTP: sending messages). */
+export function invalidMessage(message: string): RpcFault {
   return new RpcFault(rpcCodes.invalidRequest, message, { status: 400 });
 }

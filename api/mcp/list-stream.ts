@@ -1,7 +1,5 @@
-import { authenticate } from '../http/authenticate.ts';
-import { checkFloor, refuseRestricted } from '../http/role-floor.ts';
-import { stateOf } from '../http/request-state.ts';
 import { holderOf, principalOf } from '../streams/attach.ts';
+import { callerNow } from './caller-now.ts';
 import { catalogueOf } from './catalogue.ts';
 import { openEventStream } from './event-stream.ts';
 import type { Http, RawCtx } from './exchange.ts';
@@ -65,14 +63,8 @@ export function serveListStream(ctx: RawCtx, http: Http, stream: ListStream): vo
 
 /** What the credential of the stream allows by now; null when it is good for nothing here any more. Throws when that can't be told. */
 async function keyNow({ deps }: RawCtx, { request }: Http): Promise<string | null> {
-  const { operation } = stateOf(request);
   try {
-    const caller = await authenticate(deps, request, operation);
-    if (operation) {
-      refuseRestricted(operation, caller);
-      checkFloor(operation, caller, deps.env.publicUrl);
-    }
-    return catalogueOf(deps.operations).keyOf(caller);
+    return catalogueOf(deps.operations).keyOf(await callerNow(deps, request));
   } catch (error) {
     if (isRefusal(error)) return null;
     throw error;

@@ -1,31 +1,40 @@
 import { invoke, type Invoked } from '../http/invoke.ts';
+import type { RegisteredOperation } from '../http/operation.ts';
 import type { Rendered } from '../http/render.ts';
 import { catalogueOf } from './catalogue.ts';
-import type { Exchange } from './exchange.ts';
-import { isJson, rpcCodes, RpcFault, type Json, type RpcRequest } from './json-rpc.ts';
 import { metaOf } from './era.ts';
-import { answerWhenDone } from './waiting-answer.ts';
+import type { Exchange, RawCtx } from './exchange.ts';
+import { isJson, resultText, rpcCodes, RpcFault, type Json, type RpcRequest } from './json-rpc.ts';
+import type { Awaited } from './waiting-answer.ts';
 
 /** What a reply of the route says in headers, for whoever builds on it. */
 const toldHeaders = ['etag', 'location', 'retry-after', 'idempotency-replayed'];
 
-/** Answers `tools/call`: the operation's reply as text and as structured content, its refusals as `isError` with the envelope. Throws RpcFault for what names no tool. */
-export async function answerToolCall(exchange: Exchange, request: RpcRequest): Promise<void> {
+/**
+ * The work behind `tools/call`: the operation's reply as text and as structured content, its refusals as `isError` with the envelope. Throws RpcFault for
+ * what names no tool.
+ */
+export function toolCall(exchange: Exchange, request: RpcRequest): Awaited {
   const { deps } = exchange.ctx;
-  const { name, arguments: given } = request.params;
-  const operation = typeof name === 'string' ? catalogueOf(deps.operations).find(name) : null;
+  const operation = toolOf(exchange.ctx, request);
+  const { arguments: given } = request.params;
   if (!operation) throw new RpcFault(rpcCodes.invalidParams, 'There is no tool of this name.');
   if (given !== undefined && !isJson(given)) throw new RpcFault(rpcCodes.invalidParams, 'arguments must be an object.');
   const { progressToken } = metaOf(request.params);
 
-  await answerWhenDone(exchange, {
-    id: request.id,
+  return {
     progressToken: typeof progressToken === 'string' || typeof progressToken === 'number' ? progressToken : null,
     work: async (signal) => {
       const done = await invoke(deps, { operation, request: exchange.http.request, args: given ?? {}, signal });
-      return exchange.result(fieldsOf(done), metaOfReply(done));
+      return resultText(request.id, exchange.result(fieldsOf(done), metaOfReply(done)));
     },
-  });
+  };
+}
+
+/** The operation that a request calls as a tool; null for any other request, and for a name that is none. */
+export function toolOf({ deps }: Pick<RawCtx, 'deps'>, { method, params }: RpcRequest): RegisteredOperation | null {
+  const { name } = params;
+  return method === 'tools/call' && typeof name === 'string' ? catalogueOf(deps.operations).find(name) : null;
 }
 
 /** Fields of a tool's result as JSON texts. */

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openEventStream, type EventStream } from './event-stream.ts';
-import type { Exchange } from './exchange.ts';
-import { notificationText, resultText, sendJson, type RpcId } from './json-rpc.ts';
+import type { Http } from './exchange.ts';
+import { notificationText, sendJson } from './json-rpc.ts';
 
 /** Work whose answer may take its time. */
 export interface Awaited {
-  readonly id: RpcId;
   readonly progressToken: string | number | null;
-  /** Gives the result as JSON and never throws; the signal says that nobody waits any more. */
+  /** Gives the answer as JSON and never throws; the signal says that nobody waits any more. */
   readonly work: (signal: AbortSignal) => Promise<string>;
 }
 
@@ -16,7 +15,7 @@ const patienceMs = 10_000;
 const progressMs = 2_000;
 
 /** Answers with JSON what is soon done; what asks for progress or takes longer becomes an event stream. Leaving ends the wait, not the work. */
-export async function answerWhenDone({ http }: Exchange, awaited: Awaited): Promise<void> {
+export async function answerWhenDone(http: Http, awaited: Awaited): Promise<void> {
   const left = new AbortController();
   const response = http.reply.raw;
   const leave = () => left.abort();
@@ -26,14 +25,14 @@ export async function answerWhenDone({ http }: Exchange, awaited: Awaited): Prom
   const soon = awaited.progressToken === null ? await within(working, patienceMs) : null;
   if (soon !== null) {
     response.off('close', leave);
-    if (!response.destroyed) sendJson(http.reply, resultText(awaited.id, soon));
+    if (!response.destroyed) sendJson(http.reply, soon);
     return;
   }
   const stream = openEventStream(http);
   const stop = awaited.progressToken === null ? () => undefined : tellProgress(stream, awaited.progressToken);
-  const result = await working;
+  const answer = await working;
   stop();
-  stream.send(resultText(awaited.id, result));
+  stream.send(answer);
   stream.end();
 }
 

@@ -9,7 +9,7 @@ import { takesPages } from '../http/web-page.ts';
 import type { AuthorizeQuery } from './authorize.schema.ts';
 import { clientOfAuthorization } from './client-lookup.ts';
 import { resourceOf } from './resources.ts';
-import { chooseScopes, usualScopes } from './scope-rules.ts';
+import { scopesToAsk } from './scope-rules.ts';
 
 type Query = Partial<Static<typeof AuthorizeQuery>>;
 
@@ -69,7 +69,7 @@ function judge(
   if (!client.grantTypes.includes('authorization_code')) throw oauthFail('unauthorized_client', 'The client may not ask for codes.');
 
   const resource = resourceOf(deps.env.publicUrl, query.resource);
-  const scopes = chooseScopes(query.scope, { allowed: client.scope, fallback: usualScopes(client.scope, resource.kind) });
+  const scopes = scopesToAsk(query.scope, { client, resource: resource.kind });
   return {
     redirectUri,
     state: query.state ?? null,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { FoundClient } from '../../db/identity/oauth-gates.ts';
-import { hostOfRedirect, isLoopbackUri } from '../../db/oauth/redirect-uri.ts';
+import { isLoopbackUri, isPrivateUri, shownRedirect } from '../../db/oauth/redirect-uri.ts';
 import type { AuthorizationRequest } from '../../db/oauth/transactions.ts';
 import { iso } from '../../db/sql.ts';
 import { oauthScopes } from '../http/scopes.ts';
@@ -10,7 +10,7 @@ export const AuthorizeQuery = closed({
   response_type: oneOf(['code'], { description: 'Always code' }),
   client_id: text(1_024, { minLength: 1, description: 'Id of the client, or the URL of its metadata document' }),
   redirect_uri: text(2_048, { minLength: 1, description: 'One of those that the client has registered' }),
-  scope: Type.Optional(text(400, { description: 'Names with spaces between them' })),
+  scope: Type.Optional(text(1_000, { description: 'Names with spaces between them' })),
   state: Type.Optional(text(500, { description: 'Given back unchanged' })),
   code_challenge: text(43, { minLength: 43, pattern: '^[A-Za-z0-9_-]{43}$', description: 'SHA-256 of the verifier (RFC 7636 §4.2)' }),
   code_challenge_method: oneOf(['S256'], { description: 'Always S256' }),
@@ -29,10 +29,10 @@ export const AuthorizationTransactionView = closed(
       kind: oneOf(['preregistered', 'registered', 'document']),
       host: Type.Optional(text(300, { description: 'Host of its metadata document' })),
     }),
-    redirect_host: text(300, { description: 'Where the answer goes: a host, or a private scheme' }),
+    redirect_host: text(2_048, { description: 'Where the answer goes: a host, or the whole address where its scheme is private' }),
     scopes: listOf(closed({ name: ScopeName, description: text(200) })),
     resource: Url,
-    warnings: listOf(oneOf(['loopback_only', 'self_registered'], { extensible: true })),
+    warnings: listOf(oneOf(['loopback_only', 'self_registered', 'private_scheme'], { extensible: true })),
     expires_at: Timestamp,
   },
   { $id: 'AuthorizationTransactionView', description: 'What a client asks of the user' },
@@ -68,11 +68,12 @@ export function toTransactionView(
       kind: client.kind,
       ...(client.kind === 'document' ? { host: new URL(client.clientId).host } : {}),
     },
-    redirect_host: hostOfRedirect(request.redirectUri),
+    redirect_host: shownRedirect(request.redirectUri),
     scopes: request.scope.split(' ').map((name) => ({ name, description: oauthScopes.get(name) ?? name })),
     resource: request.resource,
     warnings: [
       ...(client.redirectUris.every(isLoopbackUri) ? (['loopback_only'] as const) : []),
+      ...(isPrivateUri(request.redirectUri) ? (['private_scheme'] as const) : []),
       ...(client.kind === 'registered' ? (['self_registered'] as const) : []),
     ],
     expires_at: iso(expiresAt),

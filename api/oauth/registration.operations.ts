@@ -2,10 +2,11 @@ import type { Static } from 'typebox';
 import { endSessionsOfClient, findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { addClient, deleteClient, newClientId } from '../../db/oauth/clients.ts';
 import { isRegistrationToken, newClientSecret, newRegistrationToken } from '../../db/oauth/client-secrets.ts';
+import { isPrivateUri } from '../../db/oauth/redirect-uri.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
 import { get, post, remove, type Ctx, type IdentifyRequest } from '../http/operation.ts';
-import { acceptMetadata, ClientRegistrationRequest } from './client-metadata.ts';
+import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata } from './client-metadata.ts';
 import { OauthClientRegistrationView, RegistrationParams, toRegistrationView } from './registration.schema.ts';
 
 /** A client that has shown its registration token, and that token. */
@@ -73,7 +74,7 @@ export const registrationOperations = {
 };
 
 async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>) {
-  const metadata = acceptMetadata(body, ['authorization_code']);
+  const metadata = publicIfNative(acceptMetadata(body, ['authorization_code']));
   const token = newRegistrationToken();
   const secret = metadata.tokenEndpointAuthMethod === 'none' ? null : newClientSecret(ctx.deps.keys.peppers);
   const client = await addClient(ctx, {
@@ -94,6 +95,11 @@ async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>
     { ...client, authMethod: client.tokenEndpointAuthMethod },
     { publicUrl: ctx.deps.env.publicUrl, issuedAt: client.createdAt, token: token.plaintext, secret: secret?.plaintext ?? null },
   );
+}
+
+/** An application with a scheme of its own runs on people's devices, where a secret is none: it becomes a public client, whatever it asked for, and is told so (RFC 8252 §8.5, RFC 7591 §3.2.1). */
+function publicIfNative(metadata: AcceptedMetadata): AcceptedMetadata {
+  return metadata.redirectUris.some(isPrivateUri) ? { ...metadata, tokenEndpointAuthMethod: 'none' } : metadata;
 }
 
 /** The client whose registration token is the bearer; an unknown client and a wrong token are one answer. */

@@ -1,3 +1,4 @@
+import type { FoundClient } from '../../db/identity/oauth-gates.ts';
 import { oauthFail } from '../http/oauth-failure.ts';
 import { oauthScopes, resourceScopes } from '../http/scopes.ts';
 
@@ -13,6 +14,23 @@ export function chooseScopes(
     if (!isWithin(name, allowed)) throw oauthFail('invalid_scope', 'A scope is more than was granted.');
   }
   return names;
+}
+
+/**
+ * The scopes that a user is asked for. An operator's bound on a client holds: what goes beyond it is left out, and the token's reply says so (RFC 6749
+ * §3.3), since MCP clients ask for all that a resource names. What a client has said about itself when it registered is no bound, only what counts when
+ * it names none: resources gain scopes, and it steps up to them. Throws `invalid_scope` for what is unknown, and when nothing is left.
+ */
+export function scopesToAsk(
+  asked: string | undefined,
+  { client, resource }: { client: Pick<FoundClient, 'kind' | 'scope'>; resource: 'api' | 'mcp' },
+): readonly string[] {
+  const bound = client.kind === 'preregistered' ? client.scope : null;
+  const names = chooseScopes(asked, { allowed: null, fallback: usualScopes(client.scope, resource) });
+  const within = names.filter((name) => isWithin(name, bound));
+
+  if (within.length === 0) throw oauthFail('invalid_scope', 'The scopes are more than the client may ask for.');
+  return within;
 }
 
 /** What is asked for when a request names no scope: what the client is for, else reading. */

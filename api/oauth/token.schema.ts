@@ -14,7 +14,7 @@ export const OauthTokenForm = Type.Object(
     redirect_uri: Type.Optional(text(2_048, { description: 'That of the authorization request' })),
     code_verifier: Type.Optional(text(128, { minLength: 43, pattern: '^[A-Za-z0-9._~-]+$', description: 'RFC 7636 §4.1' })),
     refresh_token: Type.Optional(text(200)),
-    scope: Type.Optional(text(400, { description: 'Less than was granted' })),
+    scope: Type.Optional(text(1_000, { description: 'Less than was granted' })),
     resource: Type.Optional(text(2_048)),
     ...ClientFields,
   },

@@ -1,13 +1,15 @@
+import { isPrivateScheme } from './private-schemes.ts';
+
 const lengthMax = 2_048;
 // What a URI may be written with (RFC 3986 §2); everything else a browser would silently rewrite or drop.
 const uriCharacters = /^[A-Za-z0-9\-._~:/?[\]@!$&'()*+,;=%]+$/;
-const privateScheme = /^[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+$/;
 const webForm = /^https?:\/\/([^/?]+)(?:[/?].*)?$/;
 const loopbackHost = /^(?:localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])$/;
 
 /**
- * Why a text can't be a redirect URI, null when it can: https, http on a loopback literal or `localhost`, or a private scheme with a dot
- * (RFC 8252 §7); absolute, without fragment and userinfo. The one rule of registration, documents, operators and authorization.
+ * Why a text can't be a redirect URI, null when it can: https, http on a loopback literal or `localhost`, or a scheme that an application can have
+ * for itself, with a slash after its colon (RFC 8252 §7); absolute, without fragment and userinfo. The one rule of registration, documents,
+ * operators and authorization.
  */
 export function faultOfRedirectUri(text: string): string | null {
   if (text.length > lengthMax) return 'is too long';
@@ -18,9 +20,9 @@ export function faultOfRedirectUri(text: string): string | null {
   if (url.username !== '' || url.password !== '' || /^[a-z0-9.+-]+:\/\/[^/?]*@/i.test(text)) return 'must hold no user and no password';
   if (scheme === 'https') return isPlainHost(text, url) ? null : 'has a host that is not in its plain form';
   if (scheme === 'http') return isPlainHost(text, url) && isLoopback(url) ? null : 'must be https, or http on a loopback address';
-  return privateScheme.test(scheme) && text.startsWith(url.protocol)
+  return isPrivateScheme(scheme) && text.startsWith(`${scheme}:/`)
     ? null
-    : 'must be https, http on a loopback address, or a private scheme with a dot';
+    : "must be https, http on a loopback address, or an application's own scheme with a slash after its colon";
 }
 
 /** Whether a redirect is one of those registered: the same characters; on a loopback address the port may differ (RFC 8252 §7.3). */
@@ -34,10 +36,20 @@ export function isLoopbackUri(text: string): boolean {
   return URL.canParse(text) && text.startsWith('http://') && isLoopback(new URL(text));
 }
 
-/** What people are shown of a redirect: its host, or the private scheme. */
+/** Whether a redirect leads to an application by a scheme of its own, which any other on the same device may have taken, too (RFC 8252 §8.1). */
+export function isPrivateUri(text: string): boolean {
+  return !/^https?:/.test(text);
+}
+
+/** A short name of a redirect: its host, or the private scheme. */
 export function hostOfRedirect(text: string): string {
   const url = new URL(text);
-  return url.protocol === 'https:' || url.protocol === 'http:' ? url.host : url.protocol;
+  return isPrivateUri(text) ? url.protocol : url.host;
+}
+
+/** What people are shown of a redirect: its host, or all of it under a private scheme, whose host means nothing. */
+export function shownRedirect(text: string): string {
+  return isPrivateUri(text) ? text : hostOfRedirect(text);
 }
 
 /** A redirect URI with the answer in its query; what it holds already stays as it is. */

@@ -9,6 +9,8 @@
   const parts = ['sign-in', 'factor', 'consent'];
   const warnings = {
     loopback_only: 'This application runs on your own computer: allow it only if you have just started it yourself.',
+    private_scheme:
+      'The answer goes to an application on this device, and any of them may have taken this address: allow it only if you have just started to connect there yourself.',
     self_registered: 'This application has registered itself; nobody here has checked who it is.',
   };
   const problems = {

@@ -91,6 +91,6 @@ export function startMcpApi(options: TestApiOptions = {}): Promise<TestApi> {
 /** JSON, or the messages of an event stream. */
 function parsed(text: string): unknown {
   if (text === '') return null;
-  if (!text.startsWith('{')) return [...text.matchAll(/^data: (.*)$/gm)].map(([, message = '']) => JSON.parse(message));
+  if (!/^[{[]/.test(text)) return [...text.matchAll(/^data: (.*)$/gm)].map(([, message = '']) => JSON.parse(message));
   return JSON.parse(text);
 }

@@ -24,7 +24,6 @@ const initialize = (protocolVersion: unknown) => ({
 test.each([
   ['no JSON', '{"jsonrpc":', -32_700, null],
   ['no body', '', -32_700, null],
-  ['several messages', [listTools], -32_600, null],
   ['another JSON-RPC', { ...listTools, jsonrpc: '1.0' }, -32_600, 7],
   ['an id that is null', { ...listTools, id: null }, -32_600, null],
   ['an id that is no integer', { ...listTools, id: 1.5 }, -32_600, 1.5],

@@ -35,12 +35,14 @@ test('the transaction says who asks for what, and where the answer goes', async 
   });
 });
 
-test('the scopes that nobody asks for are those of the client, else reading', async () => {
+test('the scopes that nobody asks for are those of the client, else reading, and what the tools of the MCP endpoint need', async () => {
   const narrow = await world.client(operator, { scope: 'runs:read runs:write' });
   const scopesOf = async (path: string) => (await world.get(path)).body.scopes.map(({ name }: { name: string }) => name);
 
   expect(await scopesOf(authorizePath(client, { scope: undefined }))).toEqual(['*:read']);
-  expect(await scopesOf(authorizePath(client, { scope: undefined, resource: `${issuer}/mcp` }))).toEqual(['mcp:read', '*:read']);
+  expect(await scopesOf(authorizePath(client, { scope: undefined, resource: `${issuer}/mcp` }))).toEqual(
+    (await world.get('/.well-known/oauth-protected-resource/mcp')).body.scopes_supported,
+  );
   expect(await scopesOf(authorizePath(narrow, { scope: undefined }))).toEqual(['runs:read', 'runs:write']);
 });
 

@@ -95,6 +95,20 @@ test('the user signs in, allows some of what is asked, and is sent back with a c
   expect((await world.get('/auth/me', { authorization: page.asked.at(-1)?.authorization ?? '' })).status).toBe(401);
 });
 
+test('of a private scheme people see the whole address and a warning, and the code goes there', async () => {
+  const { tokens, users } = await world.tenant();
+  const uri = 'cursor://anysphere.cursor-mcp/oauth/callback';
+  const native = await world.client(tokens.operator, { client_name: 'Cursor', redirect_uris: [uri] });
+  const page = await openPage(authorizePath(native));
+
+  await page.submit('sign-in', { email: users.member.email, password: testPassword });
+  expect(page.text('redirect-host')).toBe(uri);
+  expect(page.text('warnings')).toMatch(/^The answer goes to an application on this device/);
+  await page.click('allow');
+
+  expect(page.sentTo).toEqual([expect.stringMatching(/^cursor:\/\/anysphere\.cursor-mcp\/oauth\/callback\?code=lh_ac_/)]);
+});
+
 test('a denial goes back too; a wrong password is said and can be tried again', async () => {
   const { users } = await world.tenant();
   const page = await openPage(authorizePath(client));

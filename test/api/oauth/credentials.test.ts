@@ -17,6 +17,8 @@ const message = {
 const callMcp = (token: string | null) =>
   world.json(token, '/mcp', message, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' });
 
+const toolScopes = 'mcp:read runs:read runs:write agents:read skills:read tools:read feedback:read feedback:write';
+
 beforeAll(async () => {
   world = await openOauth();
 });
@@ -41,15 +43,15 @@ test('a token of one resource is 401 on the other, and the challenge points to t
     `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource", scope="agents:read", error="invalid_token"`,
   );
   expect(onMcp.headers['www-authenticate']).toBe(
-    `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp", scope="mcp:read", error="invalid_token"`,
+    `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp", scope="${toolScopes}", error="invalid_token"`,
   );
 });
 
-test('without a credential the challenge names the scope and no error', async () => {
+test('without a credential the challenge names the scopes and no error', async () => {
   const anonymous = await callMcp(null);
 
   expect(anonymous.headers['www-authenticate']).toBe(
-    `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp", scope="mcp:read"`,
+    `Bearer resource_metadata="${issuer}/.well-known/oauth-protected-resource/mcp", scope="${toolScopes}"`,
   );
 });
 

@@ -23,6 +23,8 @@ const documents: Record<string, unknown> = Object.fromEntries(
     '/method': good('/method', { token_endpoint_auth_method: 'client_secret_post' }),
     '/jwt': good('/jwt', { token_endpoint_auth_method: 'private_key_jwt' }),
     '/redirect': good('/redirect', { redirect_uris: ['http://evil.test/cb'] }),
+    '/native': good('/native', { redirect_uris: ['vscode://editor/callback', redirectUri] }),
+    '/script': good('/script', { redirect_uris: ['javascript://editor/callback', redirectUri] }),
     '/none': good('/none', { redirect_uris: [] }),
     '/types': good('/types', { redirect_uris: 'x' }),
     '/long': good('/long', { padding: 'x'.repeat(6_000) }),
@@ -60,6 +62,16 @@ test('a client that names itself by its document signs a user in; the page is to
   expect(renewed.status).toBe(200);
 });
 
+test('a document may name a private scheme; people see the whole address', async () => {
+  const { users } = await world.tenant();
+  const native = { ...clientAt('/native'), redirectUri: 'vscode://editor/callback' };
+
+  const started = await world.get(authorizePath(native));
+
+  expect(started.body).toMatchObject({ redirect_host: 'vscode://editor/callback', warnings: ['private_scheme'] });
+  expect((await grantTo(world, native, users.member)).access).toBeTruthy();
+});
+
 test('a document is asked for once within what its headers allow, by whoever asks at once', async () => {
   const askedFor = () => egress.asked.filter((url) => url === `${base}/cached`).length;
 
@@ -82,16 +94,27 @@ test('what a document says later counts once it is read again', async () => {
   expect(started.body).toMatchObject({ client: { client_name: 'Renamed' }, warnings: [] });
 });
 
-test.each(['/other', '/secret', '/method', '/jwt', '/redirect', '/none', '/types', '/long', '/nul', '/array', '/garbage', '/absent'])(
-  'the document %s makes no client, and is not asked for again at once',
-  async (path) => {
-    const [first, second] = [await start(path), await start(path)];
+test.each([
+  '/other',
+  '/secret',
+  '/method',
+  '/jwt',
+  '/redirect',
+  '/script',
+  '/none',
+  '/types',
+  '/long',
+  '/nul',
+  '/array',
+  '/garbage',
+  '/absent',
+])('the document %s makes no client, and is not asked for again at once', async (path) => {
+  const [first, second] = [await start(path), await start(path)];
 
-    for (const refused of [first, second])
-      expect(refused).toMatchObject({ status: 400, body: { code: 'oauth_request_invalid', error: 'invalid_client', context: {} } });
-    expect(egress.asked.filter((url) => url === `${base}${path}`)).toHaveLength(1);
-  },
-);
+  for (const refused of [first, second])
+    expect(refused).toMatchObject({ status: 400, body: { code: 'oauth_request_invalid', error: 'invalid_client', context: {} } });
+  expect(egress.asked.filter((url) => url === `${base}${path}`)).toHaveLength(1);
+});
 
 test.each([
   'https://client.test',

@@ -139,12 +139,7 @@ export const reasonedDifferences: Readonly<Record<string, { readonly ours: strin
   'register: http': {
     ours: '400 invalid_redirect_uri',
     oracle: 'ok',
-    why: 'redirects are https, loopback, or a private scheme with a dot (design 02 §5.9.2, RFC 8252 §7.1)',
-  },
-  'register: scheme without a dot, native': {
-    ours: '400 invalid_redirect_uri',
-    oracle: 'ok',
-    why: 'redirects are https, loopback, or a private scheme with a dot (design 02 §5.9.2, RFC 8252 §7.1)',
+    why: 'redirects are https, loopback, or of a private scheme (docs/security/consent.md, RFC 8252 §7.1)',
   },
   'register: grant unknown': {
     ours: 'ok',

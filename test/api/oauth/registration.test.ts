@@ -119,7 +119,7 @@ test.each([
   'https://user:pass@app.test/cb',
   'javascript:alert(1)',
   'data:text/html,x',
-  'app:/cb',
+  'app:cb',
   'file:///etc/passwd',
   '/relative',
   'https://',
@@ -149,6 +149,7 @@ test.each([
   'http://localhost',
   'com.example.app:/cb',
   'com.example.app://cb',
+  'app:/cb',
 ])('the redirect %s is fine, and authorize takes it', async (uri) => {
   const made = await register({ redirect_uris: [uri] });
   const started = await world.get(authorizePath({ clientId: made.body.client_id, secret: null, redirectUri: uri }));

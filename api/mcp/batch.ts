@@ -1,0 +1,100 @@
+import { countFurther } from '../http/admission.ts';
+import { logFailure, toFailure } from '../http/error-envelope.ts';
+import { stateOf } from '../http/request-state.ts';
+import { callerNow } from './caller-now.ts';
+import { eraOf } from './era.ts';
+import { newExchange, type Http, type RawCtx } from './exchange.ts';
+import { faultText, idIn, invalidMessage, messageOf, rpcCodes, RpcFault, type RpcMessage, type RpcRequest } from './json-rpc.ts';
+import { workOf } from './methods.ts';
+import { demandSession } from './session.ts';
+import { demandScopes } from './step-up.ts';
+import { toolOf } from './tool-call.ts';
+import { answerWhenDone } from './waiting-answer.ts';
+
+/** What stands in a batch: a message, or why it is none. */
+type Entry =
+  | { readonly kind: 'message'; readonly message: RpcMessage }
+  | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
+
+/** Nothing says how many a server has to take; each may start a run or wait for one. */
+export const mostMessages = 20;
+/** The only revision with batches. Its clients send no version header, which came with the next one. */
+const version = '2025-03-26';
+
+/**
+ * Answers the messages of one body (MCP 2025-03-26, Streamable HTTP; JSON-RPC 2.0 §6) as if each had come alone: each is counted by the rate limits, and
+ * from the second on the credential is looked at again. They are carried out one after the other, and no further one begins once the client has left. Throws
+ * RpcFault 400 for a batch that is empty, too long, or of another revision, and what a single message throws for its session, limits and scopes: nothing was
+ * done then.
+ */
+export async function answerBatch(ctx: RawCtx, http: Http, values: readonly unknown[]): Promise<void> {
+  refuseUnfit(values, http);
+  await demandSession(ctx, http);
+  await countFurther(ctx.deps, http.request, values.length - 1);
+
+  const entries = values.map(entryOf);
+  const requests = entries.flatMap((entry) => (entry.kind === 'message' && entry.message.kind === 'request' ? [entry.message] : []));
+  demandScopes(
+    ctx,
+    requests.flatMap((request) => toolOf(ctx, request) ?? []),
+  );
+  const answered = entries.filter((entry) => entry.kind === 'broken' || entry.message.kind === 'request');
+  if (answered.length === 0) {
+    http.reply.code(202).send();
+    return;
+  }
+  await answerWhenDone(http, {
+    progressToken: null,
+    work: async (signal) => `[${(await answers(ctx, http, { answered, signal })).join()}]`,
+  });
+}
+
+function refuseUnfit(values: readonly unknown[], { request }: Http): void {
+  const named = request.headers['mcp-protocol-version'];
+  if (values.length === 0) throw invalidMessage('A batch must hold a message.');
+  if (named !== undefined && named !== version) throw invalidMessage(`Send one message in a body: only ${version} has batches.`);
+  if (values.length > mostMessages) throw invalidMessage(`A batch must hold no more than ${mostMessages} messages.`);
+}
+
+function entryOf(value: unknown): Entry {
+  try {
+    return { kind: 'message', message: messageOf(value) };
+  } catch (error) {
+    if (error instanceof RpcFault) return { kind: 'broken', value, fault: error };
+    throw error;
+  }
+}
+
+/** The answers in the order of their requests, as JSON. */
+async function answers(
+  ctx: RawCtx,
+  http: Http,
+  { answered, signal }: { answered: readonly Entry[]; signal: AbortSignal },
+): Promise<readonly string[]> {
+  const texts: string[] = [];
+  for (const [at, entry] of answered.entries()) {
+    if (signal.aborted) break;
+    if (entry.kind === 'broken') texts.push(faultText(idIn(entry.value), entry.fault));
+    else if (entry.message.kind === 'request') texts.push(await answer(ctx, http, { request: entry.message, isFirst: at === 0, signal }));
+  }
+  return texts;
+}
+
+async function answer(
+  ctx: RawCtx,
+  http: Http,
+  { request, isFirst, signal }: { request: RpcRequest; isFirst: boolean; signal: AbortSignal },
+): Promise<string> {
+  try {
+    if (request.method === 'initialize') throw invalidMessage('initialize must come alone.');
+    if (eraOf(request, http.request.headers) === 'stateless') throw invalidMessage(`Only ${version} has batches.`);
+    const caller = isFirst ? ctx.caller : await callerNow(ctx.deps, http.request);
+    stateOf(http.request).caller = caller;
+    return await workOf(newExchange({ deps: ctx.deps, log: ctx.log, caller }, http, 'session'), request).work(signal);
+  } catch (error) {
+    if (error instanceof RpcFault) return faultText(request.id, error);
+    const failure = toFailure(error);
+    logFailure(http.request.log, failure);
+    return faultText(request.id, new RpcFault(rpcCodes.refused, failure.detail, { details: { code: failure.code } }));
+  }
+}

@@ -1,0 +1,48 @@
+import { catalogueOf } from './catalogue.ts';
+import { statelessVersions, type Era } from './era.ts';
+import type { Exchange } from './exchange.ts';
+import { resultText, rpcCodes, RpcFault, type RpcRequest } from './json-rpc.ts';
+import { toolCall } from './tool-call.ts';
+import type { Awaited } from './waiting-answer.ts';
+
+/** What answers a request of one method. */
+type Method = (exchange: Exchange, request: RpcRequest) => Awaited;
+
+export const capabilities = { tools: { listChanged: true } };
+export const instructions =
+  'Tools of a Longhaul deployment: agents, their runs and what they use. Start a run with createRun, wait for it with waitForRun and read what it said with listRunMessages. Errors carry code, detail and whether the same call can succeed later.';
+/** A list is the caller's own, and soon asked for again. */
+const cacheHints = ['"ttlMs":60000', '"cacheScope":"private"'];
+
+const common: Readonly<Record<string, Method>> = { 'tools/list': listTools, 'tools/call': toolCall };
+const methods: Readonly<Record<Era, Readonly<Record<string, Method>>>> = {
+  session: { ...common, ping: (exchange, request) => told(exchange, request, []) },
+  stateless: { ...common, 'server/discover': discover },
+};
+
+/** The work behind a request. Throws RpcFault for a method that is not served, and for parameters that are wrong. */
+export function workOf(exchange: Exchange, request: RpcRequest): Awaited {
+  const { era } = exchange;
+  const method = Object.hasOwn(methods[era], request.method) ? methods[era][request.method] : undefined;
+  if (!method) throw new RpcFault(rpcCodes.methodNotFound, 'There is no such method.', { status: era === 'stateless' ? 404 : 200 });
+  return method(exchange, request);
+}
+
+function discover(exchange: Exchange, request: RpcRequest): Awaited {
+  const facts = { supportedVersions: statelessVersions, capabilities, instructions };
+  const fields = Object.entries(facts).map(([name, value]) => `"${name}":${JSON.stringify(value)}`);
+  return told(exchange, request, [...fields, ...cacheHints]);
+}
+
+function listTools(exchange: Exchange, request: RpcRequest): Awaited {
+  // One page holds them all, so no cursor was ever given out.
+  if (request.params['cursor'] !== undefined) throw new RpcFault(rpcCodes.invalidParams, 'The cursor is none of ours.');
+  const { caller, deps } = exchange.ctx;
+  const tools = `"tools":${catalogueOf(deps.operations).listFor(caller)}`;
+  return told(exchange, request, exchange.era === 'stateless' ? [tools, ...cacheHints] : [tools]);
+}
+
+/** What needs no waiting. */
+function told(exchange: Exchange, { id }: RpcRequest, fields: readonly string[]): Awaited {
+  return { progressToken: null, work: async () => resultText(id, exchange.result(fields)) };
+}
