@@ -5,7 +5,7 @@ import { Agent, buildConnector, request, type Dispatcher } from 'undici';
 import { checkUrlForm, EgressRefused, isExcepted, type EgressPolicy } from './egress-url.ts';
 import { isPublic, literalAddress } from './public-address.ts';
 
-export { checkUrlForm, EgressRefused, type EgressException, type EgressPolicy } from './egress-url.ts';
+export { checkUrlForm, EgressRefused, type EgressPolicy } from './egress-url.ts';
 
 /** The target could not be reached or did not answer as HTTP; the message names no address. */
 export class EgressUnreachable extends Error {

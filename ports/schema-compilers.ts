@@ -14,6 +14,7 @@ const options: Options = {
   ownProperties: true,
   validateFormats: false,
   addUsedSchema: false,
+  logger: false,
   code: { regExp: Object.assign(linearPattern, { code: 'linearPattern' }) },
 };
 /** Up to draft-07 nothing beside `$ref` counts (draft-07 §8.3). */

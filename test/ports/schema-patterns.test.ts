@@ -35,7 +35,14 @@ test.each<[string, Record<string, unknown>, unknown]>([
   ['not, by a reference', { not: { $ref: '#/$defs/loose' } }, 'x'],
   ['oneOf', { oneOf: [{ pattern: ahead }, { pattern: '^a' }] }, 'abc'],
   ['oneOf, of two', { oneOf: [{ pattern: ahead }, { pattern: '(?!x)' }] }, 'abc'],
-  ['if', { if: { pattern: ahead }, then: false }, 'x'],
+  [
+    'if',
+    Object.fromEntries([
+      ['if', { pattern: ahead }],
+      ['then', false],
+    ]),
+    'x',
+  ],
   ['contains', { contains: { pattern: ahead }, maxContains: 1 }, ['x', 'y']],
   ['patternProperties', { patternProperties: { [ahead]: { type: 'string' } }, additionalProperties: false }, { x: 'y' }],
   ['names that were covered elsewhere', { allOf: [{ patternProperties: { [ahead]: {} } }], unevaluatedProperties: false }, { x: 'y' }],

@@ -16,19 +16,26 @@ export interface PublishedServer {
   close(): Promise<void>;
 }
 
+const { resolve } = createRequire(import.meta.url);
+/** The program of a package, by its description. */
+const script = (description: string) => join(dirname(description), 'dist/index.js');
+const scripts = {
+  everything: script(resolve('@modelcontextprotocol/server-everything/package.json')),
+  memory: script(resolve('@modelcontextprotocol/server-memory/package.json')),
+  filesystem: script(resolve('@modelcontextprotocol/server-filesystem/package.json')),
+  bridge: script(resolve('supergateway/package.json')),
+};
+
 /** Servers of the npm registry as they are: by themselves, or behind a bridge from stdio. */
 export const publishedServers = {
   everythingOverHttp: () => startServer('http', '/mcp', (port) => everything('streamableHttp', port)),
   everythingOverSse: () => startServer('sse', '/sse', (port) => everything('sse', port)),
-  memoryOverBridge: () => startServer('http', '/mcp', (port, folder) => bridge('server-memory', 'streamableHttp', { port, folder })),
-  filesystemOverBridge: () => startServer('sse', '/sse', (port, folder) => bridge('server-filesystem', 'sse', { port, folder })),
+  memoryOverBridge: () => startServer('http', '/mcp', (port, folder) => bridge([scripts.memory], 'streamableHttp', { port, folder })),
+  filesystemOverBridge: () => startServer('sse', '/sse', (port, folder) => bridge([scripts.filesystem, folder], 'sse', { port, folder })),
 };
 
 /** What the file says that `server-filesystem` serves as `hello.txt`. */
 export const servedText = 'Served by others';
-
-const resolve = createRequire(import.meta.url).resolve;
-const scope = '@modelcontextprotocol';
 
 interface Program {
   readonly args: readonly string[];
@@ -36,21 +43,17 @@ interface Program {
 }
 
 function everything(transport: 'streamableHttp' | 'sse', port: number): Program {
-  return { args: [scriptOf(`${scope}/server-everything`), transport], env: { PORT: String(port) } };
+  return { args: [scripts.everything, transport], env: { PORT: String(port) } };
 }
 
-function bridge(name: string, output: 'streamableHttp' | 'sse', { port, folder }: { port: number; folder: string }): Program {
-  const words = [process.execPath, scriptOf(`${scope}/${name}`), ...(name === 'server-filesystem' ? [folder] : [])];
+function bridge(
+  command: readonly string[],
+  output: 'streamableHttp' | 'sse',
+  { port, folder }: { readonly port: number; readonly folder: string },
+): Program {
+  const words = [process.execPath, ...command].map((word) => `'${word}'`).join(' ');
   const options = ['--outputTransport', output, '--port', String(port), '--logLevel', 'none', ...(output === 'sse' ? [] : ['--stateful'])];
-  return {
-    args: [scriptOf('supergateway'), '--stdio', words.map((word) => `'${word}'`).join(' '), ...options],
-    env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') },
-  };
-}
-
-/** Each of the packages has its program there. */
-function scriptOf(name: string): string {
-  return join(dirname(resolve(`${name}/package.json`)), 'dist/index.js');
+  return { args: [scripts.bridge, '--stdio', words, ...options], env: { MEMORY_FILE_PATH: join(folder, 'memory.jsonl') } };
 }
 
 async function startServer(
