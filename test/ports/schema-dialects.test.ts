@@ -23,11 +23,7 @@ const of = (name: keyof typeof draft, property: Record<string, unknown>, more: R
 });
 
 /** An object with a `then` of its own is not written down: it would pass for a promise. */
-const choice = (when: unknown, so: unknown) =>
-  Object.fromEntries([
-    ['if', when],
-    ['then', so],
-  ]);
+const choice = (...schemas: unknown[]) => Object.fromEntries(['if', 'then'].map((keyword, at) => [keyword, schemas[at]]));
 
 /** The same words mean different things in different drafts: what each takes and refuses. */
 const rules: readonly [string, Record<string, unknown>, unknown, unknown][] = [

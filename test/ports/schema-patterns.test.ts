@@ -35,14 +35,7 @@ test.each<[string, Record<string, unknown>, unknown]>([
   ['not, by a reference', { not: { $ref: '#/$defs/loose' } }, 'x'],
   ['oneOf', { oneOf: [{ pattern: ahead }, { pattern: '^a' }] }, 'abc'],
   ['oneOf, of two', { oneOf: [{ pattern: ahead }, { pattern: '(?!x)' }] }, 'abc'],
-  [
-    'if',
-    Object.fromEntries([
-      ['if', { pattern: ahead }],
-      ['then', false],
-    ]),
-    'x',
-  ],
+  ['if', Object.fromEntries(['if', 'then'].map((keyword, at) => [keyword, [{ pattern: ahead }, false][at]])), 'x'],
   ['contains', { contains: { pattern: ahead }, maxContains: 1 }, ['x', 'y']],
   ['patternProperties', { patternProperties: { [ahead]: { type: 'string' } }, additionalProperties: false }, { x: 'y' }],
   ['names that were covered elsewhere', { allOf: [{ patternProperties: { [ahead]: {} } }], unevaluatedProperties: false }, { x: 'y' }],
