@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { dataKeywords, dialectOf, mapsOfNames, unknownDialect, type SchemaDialect } from '../workflows/contracts/schema-dialect.ts';
+import { toMend } from './json-schema.ts';
 import { compilerOf } from './schema-compilers.ts';
 import { costProblem } from './schema-cost.ts';
 import { step, unreadablePatterns, withoutUnreadable } from './schema-patterns.ts';
@@ -59,9 +60,9 @@ export function readSchema(schema: unknown): SchemaReading {
   }
 }
 
-/** What makes the schema unusable; empty when it can be applied. */
-export function checkSchema(schema: unknown): readonly SchemaProblem[] {
-  return readSchema(schema).problems;
+/** What is to be mended in a schema before it is taken: what makes it unusable, and patterns that would be ignored. */
+export function checkSchema(schema: unknown): SchemaProblem[] {
+  return toMend(readSchema(schema));
 }
 
 /** What in `value` breaks `schema`, at most 50 entries. A schema that can't be applied is a problem of its own. */
