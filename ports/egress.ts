@@ -2,28 +2,10 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
-import { bareHost, isPublic, literalAddress } from './public-address.ts';
+import { checkUrlForm, EgressRefused, isExcepted, type EgressPolicy } from './egress-url.ts';
+import { isPublic, literalAddress } from './public-address.ts';
 
-/** An address that an operator has opened for one organization; `port` null means the scheme's own. */
-export interface EgressException {
-  readonly host: string;
-  readonly port: number | null;
-  readonly allow_http: boolean;
-}
-
-export interface EgressPolicy {
-  /** Deployment-wide `EGRESS_ALLOW_HTTP`. */
-  readonly allowHttp: boolean;
-  /** The organization's `egress_allowlist`. */
-  readonly exceptions: readonly EgressException[];
-}
-
-/** A URL or address that the guard does not let out. The message names no address. */
-export class EgressRefused extends Error {
-  override readonly name = 'EgressRefused';
-  /** What was refused is a redirect: its sender has seen the request. */
-  mayHaveArrived = false;
-}
+export { checkUrlForm, EgressRefused, type EgressPolicy } from './egress-url.ts';
 
 /** The target could not be reached or did not answer as HTTP; the message names no address. */
 export class EgressUnreachable extends Error {
@@ -175,32 +157,6 @@ async function nextOf(location: string, from: URL, { policy, mayFollow }: Pick<E
 function throwArrived(error: unknown): never {
   if (error instanceof EgressRefused || error instanceof EgressUnreachable) error.mayHaveArrived = true;
   throw error;
-}
-
-/** Checks scheme, port and form before anything is resolved. Throws EgressRefused. */
-export function checkUrlForm(text: string, policy: EgressPolicy): URL {
-  if (!URL.canParse(text)) throw new EgressRefused('is not a URL');
-  const url = new URL(text);
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new EgressRefused('the scheme must be https');
-  if (url.username !== '' || url.password !== '') throw new EgressRefused('must hold no user and no password');
-  if (isExcepted(url, policy)) return url;
-
-  if (url.protocol === 'http:' && !policy.allowHttp) throw new EgressRefused('the scheme must be https');
-  if (url.port !== '') throw new EgressRefused('only the standard port of the scheme is allowed');
-  const literal = literalAddress(url.hostname);
-  if (literal !== null && !isPublic(literal)) throw new EgressRefused('the address is not public');
-  return url;
-}
-
-function isExcepted(url: URL, policy: EgressPolicy): boolean {
-  const standard = url.protocol === 'https:' ? 443 : 80;
-  const port = url.port === '' ? standard : Number(url.port);
-  return policy.exceptions.some(
-    (exception) =>
-      bareHost(exception.host.toLowerCase()) === bareHost(url.hostname) &&
-      (exception.port ?? standard) === port &&
-      (url.protocol === 'https:' || exception.allow_http),
-  );
 }
 
 function guardedConnector(resolve: typeof dnsLookup): buildConnector.connector {

@@ -33,6 +33,8 @@ export interface McpFetchOptions {
   readonly headers: () => Readonly<Record<string, string>>;
   /** The operation that asks, if any. */
   readonly wire: () => WireState | undefined;
+  /** Ends the request that asks, beside the signal that it brings along. */
+  readonly over?: () => AbortSignal | null;
 }
 
 /** A single JSON body or a single event. */
@@ -45,10 +47,10 @@ const headersTimeoutMs = 15 * 60_000;
  * for the numbers that the client would change.
  * Headers of the author never replace those of the protocol.
  */
-export function createMcpFetch({ egress, policy, headers: authorHeaders, wire: currentWire }: McpFetchOptions): FetchLike {
+export function createMcpFetch({ egress, policy, headers: authorHeaders, wire: currentWire, over }: McpFetchOptions): FetchLike {
   return async (input, init = {}) => {
     const wire = currentWire();
-    const signal = init.signal ?? new AbortController().signal;
+    const signal = AbortSignal.any([init.signal, over?.()].filter((each) => each instanceof AbortSignal));
     const answer = await egress.open({
       method: init.method ?? 'GET',
       url: String(input),

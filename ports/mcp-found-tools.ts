@@ -1,5 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
-import type { TenantSchemas } from './json-schema.ts';
+import { cutText } from '../workflows/contracts/cut-text.ts';
+import type { SchemaProblem, TenantSchemas } from './json-schema.ts';
+import { unreadableOf } from './mcp-listing.ts';
 
 /** A tool as its server describes it, under the names of our wire. */
 export interface FoundTool {
@@ -11,34 +13,62 @@ export interface FoundTool {
   readonly annotations: Record<string, unknown>;
 }
 
-/** Tools of a server that can be kept, in its order, and why others are left out. */
+/** What is said of one tool; its name comes before the words. */
+export interface ToolNote {
+  readonly name: string;
+  readonly reason: string;
+}
+
+/** Tools of a server that can be kept, in its order, why others are left out, and what is ignored of those that are kept. */
 export interface FoundTools {
   readonly tools: readonly FoundTool[];
-  readonly leftOut: readonly { readonly name: string; readonly reason: string }[];
+  readonly leftOut: readonly ToolNote[];
+  readonly ignored: readonly ToolNote[];
 }
 
 const mostTools = 200;
 const mostOffered = 1_000;
 const limitName = 200;
+const limitReason = 300;
 const limitDescription = 16_384;
 const limitPartBytes = 64 * 1024;
 const limitTotalBytes = 4 * 1024 * 1024;
 
 /** Sorts out what a server offers: what can't be approved as a whole is left out, never shortened into something else. */
-export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'check'>): Promise<FoundTools> {
+export async function readFoundTools(offered: readonly Tool[], schemas: Pick<TenantSchemas, 'read'>): Promise<FoundTools> {
   const tools = new Map<string, FoundTool>();
-  const leftOut: { name: string; reason: string }[] = [];
+  const leftOut: ToolNote[] = [];
+  const ignored: ToolNote[] = [];
   let bytes = 0;
   for (const raw of offered.slice(0, mostOffered)) {
     const tool = toFoundTool(raw);
+    const name = tool.name.slice(0, limitName);
     const size = Buffer.byteLength(JSON.stringify(tool));
-    const reason = unfit(tool, tools) ?? (bytes + size > limitTotalBytes ? 'is beyond 4 MiB together' : await unsound(tool, schemas));
-    if (reason === null) {
-      tools.set(tool.name, tool);
-      bytes += size;
-    } else leftOut.push({ name: tool.name.slice(0, limitName), reason });
+    const reason = unreadableOf(raw) ?? unfit(tool, tools) ?? (bytes + size > limitTotalBytes ? 'is beyond 4 MiB together' : null);
+    const schema = reason === null ? await schemas.read(tool.input_schema) : { problems: [], ignored: [] };
+    const [problem] = schema.problems;
+    if (reason !== null || problem !== undefined) {
+      leftOut.push({ name, reason: reason ?? `has an input schema that can not be used: ${told(problem)}` });
+      continue;
+    }
+    tools.set(tool.name, tool);
+    bytes += size;
+    ignored.push(...schema.ignored.map((each) => ({ name, reason: `has something in its input schema that is ignored: ${told(each)}` })));
   }
-  return { tools: [...tools.values()], leftOut };
+  const beyond = offered
+    .slice(mostOffered)
+    .map(({ name }) => ({ name: name.slice(0, limitName), reason: `is beyond the first ${mostOffered}` }));
+  return { tools: [...tools.values()], leftOut: [...leftOut, ...beyond], ignored };
+}
+
+/** What a sync or a look says of the tools that are not as their server wrote them, in so many characters; null when all are. */
+export function toldOf({ leftOut, ignored }: Pick<FoundTools, 'leftOut' | 'ignored'>, limit: number): string | null {
+  const list = (notes: readonly ToolNote[]) => notes.map(({ name, reason }) => `${name} ${reason}`).join('; ');
+  const parts = [
+    ...(leftOut.length > 0 ? [`Left out: ${list(leftOut)}`] : []),
+    ...(ignored.length > 0 ? [`Ignored: ${list(ignored)}`] : []),
+  ];
+  return parts.length === 0 ? null : cutText(kept(parts.join('. ')), limit);
 }
 
 function toFoundTool(raw: Tool): FoundTool {
@@ -63,15 +93,18 @@ function unfit(tool: FoundTool, kept: ReadonlyMap<string, unknown>): string | nu
   return kept.size >= mostTools ? `is beyond the first ${mostTools}` : null;
 }
 
-async function unsound(tool: FoundTool, schemas: Pick<TenantSchemas, 'check'>): Promise<string | null> {
-  const [problem] = await schemas.check(tool.input_schema);
-  return problem ? `has an input schema that can not be used: ${problem.pointer} ${problem.message}`.slice(0, 300) : null;
+function told(problem: SchemaProblem | undefined): string {
+  return `${problem?.pointer ?? ''} ${problem?.message ?? ''}`.slice(0, limitReason);
 }
 
-/** What PostgreSQL keeps of a JSON value: U+0000 and lone surrogates become U+FFFD. Depth is bounded by the parser that read it. */
+/** What PostgreSQL keeps of a JSON value: U+0000 and lone surrogates become U+FFFD. Depth is bounded where tools are read. */
 function storable(node: unknown): unknown {
-  if (typeof node === 'string') return node.toWellFormed().replaceAll('\0', '\uFFFD');
+  if (typeof node === 'string') return kept(node);
   if (Array.isArray(node)) return node.map(storable);
   if (node === null || typeof node !== 'object') return node;
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [storable(key), storable(value)]));
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [kept(key), storable(value)]));
+}
+
+function kept(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -14,7 +14,8 @@ import {
   type OAuthServerInfo,
   type OAuthTokens,
 } from '@modelcontextprotocol/client';
-import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
+import { checkPageUrl, checkUrlForm, isPageUrl, type EgressPolicy } from './egress-url.ts';
+import { EgressRefused, EgressUnreachable, type Egress } from './egress.ts';
 import { createMcpFetch } from './mcp-fetch.ts';
 import { deadlineIn } from './deadline.ts';
 
@@ -83,7 +84,8 @@ export async function describeAuth(way: OauthWay, url: string, challenge: string
     const metadata = info.authorizationServerMetadata;
     if (!metadata && !info.resourceMetadata) return { authorizationServers: [], scopes, registration: 'none' };
     const servers = info.resourceMetadata?.authorization_servers ?? [info.authorizationServerUrl];
-    return { authorizationServers: servers.map(String).filter(isShort).slice(0, 20), scopes, registration: registrationOf(metadata) };
+    const pages = servers.map(String).filter((server) => isShort(server) && isPageUrl(server, way.policy));
+    return { authorizationServers: pages.slice(0, 20), scopes, registration: registrationOf(metadata) };
   } catch {
     way.signal.throwIfAborted();
     return { authorizationServers: [], scopes: [], registration: 'none' };
@@ -106,6 +108,7 @@ export async function askConsent(way: OauthWay, asked: ConsentRequest): Promise<
     const { info, scopes: wanted } = await discover(way, asked.url, asked.challenge);
     const metadata = info.authorizationServerMetadata;
     if (!metadata) throw new McpOauthError('the authorization server publishes no metadata', true);
+    refuseEndpoints(metadata, way.policy);
     const scopes = asked.scopes.length > 0 ? asked.scopes : wanted;
     const scope = scopes.length > 0 ? { scope: scopes.join(' ') } : {};
     const at = { issuer: metadata.issuer, metadata: { ...metadata }, resource: resourceOf(info, asked.url) };
@@ -186,6 +189,25 @@ function resourceOf(info: OAuthServerInfo, url: string): string | null {
   if (!checkResourceAllowed({ requestedResource: resourceUrlFromServerUrl(url), configuredResource }))
     throw new McpOauthError('the server names another resource than itself', true);
   return configuredResource;
+}
+
+/** Where the server sends people and us: nobody is led to another scheme than that of web pages, nor asked for a consent that no token follows. */
+function refuseEndpoints(metadata: AuthorizationServerMetadata, policy: EgressPolicy): void {
+  const { authorization_endpoint: page, token_endpoint: token, registration_endpoint: registration } = metadata;
+  const named = [
+    ['authorization_endpoint', page, checkPageUrl],
+    ['token_endpoint', token, checkUrlForm],
+    ['registration_endpoint', registration, checkUrlForm],
+  ] as const;
+  for (const [name, url, check] of named) {
+    if (url === undefined) continue;
+    try {
+      check(url, policy);
+    } catch (error) {
+      if (!(error instanceof EgressRefused)) throw error;
+      throw new McpOauthError(`the ${name} of the authorization server is refused: ${error.message}`, true);
+    }
+  }
 }
 
 async function register(way: OauthWay, info: OAuthServerInfo, redirectUri: string): Promise<OauthClient> {

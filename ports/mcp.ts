@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   Client,
   SSEClientTransport,
@@ -8,10 +7,11 @@ import {
   type jsonSchemaValidator,
   type Tool,
 } from '@modelcontextprotocol/client';
-import { unmarkedSchema } from '../workflows/contracts/exact-json.ts';
-import { EgressUnreachable, type Egress, type EgressPolicy } from './egress.ts';
-import { McpError, toMcpError } from './mcp-errors.ts';
-import { createMcpFetch, type WireState } from './mcp-fetch.ts';
+import { EgressUnreachable, type Egress } from './egress.ts';
+import { isPageUrl, type EgressPolicy } from './egress-url.ts';
+import { McpError } from './mcp-errors.ts';
+import { openTransport, operation, wireNow, withheld, hearReadableTools, type Transport } from './mcp-exchange.ts';
+import { createMcpFetch } from './mcp-fetch.ts';
 import { deadlineIn } from './deadline.ts';
 
 /** Where an MCP server is. */
@@ -41,7 +41,7 @@ export interface McpSession extends McpServerFacts {
   readonly isDead: () => boolean;
   /** Credentials of the requests from now on. */
   setHeaders(headers: Readonly<Record<string, string>>): void;
-  /** Every tool that the server offers, past any cache. */
+  /** Every tool that the server offers, past any cache; in place of one that can't be used, one that says why (`unreadableOf`). */
   listTools(patience: McpPatience): Promise<Tool[]>;
   /** `tool` is the pinned descriptor: parameters that it mirrors into headers go there. The result holds marks (`markInexact`) for numbers that a double would change. */
   callTool(call: McpCall, patience: McpPatience): Promise<CallToolResult>;
@@ -61,15 +61,7 @@ export interface McpConnectOptions extends Omit<McpPatience, 'headers'> {
   readonly onToolsChanged?: () => void;
 }
 
-interface Operation extends WireState {
-  /** The request that waits for its answer. */
-  asked: unknown;
-  readonly cut: (reason: Error) => void;
-}
-
-const operations = new AsyncLocalStorage<Operation>();
 const clientInfo = { name: 'longhaul', version: '1.0.0' };
-const operationLimitBytes = 32 * 1024 * 1024;
 const mostPages = 20;
 const closeTimeoutMs = 2_000;
 /** Statuses of a server that knows only the older transport. */
@@ -99,7 +91,7 @@ export async function connectMcp(egress: Egress, target: McpTarget, options: Mcp
 
 async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', options: McpConnectOptions): Promise<McpSession> {
   let headers = options.headers;
-  const fetch = createMcpFetch({ egress, policy: target.policy, headers: () => headers, wire: () => operations.getStore() });
+  const fetch = createMcpFetch({ egress, policy: target.policy, headers: () => headers, ...wireNow });
   const transport = openTransport(new URL(target.url), kind, fetch);
   const client = new Client(clientInfo, {
     capabilities: {},
@@ -137,6 +129,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
     throw error;
   }
   isConnected = true;
+  hearReadableTools(transport);
   // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK has no other way
   client.onclose = die;
   if (client.getProtocolEra() === 'modern' && client.getServerCapabilities()?.tools?.listChanged)
@@ -145,20 +138,17 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
   return {
     transport: kind,
     protocolVersion: client.getNegotiatedProtocolVersion() ?? 'unknown',
-    server: serverFacts(client.getServerVersion()),
+    server: serverFacts(client.getServerVersion(), target.policy),
     instructions: client.getInstructions()?.slice(0, 8_000) ?? null,
     isDead: () => death.signal.aborted,
     setHeaders: (fresh) => {
       headers = fresh;
     },
     listTools: (patience) =>
-      operate(
-        async (signal) =>
-          (await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs })).tools.map(
-            unmarkedSchema,
-          ) as Tool[], // the same shape
-        patience,
-      ),
+      operate(async (signal) => {
+        const { tools } = await client.listTools(undefined, { cacheMode: 'bypass', signal, timeout: patience.timeoutMs });
+        return [...tools, ...withheld(tools)];
+      }, patience),
     callTool: ({ name, args, inputSchema }, patience) =>
       operate(
         (signal) =>
@@ -175,84 +165,15 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
 
 const limitFact = 200;
 
-/** What a server calls itself, short and storable; icons and the rest may be of any size. */
-function serverFacts(told: Readonly<Record<string, unknown>> | undefined): Record<string, string> | null {
+/** What a server calls itself, short and storable; icons and the rest may be of any size, and a site that is no web page leads nobody there. */
+function serverFacts(told: Readonly<Record<string, unknown>> | undefined, policy: EgressPolicy): Record<string, string> | null {
   if (told === undefined) return null;
   const facts = ['name', 'title', 'version', 'websiteUrl'].flatMap((field) => {
     const value = told[field];
-    return typeof value === 'string' ? [[field, value.slice(0, limitFact).toWellFormed().replaceAll('\0', '\uFFFD')] as const] : [];
+    if (typeof value !== 'string' || (field === 'websiteUrl' && !isPageUrl(value, policy))) return [];
+    return [[field, value.slice(0, limitFact).toWellFormed().replaceAll('\0', '\uFFFD')] as const];
   });
   return Object.fromEntries(facts);
-}
-
-type Transport = StreamableHTTPClientTransport | SSEClientTransport;
-
-function openTransport(url: URL, kind: 'http' | 'sse', fetch: ReturnType<typeof createMcpFetch>): Transport {
-  if (kind === 'sse') return new SSEClientTransport(url, { fetch });
-  const transport = new StreamableHTTPClientTransport(url, {
-    fetch,
-    onInsufficientScope: 'throw',
-    reconnectionOptions: { initialReconnectionDelay: 500, maxReconnectionDelay: 5_000, reconnectionDelayGrowFactor: 2, maxRetries: 2 },
-  });
-  // A stream that ends without its answer: before 2026-07-28 the protocol's client would wait for its timeout.
-  const send = transport.send.bind(transport);
-  transport.send = (message, options) => {
-    const asking = operations.getStore();
-    if (asking) asking.asked = message;
-    const onRequestStreamEnd = () => {
-      options?.onRequestStreamEnd?.();
-      // An answer that came has been taken by then, and the next request of the exchange has left.
-      setImmediate(() => asking?.asked === message && asking.cut(new EgressUnreachable('cut')));
-    };
-    return send(message, { ...options, onRequestStreamEnd });
-  };
-  return transport;
-}
-
-interface OperationParts {
-  readonly signal: AbortSignal;
-  readonly headers: Readonly<Record<string, string>> | null;
-  readonly death: AbortSignal;
-  readonly hadSession: boolean;
-  /** Only the deadline ends a handshake: it is of several requests, each of which may end early. */
-  readonly isCuttable: boolean;
-}
-
-/** Runs one exchange, ended by the caller's signal, by the end of its stream, or by that of the whole connection. */
-async function operation<R>(
-  work: (signal: AbortSignal) => Promise<R>,
-  { signal, headers, death, hadSession, isCuttable }: OperationParts,
-): Promise<R> {
-  signal.throwIfAborted();
-  const ended = new AbortController();
-  const asked: Operation = {
-    headers,
-    leftBytes: operationLimitBytes,
-    status: null,
-    challenge: null,
-    failure: null,
-    asked: null,
-    cut: (reason) => isCuttable && ended.abort(asked.failure ?? reason),
-  };
-  const any = AbortSignal.any([signal, ended.signal, death]);
-  try {
-    return await orAborted(
-      operations.run(asked, () => work(any)),
-      any,
-    );
-  } catch (error) {
-    if (signal.aborted) throw signal.reason;
-    if (ended.signal.aborted) throw ended.signal.reason;
-    throw toMcpError(error, { wire: asked, hadSession });
-  }
-}
-
-function orAborted<R>(work: Promise<R>, signal: AbortSignal): Promise<R> {
-  return new Promise<R>((resolve, reject) => {
-    const give = () => reject(signal.reason);
-    signal.addEventListener('abort', give, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', give));
-  });
 }
 
 function sessionOf(transport: Transport): boolean {

@@ -1,3 +1,5 @@
+import { step, targetOf } from './schema-patterns.ts';
+
 /**
  * What one level of a value may cost: so many times may schemas be applied to the same place in it. Schemas that people write stay below a few
  * hundred, with a union of a hundred references in it below a thousand; each visit takes up to a microsecond.
@@ -22,6 +24,7 @@ const below: readonly string[] = [
   'propertyNames',
   'unevaluatedProperties',
   'items',
+  'additionalItems',
   'prefixItems',
   'contains',
   'unevaluatedItems',
@@ -82,31 +85,8 @@ function childrenOf(node: Node): [string, unknown, string][] {
     if (!inPlace.includes(keyword) && !below.includes(keyword)) return [];
     if (Array.isArray(value)) return value.map((child: unknown, at) => [keyword, child, `/${at}`]);
     if (!maps.includes(keyword)) return [[keyword, value, '']];
-    return isNode(value) ? Object.entries(value).map(([name, child]) => [keyword, child, `/${escaped(name)}`]) : [];
+    return isNode(value) ? Object.entries(value).map(([name, child]) => [keyword, child, `/${step(name)}`]) : [];
   });
-}
-
-/** What a local reference names (RFC 6901 in a fragment); undefined for nothing, which compiling will tell. */
-function targetOf(root: Node, reference: string): unknown {
-  let found: unknown = root;
-  for (const step of decoded(reference.slice(1)).split('/').slice(1)) {
-    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (found === null || typeof found !== 'object' || !Object.hasOwn(found, key)) return undefined;
-    found = Reflect.get(found, key);
-  }
-  return found;
-}
-
-function decoded(fragment: string): string {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return fragment;
-  }
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function isNode(value: unknown): value is Node {

@@ -1,7 +1,7 @@
 import { cancellationSignal, Context } from '@temporalio/activity';
 import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
 import { readMcpToolkit, scheduleNextSync, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
-import { dueSyncs, noteLeftOut, readOpenSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
+import { dueSyncs, readOpenSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/scope.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
@@ -11,7 +11,7 @@ import type { Unit } from '../../db/unit.ts';
 import { EgressRefused } from '../../ports/egress.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
-import { readFoundTools, type FoundTools } from '../../ports/mcp-found-tools.ts';
+import { readFoundTools, toldOf } from '../../ports/mcp-found-tools.ts';
 import { McpOauthError } from '../../ports/mcp-oauth.ts';
 import type { McpPatience, McpSession } from '../../ports/mcp.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -37,7 +37,7 @@ export interface ClaimedSync {
   readonly secrets: SecretMask;
 }
 
-type Ending = { readonly found: SyncFindings; readonly leftOut: FoundTools['leftOut'] };
+const limitNote = 500;
 
 /** Activities of `toolkitSync`. A revision that has ended is left alone, so each may run any number of times. A toolkit that was deleted has none. */
 export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities {
@@ -75,8 +75,8 @@ async function startDue(deps: ActivityDeps, toolkit: SyncedToolkit): Promise<voi
 async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise<void> {
   const claimed = await claim(deps, input);
   if (claimed === null) return;
-  const ending = await look(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
-  await endSync(deps, { toolkitId: input.toolkitId, revisionId: claimed.revision.id }, ending);
+  const found = await look(deps, claimed).catch((error: unknown) => afterError(deps, claimed, error));
+  await endSync(deps, { toolkitId: input.toolkitId, revisionId: claimed.revision.id }, found);
 }
 
 async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promise<ClaimedSync | null> {
@@ -106,19 +106,19 @@ function principalOf({ config }: McpToolkit, { created_by: by }: OpenSyncRow): M
   return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
 }
 
-async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<Ending> {
+async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync): Promise<SyncFindings> {
   await exchangeReturned(deps, asker);
   const { organizationId, workspaceId } = tenantOfActivity();
   const onToolsChanged = () => deps.toolsChanged(toolkit, asker.principal);
   const ask = { ...asker, workspaceId, timeoutMs, onToolsChanged };
-  const work: Listing<Ending> = async (session, patience) => {
+  const work: Listing<SyncFindings> = async (session, patience) => {
     const offered = masked(secrets, await session.listTools(patience));
-    const { tools: found, leftOut } = await readFoundTools(offered, deps.schemas.of(organizationId));
-    const tools = found.map(toToolkitTool);
+    const found = await readFoundTools(offered, deps.schemas.of(organizationId));
+    const tools = found.tools.map(toToolkitTool);
     const server = session.server === null ? null : masked(secrets, { ...session.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
-    deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: leftOut.length }, 'toolkit listed');
-    return { found: { tools, server, protocolVersion: session.protocolVersion, sourceHash }, leftOut };
+    deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
+    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, limitNote) };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant nobody was asked yet: the server's own refusal says where consent is to be had.
@@ -130,7 +130,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
 type Listing<R> = (session: McpSession, patience: McpPatience) => Promise<R>;
 
 /** What a failed look leaves: an error at once where a further try is of no use, else only after the last one. */
-async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<Ending> {
+async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unknown): Promise<SyncFindings> {
   claimed.asker.signal.throwIfAborted();
   if (error instanceof McpError && error.kind === 'unauthorized')
     return failedSync((await consentNeeded(deps, claimed.asker, error)).told, true);
@@ -151,18 +151,17 @@ function isWorthAnotherTry({ kind, code }: McpError): boolean {
   return kind === 'timed_out' || kind === 'session_lost' || kind === 'malformed';
 }
 
-function failedSync(error: string, reachable: boolean): Ending {
-  return { found: { error, reachable }, leftOut: [] };
+function failedSync(error: string, reachable: boolean): SyncFindings {
+  return { error, reachable };
 }
 
 function endSync(
   deps: ActivityDeps,
   { toolkitId, revisionId }: ToolkitSyncInput & { readonly revisionId: string },
-  { found, leftOut }: Ending,
+  found: SyncFindings,
 ): Promise<void> {
   return inPlace(deps, async (unit) => {
     const { state, quarantined } = await finishSync(unit, revisionId, found);
-    if (leftOut.length > 0) await noteLeftOut(unit, revisionId, leftOut);
     await scheduleNextSync(unit, toolkitId);
     deps.log.info({ toolkit_id: toolkitId, state, quarantined: quarantined.length }, 'toolkit synced');
   });

@@ -27,6 +27,7 @@ import { wordsIn, wordsInText } from './provider-words.ts';
 import type { ProviderFault } from './signals.ts';
 import type { ModelStepRequest } from './step.ts';
 import { mendResponse, type WireEnding } from './wire.ts';
+import { inNewestDialect } from '../../workflows/contracts/schema-dialect.ts';
 
 // The one file that knows the SDK: its types under our names, its providers, its errors as plain facts.
 export type ProviderPart = LanguageModelV4StreamPart;
@@ -144,7 +145,7 @@ function callOptions(request: ModelStepRequest, signal: AbortSignal): LanguageMo
 function answerOptions({ json = null, tools }: ModelStepRequest): Pick<LanguageModelV4CallOptions, 'responseFormat' | 'toolChoice'> {
   if (json === null || json.mode === 'prompt') return {};
   if (json.mode === 'tool') return { toolChoice: tools.length === 1 ? { type: 'tool', toolName: resultToolSlug } : { type: 'required' } };
-  return { responseFormat: { type: 'json', name: json.name, ...(json.schema === null ? {} : { schema: { ...json.schema } }) } };
+  return { responseFormat: { type: 'json', name: json.name, ...(json.schema === null ? {} : { schema: inNewestDialect(json.schema) }) } };
 }
 
 function functionTool(model: ResolvedModel, tool: ModelStepRequest['tools'][number]): LanguageModelV4FunctionTool {
@@ -152,7 +153,7 @@ function functionTool(model: ResolvedModel, tool: ModelStepRequest['tools'][numb
     type: 'function',
     name: tool.slug,
     description: tool.description,
-    inputSchema: tool.inputSchema, // a JSON Schema by our own check; the SDK passes it on
+    inputSchema: inNewestDialect(tool.inputSchema), // a JSON Schema by our own check; the SDK passes it on
     ...(model.adapter === 'openai' ? { strict: false } : {}), // Responses would else rewrite the schema of a tenant
   };
 }

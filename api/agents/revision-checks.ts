@@ -1,5 +1,6 @@
 import type { RevisionChecks } from '../../db/agents/validate-revision.ts';
 import { organizationOf } from '../../db/reach.ts';
+import { toMend } from '../../ports/json-schema.ts';
 import { missingCapabilities } from '../../ports/models.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -15,6 +16,9 @@ export function revisionChecks({ deps, caller }: Pick<Ctx, 'deps' | 'caller'>): 
     },
     template: (text) => templates.check(text),
     schema: (schema, value) => schemas.validate(schema, value),
-    shape: (schema) => schemas.check(schema),
+    async shape(schema) {
+      const reading = await schemas.read(schema);
+      return { problems: toMend(reading), ignored: reading.ignored.filter(({ rule }) => rule !== 'pattern') };
+    },
   };
 }

@@ -72,7 +72,7 @@ async function look({ schemas }: DiscoveryParts, { egress, policy, signal }: Way
   const patience = { timeoutMs: limitMs, signal };
   const session = await connectMcp(egress, { url: asked.url, transport: asked.transport ?? 'auto', policy }, { ...patience, headers });
   try {
-    const { tools, leftOut } = await readFoundTools(await session.listTools(patience), schemas);
+    const { tools, leftOut, ignored } = await readFoundTools(await session.listTools(patience), schemas);
     return {
       ...factsOf(session),
       tools: tools.map(({ name, title, description, input_schema, output_schema, annotations }) => ({
@@ -83,7 +83,7 @@ async function look({ schemas }: DiscoveryParts, { egress, policy, signal }: Way
         output_schema,
         annotations,
       })),
-      warnings: leftOut.slice(0, 50).map(({ name, reason }) => `${name} ${reason}`.slice(0, 500)),
+      warnings: [...leftOut, ...ignored].slice(0, 50).map(({ name, reason }) => `${name} ${reason}`.slice(0, 500)),
     };
   } finally {
     void session.close();

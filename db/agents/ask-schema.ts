@@ -1,3 +1,5 @@
+import { inNewestDialect, mapSchema } from '../../workflows/contracts/schema-dialect.ts';
+
 type Schema = Readonly<Record<string, unknown>>;
 
 /** Longest list of attachments and longest task that one agent hands to another. */
@@ -29,35 +31,10 @@ export function askInputSchema(inputSchema: Schema | null): Schema {
   };
 }
 
-/** Keywords whose values are data and no schemas. */
-const dataKeywords: ReadonlySet<string> = new Set(['const', 'enum', 'default', 'examples']);
-
-/** Keywords whose keys are names that the author chose, no keywords. */
-const mapsOfNames: ReadonlySet<string> = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-
-/** The schema as it reads within another document: its local references start at its new place. */
+/** The schema as it reads within another document, which is of 2020-12: its local references start at its new place. */
 function moved(schema: Schema, place: string): Schema {
-  return Object.fromEntries(
-    Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
-      // A dialect is named at the root alone.
-      if (name === '$schema') return [];
-      if (dataKeywords.has(name)) return [[name, value]];
-      if (name === '$ref' && typeof value === 'string' && value.startsWith('#')) return [[name, `${place}${value.slice(1)}`]];
-      if (mapsOfNames.has(name) && isSchema(value)) return [[name, movedEach(value, place)]];
-      return [[name, movedValue(value, place)]];
-    }),
-  );
-}
-
-function movedEach(schemas: Schema, place: string): Schema {
-  return Object.fromEntries(Object.entries(schemas).map(([name, value]) => [name, movedValue(value, place)]));
-}
-
-function movedValue(value: unknown, place: string): unknown {
-  if (Array.isArray(value)) return value.map((item: unknown) => movedValue(item, place));
-  return isSchema(value) ? moved(value, place) : value;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return value !== null && typeof value === 'object' && !Array.isArray(value);
+  return mapSchema(inNewestDialect(schema), (node) => {
+    const reference = node['$ref'];
+    return typeof reference === 'string' && reference.startsWith('#') ? { ...node, $ref: `${place}${reference.slice(1)}` } : node;
+  });
 }

@@ -16,6 +16,7 @@ import type {
   SubAgentBinding,
 } from './revision-document.ts';
 import { narrowedLimits } from './revision-limits.ts';
+import { dialectOf, unknownDialect } from '../../workflows/contracts/schema-dialect.ts';
 import { skillLoadTool } from './skill-load-tool.ts';
 
 /** What the deployment says of a model; the registry's entries are such. */
@@ -147,9 +148,13 @@ function modelWarnings(model: EffectiveModel | null, tools: readonly EffectiveTo
 
 function toolWarnings(tool: EffectiveTool): EffectiveWarning[] {
   const params = { kind: 'tool', slug: tool.name };
-  if (tool.secrets_missing.length === 0) return [];
+  const dialect = dialectOf(tool.input_schema).isUnknown
+    ? [{ pointer: '/tools', rule: '$schema', message: `the input schema of the tool ${tool.name}: ${unknownDialect}`, params }]
+    : [];
+  if (tool.secrets_missing.length === 0) return dialect;
   const names = tool.secrets_missing.join(', ');
   return [
+    ...dialect,
     {
       pointer: '/tools',
       rule: 'secret_missing',

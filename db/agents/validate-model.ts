@@ -1,6 +1,6 @@
 import { limitDocumentBytes, type RevisionDocument } from './revision-document.ts';
 import { resultToolSlug } from './result-tool.ts';
-import { atCreate, type RevisionProblem } from './revision-problems.ts';
+import { atCreate, atRun, type RevisionProblem } from './revision-problems.ts';
 import type { ModelChecks, RevisionChecks } from './validate-revision.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 
@@ -82,8 +82,11 @@ async function formatProblems({ response_format: format, tools }: RevisionDocume
 }
 
 async function schemaProblems(pointer: string, schema: unknown, checks: RevisionChecks): Promise<RevisionProblem[]> {
-  const problems = await checks.shape(schema);
-  return problems.map(({ pointer: at, rule, message }) => atCreate(`${pointer}${at}`, { rule, message }));
+  const { problems, ignored } = await checks.shape(schema);
+  return [
+    ...problems.map(({ pointer: at, rule, message }) => atCreate(`${pointer}${at}`, { rule, message })),
+    ...ignored.map(({ pointer: at, rule, message }) => atRun(`${pointer}${at}`, { rule, message })),
+  ];
 }
 
 function variableProblems(document: RevisionDocument): RevisionProblem[] {

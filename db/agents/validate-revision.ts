@@ -36,8 +36,8 @@ export interface RevisionChecks {
   readonly template: (text: string) => Promise<void>;
   /** What in the value breaks the JSON Schema. */
   readonly schema: (schema: Readonly<Record<string, unknown>>, value: unknown) => Promise<readonly SchemaFault[]>;
-  /** What makes the JSON Schema itself unusable. */
-  readonly shape: (schema: unknown) => Promise<readonly SchemaFault[]>;
+  /** What makes the JSON Schema itself unusable, and what of it is ignored. */
+  readonly shape: (schema: unknown) => Promise<{ readonly problems: readonly SchemaFault[]; readonly ignored: readonly SchemaFault[] }>;
 }
 
 export interface ModelFacts {

@@ -88,7 +88,15 @@ function toolProblems(pointer: string, draft: ToolDraft, target: ToolTarget): Re
 }
 
 /** Presets are a part of the arguments, so only what the schema says of each argument holds for them, and not what it demands of all. */
-const argumentKeywords = ['properties', 'patternProperties', 'additionalProperties', 'propertyNames', '$defs', 'definitions'] as const;
+const argumentKeywords = [
+  '$schema',
+  'properties',
+  'patternProperties',
+  'additionalProperties',
+  'propertyNames',
+  '$defs',
+  'definitions',
+] as const;
 
 async function presetProblems(
   pointer: string,

@@ -93,16 +93,3 @@ export interface OpenSyncRow {
 export function readOpenSync(unit: Unit, toolkitId: string): Promise<OpenSyncRow | null> {
   return row<OpenSyncRow>(unit.em, "select id, created_by from toolkit_revisions where toolkit_id = ? and state = 'syncing'", [toolkitId]);
 }
-
-/** Tells which tools of the server a revision lacks, and why. */
-export async function noteLeftOut(
-  unit: Unit,
-  revisionId: string,
-  leftOut: readonly { readonly name: string; readonly reason: string }[],
-): Promise<void> {
-  const listed = leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ');
-  await change(unit.em, 'update toolkit_revisions set error = ? where id = ? and error is null', [
-    `Left out: ${listed}`.slice(0, 500),
-    revisionId,
-  ]);
-}

@@ -28,6 +28,8 @@ export type SyncFindings =
       readonly server: Record<string, unknown> | null;
       readonly protocolVersion: string | null;
       readonly sourceHash: string | null;
+      /** Which of the server's tools were left out, or what of them is ignored, and why; for people, at most 500 characters are kept. */
+      readonly told?: string | null;
     }
   | {
       /** For people, without secrets; at most 500 characters are kept. */
@@ -51,6 +53,7 @@ export interface NewToolkitRevision {
   readonly createdBy: ActorRef;
 }
 
+const limitError = 500;
 /** A sync whose process is long dead blocks no other. */
 const abandonedAfter = '30 minutes';
 
@@ -99,9 +102,9 @@ export async function openSync(
 }
 
 /**
- * Ends a sync: unchanged when it found exactly what is in force, inactive when an activation could change that, failed on an error. Tools in
- * force that are changed or gone are quarantined at once, unless the toolkit keeps them (`on_change`). A revision that has ended already is
- * left alone, so that an activity may run twice.
+ * Ends a sync: unchanged when it found exactly what is in force, inactive when an activation could change that, failed on an error and when it
+ * keeps no tool at all. Tools in force that are changed or gone are quarantined at once, unless the toolkit keeps them (`on_change`). A revision
+ * that has ended already is left alone, so that an activity may run twice.
  */
 export async function finishSync(unit: Unit, revisionId: string, found: SyncFindings): Promise<FinishedSync> {
   const open = await lockRevision(unit, revisionId);
@@ -112,13 +115,14 @@ export async function finishSync(unit: Unit, revisionId: string, found: SyncFind
   }
 
   const inForce = await toolsInForce(unit, open.toolkit_id);
-  const state = isInForce(found.tools, inForce) ? 'unchanged' : 'inactive';
+  const error = errorOf(found.tools, found.told ?? null);
+  const state = found.tools.length === 0 ? 'failed' : isInForce(found.tools, inForce) ? 'unchanged' : 'inactive';
   const quarantined = open.on_change === 'keep' ? [] : differing(found.tools, inForce);
   await quarantineTools(unit, open.toolkit_id, quarantined);
   await change(
     unit.em,
     `update toolkit_revisions set state = ?, tools = ?::jsonb, diff = ?::jsonb, quarantined = ?::text[], source_hash = ?, server = ?::jsonb,
-       protocol_version = ?, updated_at = now() where id = ?`,
+       protocol_version = ?, error = ?, updated_at = now() where id = ?`,
     [
       state,
       JSON.stringify(found.tools),
@@ -127,15 +131,26 @@ export async function finishSync(unit: Unit, revisionId: string, found: SyncFind
       found.sourceHash,
       found.server === null ? null : JSON.stringify(found.server),
       found.protocolVersion,
+      error,
       revisionId,
     ],
   );
   await change(
     unit.em,
-    `update toolkits set reachable = true, checked_at = now(), server = ?::jsonb, protocol_version = ?, last_error = null where id = ?`,
-    [found.server === null ? null : JSON.stringify(found.server), found.protocolVersion, open.toolkit_id],
+    `update toolkits set reachable = true, checked_at = now(), server = ?::jsonb, protocol_version = ?, last_error = ? where id = ?`,
+    [
+      found.server === null ? null : JSON.stringify(found.server),
+      found.protocolVersion,
+      state === 'failed' ? error : null,
+      open.toolkit_id,
+    ],
   );
   return { state, quarantined };
+}
+
+function errorOf(tools: readonly ToolkitTool[], told: string | null): string | null {
+  if (tools.length > 0) return told?.slice(0, limitError) ?? null;
+  return (told === null ? 'The server offers no tools.' : `No tool of the server can be kept. ${told}`).slice(0, limitError);
 }
 
 /** Stores a revision made from a document or by hand, with its differences to the active one. The caller holds the toolkit's lock. */
@@ -225,11 +240,11 @@ async function failSync(unit: Unit, open: OpenSync, { error, reachable }: { read
   await change(
     unit.em,
     "update toolkit_revisions set state = 'failed', error = ?, updated_at = now() where toolkit_id = ? and state = 'syncing'",
-    [error.slice(0, 500), open.toolkit_id],
+    [error.slice(0, limitError), open.toolkit_id],
   );
   await change(unit.em, 'update toolkits set reachable = ?, checked_at = now(), last_error = ? where id = ?', [
     reachable ?? false,
-    error.slice(0, 500),
+    error.slice(0, limitError),
     open.toolkit_id,
   ]);
 }

@@ -90,7 +90,7 @@ test('a revision binds no platform tool that is off, unless an operator asks', a
     model: () => ({ lacks: [], optionKeys: [], canJson: true }),
     template: async () => undefined,
     schema: async () => [],
-    shape: async () => [],
+    shape: async () => ({ problems: [], ignored: [] }),
   };
   const rules = async (tenant: TenantSettings) =>
     (await within(tenant, (unit) => validateRevision(unit, subject as never, checks))).problems.map((problem) => problem.rule);

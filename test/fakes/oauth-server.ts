@@ -16,6 +16,8 @@ export interface FakeOauthServer {
   expireAll(): void;
   /** Ends every grant. */
   revokeAll(): void;
+  /** What its metadata say beside, or instead of, the truth. */
+  metadata: Record<string, unknown>;
   /** `expires_in` of tokens from now on. */
   lifeS: number;
   readonly tokenRequests: URLSearchParams[];
@@ -53,7 +55,7 @@ export async function startOauthServer(): Promise<FakeOauthServer> {
       const resource = resources.get(pathname);
       return send(resource ? 200 : 404, { resource, authorization_servers: [issuer], scopes_supported: ['tools'] });
     }
-    if (pathname === '/.well-known/oauth-authorization-server') return send(200, metadataOf(issuer));
+    if (pathname === '/.well-known/oauth-authorization-server') return send(200, { ...metadataOf(issuer), ...fake.metadata });
     if (pathname === '/register') {
       registrations.push(JSON.parse(body));
       return send(201, { ...JSON.parse(body), client_id: `client-${randomUUID()}` });
@@ -96,6 +98,7 @@ export async function startOauthServer(): Promise<FakeOauthServer> {
   const fake: FakeOauthServer = {
     issuer,
     port,
+    metadata: {},
     lifeS: 3_600,
     tokenRequests,
     registrations,

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { readFoundTools } from '../../ports/mcp-found-tools.ts';
 
-const schemas = { check: async () => [] };
+const schemas = { read: async () => ({ problems: [], ignored: [] }) };
 
 test('tools of a server are kept up to 4 MiB together', async () => {
   const offered = Array.from({ length: 200 }, (_, n) => ({

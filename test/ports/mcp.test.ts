@@ -170,3 +170,22 @@ test('a server that asks for input in the middle of a call is refused, and so is
   };
   await expect(connect(older)).rejects.toMatchObject({ kind: 'protocol_unsupported' });
 });
+
+test.each([
+  ['https://example.com/about', true],
+  ['javascript:alert(1)', false],
+  ['file:///etc/passwd', false],
+])('the site %s that a server calls its own is told: %s', async (websiteUrl, isTold) => {
+  const there = await world('streamable');
+  there.server.before = (_request, response, body) => {
+    const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 'it', version: '1', websiteUrl } };
+    if (!body.includes('"initialize"')) response.writeHead(body === '' ? 405 : body.includes('"id"') ? 404 : 202).end();
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result }));
+    return true;
+  };
+
+  expect((await connect(there)).server).toEqual({ name: 'it', version: '1', ...(isTold ? { websiteUrl } : {}) });
+});

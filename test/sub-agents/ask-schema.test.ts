@@ -40,3 +40,15 @@ test('what looks like a reference in data stays as it is', async () => {
     properties: { input: { properties: { it: { const: value, default: value, examples: [value] } } } },
   });
 });
+
+test('an agent whose input is of an old draft is asked by the rules of that draft', async () => {
+  const own = {
+    $schema: 'http://json-schema.org/draft-04/schema#',
+    type: 'object',
+    properties: { n: { minimum: 4, exclusiveMinimum: true }, pair: { items: [{ $ref: '#/definitions/city' }], additionalItems: false } },
+    definitions: { city },
+  };
+
+  expect(await problemsOf(own, { n: 5, pair: ['Rome'] })).toEqual([]);
+  expect(await problemsOf(own, { n: 4, pair: ['R', 1] })).toEqual(expect.arrayContaining(['/input/n', '/input/pair/0', '/input/pair']));
+});

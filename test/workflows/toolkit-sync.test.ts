@@ -164,6 +164,40 @@ test('a server that is not there fails the sync after its tries, a hostile tool 
   expect(found.error).toMatch(/^Left out: bad /);
 });
 
+test('a sync that keeps nothing has failed and says why; what was in force is quarantined; a flawed neighbour costs nobody else', async () => {
+  const toolkitId = await makeToolkit();
+  const untyped = { ...echoTool, name: 'untyped', inputSchema: {} as never };
+  const pattern = { type: 'object' as const, properties: { text: { type: 'string', pattern: '^(?=.*a).{1,2048}$' } } };
+  server.tools = [untyped, { ...echoTool, inputSchema: pattern }];
+  const first = await sync(toolkitId);
+  expect(first).toMatchObject({ state: 'inactive', diff: [{ name: 'echo' }] });
+  expect(first.error).toMatch(/^Left out: untyped .*inputSchema\/type.*Ignored: echo .*\/properties\/text\/pattern/);
+  await activate(toolkitId, first.id, { echo: { effect: 'read' } });
+  const [tool] = await toolsOf(toolkitId);
+  expect(await runCalls(tool ?? { id: '', slug: '' }, [{ text: 'b' }])).toMatchObject([{ data: { output: 'echo b' } }]);
+
+  server.tools = [untyped];
+  const second = await sync(toolkitId);
+
+  expect(second).toMatchObject({ state: 'failed', quarantined: ['echo'], error: expect.stringMatching(/^No tool .* Left out: untyped /) });
+  expect(await status(toolkitId)).toMatchObject({ reachable: true, last_sync: { state: 'failed', error: second.error } });
+  server.tools = [];
+  expect(await sync(await makeToolkit())).toMatchObject({ state: 'failed', error: 'The server offers no tools.' });
+});
+
+test('nobody is sent to a page that is none: the sync says which endpoint is refused', async () => {
+  server.accepts = () => false;
+  server.challenge = `Bearer resource_metadata="${oauth.resourceMetadata(server.url)}"`;
+  oauth.metadata = { authorization_endpoint: 'file:///etc/passwd' };
+  const toolkitId = await makeToolkit({ type: 'oauth' });
+
+  const failed = await sync(toolkitId);
+
+  oauth.metadata = {};
+  expect(failed).toMatchObject({ state: 'failed', error: expect.stringContaining('authorization_endpoint') });
+  expect(JSON.stringify((await status(toolkitId)).connections)).not.toContain('file:');
+});
+
 test('a server that tells of other tools is listed anew at once', async () => {
   const toolkitId = await makeToolkit();
   const first = await sync(toolkitId);

@@ -1,0 +1,68 @@
+import { bareHost, isPublic, literalAddress } from './public-address.ts';
+
+/** An address that an operator has opened for one organization; `port` null means the scheme's own. */
+export interface EgressException {
+  readonly host: string;
+  readonly port: number | null;
+  readonly allow_http: boolean;
+}
+
+export interface EgressPolicy {
+  /** Deployment-wide `EGRESS_ALLOW_HTTP`. */
+  readonly allowHttp: boolean;
+  /** The organization's `egress_allowlist`. */
+  readonly exceptions: readonly EgressException[];
+}
+
+/** A URL or address that the guard does not let out. The message names no address. */
+export class EgressRefused extends Error {
+  override readonly name = 'EgressRefused';
+  /** What was refused is a redirect: its sender has seen the request. */
+  mayHaveArrived = false;
+}
+
+/**
+ * Checks the address of a page that a person will open: https, or http where the policy has it. Which host it names is the browser's affair.
+ * Throws EgressRefused.
+ */
+export function checkPageUrl(text: string, policy: EgressPolicy): URL {
+  if (!URL.canParse(text)) throw new EgressRefused('is not a URL');
+  const url = new URL(text);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new EgressRefused('the scheme must be https');
+  if (url.username !== '' || url.password !== '') throw new EgressRefused('must hold no user and no password');
+  if (url.protocol === 'http:' && !policy.allowHttp && !isExcepted(url, policy)) throw new EgressRefused('the scheme must be https');
+  return url;
+}
+
+/** Whether a person may be sent to the address. */
+export function isPageUrl(text: string, policy: EgressPolicy): boolean {
+  try {
+    checkPageUrl(text, policy);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Checks scheme, port and form of a target before anything is resolved. Throws EgressRefused. */
+export function checkUrlForm(text: string, policy: EgressPolicy): URL {
+  const url = checkPageUrl(text, policy);
+  if (isExcepted(url, policy)) return url;
+
+  if (url.port !== '') throw new EgressRefused('only the standard port of the scheme is allowed');
+  const literal = literalAddress(url.hostname);
+  if (literal !== null && !isPublic(literal)) throw new EgressRefused('the address is not public');
+  return url;
+}
+
+/** Whether an operator has opened the place of a URL. */
+export function isExcepted(url: URL, policy: EgressPolicy): boolean {
+  const standard = url.protocol === 'https:' ? 443 : 80;
+  const port = url.port === '' ? standard : Number(url.port);
+  return policy.exceptions.some(
+    (exception) =>
+      bareHost(exception.host.toLowerCase()) === bareHost(url.hostname) &&
+      (exception.port ?? standard) === port &&
+      (url.protocol === 'https:' || exception.allow_http),
+  );
+}
