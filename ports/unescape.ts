@@ -9,7 +9,7 @@ const escapes =
   /(?:\\\\)+|\\(?:u[\da-f]{4}|x[\da-f]{2}|[^])|%[0-7][\da-f]|(?:%[89a-f][\da-f])+|&(?:#\d{1,7}|#x[\da-f]{1,6}|amp|lt|gt|quot|apos|sol|bsol|plus|equals);/gi;
 /** One that was cut, or a character of several bytes in a URL; one in the other, too. */
 const partialEscape =
-  /(?:\\+(?:u[\da-f]{0,3}|x[\da-f]?)?|(?:%[cd][\da-f]|%e[\da-f](?:%[\da-f]{2})?|%f[\da-f](?:%[\da-f]{2}){0,2})(?:%[\da-f]?)?|%[\da-f]?|&#?\w{0,8})+$/i;
+  /(?:\\(?:u[\da-f]{0,3}|x[\da-f]?)?|(?:%[cd][\da-f]|%e[\da-f](?:%[\da-f]{2})?|%f[\da-f](?:%[\da-f]{2}){0,2})(?:%[\da-f]?)?|%[\da-f]?|&#?\w{0,8})+$/i;
 const longestPartial = 32;
 
 const controls: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f', v: '\v', 0: '\0' };
