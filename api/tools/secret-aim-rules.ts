@@ -2,9 +2,9 @@ import type { Home } from '../../db/home.ts';
 import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
 import { namesAimedAnew, sharedPlacesOf } from '../../db/secrets/secret-aim.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { area, type Ctx } from '../http/operation.ts';
-import { checkFloor, floorOf } from '../http/role-floor.ts';
-import { secretOperations } from '../organizations/secrets.operations.ts';
+import type { Ctx } from '../http/operation.ts';
+import { checkFloor } from '../http/role-floor.ts';
+import { putSecretDemand } from '../http/secret-right.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -24,13 +24,11 @@ export async function refuseForeignAim(ctx: Ctx, home: Home, changes: readonly A
   const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, home, names);
   if (places.length === 0) return;
 
-  const putSecret = area('Organizations & workspaces', { putSecret: secretOperations.putSecret }).operations[0];
-  if (putSecret === undefined) throw new Error('putSecret is no operation');
-  checkFloor(putSecret, ctx.caller, ctx.deps.env.publicUrl);
+  checkFloor(putSecretDemand, ctx.caller, ctx.deps.env.publicUrl);
   const reached = workspacesOf(ctx.caller);
   for (const { scope, workspace_id } of places) {
     const isTooWide = scope === 'platform' ? !isUnbounded(ctx.caller) : workspace_id === null && reached !== null;
     if (isTooWide) throw fail('role_insufficient', { reason: 'scope_too_wide' });
-    if (workspace_id !== null) refuseRank(ctx.caller, workspace_id, floorOf(putSecret));
+    if (workspace_id !== null) refuseRank(ctx.caller, workspace_id, putSecretDemand.access);
   }
 }

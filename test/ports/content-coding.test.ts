@@ -191,10 +191,11 @@ const flushing = {
 } as const satisfies Record<Coding, unknown>;
 
 test.each(codings)('events in %s come as they are sent, and leaving ends the connection', async (coding) => {
-  let isClosed = false;
+  let close = (): void => undefined;
+  const closed = new Promise<void>((resolve) => (close = resolve));
   const events = flushing[coding]();
   const url = served(coding, (response) => {
-    response.once('close', () => (isClosed = true));
+    response.once('close', close);
     events.pipe(response);
     events.write('data: one\n\n');
   });
@@ -209,7 +210,7 @@ test.each(codings)('events in %s come as they are sent, and leaving ends the con
   await third;
 
   expect([String(first), String(second)]).toEqual(['data: one\n\n', 'data: two\n\n']);
-  while (!isClosed) await new Promise((resolve) => setImmediate(resolve));
+  await closed;
 });
 
 function damaged(bytes: Buffer): Buffer {
