@@ -1,3 +1,4 @@
+import { EgressRefused } from './egress-errors.ts';
 import { bareHost, isPublic, literalAddress } from './public-address.ts';
 
 /** An address that an operator has opened for one organization; `port` null means the scheme's own. */
@@ -12,13 +13,6 @@ export interface EgressPolicy {
   readonly allowHttp: boolean;
   /** The organization's `egress_allowlist`. */
   readonly exceptions: readonly EgressException[];
-}
-
-/** A URL or address that the guard does not let out. The message names no address. */
-export class EgressRefused extends Error {
-  override readonly name = 'EgressRefused';
-  /** What was refused is a redirect: its sender has seen the request. */
-  mayHaveArrived = false;
 }
 
 /**

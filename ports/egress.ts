@@ -2,32 +2,13 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
-import { checkUrlForm, EgressRefused, isExcepted, type EgressPolicy } from './egress-url.ts';
+import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
+import { checkUrlForm, isExcepted, type EgressPolicy } from './egress-url.ts';
 import { isPublic, literalAddress } from './public-address.ts';
 
-export { checkUrlForm, EgressRefused, type EgressPolicy } from './egress-url.ts';
-
-/** The target could not be reached or did not answer as HTTP; the message names no address. */
-export class EgressUnreachable extends Error {
-  override readonly name = 'EgressUnreachable';
-  /** A connection was made: the target, or one that redirected to it, may have seen the request and acted on it. */
-  mayHaveArrived: boolean;
-
-  constructor(code: string) {
-    super(`the target did not answer (${code})`);
-    this.mayHaveArrived = !neverConnected.includes(code);
-  }
-}
-
-const neverConnected: readonly string[] = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'EADDRNOTAVAIL',
-  'UND_ERR_CONNECT_TIMEOUT',
-];
+export { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
+export { checkUrlForm, type EgressPolicy } from './egress-url.ts';
 
 /** Headers that choose another target or break the framing of the message; they are ours or undici's. */
 const reservedHeaders: readonly string[] = [
@@ -58,7 +39,7 @@ export interface EgressRequest {
   readonly redirects: number;
   /** Asked before each redirect is followed, beside the guard's own rules; what it does not allow is EgressRefused. */
   readonly mayFollow?: (next: URL) => boolean | Promise<boolean>;
-  /** Bytes of the body to read; the rest is left and `isTruncated` set. */
+  /** Bytes of the body to read, decoded; the rest is left and `isTruncated` set. */
   readonly limitBytes: number;
   /** How long the server may take to answer; 10 s unless the caller's own timeout is longer. */
   readonly headersTimeoutMs?: number;
@@ -72,6 +53,8 @@ export interface EgressResponse {
   readonly url: string;
   readonly body: Buffer;
   readonly isTruncated: boolean;
+  /** Content-Encoding names a coding that is not understood, and the body is as it came. */
+  readonly isCoded?: boolean;
 }
 
 /** An answer whose body is read as it comes: event streams. Whoever opened it reads it to its end or destroys it. */
@@ -83,9 +66,9 @@ export interface EgressStream {
   readonly body: Readable;
 }
 
-/** The one client for everything that tenants can aim. */
+/** The one client for everything that tenants can aim. It asks for the content codings that it understands and hands bodies on decoded. */
 export interface Egress {
-  /** Throws EgressRefused, EgressUnreachable, or the signal's reason. */
+  /** Throws EgressRefused, EgressUnreachable (EgressUndecodable, too), or the signal's reason. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
   /** Like `fetch`, but gives the body as a stream; the signal ends it. Errors of the stream are those of `fetch`. */
   open(request: Omit<EgressRequest, 'limitBytes'>): Promise<EgressStream>;
@@ -105,12 +88,13 @@ export function createEgress(options: { readonly resolve?: typeof dnsLookup } = 
   return {
     async fetch(asked) {
       const { answer, url } = await follow(asked);
-      return { ...(await readBody(answer, asked.limitBytes)), url };
+      return { ...(await readBody(decoded(answer), asked.limitBytes)), url };
     },
     async open(asked) {
       const { answer, url } = await follow(asked);
-      const body = answer.body.on('error', () => undefined); // a reader sees it too; without one it must not end the process
-      return { status: answer.statusCode, headers: flatHeaders(answer.headers), url, body };
+      const { status, headers, body } = decoded(answer);
+      body.on('error', () => undefined); // a reader sees it too; without one it must not end the process
+      return { status, headers, url, body };
     },
     async close() {
       await Promise.all([guarded.destroy(), excepted.destroy()]);
@@ -196,7 +180,7 @@ async function send(
   try {
     return await request(url, {
       method: options.method as Dispatcher.HttpMethod, // undici sends any token; ours come from a closed set
-      headers: { 'user-agent': 'longhaul', ...options.headers },
+      headers: { 'user-agent': 'longhaul', 'accept-encoding': acceptedCodings, ...options.headers },
       body: options.body ?? null,
       dispatcher: options.dispatcher,
       headersTimeout: options.headersTimeout,
@@ -207,11 +191,22 @@ async function send(
   }
 }
 
-async function readBody(answer: Dispatcher.ResponseData, limitBytes: number): Promise<Omit<EgressResponse, 'url'>> {
+type DecodedAnswer = Omit<EgressStream, 'url'> & Pick<EgressResponse, 'isCoded'>;
+
+/** The answer without its content codings, and without the headers that tell of them. */
+function decoded({ statusCode: status, headers: told, body }: Dispatcher.ResponseData): DecodedAnswer {
+  const headers = flatHeaders(told);
+  const codings = codingsOf(headers['content-encoding']);
+  if (codings === null || codings.length === 0) return { status, headers, body, isCoded: codings === null };
+  const kept = Object.entries(headers).filter(([name]) => name !== 'content-encoding' && name !== 'content-length');
+  return { status, headers: Object.fromEntries(kept), body: undoCodings(body, codings) };
+}
+
+async function readBody({ body, ...head }: DecodedAnswer, limitBytes: number): Promise<Omit<EgressResponse, 'url'>> {
   const parts: Buffer[] = [];
   let size = 0;
   try {
-    for await (const part of answer.body) {
+    for await (const part of body) {
       const bytes = Buffer.from(part);
       parts.push(bytes);
       size += bytes.length;
@@ -220,19 +215,15 @@ async function readBody(answer: Dispatcher.ResponseData, limitBytes: number): Pr
   } catch (error) {
     throw toEgressError(error, null);
   }
-  return {
-    status: answer.statusCode,
-    headers: flatHeaders(answer.headers),
-    body: Buffer.concat(parts).subarray(0, limitBytes),
-    isTruncated: size > limitBytes,
-  };
+  return { ...head, body: Buffer.concat(parts).subarray(0, limitBytes), isTruncated: size > limitBytes };
 }
 
 /** An error of undici as the guard tells it: without addresses. */
 export function toEgressError(error: unknown, signal: AbortSignal | null): unknown {
   if (signal?.aborted) return signal.reason ?? error;
   if (error instanceof Error && error.name === 'AbortError') return error;
-  for (let at: unknown = error; at instanceof Error; at = at.cause) if (at instanceof EgressRefused) return at;
+  for (let at: unknown = error; at instanceof Error; at = at.cause)
+    if (at instanceof EgressRefused || at instanceof EgressUndecodable) return at;
   const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
   return new EgressUnreachable(typeof code === 'string' ? code : 'unreachable');
 }

@@ -1,8 +1,8 @@
-import { isUtf8 } from 'node:buffer';
 import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import TurndownService from 'turndown';
 import { extractText, getDocumentProxy } from 'unpdf';
+import { mediaTypeOf, readBodyText } from './body-text.ts';
 
 export type PageFormat = 'markdown' | 'text' | 'raw';
 
@@ -20,10 +20,10 @@ export type PageText = { readonly title: string | null; readonly text: string } 
 /** Turns the bytes of a page into text: HTML by its main content, PDF page by page, text as it is. Runs in a child of the pool. */
 export async function work(job: PageJob): Promise<PageText> {
   const bytes = Buffer.from(job.body);
-  const mediaType = job.contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  const mediaType = mediaTypeOf(job.contentType);
   if (mediaType === 'application/pdf' || bytes.subarray(0, 5).toString('latin1') === '%PDF-') return pdfText(job.body);
 
-  const text = decode(bytes, job.contentType);
+  const text = readBodyText({ bytes, contentType: job.contentType });
   if (text === null) return null;
   const isHtml = mediaType.includes('html') || (mediaType === '' && /^\s*<(?:!doctype html|html)/i.test(text));
   if (!isHtml || job.format === 'raw') return { title: null, text };
@@ -49,17 +49,4 @@ function htmlText(html: string, job: PageJob): PageText {
   turndown.remove(['script', 'style', 'noscript', 'iframe']);
   const { document: inner } = parseHTML(`<!doctype html><html><body>${article?.content ?? whole}</body></html>`);
   return { title: article?.title || title, text: turndown.turndown(inner.querySelector('body')).trim() };
-}
-
-function decode(bytes: Buffer, contentType: string): string | null {
-  const charset = /charset=["']?([\w-]+)/i.exec(contentType)?.[1]?.toLowerCase() ?? 'utf-8';
-  if (charset === 'utf-8' || charset === 'utf8') {
-    if (!isUtf8(bytes) && bytes.includes(0)) return null;
-    return bytes.toString('utf8');
-  }
-  try {
-    return new TextDecoder(charset).decode(bytes);
-  } catch {
-    return null;
-  }
 }

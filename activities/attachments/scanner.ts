@@ -1,5 +1,6 @@
 import type { RunFile } from '../../db/attachments/run-attachments.ts';
-import type { EgressPolicy } from '../../ports/egress.ts';
+import { readBodyText } from '../../ports/body-text.ts';
+import type { EgressPolicy, EgressResponse } from '../../ports/egress.ts';
 import { readWhole } from '../../ports/storage.ts';
 import { cancellationSignal } from '@temporalio/activity';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -38,7 +39,7 @@ export async function askScanner(deps: ActivityDeps, file: RunFile & { readonly 
     headersTimeoutMs: limitMs,
     signal: AbortSignal.any([cancellationSignal(), deadlineIn(limitMs)]),
   });
-  const verdict = answer.status === 200 ? verdictOf(answer.body) : null;
+  const verdict = answer.status === 200 ? verdictOf(answer) : null;
   if (verdict === null) throw fail('upstream_failed', { reason: 'no_verdict', detail: `The scanner gave no verdict (${answer.status}).` });
   return verdict === 'clean' ? 'ready' : 'rejected';
 }
@@ -52,9 +53,11 @@ function policyOf(url: string): EgressPolicy {
   };
 }
 
-function verdictOf(body: Buffer): 'clean' | 'infected' | null {
+function verdictOf({ body, headers }: EgressResponse): 'clean' | 'infected' | null {
   try {
-    const { verdict } = JSON.parse(body.toString('utf8')) as { readonly verdict?: unknown }; // whatever JSON came
+    const { verdict } = JSON.parse(readBodyText({ bytes: body, contentType: headers['content-type'] ?? 'application/json' }) ?? '') as {
+      readonly verdict?: unknown;
+    }; // whatever JSON came
     return verdict === 'clean' || verdict === 'infected' ? verdict : null;
   } catch {
     return null;

@@ -139,7 +139,7 @@ async function afterError(deps: ActivityDeps, claimed: ClaimedSync, error: unkno
   if (error instanceof McpTooMuch) return failedSync(error.message, true);
 
   const isFinal = error instanceof McpError && !isWorthAnotherTry(error);
-  const isKnown = error instanceof Error && ['McpError', 'McpOauthError', 'EgressUnreachable'].includes(error.name);
+  const isKnown = error instanceof Error && ['McpError', 'McpOauthError', 'EgressUnreachable', 'EgressUndecodable'].includes(error.name);
   if (!isFinal && Context.current().info.attempt < toolkitSyncTries)
     throw isKnown ? fail('upstream_failed', { detail: 'The MCP server could not be listed.' }) : error;
   if (!isKnown) throw error;

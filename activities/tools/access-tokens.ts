@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { HttpAuth } from '../../db/tools/tool-config.ts';
+import { readBodyText } from '../../ports/body-text.ts';
 import { EgressUnreachable, type Egress, type EgressResponse } from '../../ports/egress.ts';
 import { failed, toolError, type ToolExecution, type ToolOutcome } from './outcome.ts';
 
@@ -104,7 +105,7 @@ function post(
 }
 
 function read(answer: EgressResponse): KeptToken | { readonly outcome: ToolOutcome } {
-  const body = jsonOf(answer.body);
+  const body = jsonOf(answer);
   const { access_token: token, token_type: type, expires_in: seconds, error } = body;
   const isToken = answer.status === 200 && typeof token === 'string' && token !== '' && String(type).toLowerCase() === 'bearer';
   if (!isToken) {
@@ -119,9 +120,9 @@ function read(answer: EgressResponse): KeptToken | { readonly outcome: ToolOutco
   return { token, until: Date.now() + Math.min(lifeMs, mostLifeMs) - earlyMs };
 }
 
-function jsonOf(body: Buffer): Record<string, unknown> {
+function jsonOf({ body, headers }: EgressResponse): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value: unknown = JSON.parse(readBodyText({ bytes: body, contentType: headers['content-type'] ?? 'application/json' }) ?? '');
     return value !== null && typeof value === 'object' ? { ...value } : {};
   } catch {
     return {};

@@ -1,5 +1,5 @@
 import { afterMs } from '../../ports/deadline.ts';
-import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../ports/egress.ts';
 import { TemplateError } from '../../ports/templates.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isGivenUpFailure } from '../support/failures.ts';
@@ -79,6 +79,7 @@ function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOut
 /** What an error means to the model; nothing of it is told that the guard or the engine has not worded. */
 export function errorOf(error: unknown): ToolError {
   if (error instanceof EgressRefused) return toolError('egress_refused', error.message, false);
+  if (error instanceof EgressUndecodable) return toolError('upstream_status', error.message, false, 'undecodable');
   if (error instanceof EgressUnreachable) return toolError('upstream_unreachable', error.message, true);
   if (error instanceof TemplateError)
     return toolError('invalid_arguments', `a template of the tool failed: ${error.message}`, false, 'template');

@@ -57,6 +57,8 @@ export interface ToolFile {
   readonly name: string;
   readonly mediaType: string;
   readonly bytes: Buffer;
+  /** The bytes should be readable and are not, for a coding that is not understood or a text that is none: a secret in them can't be found. */
+  readonly isOpaque?: boolean;
 }
 
 /** What came back, before it is cut for the model. A tool's failure is a result for the model, never the run's. */

@@ -1,6 +1,8 @@
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { isUtf8 } from 'node:buffer';
 import { cleanJson, cleanText } from '../model/plain-text.ts';
+import { isJson, mediaTypeOf, readBodyText } from '../../ports/body-text.ts';
+import type { EgressResponse } from '../../ports/egress.ts';
 import { failed, jsonOutcome, type ToolOutcome } from './outcome.ts';
 
 export { cutText };
@@ -26,25 +28,24 @@ export function capOutput(outcome: Extract<ToolOutcome, { type: 'text' | 'json' 
 }
 
 /** The body of an answer as JSON (what stands there at the pointer), text or a file; other bytes that were cut are a failed result. */
-export function bodyOutcome(
-  answer: {
-    readonly url: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: Buffer;
-    readonly isTruncated: boolean;
-  },
-  pointer = '',
-): ToolOutcome {
-  const mediaType = (answer.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+export function bodyOutcome(answer: Omit<EgressResponse, 'status'>, pointer = ''): ToolOutcome {
+  const contentType = answer.headers['content-type'] ?? '';
+  const mediaType = mediaTypeOf(contentType);
   if (answer.body.length === 0) return { status: 'succeeded', type: 'text', text: '' };
-  if (!isTextual(mediaType) || !isUtf8Prefix(answer.body, answer.isTruncated)) {
+  const text = isTextual(mediaType) ? textOf(answer, contentType) : null;
+  if (text === null) {
     if (answer.isTruncated) return failed('upstream_status', 'the file is over 10 MiB', false, 'too_large');
-    const file = { name: nameOf(answer), mediaType: mediaType || 'application/octet-stream', bytes: answer.body };
+    const isOpaque = answer.isCoded || (mediaType !== '' && isTextual(mediaType));
+    const file = { name: nameOf(answer), mediaType: mediaType || 'application/octet-stream', bytes: answer.body, isOpaque };
     return { status: 'succeeded', type: 'files', files: [file], text: '' };
   }
-  const text = answer.body.toString('utf8');
-  if (!answer.isTruncated && (mediaType === 'application/json' || mediaType.endsWith('+json'))) return jsonOutcome(text, pointer);
+  if (!answer.isTruncated && isJson(mediaType)) return jsonOutcome(text, pointer);
   return { status: 'succeeded', type: 'text', text };
+}
+
+/** What is still in a coding is text only where the coding was none: some servers name a charset as one. */
+function textOf({ body, isTruncated, isCoded }: Omit<EgressResponse, 'status'>, contentType: string): string | null {
+  return !isCoded || isUtf8(body) ? readBodyText({ bytes: body, contentType, isTruncated }) : null;
 }
 
 /** What the server calls the file, else the end of its address. Only a proposal: whoever stores it cleans it. */
@@ -69,10 +70,4 @@ function isTextual(mediaType: string): boolean {
     'application/yaml',
     'application/x-www-form-urlencoded',
   ].includes(mediaType);
-}
-
-/** A body that was cut may end within a code point. */
-function isUtf8Prefix(body: Buffer, isTruncated: boolean): boolean {
-  if (isUtf8(body)) return true;
-  return isTruncated && [1, 2, 3].some((cut) => isUtf8(body.subarray(0, body.length - cut)));
 }

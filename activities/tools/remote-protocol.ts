@@ -5,7 +5,7 @@ import type { McpPrincipal } from '../../db/mcp/connections.ts';
 import { sharedPrincipal } from '../../db/mcp/connections.ts';
 import { readRemoteTool, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
-import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { exactText, rounded } from '../../workflows/contracts/exact-json.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
@@ -127,6 +127,8 @@ function fileOf({ uri, mimeType, blob }: { uri: string; mimeType?: string | unde
 /** `hasLeft`: the call itself was sent, so it may have happened whatever is known of it. */
 function failureOf(error: unknown, hasLeft: boolean): ToolOutcome {
   if (error instanceof EgressRefused) return failed('egress_refused', error.message, false);
+  if (error instanceof EgressUndecodable)
+    return { status: 'failed', error: toolError('upstream_status', error.message, false, 'undecodable'), mayHaveHappened: hasLeft };
   if (error instanceof EgressUnreachable)
     return {
       status: 'failed',

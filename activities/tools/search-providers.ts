@@ -1,3 +1,4 @@
+import { braveSearchUrl } from '../../db/secrets/secret-aim.ts';
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
 import { valueAt } from '../../ports/json-pointer.ts';
 
@@ -22,7 +23,6 @@ export interface SearchProvider {
   readonly read: (config: WebSearchToolConfig, answer: unknown) => readonly FoundRow[] | null;
 }
 
-const braveUrl = 'https://api.search.brave.com/res/v1/web/search';
 const braveFreshness = { day: 'pd', week: 'pw', month: 'pm', year: 'py' } as const;
 /** Rows to ask for where some of them may be of other domains than the tool allows. */
 const spareRows = 20;
@@ -43,7 +43,7 @@ export const searchProviders: Readonly<Record<WebSearchToolConfig['provider'], S
   // api-dashboard.search.brave.com, Web Search: a search without results has no `web`.
   brave: {
     ask: (config, query, key) => {
-      const url = new URL(config.base_url ?? braveUrl);
+      const url = new URL(config.base_url ?? braveSearchUrl);
       const [language, country] = regionOf(config.region);
       setAll(url, {
         q: query,

@@ -3,6 +3,7 @@ import { isHeld, isOpen, isRepeatable, lockCall, lostTries, type CallState } fro
 import { readRunTools, type RunTool } from '../../db/runs/manifest-tools.ts';
 import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
 import { claimCall, readWholeOutput, recordRetry } from '../../db/runs/tool-calls.ts';
+import { isAimedAsNow } from '../../db/secrets/secret-aim.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { Unit } from '../../db/unit.ts';
@@ -178,7 +179,7 @@ function execute(
     args: call.args,
     run: { id: call.run_id },
     place: { organizationId: call.organization_id, workspaceId: call.workspace_id },
-    secret: (name) => transact((unit) => secretOf(deps, unit, { call, name })),
+    secret: (name) => transact((unit) => secretOf(deps, unit, { call, name, config: tool.config })),
     transact,
     variables: {
       run: { id: call.run_id },
@@ -195,14 +196,18 @@ function execute(
   });
 }
 
-/** Never from a scope wider than the tool's own. The platform's own tools name none. */
-function secretOf(
+/**
+ * Never from a scope wider than the tool's own. The platform's own tools name none. A value that was set for another origin than the run's
+ * version of the tool goes to is not taken.
+ */
+async function secretOf(
   deps: ActivityDeps,
   unit: Unit,
-  { call, name }: { readonly call: CallState; readonly name: string },
+  { call, name, config }: { readonly call: CallState; readonly name: string; readonly config: RunTool['config'] },
 ): Promise<string | null> {
-  if (call.live === null || call.tool_id === null) return Promise.resolve(null);
-  const row = { scope: call.live.scope, toolId: call.tool_id, organizationId: call.organization_id, workspaceId: call.workspace_id };
+  if (call.live === null || call.tool_id === null) return null;
+  const toolId = (await isAimedAsNow(unit, call.tool_id, config)) ? call.tool_id : null;
+  const row = { scope: call.live.scope, toolId, organizationId: call.organization_id, workspaceId: call.workspace_id };
   return resolveSecret(unit, deps.keys, { name, row });
 }
 

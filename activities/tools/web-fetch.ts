@@ -151,7 +151,7 @@ async function isAllowedByRobots(
   if (answer.status >= 500) return false;
   if (answer.status < 200 || answer.status > 299) return true;
   const { organizationId } = execution.place;
-  return pages.allows({ organizationId, url, text: answer.body.toString('utf8'), page: page.href, signal: execution.signal });
+  return pages.allows({ organizationId, url, text: new TextDecoder().decode(answer.body), page: page.href, signal: execution.signal });
 }
 
 function remember(cache: Map<string, CachedPage>, key: string, entry: CachedPage): void {

@@ -1,4 +1,6 @@
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
+import { readBodyText } from '../../ports/body-text.ts';
+import type { EgressResponse } from '../../ports/egress.ts';
 import type { ExecutorParts } from './executor-parts.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { cutText } from './output.ts';
@@ -42,7 +44,7 @@ export async function executeWebSearch({ egress }: Pick<ExecutorParts, 'egress'>
     const isBusy = answer.status === 429 || answer.status >= 500;
     return failed('upstream_status', `the search service answered ${answer.status}`, isBusy, String(answer.status));
   }
-  const found = answer.isTruncated ? null : provider.read(config, parsed(answer.body));
+  const found = answer.isTruncated ? null : provider.read(config, parsed(answer));
   if (found === null) return failed('upstream_status', 'the search service answered something else than results', true, 'not_understood');
   return { status: 'succeeded', type: 'json', value: { results: cleaned(found, config) } };
 }
@@ -100,9 +102,9 @@ function timeOf(told: unknown): string | null {
   return Number.isNaN(time.getTime()) ? null : time.toISOString();
 }
 
-function parsed(body: Buffer): unknown {
+function parsed({ body, headers }: EgressResponse): unknown {
   try {
-    return JSON.parse(body.toString('utf8'));
+    return JSON.parse(readBodyText({ bytes: body, contentType: headers['content-type'] ?? 'application/json' }) ?? '');
   } catch {
     return null;
   }

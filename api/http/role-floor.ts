@@ -4,7 +4,7 @@ import type { Caller } from '../../db/caller.ts';
 import { refuseRestriction } from '../../db/identity/caller.ts';
 import { refuseNarrowed } from '../../db/scope.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, scopeOf } from './scopes.ts';
+import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, scopeOf, type Demand } from './scopes.ts';
 
 /** What a session may do while it lacks the second factor that its organization demands. */
 const waysOut: Readonly<Record<NonNullable<Caller['restriction']>, ReadonlySet<string>>> = {
@@ -19,7 +19,7 @@ export function refuseRestricted(operation: RegisteredOperation, caller: Caller)
 }
 
 /** The step 403: role floor, then credential kind and scopes, then delegation. `publicUrl` stands in the challenge of a missing scope. */
-export function checkFloor(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {
+export function checkFloor(operation: Demand, caller: Caller, publicUrl: string): void {
   const floor = isRoleAccess(operation) ? operation.access : null;
 
   if (floor === null && !operation.takesSession) return;
@@ -50,7 +50,7 @@ export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challen
 /** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed, for the MCP endpoint those of all its tools. */
 export function challengeOf(
   publicUrl: string,
-  operation: RegisteredOperation | null,
+  operation: Demand | null,
   error: 'invalid_token' | 'insufficient_scope' | null,
 ): string {
   const isMcp = isMcpEndpoint(operation);
@@ -82,16 +82,16 @@ export function challengeText(
 const ownPersonAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth']);
 
 /** What X-Acting-User never reaches: everything about signing in but `/auth/me`, and what is flagged. */
-function isNeverDelegated(operation: RegisteredOperation): boolean {
+function isNeverDelegated(operation: Demand): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.operationId !== 'getMe');
 }
 
 /** What an operator never does as somebody else: change how that person signs in, and what is flagged. */
-function isNeverImpersonated(operation: RegisteredOperation): boolean {
+function isNeverImpersonated(operation: Demand): boolean {
   return operation.notDelegable === true || (ownPersonAreas.has(operation.area) && operation.method !== 'GET');
 }
 
-function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: string): void {
+function checkScopes(operation: Demand, caller: Caller, publicUrl: string): void {
   // A user's session is unrestricted; keys and tokens carry scopes.
   if (caller.scopes === null) return;
   const headers = { 'www-authenticate': challengeOf(publicUrl, operation, 'insufficient_scope') };
@@ -106,7 +106,7 @@ function checkScopes(operation: RegisteredOperation, caller: Caller, publicUrl: 
 }
 
 /** The scope of an operation that a caller's credential lacks; null when it lacks none. */
-export function missingScope(operation: RegisteredOperation, { scopes }: Pick<Caller, 'scopes'>): string | null {
+export function missingScope(operation: Demand, { scopes }: Pick<Caller, 'scopes'>): string | null {
   const needed = scopeOf(operation);
   return scopes === null || needed === null || holdsScope(scopes, needed) ? null : needed;
 }
@@ -116,6 +116,6 @@ function holdsScope(held: readonly string[], needed: string): boolean {
 }
 
 /** The least role that an operation asks for; null where it asks for none. */
-export function floorOf(operation: RegisteredOperation): Role | null {
+export function floorOf(operation: Demand): Role | null {
   return isRoleAccess(operation) ? operation.access : null;
 }

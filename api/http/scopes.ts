@@ -1,6 +1,23 @@
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { RegisteredOperation } from './operation.ts';
 
+/** What an operation demands of its caller, and what it is called by. */
+export type Demand = Pick<
+  RegisteredOperation,
+  | 'operationId'
+  | 'area'
+  | 'method'
+  | 'path'
+  | 'audit'
+  | 'access'
+  | 'scope'
+  | 'sessionOnly'
+  | 'stepUp'
+  | 'takesSession'
+  | 'notDelegable'
+  | 'ofPlatform'
+>;
+
 /** First part of a scope by area; an area that is not here needs none. */
 const scopeAreas: Readonly<Record<string, string>> = {
   'Runs': 'runs',
@@ -43,7 +60,7 @@ export const resourceScopes = {
 export type CredentialKind = 'session' | 'service_key' | 'oauth_token';
 
 /** The scope that a service key or OAuth token must carry; null when none does. Write means that the operation has an audit action. */
-export function scopeOf(operation: RegisteredOperation): string | null {
+export function scopeOf(operation: Demand): string | null {
   if (operation.scope !== undefined) return operation.scope;
   const area = scopeAreas[operation.area];
 
@@ -52,7 +69,7 @@ export function scopeOf(operation: RegisteredOperation): string | null {
 }
 
 /** Keys and OAuth tokens are refused: what is flagged so, and everything for operators. */
-export function isSessionOnly(operation: RegisteredOperation): boolean {
+export function isSessionOnly(operation: Demand): boolean {
   return operation.sessionOnly === true || operation.stepUp === true || operation.access === 'operator';
 }
 

@@ -1,13 +1,14 @@
 import type { Static } from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { checkUrlForm, EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
+import { checkUrlForm, EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
 import { readFoundTools } from '../../ports/mcp-found-tools.ts';
 import { describeAuth } from '../../ports/mcp-oauth.ts';
 import { connectMcp, type McpSession } from '../../ports/mcp.ts';
+import { createTextMask, maskJson } from '../../ports/text-mask.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 import type { McpDiscover, McpDiscoveryView } from './toolkit-sync.schema.ts';
@@ -17,7 +18,6 @@ type Discovery = Static<typeof McpDiscoveryView>;
 type Asked = Static<typeof McpDiscover>;
 
 const limitMs = 15_000;
-const leastMasked = 8;
 
 /** What the caller's organization lets out. Throws 422 `egress` for an address that it would not. */
 export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPolicy> {
@@ -113,15 +113,15 @@ async function afterError(way: Way, asked: Asked, error: unknown): Promise<Parti
   }
   if (error instanceof McpError) return { reachable: error.kind !== 'timed_out', warnings: [error.message] };
   if (error instanceof McpTooMuch) return { reachable: true, warnings: [error.message] };
+  if (error instanceof EgressUndecodable) return { reachable: true, warnings: [error.message] };
   if (error instanceof EgressUnreachable || error instanceof EgressRefused) return { warnings: [error.message] };
   throw error;
 }
 
 /** A server that sends the token back shows it to nobody. */
 function masked(found: Discovery, token: string | undefined): Discovery {
-  if (token === undefined || token.length < leastMasked) return found;
-  const text = JSON.stringify(found);
-  const quoted = JSON.stringify(token).slice(1, -1);
-  // The same document but for texts in which the token stood.
-  return text.includes(quoted) ? (JSON.parse(text.replaceAll(quoted, '[token]')) as Discovery) : found;
+  if (token === undefined) return found;
+  const { conceal, mask } = createTextMask(() => '[token]');
+  conceal('token', token);
+  return maskJson(found, mask) as Discovery; // the same but for texts in which the token stood
 }

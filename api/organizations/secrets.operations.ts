@@ -7,6 +7,7 @@ import { findSecretId, listSecretRows, putSecretRow, type SecretBefore, type Sec
 import type { Home } from '../../db/home.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { list, put, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { putSecretRight } from '../http/secret-right.ts';
 import { SecretFilters, SecretParams, SecretPlace, SecretPut, SecretView, toSecretView } from './secret.schema.ts';
 
 export const secretOperations = {
@@ -31,9 +32,7 @@ export const secretOperations = {
       summary: 'Set a secret',
       description:
         'Sets the value of a name in one place: makes it or replaces it. A description that is left out stays. Tools take the new value with their next call.',
-      access: 'admin',
-      audit: 'update',
-      notDelegable: true,
+      ...putSecretRight,
       params: SecretParams,
       body: SecretPut,
       view: SecretView,

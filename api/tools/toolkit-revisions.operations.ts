@@ -1,15 +1,18 @@
 import { creatorOf } from '../../db/actor-ref.ts';
 import { endEarly, mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { activateToolkitRevision } from '../../db/toolkits/activate.ts';
+import { activateToolkitRevision, executionOf } from '../../db/toolkits/activate.ts';
 import { insertToolkitRevision } from '../../db/toolkits/revisions.ts';
+import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolkit } from '../../db/toolkits/toolkits.ts';
+import { Tool } from '../../db/tools/tool.entity.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { list, post, reply, type Ctx } from '../http/operation.ts';
 import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
 import { ToolkitRevisionActivate, ToolkitRevisionCreate, ToolkitRevisionParams } from './toolkit-revision.schema.ts';
+import { refuseForeignAim } from './secret-aim-rules.ts';
 import { readSource, toolsByHand, type SourceTools } from './toolkit-sources.ts';
 import { ToolkitParams, ToolkitView, toToolkitView } from './toolkit.schema.ts';
 
@@ -106,6 +109,7 @@ export const toolkitRevisionOperations = {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { versionProperty: 'rowVersion' });
       const revision = await readToolkitRevision(ctx, toolkit.id, params.revision_id);
       const from = toolkit.activeRevisionId;
+      await refuseForeignAims(ctx, toolkit, { tools: revision.tools, approve: body.approve });
       await activateToolkitRevision(ctx, toolkit, { revision, approve: body.approve, overrides: body.overrides ?? {} });
       ctx.audit(noteOfNamed('toolkit', toolkit, { active_revision_id: { from, to: revision.id }, approved: { to: body.approve } }));
       const row = await readToolkit(ctx, toolkit.id);
@@ -113,6 +117,22 @@ export const toolkitRevisionOperations = {
     },
   ),
 };
+
+/** What is approved comes into force, with the secrets that it names. */
+async function refuseForeignAims(
+  ctx: Ctx,
+  toolkit: Toolkit,
+  { tools, approve }: { readonly tools: readonly ToolkitTool[]; readonly approve: 'all' | readonly string[] },
+): Promise<void> {
+  const inForce = new Map(
+    (await ctx.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null })).map((tool) => [tool.remoteName, tool.config]),
+  );
+  const changes = tools.flatMap(({ name, execution }) => {
+    if (!execution || (approve !== 'all' && !approve.includes(name))) return [];
+    return [{ before: inForce.get(name) ?? null, after: executionOf(toolkit, execution.config) }];
+  });
+  await refuseForeignAim(ctx, toolkit, changes);
+}
 
 interface Asked {
   readonly body: ToolkitRevisionCreate;

@@ -1,16 +1,18 @@
 import type { Static } from 'typebox';
 import { forgetReplies } from '../../db/http/idempotency.ts';
+import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
 import { newId } from '../../db/ids.ts';
 import { forgetConnections } from '../../db/mcp/connections.ts';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
 import { quarantineAll } from '../../db/toolkits/revisions.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
-import { agentsBinding, listToolkitRows, readToolkit, removeToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
+import { agentsBinding, listToolkitRows, readToolkit, removeToolkit, toolsOfToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { changesOf } from '../http/changes.ts';
 import { get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
+import { refuseForeignAim } from './secret-aim-rules.ts';
 import { checkToolkitConfig } from './toolkit-config.schema.ts';
 import { toolkitRevisionOperations } from './toolkit-revisions.operations.ts';
 import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
@@ -54,6 +56,7 @@ export const toolkitOperations = {
     async (ctx, { body }) => {
       const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const config = await toolkitConfigOf(ctx, { kind: body.kind, config: body.config, organizationId: home.organizationId });
+      await refuseForeignAim(ctx, home, [{ before: null, after: { ...config } }]);
       const toolkit = ctx.em.create(Toolkit, {
         id: newId(),
         ...home,
@@ -99,7 +102,7 @@ export const toolkitOperations = {
     {
       summary: 'Change a toolkit',
       description:
-        'Changes what is sent and keeps the rest; a config replaces the former one whole. Another address, transport or auth quarantines all its tools until a revision is activated.',
+        'Changes what is sent and keeps the rest; a config replaces the former one whole. Another address, transport or auth quarantines all its tools until a revision is activated; an address or token server of another origin drops the secret values that its tools have of their own, and takes the right to set the secrets that the config names (403).',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -156,9 +159,11 @@ async function applyUpdate(ctx: Ctx, toolkit: Toolkit, body: Static<typeof Toolk
   checkToolkitConfig(toolkit.kind, body.config);
   const config = await toolkitConfigOf(ctx, { kind: toolkit.kind, config: body.config, organizationId: toolkit.organizationId });
   const before = toolkit.config;
+  await refuseForeignAim(ctx, toolkit, [{ before, after: { ...config } }]);
   toolkit.config = { ...config };
   if (before['sync_interval_s'] !== toolkit.config['sync_interval_s']) toolkit.nextSyncAt = nextSyncOf(config, ctx.deps.now());
   if (!isAnotherServer(before, config)) return;
+  if (isAimedAnew(before, toolkit.config)) await dropOwnSecrets(ctx, await toolsOfToolkit(ctx, toolkit.id));
   await quarantineAll(ctx, toolkit.id);
   // No token goes to another server than the one that it was given for.
   await forgetConnections(ctx, toolkit.id);

@@ -2,6 +2,7 @@ import type { Static } from 'typebox';
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
+import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
 import { creatableToolKinds } from '../../db/tools/tool-config.ts';
 import { agentsUsing, deleteToolRow } from '../../db/tools/tool-use.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
@@ -9,7 +10,8 @@ import { insertTool, listToolRows, readTool, updateToolRow } from '../../db/tool
 import { fail } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { changesOf } from '../http/changes.ts';
-import { area, get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
+import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
+import { refuseForeignAim } from './secret-aim-rules.ts';
 import { checkConfigForm, toolChecks } from './tool-checks.ts';
 import { auditedFields, refuseManaged, toChanges, toNewTool } from './tool-fields.ts';
 import { shapeOf, type ToolShape } from './tool-rules.ts';
@@ -64,6 +66,7 @@ export const tools = area('Tools', {
       const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const draft = { kind: body.kind, config: body.config ?? {}, inputSchema: body.input_schema, clientOwned: body.client_owned ?? false };
       const shape = await shapeOf(draft, await toolChecks(ctx, home));
+      await refuseForeignAim(ctx, home, [{ before: null, after: shape.config }]);
       const id = await insertTool(ctx, { ...home, ...toNewTool(body, shape) });
       return toToolView(await readTool(ctx, id));
     },
@@ -91,7 +94,7 @@ export const tools = area('Tools', {
     {
       summary: 'Change a tool',
       description:
-        'Changes what is sent and keeps the rest; config is replaced whole. Runs in flight keep the tool as they began with it, but one that becomes inactive or critical is refused at its next call.',
+        'Changes what is sent and keeps the rest; config is replaced whole. Runs in flight keep the tool as they began with it, but one that becomes inactive or critical is refused at its next call. A config that sends secrets to another origin (scheme, host, port) drops the values that the tool has of its own: set them again. A secret of its workspace or organization is aimed at another origin only by who may set that secret (403).',
       access: 'admin',
       audit: 'update',
       etag: true,
@@ -104,8 +107,9 @@ export const tools = area('Tools', {
       refuseManaged(tool, Object.keys(body));
       const shape = await shapeOfUpdate(ctx, tool, body);
       const before = auditedFields(tool);
+      const dropped = shape === null ? {} : await aimAnew(ctx, tool, shape.config);
       await updateToolRow(ctx, tool, toChanges(tool, body, shape));
-      ctx.audit(noteOfNamed('tool', tool, changesOf(before, auditedFields(tool))));
+      ctx.audit(noteOfNamed('tool', tool, { ...changesOf(before, auditedFields(tool)), ...dropped }));
       const row = await readTool(ctx, tool.id);
       return reply(toToolView(row), { version: row.row_version });
     },
@@ -142,6 +146,13 @@ export const tools = area('Tools', {
 
   ...toolkitOperations,
 });
+
+/** What an update of its config means for the secrets of a tool. Gives what the audit log is told of values that go. */
+async function aimAnew(ctx: Ctx, tool: Tool, config: Record<string, unknown>): Promise<AuditNote['changes']> {
+  await refuseForeignAim(ctx, tool, [{ before: tool.config, after: config }]);
+  const dropped = isAimedAnew(tool.config, config) ? await dropOwnSecrets(ctx, [tool.id]) : [];
+  return Object.fromEntries(dropped.map((name) => [name, { changed: true }]));
+}
 
 /** The shape that an update gives the tool; null when the body says nothing of it. */
 async function shapeOfUpdate(ctx: Ctx, tool: Tool, body: Static<typeof ToolUpdate>): Promise<ToolShape | null> {

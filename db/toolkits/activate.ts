@@ -2,6 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
+import { dropOwnSecrets, isAimedAnew } from '../secrets/secret-aim.ts';
 import { change, rows } from '../sql.ts';
 import { descriptorOf } from '../tools/tool-descriptor.ts';
 import { ToolVersion } from '../tools/tool-version.entity.ts';
@@ -41,8 +42,10 @@ export async function activateToolkitRevision(unit: Unit, toolkit: Toolkit, acti
   withdraw(held, revision.tools);
   const approvedTools = revision.tools.filter((tool) => approved.has(tool.name));
   const former = await formerSettings(unit, toolkit.id, revision.id);
+  const movedIds = movedTools(toolkit, held, approvedTools);
   approve(unit, { toolkit, held, former, overrides: activation.overrides }, approvedTools);
   await unit.em.flush();
+  await dropOwnSecrets(unit, movedIds);
   await writeVersions(unit, toolkit, revision);
   await change(unit.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
     toolkit.id,
@@ -77,6 +80,16 @@ function withdraw(held: readonly Tool[], tools: readonly ToolkitTool[]): void {
   for (const tool of held) {
     if (tool.deletedAt === null && tool.remoteName !== null && !names.has(tool.remoteName)) tool.deletedAt = new Date();
   }
+}
+
+/** Tools made by hand that go to another origin than before: values of their own don't go along. Changing a toolkit's own address has dropped them. */
+function movedTools(toolkit: Toolkit, held: readonly Tool[], approved: readonly ToolkitTool[]): string[] {
+  if (toolkit.kind !== 'manual') return [];
+  const byName = new Map(approved.map((tool) => [tool.name, tool.execution?.config ?? {}]));
+  return held.flatMap((tool) => {
+    const config = byName.get(tool.remoteName ?? '');
+    return config !== undefined && isAimedAnew(tool.config, config) ? [tool.id] : [];
+  });
 }
 
 interface Approving {
@@ -135,8 +148,8 @@ function contentOf(toolkit: Toolkit, found: ToolkitTool) {
   };
 }
 
-/** Paths of a document are below the toolkit's own address, with its credentials; tools made by hand bring both along. */
-function executionOf(toolkit: Toolkit, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
+/** How a tool of a revision is called. Paths of a document are below the toolkit's own address, with its credentials; tools made by hand bring both along. */
+export function executionOf(toolkit: Toolkit, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (toolkit.kind !== 'openapi') return { ...config };
   return { ...config, url: `${String(toolkit.config['base_url'])}${String(config['url'])}`, auth: toolkit.config['auth'] };
 }

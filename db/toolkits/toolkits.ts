@@ -5,6 +5,7 @@ import { forgetConnections } from '../mcp/connections.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { dropOwnSecrets } from '../secrets/secret-aim.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
@@ -140,10 +141,16 @@ export async function agentsBinding(unit: Unit, toolkitId: string): Promise<stri
   return found.map(({ id }) => id);
 }
 
+/** Ids of all tools that the toolkit ever had: one that was deleted comes back with a revision that holds it. */
+export async function toolsOfToolkit(unit: Unit, toolkitId: string): Promise<string[]> {
+  const found = await rows<{ id: string }>(unit.em, 'select t.id from tools t where t.toolkit_id = ?', [toolkitId]);
+  return found.map(({ id }) => id);
+}
+
 /** Deletes a toolkit's tools with it; what it held to reach its server, and values set for its tools, go at once. The caller holds its lock. */
 export async function removeToolkit(unit: Unit, toolkitId: string): Promise<void> {
   await forgetConnections(unit, toolkitId);
-  await change(unit.em, 'delete from secrets where tool_id in (select t.id from tools t where t.toolkit_id = ?)', [toolkitId]);
+  await dropOwnSecrets(unit, await toolsOfToolkit(unit, toolkitId));
   await change(
     unit.em,
     'update tools set deleted_at = now(), row_version = row_version + 1, updated_at = now() where toolkit_id = ? and deleted_at is null',

@@ -1,3 +1,4 @@
+import { dropOwnSecrets } from '../secrets/secret-aim.ts';
 import { rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 
@@ -18,5 +19,5 @@ export async function agentsUsing(unit: Pick<Unit, 'em'>, toolId: string): Promi
 export async function deleteToolRow(unit: Unit, tool: { readonly id: string; deletedAt: Date | string | null }): Promise<void> {
   tool.deletedAt = new Date();
   await unit.em.flush();
-  await rows(unit.em, 'delete from secrets where tool_id = ?', [tool.id]);
+  await dropOwnSecrets(unit, [tool.id]);
 }

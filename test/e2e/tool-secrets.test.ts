@@ -16,6 +16,7 @@ jest.setTimeout(150_000);
 const value = 'sk-live-4f7e9c2b1a';
 let models: ModelServer;
 let server: Server;
+let elsewhere: Server;
 let stack: Stack;
 let requests: { url: string; headers: IncomingMessage['headers']; body: string }[] = [];
 let onRequest: (() => Promise<unknown>) | null = null;
@@ -29,12 +30,16 @@ beforeAll(async () => {
       const told = { url: request.url ?? '', headers: request.headers, body };
       requests.push(told);
       await onRequest?.();
+      if (request.url?.startsWith('/leap'))
+        return response.writeHead(302, { location: `http://127.0.0.1:${portOf(elsewhere)}/echo` }).end();
       if (request.url === '/image') return response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.from([0x89, 0x50, 0xff, 1]));
       return response.writeHead(request.url === '/refuse' ? 400 : 200, { 'content-type': 'application/json' }).end(JSON.stringify(told));
     })().catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [portOf()] });
+  elsewhere = createServer((request, response) => server.emit('request', request, response));
+  await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [portOf(), portOf(elsewhere)] });
 }, 120_000);
 
 beforeEach(() => {
@@ -45,10 +50,12 @@ afterAll(async () => {
   await stack?.stop();
   server?.closeAllConnections();
   server?.close();
+  elsewhere?.closeAllConnections();
+  elsewhere?.close();
   await models?.close();
 });
 
-const portOf = () => (server.address() as AddressInfo).port; // it listens
+const portOf = (listening = server) => (listening.address() as AddressInfo).port; // it listens
 const slugOf = (kind: string) => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
 
 const tool = (path: string, more: object = {}, config: object = {}) => ({
@@ -217,4 +224,59 @@ test.each([
 
   expect(await answer).toMatchObject({ status: 200, body: expected });
   expect(requests).toHaveLength(times);
+});
+
+const echoAt = (listening: Server) => ({ method: 'POST', url: `http://127.0.0.1:${portOf(listening)}/echo` });
+
+test('a tool that was aimed at another origin lacks its secret until it is given one', async () => {
+  const id = await made(tool('/echo', {}, bearer('aimed_key')));
+  const give = (given: string) => stack.request('PUT', `/tools/${id}/secrets`, { body: { values: { aimed_key: given } } });
+  await give(value);
+
+  await stack.request('PATCH', `/tools/${id}`, { body: { config: { ...echoAt(elsewhere), ...bearer('aimed_key') } } });
+  const lacking = await tryOut(id, { arguments: {} });
+  await give('value-for-elsewhere');
+  const again = await tryOut(id, { arguments: {} });
+
+  expect(lacking.body).toMatchObject({ status: 'failed', error: { code: 'secret_missing' } });
+  expect(again.body).toMatchObject({ status: 'succeeded' });
+  expect(requests.map(({ headers }) => headers.authorization)).toEqual(['Bearer value-for-elsewhere']);
+});
+
+test('a run that began before does not take the new value to the former origin', async () => {
+  const moved = tool('/echo', {}, bearer('moved_key'));
+  const agent = await makeAgent(stack, [moved]);
+  const [id = ''] = agent.toolIds;
+  await stack.request('PUT', `/tools/${id}/secrets`, { body: { values: { moved_key: value } } });
+  onRequest = async () => {
+    onRequest = null;
+    await stack.request('PATCH', `/tools/${id}`, { body: { config: { ...echoAt(elsewhere), ...bearer('moved_key') } } });
+    await stack.request('PUT', `/tools/${id}/secrets`, { body: { values: { moved_key: 'value-for-elsewhere' } } });
+  };
+  const calls = [1, 2].map((n) => ({ tool_calls: [{ name: moved.slug, arguments: { n } }] }));
+
+  const run = await startRun(stack, agent.id, scripted({ steps: [...calls, { text: 'Seen.' }] }));
+  const frames = await endOf(watchRun(stack, run.id), 90_000);
+
+  expect(requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`]);
+  expect(JSON.stringify(frames)).toContain('secret_missing');
+});
+
+test.each([
+  ['bearer', bearer('leap_key')],
+  ['basic', { auth: { type: 'basic', user: 'u', secret: 'leap_key' } }],
+  ['a header of its own', { auth: { type: 'api_key', in: 'header', name: 'X-Own-Key', secret: 'leap_key' } }],
+  ['a parameter', { auth: { type: 'api_key', in: 'query', name: 'k', secret: 'leap_key' } }],
+])('a redirect to another origin does not carry the secret along: %s', async (_name, auth) => {
+  const id = await made(tool('/leap', {}, { ...auth, redirects: 1, headers: { 'X-Note': 'of the author' } }));
+  await stack.request('PUT', `/tools/${id}/secrets`, { body: { values: { leap_key: value } } });
+
+  const answer = await tryOut(id, { arguments: {} });
+
+  expect(answer.body).toMatchObject({ status: 'succeeded' });
+  const [first, second] = requests;
+  const sent = JSON.stringify([first?.headers, first?.url]);
+  expect([value, Buffer.from(`u:${value}`).toString('base64')].some((form) => sent.includes(form))).toBe(true);
+  expect(second?.headers).not.toHaveProperty('x-note');
+  expect(JSON.stringify([second?.headers, second?.url])).not.toMatch(new RegExp(`${value}|Basic|Bearer`));
 });

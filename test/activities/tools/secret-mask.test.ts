@@ -98,3 +98,96 @@ test('a long value goes, others that begin alike stay, and so does what a cut ha
   expect(mask.mask(`${first} ${second} ${'x'.repeat(40)}-third`)).toBe(`[secret:a] [secret:b] ${'x'.repeat(40)}-third`);
   expect(mask.mask(`cut: ${first.slice(0, -3)}`)).toBe('cut: [secret:a]');
 });
+
+const asJson = (text: string) => JSON.stringify(text).slice(1, -1);
+const asUrl = (text: string) => encodeURIComponent(text);
+const asForm = (text: string) => new URLSearchParams({ v: text }).toString().slice(2);
+const asHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+const asBase64 = (text: string) => Buffer.from(text).toString('base64');
+const asUnits = (text: string) =>
+  text.replaceAll(/[^]/g, (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase());
+const asNumbers = (text: string) => Array.from(text, (point) => `&#x${(point.codePointAt(0) ?? 0).toString(16)};`).join('');
+const asMime = (text: string) => Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
+const inUtf16 = (text: string) => Buffer.from(text, 'utf16le').toString('latin1');
+const misread = (text: string) => new TextDecoder('windows-1252').decode(Buffer.from(text));
+
+test.each([
+  ['JSON in JSON', (text: string) => asJson(asJson(text))],
+  ['JSON in JSON in JSON in JSON', (text: string) => asJson(asJson(asJson(asJson(text))))],
+  ['JSON of ASCII in JSON', (text: string) => asJson(asJson(text).replaceAll(/[^ -~]/g, (unit) => asUnits(unit)))],
+  ['JSON that escapes what it need not, in capital digits', (text: string) => text.replaceAll(/[^a-z]/g, (unit) => asUnits(unit))],
+  ['every unit escaped', asUnits],
+  ['every unit escaped, in JSON', (text: string) => asJson(asUnits(text))],
+  ['a URL in a URL', (text: string) => asUrl(asUrl(text))],
+  ['every byte of a URL escaped', asMime],
+  ['a form', asForm],
+  ['a form in a URL', (text: string) => asUrl(asForm(text))],
+  ['a URL in JSON in JSON', (text: string) => asJson(asJson(asUrl(text)))],
+  ['JSON in a URL', (text: string) => asUrl(asJson(text))],
+  ['HTML', asHtml],
+  ['HTML in HTML', (text: string) => asHtml(asHtml(text))],
+  ['JSON in HTML', (text: string) => asHtml(asJson(text))],
+  ['HTML in JSON', (text: string) => asJson(asHtml(text))],
+  ['every character of HTML by its number', asNumbers],
+  ['Basic auth', (text: string) => asBase64(`user:${text}`)],
+  ['Basic auth in a URL', (text: string) => asUrl(asBase64(`a user:${text}`))],
+  ['Base64 in JSON with escaped slashes', (text: string) => asBase64(text).replaceAll('/', String.raw`\/`)],
+  ['Base64 in JSON with escaped signs', (text: string) => asBase64(text).replaceAll(/[+=/]/g, (unit) => asUnits(unit))],
+  ['JSON in Base64', (text: string) => asBase64(JSON.stringify({ key: text }))],
+  ['UTF-16 taken for Latin-1', inUtf16],
+  ['UTF-8 taken for windows-1252', misread],
+])('a value in %s is masked, and all around it stays', async (_name, encoded) => {
+  for (const hidden of [
+    hard,
+    'a "quoted" back\\slash % & é',
+    String.raw`{"pem":"-----BEGIN\nMII/E\u00e9+\"=="}`,
+    '100%25 &amp; %41 more of it',
+    '密码 🔑 "geheim"',
+    value,
+  ]) {
+    const made = createSecretMask(() => Promise.resolve(hidden));
+    await made.secret('key');
+
+    expect(made.mask(`before ${encoded(hidden)} after`)).toMatch(/^before [\w+/=%.\\]*\[secret:key\][\w+/=%.\\]* after$/);
+    expect(made.mask(encoded(hidden).slice(0, -1))).not.toContain(encoded(hidden).slice(0, 24));
+  }
+});
+
+test('a text that holds no value stays as it is, whatever escapes it has', async () => {
+  const { mask } = await maskOf();
+  const text = String.raw`{"a":"\"x\\n %41%zz &amp;&#0;&#x110000; é \u00e9 \ud83d"}`;
+
+  expect(mask(text)).toBe(text);
+});
+
+test('a cut within an escape does not keep what stands before it', async () => {
+  const made = createSecretMask(() => Promise.resolve('a-secret-é-value'));
+  await made.secret('key');
+
+  for (const cut of [String.raw`it is a-secret-\u00`, 'it is a-secret-%c3', 'it is a-secret-&#xe', String.raw`it is a-secret-\\\\\u00e`])
+    expect(made.mask(cut)).toMatch(/^it is \[secret:key\]/);
+});
+
+test.each([
+  ['backslashes', '\\'],
+  ['escaped letters', String.raw`\u0061`],
+  ['percent signs', '%25'],
+  ['entities', '&amp;'],
+])('ten million characters of %s take seconds', async (_name, part) => {
+  const made = createSecretMask(() => Promise.resolve(`${part.repeat(40)} and more`));
+  await made.secret('key');
+  const text = part.repeat(Math.floor(10_000_000 / part.length));
+
+  const began = process.cpuUsage().user;
+  made.mask(text);
+  expect((process.cpuUsage().user - began) / 1e6).toBeLessThan(30);
+});
+
+test('bytes in UTF-16 hold no value', async () => {
+  const { maskOutcome } = await maskOf();
+  const files = [{ name: 'a.bin', mediaType: 'application/octet-stream', bytes: Buffer.from(`x${value}`, 'utf16le').swap16() }];
+
+  expect(JSON.stringify(maskOutcome({ status: 'succeeded', type: 'files', files, text: '' }))).toContain(
+    JSON.stringify([...Buffer.from('\0x[secret:key]')]),
+  );
+});

@@ -1,0 +1,34 @@
+import type { Home } from '../../db/home.ts';
+import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
+import { namesAimedAnew, sharedPlacesOf } from '../../db/secrets/secret-aim.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { Ctx } from '../http/operation.ts';
+import { checkFloor } from '../http/role-floor.ts';
+import { putSecretDemand } from '../http/secret-right.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** A config that comes into force; `before` is null where there was none. */
+export interface AimChange {
+  readonly before: Config | null;
+  readonly after: Config;
+}
+
+/**
+ * 403 unless the caller may set each secret of a workspace, the organization or the platform that a config sends to an origin to which the
+ * former one did not: whoever aims a secret gets its value. Held to what `putSecret` asks for: role in the secret's place, scope of the
+ * credential, neither in another user's name nor inside an impersonation.
+ */
+export async function refuseForeignAim(ctx: Ctx, home: Home, changes: readonly AimChange[]): Promise<void> {
+  const names = [...new Set(changes.flatMap(({ before, after }) => namesAimedAnew(before, after)))];
+  const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, home, names);
+  if (places.length === 0) return;
+
+  checkFloor(putSecretDemand, ctx.caller, ctx.deps.env.publicUrl);
+  const reached = workspacesOf(ctx.caller);
+  for (const { scope, workspace_id } of places) {
+    const isTooWide = scope === 'platform' ? !isUnbounded(ctx.caller) : workspace_id === null && reached !== null;
+    if (isTooWide) throw fail('role_insufficient', { reason: 'scope_too_wide' });
+    if (workspace_id !== null) refuseRank(ctx.caller, workspace_id, putSecretDemand.access);
+  }
+}

@@ -1,0 +1,94 @@
+import type { Scope } from '../../workflows/contracts/access.ts';
+import { rows } from '../sql.ts';
+import type { Unit } from '../unit.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+/** Where the config of a tool or toolkit sends the secrets that it names. */
+export interface SecretAim {
+  /** Names of the secrets. */
+  readonly names: readonly string[];
+  /** Origins that get their values. */
+  readonly values: readonly string[];
+  /** Origins that get only what was made of them: access tokens. */
+  readonly tokens: readonly string[];
+}
+
+/** Where searches go whose config names no address. */
+export const braveSearchUrl = 'https://api.search.brave.com/res/v1/web/search';
+
+/** The aim of a config of any kind; its origins stand there even while it names no secret. */
+export function secretAimOf(config: Config): SecretAim {
+  const auth = isObject(config['auth']) ? config['auth'] : {};
+  const headers = isObject(auth['headers']) ? Object.values(auth['headers']) : [];
+  const names = [auth['secret'], config['secret'], ...headers].filter((name) => typeof name === 'string');
+  const address = config['url'] ?? config['base_url'] ?? (config['provider'] === 'brave' ? braveSearchUrl : undefined);
+  const tokenUrl = auth['token_url'];
+  const [values, tokens] = typeof tokenUrl === 'string' ? [tokenUrl, address] : [address, undefined];
+  return { names: [...new Set(names)], values: originsOf(values), tokens: originsOf(tokens) };
+}
+
+/** Whether a config sends the values that it was given, or what is made of them, to an origin that did not get them before. */
+export function isAimedAnew(before: Config, after: Config): boolean {
+  const [from, to] = [secretAimOf(before), secretAimOf(after)];
+  return (
+    to.values.some((origin) => !from.values.includes(origin)) ||
+    to.tokens.some((origin) => !from.values.includes(origin) && !from.tokens.includes(origin))
+  );
+}
+
+/** Names of the secrets that a config sends to an origin to which the former one, if any, did not send them. */
+export function namesAimedAnew(before: Config | null, after: Config): string[] {
+  const { names } = secretAimOf(after);
+  if (before === null || isAimedAnew(before, after)) return [...names];
+  const known = secretAimOf(before).names;
+  return names.filter((name) => !known.includes(name));
+}
+
+/** The same of a tool's row as it is now: false when it is gone. */
+export async function isAimedAsNow(unit: Unit, toolId: string, pinned: Config): Promise<boolean> {
+  const [now] = await rows<{ config: Record<string, unknown> }>(unit.em, 'select t.config from tools t where t.id = ?', [toolId]);
+  return now !== undefined && !isAimedAnew(now.config, pinned);
+}
+
+/** Deletes the values that tools have of their own. Gives their names. */
+export async function dropOwnSecrets(unit: Unit, toolIds: readonly string[]): Promise<string[]> {
+  const dropped = await rows<{ name: string }>(unit.em, 'delete from secrets where tool_id = any(?::uuid[]) returning name', [
+    [...toolIds],
+  ]);
+  return [...new Set(dropped.map(({ name }) => name))];
+}
+
+/** A place of a secret that several tools may use. */
+export interface SharedPlace {
+  readonly scope: Scope;
+  readonly workspace_id: string | null;
+}
+
+/** Places in which one of the names has a value that a row of this home would take, for itself or for any workspace in which it works. */
+export async function sharedPlacesOf(
+  unit: Unit,
+  home: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },
+  names: readonly string[],
+): Promise<SharedPlace[]> {
+  const within = {
+    workspace: "s.scope = 'workspace' and s.workspace_id = ?::uuid",
+    organization: 's.organization_id = ?::uuid',
+    platform: '?::uuid is null',
+  }[home.scope];
+  return rows<SharedPlace>(
+    unit.em,
+    `select distinct s.scope, s.workspace_id from secrets s where s.tool_id is null and s.value_version > 0 and s.name = any(?::text[]) and ${within}`,
+    [[...names], home.scope === 'workspace' ? home.workspaceId : home.organizationId],
+  );
+}
+
+function originsOf(url: unknown): string[] {
+  // What follows the origin may be a template.
+  const literal = typeof url === 'string' ? (/^https?:\/\/[^/?#{}%\s\\]+/i.exec(url)?.[0] ?? '') : '';
+  return URL.canParse(literal) ? [new URL(literal).origin] : [];
+}
+
+function isObject(value: unknown): value is Config {
+  return value !== null && typeof value === 'object' && !Array.isArray(value);
+}
