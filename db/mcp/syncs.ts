@@ -1,3 +1,4 @@
+import { toldLeftOut, type LeftOut } from '../toolkits/left-out.ts';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { syncOpened } from '../../workflows/contracts/toolkit-sync.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
@@ -95,14 +96,12 @@ export function readOpenSync(unit: Unit, toolkitId: string): Promise<OpenSyncRow
 }
 
 /** Tells which tools of the server a revision lacks, and why. */
-export async function noteLeftOut(
-  unit: Unit,
-  revisionId: string,
-  leftOut: readonly { readonly name: string; readonly reason: string }[],
-): Promise<void> {
-  const listed = leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ');
-  await change(unit.em, 'update toolkit_revisions set error = ? where id = ? and error is null', [
-    `Left out: ${listed}`.slice(0, 500),
+export async function noteLeftOut(unit: Unit, revisionId: string, leftOut: readonly LeftOut[]): Promise<void> {
+  const { error, leftOut: told } = toldLeftOut(leftOut);
+  await change(unit.em, 'update toolkit_revisions set error = ?, left_out = ?::jsonb, left_out_count = ? where id = ? and error is null', [
+    error,
+    JSON.stringify(told),
+    leftOut.length,
     revisionId,
   ]);
 }

@@ -6,6 +6,7 @@ import { newId } from '../ids.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { diffTools } from './diff.ts';
+import { toldLeftOut, type LeftOut } from './left-out.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { ToolkitTool } from './toolkit-tool.ts';
 
@@ -47,6 +48,8 @@ export interface NewToolkitRevision {
   readonly origin: Exclude<ToolkitRevisionOrigin, 'sync'>;
   readonly tools: readonly ToolkitTool[];
   readonly sourceHash: string;
+  /** Of what the source holds beside its tools; `count` when that is more than is told. */
+  readonly leftOut: { readonly told: readonly LeftOut[]; readonly count: number };
   readonly note: string | null;
   readonly createdBy: ActorRef;
 }
@@ -146,10 +149,13 @@ export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, ma
     [toolkit.id],
   );
   const state = isInForce(made.tools, await toolsInForce(unit, toolkit.id)) ? 'unchanged' : 'inactive';
+  const { error, leftOut } = toldLeftOut(made.leftOut.told);
   const inserted = await row<OpenedRevision>(
     unit.em,
-    `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, tools, diff, source_hash, note, created_by)
-     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, ?, ?, ?::jsonb, ?::jsonb, ?, ?::text, ?::jsonb returning id, number`,
+    `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, tools, diff, source_hash, error, left_out, left_out_count,
+       note, created_by)
+     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, ?, ?, ?::jsonb, ?::jsonb, ?, ?::text, ?::jsonb, ?::integer, ?::text, ?::jsonb
+     returning id, number`,
     [
       newId(),
       toolkit.id,
@@ -161,6 +167,9 @@ export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, ma
       JSON.stringify(made.tools),
       JSON.stringify(diffTools(active?.tools ?? [], made.tools)),
       made.sourceHash,
+      error,
+      JSON.stringify(leftOut),
+      made.leftOut.count,
       made.note,
       JSON.stringify(made.createdBy),
     ],
