@@ -61,16 +61,13 @@ function documentsIn(root: string): string[] {
     });
 }
 
+/** Whether a file says of itself that it is one, at its uppermost level as far as that can be told without parsing. */
 function isOpenApi(path: string): boolean {
   const text = readFileSync(path, 'utf8');
-  return /^\s*\{?\s*(?:"info"|"openapi"|"servers"|"\$|"x-|"tags"|openapi|info|---|#)/.test(text) &&
-    /^[\s{]*["']?openapi["']?\s*:\s*["']?3\.\d/m.test(text)
-    ? hasPaths(text)
-    : /"openapi"\s*:\s*"3\.\d/.test(text.slice(0, 20_000)) && hasPaths(text);
-}
-
-function hasPaths(text: string): boolean {
-  return /^[\s{]*["']?paths["']?\s*:/m.test(text) || text.includes('"paths":');
+  const isJson = text.trimStart().startsWith('{');
+  return isJson
+    ? /"openapi"\s*:\s*"3\.[0-2]/.test(text) && /"paths"\s*:\s*\{/.test(text)
+    : /^["']?openapi["']?\s*:\s*["']?3\.[0-2]/m.test(text) && /^["']?paths["']?\s*:/m.test(text);
 }
 
 async function count(path: string): Promise<void> {
