@@ -75,8 +75,6 @@ const noText = {
 function withoutText(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(withoutText);
   if (node === null || typeof node !== 'object' || node instanceof Date) return node;
-  return Object.assign(
-    Object.create(noText),
-    Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withoutText(value)])),
-  ) as unknown;
+  const copy: object = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withoutText(value)]));
+  return Object.setPrototypeOf(copy, noText) as object;
 }

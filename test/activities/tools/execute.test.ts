@@ -158,12 +158,21 @@ test('a list or an object in a template is written by its shape and place, or is
   });
 
   const object = { f: { a: 1 } };
+  expect(
+    await sent(get({ query: { q: '{{ args.f | json }}', a: '{{ args.f.a }}', n: '{% for p in args.f %}{{ p[0] }}{% endfor %}' } }), object),
+  ).toMatchObject({
+    value: { url: '/echo?q=%7B%22a%22%3A1%7D&a=1&n=a' },
+  });
+  expect(await sent(get({ query: { q: 'in {{ args.f | join: ";" }}' } }), list)).toMatchObject({
+    value: { url: '/echo?q=in+a+b%3Bc%26d%3B3' },
+  });
   const refused = [
     await sent(inQuery, object),
     await sent(inQuery, { f: [{ a: 1 }] }),
     await sent(get({ query: { q: 'x {{ args.f }}' } }), list),
     await sent(get({ query: { q: '{{ args.f | upcase }}' } }), object),
     await sent(get({ query: { q: '{{ args.f | raw }}' } }), object),
+    await sent(get({ query: { q: 'x {{ args.f }}' } }), JSON.parse('{"f":{"__proto__":{"a":1}}}') as Record<string, unknown>),
     await sent(get({ headers: { 'x-key': '{{ args.f }}' } }), object),
     await sent(get({ url: `${origin}/echo/{{ args.f }}` }), object),
     await sent({ ...form, body: { mode: 'json', template: { text: 'is {{ args.f }}' } } }, object),
