@@ -48,8 +48,11 @@ for (const [position, path] of documentsIn(folder).entries()) {
   }
   await count(path);
 }
-await pool?.close();
 report();
+// Children that end hold no process.
+const held = setInterval(() => undefined, 1_000);
+await pool?.close();
+clearInterval(held);
 
 function documentsIn(root: string): string[] {
   return readdirSync(root, { withFileTypes: true })
