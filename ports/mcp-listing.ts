@@ -1,5 +1,5 @@
 import { specTypeSchemas, type JSONRPCMessage, type Tool } from '@modelcontextprotocol/client';
-import { unmarkedSchema } from '../workflows/contracts/exact-json.ts';
+import { unmarkSchemas } from '../workflows/contracts/exact-json.ts';
 
 /** Under this name a tool that can't be read says why, in place of what it said. */
 const reasonName = 'longhaul/unreadable';
@@ -45,7 +45,7 @@ function readable(raw: unknown): Tool {
   // Null says nothing, as many servers mean it.
   const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== null));
   if (isDeeper(said, limitDepth)) return unreadableTool(nameOf(raw), `is nested more than ${limitDepth} levels deep`);
-  const tool = unmarkedSchema(said);
+  const tool = unmarkSchemas(said);
   const judged = specTypeSchemas.Tool['~standard'].validate(tool);
   // The SDK's schemas are synchronous.
   const [issue] = 'issues' in judged ? (judged.issues ?? []) : [];

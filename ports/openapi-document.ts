@@ -1,7 +1,7 @@
-import { isPair, isScalar, parseDocument, visit, type Document as YamlDocument } from 'yaml';
-import { boundKeywords, isInexact, markInexact, unmarkedSchema } from '../workflows/contracts/exact-json.ts';
+import { CORE_SCHEMA, floatCoreTag, intCoreTag, load, type ScalarTagDefinition } from 'js-yaml';
+import { markInexact, markOf, unmarkSchemas } from '../workflows/contracts/exact-json.ts';
 import { valueAt } from './json-pointer.ts';
-import type { DocumentProblem } from './openapi-reader.ts';
+import { limitDocumentBytes, type DocumentProblem } from './openapi-reader.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -26,21 +26,24 @@ export interface Document {
   target(reference: string, from: string): { readonly node: unknown; readonly pointer: string };
 }
 
-const limitBytes = 4 * 1024 * 1024;
 const limitChain = 16;
+/** Aliases only share what they name, but each is walked as if it stood there. */
+const yamlLimits = { schema: CORE_SCHEMA.withTags(exactly(intCoreTag), exactly(floatCoreTag)), maxAliases: 10_000, maxDepth: 200 };
 
-/** Reads JSON or YAML (1.2, core schema). Throws Unusable, without a word of the text. */
-export function openDocument(text: string): Document {
-  if (Buffer.byteLength(text) > limitBytes) throw new Unusable('', 'maxLength', `must be at most ${limitBytes} bytes`);
-  const root = parse(text.replace(/^\uFEFF/, ''));
+/** Reads JSON or YAML (1.2, core schema), as text or in UTF-8. Throws Unusable, without a word of the text. */
+export function openDocument(given: string | Uint8Array): Document {
+  if (given.length > limitDocumentBytes) throw new Unusable('', 'maxLength', `must be at most ${limitDocumentBytes} bytes`);
+  const root = parse(typeof given === 'string' ? given.replace(/^\uFEFF/, '') : decoded(given));
   if (!isObject(root)) throw new Unusable('', 'type', 'must be an object');
-  const version = /^3\.([01])\.\d+/.exec(String(root['openapi'] ?? ''))?.[1];
-  if (version === undefined) throw new Unusable('/openapi', 'version', 'must be a document of OpenAPI 3.0 or 3.1');
+  // What 3.2 adds to 3.1 is left out operation by operation.
+  const version = /^3\.([0-2])(?:\.|$)/.exec(String(root['openapi'] ?? ''))?.[1];
+  if (version === undefined) throw new Unusable('/openapi', 'version', 'must be a document of OpenAPI 3.0 to 3.2');
 
   const target: Document['target'] = (reference, from) => {
     if (!reference.startsWith('#')) throw new Unusable(from, 'reference', 'only references inside the document are followed');
     const pointer = fragmentOf(reference, from);
-    const node = valueAt(root, pointer);
+    // An anchor names a schema by another way than its place.
+    const node = pointer === '' || pointer.startsWith('/') ? valueAt(root, pointer) : undefined;
     if (node === undefined) throw new Unusable(from, 'reference', 'refers to nothing in the document');
     return { node, pointer };
   };
@@ -87,32 +90,35 @@ function parse(text: string): unknown {
     try {
       const marked = markInexact(text, 'large');
       const value: unknown = JSON.parse(marked);
-      return marked === text ? value : unmarkedSchema(value);
+      return marked === text ? value : unmarkSchemas(value);
     } catch {
       // A flow mapping of YAML begins like this, too.
     }
   }
   try {
-    const parsed = parseDocument(text, { schema: 'core', prettyErrors: false, uniqueKeys: true });
-    if (parsed.errors.length === 0) {
-      keepDigits(parsed);
-      return parsed.toJS({ maxAliasCount: 100 });
-    }
+    return unmarkSchemas(load(text, yamlLimits));
   } catch {
-    // Too many aliases; below.
+    throw new Unusable('', 'syntax', 'is neither JSON nor YAML that can be read');
   }
-  throw new Unusable('', 'syntax', 'is neither JSON nor YAML that can be read');
 }
 
-/** What `unmarkedSchema` does, in place: aliases would multiply in a copy. */
-function keepDigits(document: YamlDocument): void {
-  visit(document, {
-    Scalar(_key, node, path) {
-      const pair = path.at(-1);
-      const isBound = isPair(pair) && isScalar(pair.key) && boundKeywords.has(pair.key.value);
-      if (Number.isFinite(node.value) && !isBound && isInexact(node.source ?? '', 'large')) node.value = node.source;
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Unusable('', 'format', 'is no UTF-8 text');
+  }
+}
+
+/** A number that a double would change stays a mark. */
+function exactly(tag: ScalarTagDefinition<number>): ScalarTagDefinition {
+  return {
+    ...tag,
+    resolve(source, isExplicit, name) {
+      const number = tag.resolve(source, isExplicit, name);
+      return typeof number === 'number' ? (markOf(source.replace(/^\+/, ''), 'large') ?? number) : number;
     },
-  });
+  };
 }
 
 function fragmentOf(reference: string, from: string): string {

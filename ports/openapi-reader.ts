@@ -1,5 +1,9 @@
+import type { BodyMode, FieldForm, HttpParameter } from '../workflows/contracts/http-parameters.ts';
 import type { WorkPool } from './untrusted/pool.ts';
 import { WorkLimit } from './untrusted/work-errors.ts';
+
+/** Most bytes of a document. */
+export const limitDocumentBytes = 25 * 1024 * 1024;
 
 /** What makes a document, or an operation of it, unusable. `pointer` is a JSON pointer into the document; nothing of its text is in it. */
 export interface DocumentProblem {
@@ -8,7 +12,7 @@ export interface DocumentProblem {
   readonly message: string;
 }
 
-/** An operation as a tool: what a model sends, and the request that it becomes. `url` is a Liquid template and begins with the path. */
+/** An operation as a tool: what a model sends, and the request that it becomes. `url` has an argument's name in braces where its parameter stands. */
 export interface OpenApiOperation {
   readonly name: string;
   readonly title: string | null;
@@ -18,32 +22,45 @@ export interface OpenApiOperation {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** As the document writes it. */
   readonly path: string;
+  /** Null when its input schema is told whole; else what is told of it: `shape`, or `bare` and to how many levels. */
+  readonly reducedTo: string | null;
   readonly request: {
     readonly url: string;
-    readonly query: Readonly<Record<string, string>>;
     readonly headers: Readonly<Record<string, string>>;
-    readonly body: { readonly mode: 'none' | 'json' | 'form' | 'raw'; readonly template: unknown };
+    readonly parameters: readonly HttpParameter[];
+    readonly body: { readonly mode: BodyMode; readonly template: unknown; readonly fields?: Readonly<Record<string, FieldForm>> };
   };
+}
+
+/** An operation that is no tool, and why: a predicate without a subject, as `is beyond the first 200`. */
+export interface LeftOutOperation {
+  readonly name: string;
+  readonly reason: string;
 }
 
 export interface OpenApiReading {
   /** Empty when there are problems. */
   readonly operations: readonly OpenApiOperation[];
-  /** At most 50. */
+  /** The first 200 of the chosen operations that are not kept. */
+  readonly leftOut: readonly LeftOutOperation[];
+  readonly leftOutCount: number;
+  /** Of the document, or of its operations when none can be kept; at most 50. */
   readonly problems: readonly DocumentProblem[];
-  /** Positions in `include` that name no operation. */
-  readonly unknown: readonly number[];
+  /** Names in `include` and `exclude` that are no operation's and no tag's. */
+  readonly unknown: readonly { readonly list: 'include' | 'exclude'; readonly position: number }[];
 }
 
 export interface ReadOpenApi {
-  /** JSON or YAML, at most 4 MiB. */
-  readonly text: string;
-  /** Operation ids; null takes all, at most 200. */
+  /** JSON or YAML, as text or in UTF-8; at most 25 MiB. */
+  readonly document: string | Uint8Array;
+  /** Ids or tags of the operations to take; null takes all. */
   readonly include: readonly string[] | null;
+  /** Ids or tags of operations that are not taken, whatever `include` says. */
+  readonly exclude: readonly string[];
 }
 
 /**
- * Reads OpenAPI 3.0 and 3.1 documents of tenants, as untrusted work: none can block the process or bring it down. Nothing is fetched;
+ * Reads OpenAPI documents (3.0 to 3.2) of tenants, as untrusted work: none can block the process or bring it down. Nothing is fetched;
  * references lead inside the document only. Throws `service_unavailable` as the pool does.
  */
 export interface OpenApiReader {
@@ -55,11 +72,11 @@ export function createOpenApiReader(pool: Pick<WorkPool, 'run'>): OpenApiReader 
   return {
     async read(organizationId, job) {
       try {
-        return await pool.run('openapi', { organizationId, job, subject: () => job.text });
+        return await pool.run('openapi', { organizationId, job, subject: () => job.document });
       } catch (error) {
         if (!(error instanceof WorkLimit)) throw error;
         const problem = { pointer: '', rule: 'too_large', message: 'the document takes too long or too much memory to read' };
-        return { operations: [], problems: [problem], unknown: [] };
+        return { operations: [], leftOut: [], leftOutCount: 0, problems: [problem], unknown: [] };
       }
     },
   };

@@ -9,13 +9,20 @@ export interface RenderedTemplate {
   readonly missing: readonly string[];
 }
 
+/**
+ * What a template writes of a value that is no text. `plain`: as Liquid does, members of a list one after the other. For requests, where that would
+ * be read as something else: an object is refused, and a list `joined` by commas (of texts, numbers and booleans) or `refused`.
+ */
+export type Composites = 'plain' | 'joined' | 'refused';
+
 const removedTags = ['include', 'render', 'layout', 'block', 'tablerow', 'cycle', 'increment', 'decrement', 'liquid'];
 const limitOutput = 200_000;
 const limitRenderMs = 300;
 const limitMemory = 10_000_000;
 
 /** The one Liquid engine: own properties, strict filters, no file system, no tag that loads, repeats without bound or keeps state. */
-export function createLiquid(): Liquid {
+export function createLiquid(composites: Composites = 'plain'): Liquid {
+  const write = (value: unknown) => (Array.isArray(value) ? written(value, composites) : value);
   const engine = new Liquid({
     ownPropertyOnly: true,
     strictFilters: true,
@@ -26,7 +33,10 @@ export function createLiquid(): Liquid {
     memoryLimit: limitMemory,
     templates: {},
     relativeReference: false,
+    // Liquid itself makes a text of what is no list.
+    ...(composites === 'plain' ? {} : { outputEscape: (value: unknown) => write(value) as string }),
   });
+  if (composites !== 'plain') engine.registerFilter('raw', { raw: true, handler: write });
   for (const tag of removedTags) Reflect.deleteProperty(engine.tags, tag);
   return engine;
 }
@@ -38,7 +48,33 @@ export function renderTemplate(engine: Liquid, template: string, variables: Temp
     .globalVariablesSync(parsed)
     .filter((root) => variables[root] === undefined)
     .slice(0, 20);
-  const text = String(engine.renderSync(parsed, variables));
+  const isPlain = engine.options.outputEscape === undefined;
+  const text = String(engine.renderSync(parsed, isPlain ? variables : (withoutText(variables) as TemplateVariables))); // keeps the shape
   if (text.length > limitOutput) throw new Error(`output is over ${limitOutput} characters`);
   return { text, missing };
+}
+
+function written(list: readonly unknown[], composites: Composites): string {
+  if (composites === 'refused') throw new Error('a list has no form in a text: the template must join it or write it as JSON');
+  return list
+    .filter((member) => member !== null && member !== undefined)
+    .map((member) => {
+      if (typeof member === 'object') throw new Error('a list of lists or objects has no form there');
+      return String(member);
+    })
+    .join(',');
+}
+
+/** Whatever turns an object into a text, a filter too, fails instead of writing `[object Object]`. */
+const noText = {
+  toString(): never {
+    throw new Error('an object has no form in a text: the template must name a field of it or write it as JSON');
+  },
+};
+
+function withoutText(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(withoutText);
+  if (node === null || typeof node !== 'object' || node instanceof Date) return node;
+  const copy: object = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, withoutText(value)]));
+  return Object.setPrototypeOf(copy, noText) as object;
 }

@@ -1,4 +1,4 @@
-import type { RenderedTemplate, TemplateVariables } from './template-rules.ts';
+import type { Composites, RenderedTemplate, TemplateVariables } from './template-rules.ts';
 import type { TemplateJob, TemplateResult } from './template-work.ts';
 import type { WorkPool } from './untrusted/pool.ts';
 import { WorkLimit, WorkProblem } from './untrusted/work-errors.ts';
@@ -19,6 +19,8 @@ export interface Templates {
   check(template: string): Promise<void>;
   /** Parses several, as one job: the position of the first that can't be read, -1 when all can. */
   firstFault(templates: readonly string[]): Promise<number>;
+  /** The same ones for a request: an object in a text is a fault, and so is a list that is not joined. */
+  forRequest(lists: Exclude<Composites, 'plain'>): Templates;
 }
 
 /** The templates of each organization; null is the platform. */
@@ -36,24 +38,29 @@ export function createTemplates(pool: Pick<WorkPool, 'run'>): TemplatesByTenant 
     }
   }
 
-  return {
-    of: (organizationId) => ({
+  function templatesOf(organizationId: string | null, composites: Composites): Templates {
+    const run = (templates: readonly string[], variables: TemplateVariables | null) =>
+      ask(organizationId, { templates, variables, composites });
+    return {
       async render(template, variables) {
-        const { rendered } = await ask(organizationId, { templates: [template], variables });
+        const { rendered } = await run([template], variables);
         return rendered[0] ?? { text: '', missing: [] };
       },
       async renderAll(templates, variables) {
         if (templates.length === 0) return [];
-        return (await ask(organizationId, { templates, variables })).rendered.map(({ text }) => text);
+        return (await run(templates, variables)).rendered.map(({ text }) => text);
       },
       async check(template) {
-        const [fault = null] = (await ask(organizationId, { templates: [template], variables: null })).faults;
+        const [fault = null] = (await run([template], null)).faults;
         if (fault !== null) throw new TemplateError(fault);
       },
       async firstFault(templates) {
         if (templates.length === 0) return -1;
-        return (await ask(organizationId, { templates, variables: null })).faults.findIndex((fault) => fault !== null);
+        return (await run(templates, null)).faults.findIndex((fault) => fault !== null);
       },
-    }),
-  };
+      forRequest: (lists) => templatesOf(organizationId, lists),
+    };
+  }
+
+  return { of: (organizationId) => templatesOf(organizationId, 'plain') };
 }

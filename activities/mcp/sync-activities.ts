@@ -118,7 +118,7 @@ async function look(deps: ActivityDeps, { toolkit, asker, secrets }: ClaimedSync
     const server = session.server === null ? null : masked(secrets, { ...session.server });
     const sourceHash = sha256Of(tools.map(({ hash }) => hash).toSorted());
     deps.log.info({ toolkit_id: toolkit.id, tools: tools.length, left_out: found.leftOut.length }, 'toolkit listed');
-    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, limitNote) };
+    return { tools, server, protocolVersion: session.protocolVersion, sourceHash, told: toldOf(found, limitNote), leftOut: found.leftOut };
   };
   return useMcp(deps, ask, work).catch((error: unknown) => {
     // Without a grant nobody was asked yet: the server's own refusal says where consent is to be had.

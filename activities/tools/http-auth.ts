@@ -1,6 +1,7 @@
 import type { HttpAuth } from '../../db/tools/tool-config.ts';
 import type { AccessTokens } from './access-tokens.ts';
 import type { HttpRequest } from './http-request.ts';
+import { formPair, withoutName, withPairs } from './query-pairs.ts';
 import { failed, type GuardedExecution, type ToolOutcome } from './outcome.ts';
 
 export interface Credential {
@@ -35,10 +36,8 @@ export function withNamedCredential(request: HttpRequest, auth: HttpAuth): HttpR
   const name = `[secret:${auth.secret}]`;
   if (auth.type === 'basic') return withHeader(request, 'authorization', `Basic ${name}`);
   if (auth.type === 'oauth2_client_credentials') return withHeader(request, 'authorization', `Bearer ${name}`);
-  if (auth.type === 'api_key' && auth.in === 'query') {
-    const mark = request.url.includes('?') ? '&' : '?';
-    return { ...request, url: `${request.url}${mark}${encodeURIComponent(auth.name)}=${name}` };
-  }
+  if (auth.type === 'api_key' && auth.in === 'query')
+    return { ...request, url: withPairs(withoutName(request.url, auth.name), [[encodeURIComponent(auth.name), name]]) };
   return carrying(request, auth, name);
 }
 
@@ -54,9 +53,8 @@ function carrying(
       return withHeader(request, 'authorization', `Basic ${basicPair(auth.user, secret)}`);
     case 'api_key': {
       if (auth.in === 'header') return withHeader(request, auth.name, secret);
-      const url = new URL(request.url);
-      url.searchParams.set(auth.name, secret);
-      return { ...request, url: url.href };
+      // An argument can't stand in for it, and what the arguments wrote stays as it is written.
+      return { ...request, url: withPairs(withoutName(request.url, auth.name), [formPair(auth.name, secret)]) };
     }
     default:
       return auth satisfies never;

@@ -48,11 +48,7 @@ export function demandStepUp({ freshUntil }: Pick<Caller, 'freshUntil'>, challen
 }
 
 /** WWW-Authenticate (RFC 6750 §3, RFC 9728 §5.1) of a 401, and of a 403 `scope_insufficient`; lists all scopes that are needed, for the MCP endpoint those of all its tools. */
-export function challengeOf(
-  publicUrl: string,
-  operation: Demand | null,
-  error: 'invalid_token' | 'insufficient_scope' | null,
-): string {
+export function challengeOf(publicUrl: string, operation: Demand | null, error: 'invalid_token' | 'insufficient_scope' | null): string {
   const isMcp = isMcpEndpoint(operation);
   const needed = operation && isRoleAccess(operation) ? scopeOf(operation) : null;
   return challengeText(publicUrl, {

@@ -42,7 +42,11 @@ export const ToolkitRevisionView = closed(
       { maxItems: 400, description: 'Tool by tool against the active revision' },
     ),
     quarantined: listOf(ToolName, { description: 'Tools that the sync took out of service' }),
-    tools: Type.Optional(listOf(ToolkitToolView, { description: 'Absent in lists' })),
+    tools: Type.Optional(listOf(ToolkitToolView, { description: 'What was kept of the source; absent in lists' })),
+    left_out_count: integer({ description: 'Operations or tools of the source that are no tools here' }),
+    left_out: listOf(closed({ name: ToolName, reason: text(300, { description: 'Why, as a predicate of the name' }) }), {
+      description: 'The first 200 of them',
+    }),
     server: nullable(FreeObject),
     protocol_version: nullable(text(40)),
     error: nullable(text(500)),
@@ -70,6 +74,8 @@ interface RevisionRow {
   }[];
   readonly quarantined: readonly string[];
   readonly tools?: readonly ToolView[];
+  readonly left_out_count: number;
+  readonly left_out: readonly { readonly name: string; readonly reason: string }[];
   readonly server: Record<string, unknown> | null;
   readonly protocol_version: string | null;
   readonly error: string | null;
@@ -90,6 +96,8 @@ export function toToolkitRevisionView(row: RevisionRow) {
     diff: row.diff.map(({ name, change, fields }) => ({ name, change, fields: [...fields] })),
     quarantined: [...row.quarantined],
     ...(row.tools === undefined ? {} : { tools: row.tools.map(toToolkitToolView) }),
+    left_out_count: row.left_out_count,
+    left_out: row.left_out.map(({ name, reason }) => ({ name, reason })),
     server: row.server,
     protocol_version: row.protocol_version,
     error: row.error,

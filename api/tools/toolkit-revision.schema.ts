@@ -10,11 +10,22 @@ const OpenApiSource = closed(
   {
     type: oneOf(['openapi']),
     document: Type.Optional(
-      text(4 * 1024 * 1024, { minLength: 1, description: 'OpenAPI 3.0 or 3.1 as JSON or YAML text; or an attachment is named' }),
+      text(4 * 1024 * 1024, { minLength: 1, description: 'OpenAPI 3.0 to 3.2 as JSON or YAML text; or an attachment is named' }),
     ),
-    attachment_id: Type.Optional(idOf('Attachment')),
+    attachment_id: Type.Optional(
+      Type.Unsafe<string>({ ...idOf('Attachment'), description: 'A document of at most 25 MiB, as text in UTF-8' }),
+    ),
     include: Type.Optional(
-      listOf(text(128, { minLength: 1 }), { uniqueItems: true, description: 'Ids of the operations that become tools; all when left out' }),
+      listOf(text(128, { minLength: 1 }), {
+        uniqueItems: true,
+        description: 'Ids or tags of the operations that become tools; all when left out',
+      }),
+    ),
+    exclude: Type.Optional(
+      listOf(text(128, { minLength: 1 }), {
+        uniqueItems: true,
+        description: 'Ids or tags of operations that become none, whatever include says',
+      }),
     ),
   },
   { $id: 'OpenApiSource' },

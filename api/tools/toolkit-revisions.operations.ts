@@ -47,7 +47,7 @@ export const toolkitRevisionOperations = {
     {
       summary: 'Add a revision to a toolkit',
       description:
-        'Makes tools of an OpenAPI document (3.0 or 3.1, text of at most 4 MiB, references inside it only) or of a list, and tells tool by tool how they differ from the active revision. Nothing is in force before the revision is activated. Optional parameters that no tool can send (cookies, nested objects) are left out; an operation that demands one is refused.',
+        'Makes tools of an OpenAPI document (3.0 to 3.2, text of at most 4 MiB or an attachment of at most 25, references inside it only) or of a list, and tells tool by tool how they differ from the active revision. Nothing is in force before the revision is activated. include and exclude choose operations first; one that can not be sent, or is beyond the first 200 or 4 MiB together, is left out and told with its reason. A document of which nothing can be kept is refused.',
       access: 'admin',
       audit: 'create',
       idempotent: true,
@@ -78,11 +78,12 @@ export const toolkitRevisionOperations = {
     async (ctx, { params, body, identified }) => {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
       // What readSource gave.
-      const { tools, sourceHash } = await toolsOf(ctx, toolkit, { body, read: identified as SourceTools | Failure | null });
+      const { tools, sourceHash, leftOut } = await toolsOf(ctx, toolkit, { body, read: identified as SourceTools | Failure | null });
       const { id } = await insertToolkitRevision(ctx, toolkit, {
         origin: body.source.type,
         tools,
         sourceHash,
+        leftOut,
         note: body.note ?? null,
         createdBy: creatorOf(ctx.actor),
       });

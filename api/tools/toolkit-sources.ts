@@ -1,12 +1,13 @@
+import { createHash } from 'node:crypto';
 import { usableAttachment } from '../../db/attachments/attachments.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { readUnit, tenantOf } from '../../db/scope.ts';
-import { sha256Of, toolHash } from '../../db/toolkits/revisions.ts';
+import { sha256Of, toolHash, type NewToolkitRevision } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';
 import { completeHttpConfig, effectOfMethod, type HttpConfigDraft } from '../../db/tools/tool-config.ts';
-import type { OpenApiOperation, OpenApiReading } from '../../ports/openapi-reader.ts';
+import { limitDocumentBytes, type OpenApiOperation, type OpenApiReading } from '../../ports/openapi-reader.ts';
 import { readWhole } from '../../ports/storage.ts';
 import { fail, Failure, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { actorOf } from '../http/audit.ts';
@@ -15,13 +16,12 @@ import { toolChecks } from './tool-checks.ts';
 import { shapeOf, type ToolChecks } from './tool-rules.ts';
 import type { ManualTool, ToolkitRevisionCreate } from './toolkit-revision.schema.ts';
 
-/** The tools that a source gives, and the hash of the source. */
+/** The tools that a source gives, what else it holds, and the hash of the source. */
 export interface SourceTools {
   readonly tools: readonly ToolkitTool[];
   readonly sourceHash: string;
+  readonly leftOut: NewToolkitRevision['leftOut'];
 }
-
-const limitBytes = 4 * 1024 * 1024;
 
 /**
  * Reads a document before the transaction begins: it may take seconds. What is wrong with it is given, not thrown: the handler tells it in its
@@ -42,10 +42,15 @@ export async function readSource(request: IdentifyRequest): Promise<SourceTools 
       throw invalid('/source', 'oneOf', 'Either a document or an attachment is demanded.');
 
     const isInline = source.document !== undefined;
-    const text = source.document ?? (await textOfAttachment(request, ctx, source.attachment_id ?? ''));
-    const reading = await request.deps.openApi.read(organizationOf(request.caller), { text, include: source.include ?? null });
+    const document = source.document ?? (await bytesOfAttachment(request, ctx, source.attachment_id ?? ''));
+    const choice = { include: source.include ?? null, exclude: source.exclude ?? [] };
+    const reading = await request.deps.openApi.read(organizationOf(request.caller), { document, ...choice });
     refuseProblems(reading, isInline ? '/source/document' : '/source/attachment_id');
-    return { tools: reading.operations.map(toToolkitTool), sourceHash: sha256Of([text, source.include ?? null]) };
+    return {
+      tools: reading.operations.map(toToolkitTool),
+      sourceHash: sha256Of([createHash('sha256').update(document).digest('hex'), choice]),
+      leftOut: { told: reading.leftOut, count: reading.leftOutCount },
+    };
   } catch (error) {
     if (error instanceof Failure) return error;
     throw error;
@@ -63,23 +68,18 @@ export async function toolsByHand(ctx: Ctx, toolkit: Toolkit, tools: readonly Ma
     seen.add(tool.name);
     made.push(await fromAuthor(tool, checks).catch((error: unknown) => rethrowBelow(pointer, error)));
   }
-  return { tools: made, sourceHash: sha256Of(tools) };
+  return { tools: made, sourceHash: sha256Of(tools), leftOut: { told: [], count: 0 } };
 }
 
-async function textOfAttachment(
+async function bytesOfAttachment(
   { deps }: IdentifyRequest,
   ctx: Parameters<typeof usableAttachment>[0],
   attachmentId: string,
-): Promise<string> {
+): Promise<Buffer> {
   const attachment = await usableAttachment(ctx, attachmentId, '/source/attachment_id');
-  if (attachment.sizeBytes > limitBytes)
-    throw invalid('/source/attachment_id', 'maxLength', `must be at most ${limitBytes} bytes`, { limit: limitBytes });
-  const bytes = await readWhole(deps.storage, attachment, limitBytes);
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw invalid('/source/attachment_id', 'format', 'The attachment is no UTF-8 text.');
-  }
+  if (attachment.sizeBytes > limitDocumentBytes)
+    throw invalid('/source/attachment_id', 'maxLength', `must be at most ${limitDocumentBytes} bytes`, { limit: limitDocumentBytes });
+  return readWhole(deps.storage, attachment, limitDocumentBytes);
 }
 
 function refuseProblems({ problems, unknown }: OpenApiReading, pointer: string): void {
@@ -91,9 +91,9 @@ function refuseProblems({ problems, unknown }: OpenApiReading, pointer: string):
     message: problem.message,
     params: { at: problem.pointer.slice(0, 500) },
   }));
-  for (const position of unknown) {
-    const place = `/source/include/${position}`;
-    errors.push({ in: 'body', pointer: place, name: null, rule: 'reference', message: 'names no operation of the document' });
+  for (const { list, position } of unknown) {
+    const place = `/source/${list}/${position}`;
+    errors.push({ in: 'body', pointer: place, name: null, rule: 'reference', message: 'names no operation and no tag of the document' });
   }
   if (errors.length > 0) throw fail('validation_failed', { detail: 'The document can not be used.', errors: errors.slice(0, 50) });
 }
@@ -108,7 +108,13 @@ function toToolkitTool(operation: OpenApiOperation): ToolkitTool {
     description: operation.description,
     input_schema: operation.input_schema,
     output_schema: operation.output_schema,
-    annotations: { method, path: operation.path, readOnlyHint: effect === 'read', idempotentHint: isRepeatable(method) },
+    annotations: {
+      method,
+      path: operation.path,
+      readOnlyHint: effect === 'read',
+      idempotentHint: isRepeatable(method),
+      ...(operation.reducedTo === null ? {} : { input_schema_reduced_to: operation.reducedTo }),
+    },
     proposed: { effect, concurrency: effect, idempotent: isRepeatable(method) },
     execution: { kind: 'http', config },
   });

@@ -6,6 +6,7 @@ import { newId } from '../ids.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import { diffTools } from './diff.ts';
+import { toldLeftOut, type LeftOut } from './left-out.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { ToolkitTool } from './toolkit-tool.ts';
 
@@ -30,6 +31,8 @@ export type SyncFindings =
       readonly sourceHash: string | null;
       /** Which of the server's tools were left out, or what of them is ignored, and why; for people, at most 500 characters are kept. */
       readonly told?: string | null;
+      /** The tools that were left out, one by one. */
+      readonly leftOut?: readonly LeftOut[];
     }
   | {
       /** For people, without secrets; at most 500 characters are kept. */
@@ -49,6 +52,8 @@ export interface NewToolkitRevision {
   readonly origin: Exclude<ToolkitRevisionOrigin, 'sync'>;
   readonly tools: readonly ToolkitTool[];
   readonly sourceHash: string;
+  /** Of what the source holds beside its tools; `count` when that is more than is told. */
+  readonly leftOut: { readonly told: readonly LeftOut[]; readonly count: number };
   readonly note: string | null;
   readonly createdBy: ActorRef;
 }
@@ -116,13 +121,14 @@ export async function finishSync(unit: Unit, revisionId: string, found: SyncFind
 
   const inForce = await toolsInForce(unit, open.toolkit_id);
   const error = errorOf(found.tools, found.told ?? null);
+  const leftOut = found.leftOut ?? [];
   const state = found.tools.length === 0 ? 'failed' : isInForce(found.tools, inForce) ? 'unchanged' : 'inactive';
   const quarantined = open.on_change === 'keep' ? [] : differing(found.tools, inForce);
   await quarantineTools(unit, open.toolkit_id, quarantined);
   await change(
     unit.em,
     `update toolkit_revisions set state = ?, tools = ?::jsonb, diff = ?::jsonb, quarantined = ?::text[], source_hash = ?, server = ?::jsonb,
-       protocol_version = ?, error = ?, updated_at = now() where id = ?`,
+       protocol_version = ?, error = ?, left_out = ?::jsonb, left_out_count = ?, updated_at = now() where id = ?`,
     [
       state,
       JSON.stringify(found.tools),
@@ -132,6 +138,8 @@ export async function finishSync(unit: Unit, revisionId: string, found: SyncFind
       found.server === null ? null : JSON.stringify(found.server),
       found.protocolVersion,
       error,
+      JSON.stringify(toldLeftOut(leftOut).leftOut),
+      leftOut.length,
       revisionId,
     ],
   );
@@ -161,10 +169,13 @@ export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, ma
     [toolkit.id],
   );
   const state = isInForce(made.tools, await toolsInForce(unit, toolkit.id)) ? 'unchanged' : 'inactive';
+  const { error, leftOut } = toldLeftOut(made.leftOut.told);
   const inserted = await row<OpenedRevision>(
     unit.em,
-    `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, tools, diff, source_hash, note, created_by)
-     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, ?, ?, ?::jsonb, ?::jsonb, ?, ?::text, ?::jsonb returning id, number`,
+    `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, tools, diff, source_hash, error, left_out, left_out_count,
+       note, created_by)
+     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, ?, ?, ?::jsonb, ?::jsonb, ?, ?::text, ?::jsonb, ?::integer, ?::text, ?::jsonb
+     returning id, number`,
     [
       newId(),
       toolkit.id,
@@ -176,6 +187,9 @@ export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, ma
       JSON.stringify(made.tools),
       JSON.stringify(diffTools(active?.tools ?? [], made.tools)),
       made.sourceHash,
+      error,
+      JSON.stringify(leftOut),
+      made.leftOut.count,
       made.note,
       JSON.stringify(made.createdBy),
     ],

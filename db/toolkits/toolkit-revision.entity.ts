@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
+import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 import { createdAtColumn, idColumn, jsonColumn, textArrayColumn, timeColumn, updatedAtColumn, uuidColumn } from '../columns.ts';
 import { tenantIndexes, uniqueIndex } from '../indexes.ts';
@@ -36,6 +37,8 @@ const schema = defineEntity({
     error: p.text().strictNullable(),
     note: p.text().strictNullable(),
     createdBy: p.json<ActorRef>(),
+    leftOut: jsonColumn<LeftOut[]>(() => []),
+    leftOutCount: p.integer().default(0),
     activatedAt: timeColumn().strictNullable(),
     createdAt: createdAtColumn(),
     updatedAt: updatedAtColumn(),

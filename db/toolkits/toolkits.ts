@@ -9,6 +9,7 @@ import { dropOwnSecrets } from '../secrets/secret-aim.ts';
 import { change, row, rows } from '../sql.ts';
 import type { Unit } from '../unit.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
+import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
 import { Toolkit, type ToolkitKind } from './toolkit.entity.ts';
 
@@ -44,6 +45,8 @@ export interface ToolkitRevisionRow {
   readonly diff: readonly ToolkitChange[];
   readonly quarantined: readonly string[];
   readonly tools?: readonly ToolkitTool[];
+  readonly left_out: readonly LeftOut[];
+  readonly left_out_count: number;
   readonly server: Record<string, unknown> | null;
   readonly protocol_version: string | null;
   readonly error: string | null;
@@ -62,7 +65,7 @@ const source = `toolkits k cross join lateral (select count(*)::int as tool_coun
   from tools t where t.toolkit_id = k.id and t.deleted_at is null) held`;
 
 const revisionColumns =
-  'v.id, v.toolkit_id, v.number, v.state, v.origin, v.diff, v.quarantined, v.server, v.protocol_version, v.error, v.note, v.created_by, v.created_at, v.activated_at';
+  'v.id, v.toolkit_id, v.number, v.state, v.origin, v.diff, v.quarantined, v.left_out_count, v.left_out, v.server, v.protocol_version, v.error, v.note, v.created_by, v.created_at, v.activated_at';
 
 /** One toolkit that the caller sees. Throws 404. */
 export async function readToolkit(ctx: Scoped, toolkitId: string): Promise<ToolkitRow> {

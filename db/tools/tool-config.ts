@@ -1,3 +1,4 @@
+import type { BodyMode, FieldForm, HttpParameter } from '../../workflows/contracts/http-parameters.ts';
 import { skillLoadInputSchema } from '../agents/skill-load-tool.ts';
 import { skillWriteInputSchema } from '../skills/skill-write-schema.ts';
 import { askUserInputSchema } from './ask-user.ts';
@@ -37,12 +38,24 @@ export interface HttpToolConfig {
   readonly url: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: { readonly mode: 'none' | 'json' | 'form' | 'raw'; readonly template: unknown };
+  readonly body: HttpBody;
+  /**
+   * Of an operation of an OpenAPI document: its arguments outside the body. With them nothing but the body is a template: `url` has an argument's
+   * name in braces where its parameter stands.
+   */
+  readonly parameters?: readonly HttpParameter[];
   readonly auth: HttpAuth;
   /** Where in a JSON reply the result is, and which statuses count as success (none: any 2xx). */
   readonly response: { readonly pointer: string | null; readonly success: readonly number[] };
   readonly idempotency_header: string | null;
   readonly redirects: number;
+}
+
+/** What is sent as the body: `template` filled, and its fields written as `fields` say. */
+export interface HttpBody {
+  readonly mode: BodyMode;
+  readonly template: unknown;
+  readonly fields?: Readonly<Record<string, FieldForm>>;
 }
 
 export interface WebFetchToolConfig {
@@ -63,7 +76,8 @@ export interface BuiltinToolConfig {
 export type HttpConfigDraft = Pick<HttpToolConfig, 'method' | 'url'> & {
   readonly query?: HttpToolConfig['query'];
   readonly headers?: HttpToolConfig['headers'];
-  readonly body?: { readonly mode?: HttpToolConfig['body']['mode']; readonly template?: unknown };
+  readonly body?: Partial<HttpBody>;
+  readonly parameters?: HttpToolConfig['parameters'];
   readonly auth?: HttpAuthDraft;
   readonly response?: Partial<HttpToolConfig['response']>;
   readonly idempotency_header?: string | null;
@@ -76,7 +90,12 @@ export function completeHttpConfig(draft: HttpConfigDraft): HttpToolConfig {
     url: draft.url,
     query: draft.query ?? {},
     headers: draft.headers ?? {},
-    body: { mode: draft.body?.mode ?? 'none', template: draft.body?.template ?? null },
+    body: {
+      mode: draft.body?.mode ?? 'none',
+      template: draft.body?.template ?? null,
+      ...(draft.body?.fields === undefined ? {} : { fields: draft.body.fields }),
+    },
+    ...(draft.parameters === undefined ? {} : { parameters: draft.parameters }),
     auth: completeHttpAuth(draft.auth ?? { type: 'none' }),
     response: { pointer: draft.response?.pointer ?? null, success: draft.response?.success ?? [] },
     idempotency_header: draft.idempotency_header ?? null,

@@ -18,7 +18,7 @@ export interface Sort<Job, Result> {
 export const sorts = {
   schema: sort({ cpuMs: 1_000, wallMs: 60_000, memoryMb: 128 }, () => import('../schema-work.ts')),
   template: sort({ cpuMs: 500, wallMs: 60_000, memoryMb: 96 }, () => import('../template-work.ts')),
-  openapi: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 320 }, () => import('../openapi-work.ts')),
+  openapi: sort({ cpuMs: 30_000, wallMs: 120_000, memoryMb: 448 }, () => import('../openapi-work.ts')),
   page: sort({ cpuMs: 15_000, wallMs: 120_000, memoryMb: 384 }, () => import('../page-work.ts')),
   robots: sort({ cpuMs: 500, wallMs: 60_000, memoryMb: 96 }, () => import('../robots-work.ts')),
   diff: sort({ cpuMs: 5_000, wallMs: 60_000, memoryMb: 192 }, () => import('../line-diff.ts')),

@@ -27,7 +27,14 @@ export function exponentialSchema(title: string): Record<string, unknown> {
 
 /** Keys without end: a reader that wants them unique compares each with all others. */
 const manyKeys = (count: number) => Array.from({ length: count }, (_, at) => `k${at.toString(36)}: 1`).join('\n');
-const documentOfKeys = manyKeys(40_000);
+/** Operations that each read the same schema of many fields, in every detail. */
+const documentOfFields = JSON.stringify({
+  openapi: '3.1.0',
+  paths: Object.fromEntries(
+    Array.from({ length: 200 }, (_, at) => [`/p${at}`, { post: { requestBody: { content: { '*/*': { schema: { $ref: '#/x' } } } } } }]),
+  ),
+  x: { properties: Object.fromEntries(Array.from({ length: 15_000 }, (_, at) => [`k${at}`, { type: 'string' }])) },
+});
 const unclosed = '<a href="x"><b>word '.repeat(20_000);
 const rules = `Disallow: /${'*a'.repeat(1_000)}\n`.repeat(250);
 const linesOf = (seed: number) =>
@@ -56,10 +63,10 @@ export const hostileWork: readonly HostileWork[] = [
   {
     sort: 'openapi',
     hostile(attacked, at) {
-      const text = `openapi: 3.1.0\nx: ${at}\n${documentOfKeys}`;
-      return attack(attacked, 'openapi', { text, include: null }, () => text);
+      const document = `${documentOfFields} ${' '.repeat(at)}`;
+      return attack(attacked, 'openapi', { document, include: null, exclude: [] }, () => document);
     },
-    plain: (pool) => run(pool, 'openapi', neighbour, { text: '{"openapi":"3.1.0","paths":{}}', include: null }),
+    plain: (pool) => run(pool, 'openapi', neighbour, { document: '{"openapi":"3.1.0","paths":{}}', include: null, exclude: [] }),
   },
   {
     sort: 'page',

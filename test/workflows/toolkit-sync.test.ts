@@ -162,6 +162,7 @@ test('a server that is not there fails the sync after its tries, a hostile tool 
   expect(found.state).toBe('inactive');
   expect(found.diff.map((each: { name: string }) => each.name)).toEqual(['echo']);
   expect(found.error).toMatch(/^Left out: bad /);
+  expect(found).toMatchObject({ left_out_count: 2, left_out: [{ name: 'bad' }, { name: 'x'.repeat(200) }] });
 });
 
 test('a sync that keeps nothing has failed and says why; what was in force is quarantined; a flawed neighbour costs nobody else', async () => {

@@ -72,23 +72,37 @@ export function rounded(value: unknown): unknown {
 }
 
 /** Keywords of JSON Schema whose numbers are bounds: the nearest double serves as well, since no number that is taken lies between. */
-export const boundKeywords: ReadonlySet<unknown> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
+const boundKeywords: ReadonlySet<string> = new Set(['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum', 'multipleOf']);
 
 /**
- * A document with schemas of others, its marks taken off. A bound becomes the nearest double, one beyond all doubles goes; whatever else is such a
- * number (a choice, a default, an example) becomes its text, so that it is never taken for its neighbour.
+ * Takes the marks off a document with schemas of others, in place, for what YAML's aliases share would multiply in a copy. A bound becomes the nearest
+ * double, one beyond all doubles goes; whatever else is such a number (a choice, a default, an example) becomes its text, so that it is never taken
+ * for its neighbour.
  */
-export function unmarkedSchema(node: unknown): unknown {
-  if (typeof node === 'string') return withoutMark(node);
-  if (Array.isArray(node)) return node.map(unmarkedSchema);
-  if (node === null || typeof node !== 'object') return node;
-  return Object.fromEntries(
-    Object.entries(node).flatMap(([key, inner]) => {
-      if (typeof inner !== 'string' || !isMark(inner) || !boundKeywords.has(key)) return [[key, unmarkedSchema(inner)]];
-      const bound = Number(withoutMark(inner));
-      return Number.isFinite(bound) ? [[key, bound]] : [];
-    }),
-  );
+export function unmarkSchemas<T>(document: T): T {
+  const seen = new Set<unknown>();
+  for (const waiting: unknown[] = [document]; waiting.length > 0;) {
+    const node = waiting.pop();
+    if (node === null || typeof node !== 'object' || seen.has(node)) continue;
+    seen.add(node);
+    for (const [key, inner] of Object.entries(node)) {
+      if (typeof inner !== 'string') waiting.push(inner);
+      else if (isMark(inner)) setUnmarked(node, key, inner);
+    }
+  }
+  return document;
+}
+
+function setUnmarked(node: object, key: string, mark: string): void {
+  const text = withoutMark(mark);
+  if (!boundKeywords.has(key)) Reflect.set(node, key, text);
+  else if (Number.isFinite(Number(text))) Reflect.set(node, key, Number(text));
+  else Reflect.deleteProperty(node, key);
+}
+
+/** The mark of a number as it is written, which is inexact; null for any other text. */
+export function markOf(literal: string, which: InexactNumbers): string | null {
+  return numberForm.test(literal) && isInexact(literal, which) ? markStart + literal : null;
 }
 
 /** Whether a number, as it is written in JSON, is inexact. */

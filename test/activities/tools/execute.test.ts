@@ -143,6 +143,46 @@ test('arguments in a path are encoded, leaves of a JSON body keep their type, th
   });
 });
 
+test('a list or an object in a template is written by its shape and place, or is an invalid call', async () => {
+  const get = (more: object) => ({ method: 'GET', url: `${origin}/echo`, ...more });
+  const list = { f: ['a b', 'c&d', 3] };
+  const sent = async (config: object, args: Record<string, unknown>) => run({ kind: 'http', slug: 'h', config: { ...config } }, args);
+  const inQuery = get({ query: { ids: '{{ args.f }}', fixed: 'x' } });
+  const form = { method: 'POST', url: `${origin}/echo`, body: { mode: 'form', template: { f: '{{ args.f }}' } } };
+
+  expect(await sent(inQuery, list)).toMatchObject({ value: { url: '/echo?ids=a+b&ids=c%26d&ids=3&fixed=x' } });
+  expect(await sent(get({ url: `${origin}/echo/{{ args.f }}/end` }), list)).toMatchObject({ value: { url: '/echo/a%20b,c%26d,3/end' } });
+  expect(await sent(form, list)).toMatchObject({ value: { body: 'f=a+b&f=c%26d&f=3' } });
+  expect(await sent({ ...form, body: { mode: 'form', template: null } }, { f: { a: [1] } })).toMatchObject({
+    value: { body: 'f=%7B%22a%22%3A%5B1%5D%7D' },
+  });
+
+  const object = { f: { a: 1 } };
+  expect(
+    await sent(get({ query: { q: '{{ args.f | json }}', a: '{{ args.f.a }}', n: '{% for p in args.f %}{{ p[0] }}{% endfor %}' } }), object),
+  ).toMatchObject({
+    value: { url: '/echo?q=%7B%22a%22%3A1%7D&a=1&n=a' },
+  });
+  expect(await sent(get({ query: { q: 'in {{ args.f | join: ";" }}' } }), list)).toMatchObject({
+    value: { url: '/echo?q=in+a+b%3Bc%26d%3B3' },
+  });
+  const refused = [
+    await sent(inQuery, object),
+    await sent(inQuery, { f: [{ a: 1 }] }),
+    await sent(get({ query: { q: 'x {{ args.f }}' } }), list),
+    await sent(get({ query: { q: '{{ args.f | upcase }}' } }), object),
+    await sent(get({ query: { q: '{{ args.f | raw }}' } }), object),
+    await sent(get({ query: { q: 'x {{ args.f }}' } }), JSON.parse('{"f":{"__proto__":{"a":1}}}') as Record<string, unknown>),
+    await sent(get({ headers: { 'x-key': '{{ args.f }}' } }), object),
+    await sent(get({ url: `${origin}/echo/{{ args.f }}` }), object),
+    await sent({ ...form, body: { mode: 'json', template: { text: 'is {{ args.f }}' } } }, object),
+    await sent({ ...form, body: { mode: 'raw', template: '{{ args.f }}' } }, object),
+    await sent({ ...form, body: { mode: 'raw', template: 'a {{ args.f }}' } }, list),
+  ];
+  for (const outcome of refused)
+    expect(outcome).toMatchObject({ status: 'failed', error: { code: 'invalid_arguments', retryable: false } });
+});
+
 test('a pointer picks a part of the reply; a bad status is a failed result with its text', async () => {
   const config = { method: 'GET', url: `${origin}/echo`, response: { pointer: '/data/list/1', success: [] } };
 

@@ -137,17 +137,60 @@ test('a document that can not be used is 422 and names the places; a wrong inclu
   const { id } = await kit.toolkit(openapi);
   const send = (source: unknown) => kit.post(`/toolkits/${id}/revisions`, { source });
 
-  const broken = await send({ type: 'openapi', document: JSON.stringify({ openapi: '3.1.0', paths: { '/a/{x}': { get: {} } } }) });
+  const unread = { '/a/{x}': { get: { parameters: [{ $ref: 'other.yaml' }] } } };
+  const broken = await send({ type: 'openapi', document: JSON.stringify({ openapi: '3.1.0', paths: unread }) });
   const unknown = await send({ type: 'openapi', document: document('x'), include: ['listOrders', 'nothing'] });
+  const unknownOut = await send({ type: 'openapi', document: document('x'), exclude: ['nothing'] });
   const neither = await send({ type: 'openapi' });
   const missing = await send({ type: 'openapi', attachment_id: crypto.randomUUID() });
   const other = await send({ type: 'manual', tools: [] });
 
-  expect(broken).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/document', params: { at: '/paths/~1a~1{x}/get' } }] } });
+  expect(broken).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/source/document', params: { at: '/paths/~1a~1{x}/get/parameters/0' } }] },
+  });
   expect(unknown).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/include/1', rule: 'reference' }] } });
+  expect(unknownOut).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/exclude/0', rule: 'reference' }] } });
   expect(neither).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source' }] } });
   expect(missing).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/attachment_id', rule: 'reference' }] } });
   expect(other).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/type' }] } });
+});
+
+test('a revision tells what of its document it left out, and why; include and exclude go before', async () => {
+  const kit = toolkitMaker(world, await world.tenant());
+  const { id } = await kit.toolkit(openapi);
+  const paths = {
+    '/a': { get: { operationId: 'readA', tags: ['a'] }, options: { operationId: 'askA', tags: ['odd'] } },
+    '/b': {
+      get: { operationId: 'readB', tags: ['b'] },
+      delete: { operationId: 'dropB', tags: ['b'], parameters: [{ $ref: 'other.yaml' }] },
+    },
+  };
+  const send = (more: object) =>
+    kit.post(`/toolkits/${id}/revisions`, { source: { type: 'openapi', document: JSON.stringify({ openapi: '3.0.3', paths }), ...more } });
+
+  const all = await send({});
+  const chosen = await send({ include: ['a', 'b'], exclude: ['odd', 'dropB'] });
+  const { items } = (await kit.get(`/toolkits/${id}/revisions`)).body;
+
+  expect(all).toMatchObject({
+    status: 201,
+    body: {
+      error:
+        'Left out: askA can not be sent: no tool has its method, at /paths/~1a/options; dropB can not be sent: only references inside the document are followed, at /paths/~1b/delete/parameters/0',
+      left_out_count: 2,
+      left_out: [
+        { name: 'askA', reason: 'can not be sent: no tool has its method, at /paths/~1a/options' },
+        { name: 'dropB', reason: expect.stringMatching(/^can not be sent: only references inside/) },
+      ],
+    },
+  });
+  expect(all.body.tools.map(({ name }: { name: string }) => name)).toEqual(['readA', 'readB']);
+  expect(chosen).toMatchObject({
+    status: 201,
+    body: { left_out_count: 0, left_out: [], error: null, tools: [{ name: 'readA' }, { name: 'readB' }] },
+  });
+  expect(items[1]).toMatchObject({ left_out_count: 2, left_out: all.body.left_out });
 });
 
 test('a document may come as an attachment', async () => {
@@ -164,6 +207,23 @@ test('a document may come as an attachment', async () => {
 
   expect(made).toMatchObject({ status: 201, body: { tools: [{ description: 'From a file' }, { name: 'makeOrder' }] } });
   expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/source/attachment_id' }] } });
+});
+
+test('a document of more than 20 MiB is read from an attachment', async () => {
+  const tenant = await world.tenant();
+  const kit = toolkitMaker(world, tenant);
+  const { id } = await kit.toolkit(openapi);
+  const small = document('Large');
+  const large = `${small.slice(0, -1)},"x-filler":[${'{"name":"filler","of":["a","b"]},'.repeat(700_000)}1]}`;
+  const send = async (text: string) => {
+    const file = await upload(world, tenant.tokens.admin, text, { filename: 'api.json', fields: { purpose: 'toolkit' } });
+    return kit.post(`/toolkits/${id}/revisions`, { source: { type: 'openapi', attachment_id: file.body['id'] } });
+  };
+
+  const made = await send(large);
+
+  expect(Buffer.byteLength(large)).toBeGreaterThan(20 * 1024 * 1024);
+  expect(made).toMatchObject({ status: 201, body: { tools: [{ description: 'Large' }, { name: 'makeOrder' }] } });
 });
 
 test('the revisions of an MCP server come with a sync only', async () => {

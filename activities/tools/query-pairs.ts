@@ -1,0 +1,27 @@
+import type { Pair } from './parameter-styles.ts';
+
+/** A URL with pairs after what its query holds already, which stays as it is written. */
+export function withPairs(url: string, pairs: readonly Pair[]): string {
+  if (pairs.length === 0) return url;
+  const { href } = new URL(url);
+  const [before = '', ...fragment] = href.split('#');
+  const mark = !before.includes('?') ? '?' : /[?&]$/.test(before) ? '' : '&';
+  return [before + mark + pairs.map(([name, value]) => `${name}=${value}`).join('&'), ...fragment].join('#');
+}
+
+/** A URL without the pairs of this name, however they are encoded; all others stay as they are written. */
+export function withoutName(url: string, name: string): string {
+  const { href, search } = new URL(url);
+  if (search === '') return href;
+  const kept = search
+    .slice(1)
+    .split('&')
+    .filter((pair) => !new URLSearchParams(pair).has(name));
+  return href.replace(search, () => (kept.length === 0 ? '' : `?${kept.join('&')}`));
+}
+
+/** A pair as forms encode it (application/x-www-form-urlencoded): a space is `+`. */
+export function formPair(name: string, value: string): Pair {
+  const encoded = (text: string) => new URLSearchParams([[text, '']]).toString().slice(0, -1);
+  return [encoded(name), encoded(value)];
+}

@@ -1,0 +1,17 @@
+/** Something of a source that is no tool of its revision. The reason is a predicate without a subject: `is beyond the first 200`. */
+export interface LeftOut {
+  readonly name: string;
+  readonly reason: string;
+}
+
+const limitTold = 200;
+const limitText = 500;
+
+/** How a revision tells what it left out: all in one text, and one by one as far as they are told. */
+export function toldLeftOut(leftOut: readonly LeftOut[]) {
+  const text = `Left out: ${leftOut.map(({ name, reason }) => `${name} ${reason}`).join('; ')}`;
+  return {
+    error: leftOut.length === 0 ? null : text.slice(0, limitText).toWellFormed(),
+    leftOut: leftOut.slice(0, limitTold),
+  };
+}
