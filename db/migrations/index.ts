@@ -7,6 +7,7 @@ import { Openings } from './0005-openings.ts';
 import { Endings } from './0006-endings.ts';
 import { Credentials } from './0007-credentials.ts';
 import { Forgotten } from './0008-forgotten.ts';
+import { SkillFiles } from './0009-skill-files.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
@@ -18,6 +19,7 @@ export const migrations: MigrationObject[] = [
   { name: '0006-endings', class: Endings },
   { name: '0007-credentials', class: Credentials },
   { name: '0008-forgotten', class: Forgotten },
+  { name: '0009-skill-files', class: SkillFiles },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);
