@@ -5,8 +5,8 @@ export interface PlainFrontMatter {
 }
 
 /** A key with its value, or an item of a list: indent and dashes, key, value. */
-const entry = /^((?:[ ]|- +)*)([^\s:#"'[\]{},&*!|>%@`-][^:#"'[\]{}]*?|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]+(.*))?$/;
-const item = /^((?:[ ]|- +)*- +)(.*)$/;
+const entry = /^( *(?:- +)*)([^\s:#"'[\]{},&*!|>%@`-](?:[^:#"'[\]{}]*[^\s:#"'[\]{}])?|"[^"]*"|'[^']*')[ \t]*:(?:[ \t]+(.*))?$/;
+const item = /^( *(?:- +)*- +)(.*)$/;
 const blockHeader = /^[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$/;
 const quoted = /^(?:"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')/;
 
@@ -106,7 +106,7 @@ function closedPart(text: string): string | null {
 }
 
 function withoutComment(text: string): string {
-  return text.replace(/(?:^|[ \t]+)#(?:[ \t].*)?$/, '').trimEnd();
+  return text.replace(/(?:^|[ \t])#(?:[ \t].*)?$/, '').trimEnd();
 }
 
 /** Lines of one text: a blank one is a line break. */

@@ -62,6 +62,9 @@ test.each([
   ['half a surrogate', '---\nx: "\\uD800"\n---\nt'],
   ['more than 16 KiB', `---\nx: ${'a'.repeat(16_385)}\n---\nt`],
   ['a deep nest', `---\nx: ${'['.repeat(8_000)}${']'.repeat(8_000)}\n---\nt`],
+  ['dashes and spaces', `---\n${'-  '.repeat(5_000)}"\n---\nt`],
+  ['a key that never ends', `---\n[\na${' '.repeat(16_000)}b\n---\nt`],
+  ['quotes that never end', `---\n${"a: '\n".repeat(3_001)}---\nt`],
   ['a nest of maps', `---\n${Array.from({ length: 100 }, (_, at) => `${' '.repeat(at)}k:`).join('\n')}\n---\nt`],
   ['broken YAML', '---\nname: [a\n---\nt'],
 ])('front matter with %s is 422', (_name, source) => {
