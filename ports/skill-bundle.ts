@@ -2,24 +2,35 @@ import { invalid } from '../workflows/contracts/failure.ts';
 import { readSkillMarkdown, type SkillMarkdown } from './skill-markdown.ts';
 import { isZip, readZip, type BundleFile } from './skill-zip.ts';
 
-/** A skill as files describe it: its SKILL.md and its other text files. */
+/** A skill as files describe it: its SKILL.md, its other texts, and the files that are none, or too big for one. */
 export interface SkillBundle extends SkillMarkdown {
   readonly documents: readonly { readonly name: string; readonly content: string }[];
+  readonly files: readonly SkillFile[];
 }
 
+/** A file of a skill, by its relative path. */
+export interface SkillFile {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+  /** Characters of a text; null: it is none. */
+  readonly chars: number | null;
+}
+
+/** Characters of one document of a skill. */
+export const documentChars = 262_144;
+/** Bytes of all its documents together. */
+export const documentsBytes = 2 * 1_024 * 1_024;
+
 /** Most bytes of an archive or file that is read. */
-export const bundleLimitBytes = 5 * 1_024 * 1_024;
+export const bundleLimitBytes = 16 * 1_024 * 1_024;
 
 const skillFile = 'skill.md';
 
 /**
- * Reads an uploaded bundle: a zip with one SKILL.md at its top, or the SKILL.md alone. Files that are not text are 422 with their names,
- * unless they are to be skipped. Reads where it is called: callers outside the pool's children use `createSkillReader`.
+ * Reads an uploaded bundle: a zip with one SKILL.md at its top, or the SKILL.md alone. Texts that are too long for a document, or more than all
+ * documents may hold together (the longest first), are files, as what is no text is. Reads where it is called: callers outside the pool's children use `createSkillReader`.
  */
-export async function readBundle(
-  bytes: Buffer,
-  { pointer, skipUnsupported }: { readonly pointer: string; readonly skipUnsupported: boolean },
-): Promise<SkillBundle> {
+export async function readBundle(bytes: Buffer, pointer: string): Promise<SkillBundle> {
   const files = isZip(bytes) ? await readZip(bytes, pointer) : [{ path: 'SKILL.md', bytes }];
   const skills = files.filter(({ path }) => nameOf(path) === skillFile);
   const [skill] = skills;
@@ -29,13 +40,23 @@ export async function readBundle(
 
   const markdown = textOf(skill);
   if (markdown === null) throw invalid(pointer, 'encoding', 'The SKILL.md is not text in UTF-8.');
-  const others = files.filter((file) => file !== skill).map((file) => ({ name: file.path, content: textOf(file) }));
-  const binary = others.flatMap(({ name, content }) => (content === null ? [name] : []));
-  if (binary.length > 0 && !skipUnsupported)
-    throw invalid(pointer, 'unsupported_files', `Files that are not text: ${namesOf(binary)}.`, { names: binary.slice(0, 50) });
+  return { ...readSkillMarkdown(markdown, pointer), ...sorted(files.filter((file) => file !== skill)) };
+}
+
+/** Texts that a row can hold, and files. */
+function sorted(found: readonly BundleFile[]): Pick<SkillBundle, 'documents' | 'files'> {
+  const all = found.map((file) => ({ name: file.path, bytes: file.bytes, text: textOf(file) }));
+  const asFiles = new Set(all.filter(({ text }) => text === null || text.length > documentChars));
+  const texts = all.filter((file) => !asFiles.has(file)).toSorted((left, right) => right.bytes.length - left.bytes.length);
+  let total = texts.reduce((sum, { bytes }) => sum + bytes.length, 0);
+  for (const longest of texts) {
+    if (total <= documentsBytes) break;
+    asFiles.add(longest);
+    total -= longest.bytes.length;
+  }
   return {
-    ...readSkillMarkdown(markdown, pointer),
-    documents: others.flatMap(({ name, content }) => (content === null ? [] : [{ name, content }])),
+    documents: all.flatMap((file) => (asFiles.has(file) ? [] : [{ name: file.name, content: file.text ?? '' }])),
+    files: all.flatMap((file) => (asFiles.has(file) ? [{ name: file.name, bytes: file.bytes, chars: file.text?.length ?? null }] : [])),
   };
 }
 
@@ -56,9 +77,4 @@ function textOf({ bytes }: BundleFile): string | null {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1).toLowerCase();
-}
-
-function namesOf(names: readonly string[]): string {
-  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
-  return `${names.slice(0, 5).join(', ')}${more}`.slice(0, 400);
 }

@@ -8,16 +8,16 @@ export interface BundleFile {
   readonly bytes: Buffer;
 }
 
-const mostEntries = 200;
-const entryLimitBytes = 1_024 * 1_024;
-const totalLimitBytes = 4 * 1_024 * 1_024;
+const mostEntries = 1_000;
+const entryLimitBytes = 8 * 1_024 * 1_024;
+const totalLimitBytes = 16 * 1_024 * 1_024;
 
 const formatMask = 0o170_000;
 const regularFile = 0o100_000;
 const folder = 0o040_000;
 
 /**
- * Reads the files of a zip into memory: at most 200 entries, 1 MiB each, 4 MiB together; one folder around everything is stripped, what
+ * Reads the files of a zip into memory: at most 1,000 entries, folders among them, 8 MiB each, 16 MiB together; one folder around everything is stripped, what
  * macOS adds is left out. Nothing is written anywhere. 422 at `pointer` for anything else, and for paths that lead out of the bundle,
  * links, encrypted entries and two entries of one name.
  */

@@ -12,6 +12,7 @@ import { parseJson, type JsonAnswer } from './json-answer.ts';
 import { brokenArguments } from './plain-text.ts';
 import { JsonDeltas } from './json-deltas.ts';
 import type { ModelEvent, ModelFinish } from './step.ts';
+import { unnamedCall } from './unnamed-call.ts';
 
 /** What a model step gave, once its stream has ended well. */
 export interface CollectedStep {
@@ -147,6 +148,7 @@ async function refusalOf(
   { isOver, isTooLong }: { isOver: boolean; isTooLong: boolean },
   schemas: TenantSchemas,
 ): Promise<StepFault | null> {
+  if (call.slug === unnamedCall) return fault('invalid_arguments', 'The call names no tool. Call again, with the name of a tool.', null);
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   // The prompt shows `{}` in their place, since every provider wants an object.

@@ -19,9 +19,11 @@ type FinishPart = Extract<ProviderPart, { type: 'finish' }>;
 export function decideFinish<C extends FinishedCall>(part: FinishPart, call: C, contextOf: (call: C) => FaultContext): ModelFinish {
   const { request, relay } = call;
   const usage = bucketUsage(part.usage, {
+    adapter: request.model.adapter,
     reasoningInOutput: request.model.reasoningInOutput,
     prompt: request,
     outputText: relay.outputText,
+    spokenText: relay.spokenText,
   });
   const end = readEnd(part, relay);
 

@@ -4,6 +4,7 @@ import { stateOf, StateParts } from './provider-state.ts';
 import type { ProviderState } from './prompt.ts';
 import type { ProviderPart } from './providers.ts';
 import type { ModelEvent } from './step.ts';
+import { calledName } from './unnamed-call.ts';
 
 type PartOf<T extends ProviderPart['type']> = Extract<ProviderPart, { type: T }>;
 type TextKind = 'text' | 'refusal' | 'reasoning';
@@ -28,6 +29,8 @@ export class Relay {
   hasRefusal = false;
   /** Everything that was generated, arguments and reasoning included. */
   outputText = '';
+  /** All but the reasoning. */
+  spokenText = '';
   providerModel: string | null = null;
   responseId: string | null = null;
   readonly #reasoningKind: 'summary' | 'full';
@@ -114,7 +117,7 @@ export class Relay {
   /** A block takes its index with its first character, so that empty blocks leave no hole. */
   #write(kind: TextKind, { id, delta }: { readonly id: string; readonly delta: string }, events: ModelEvent[]): void {
     if (delta === '') return;
-    this.outputText += delta;
+    this.#generated(delta, kind !== 'reasoning');
     const key = `${kind}:${id}`;
     let block = this.#blocks.get(key);
     if (!block) {
@@ -139,17 +142,22 @@ export class Relay {
     return kind === 'reasoning' ? { type: kind, index, delta, kind: this.#reasoningKind } : { type: kind, index, delta };
   }
 
+  #generated(text: string, isSpoken: boolean): void {
+    this.outputText += text;
+    if (isSpoken) this.spokenText += text;
+  }
+
   #startCall(id: string, name: string, events: ModelEvent[]): OpenCall {
-    const call = { pos: this.#calls.size, slug: cleanText(name).slice(0, 200), cleaner: createTextCleaner() };
+    const call = { pos: this.#calls.size, slug: calledName(cleanText(name).slice(0, 200)), cleaner: createTextCleaner() };
     this.#calls.set(id, call);
-    this.outputText += name;
+    this.#generated(name, true);
     events.push({ type: 'tool_started', pos: call.pos, providerCallId: id, slug: call.slug });
     return call;
   }
 
   #argumentsPiece(part: PartOf<'tool-input-delta'>, events: ModelEvent[]): void {
     const call = this.#calls.get(part.id);
-    this.outputText += part.delta;
+    this.#generated(part.delta, true);
     const delta = call?.cleaner.push(part.delta) ?? '';
     if (call && delta !== '') events.push({ type: 'tool_args', pos: call.pos, delta });
   }

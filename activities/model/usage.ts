@@ -1,4 +1,6 @@
+import type { ModelAdapter } from '../../ports/models.ts';
 import type { PromptMessage, PromptTool } from './prompt.ts';
+import { countsIn, disjoint, tokens, type UsageCounts } from './usage-counts.ts';
 
 /** Tokens of one model call in disjoint buckets; `estimated` when the provider told none or the answer broke off. */
 export interface TokenUsage {
@@ -14,6 +16,8 @@ export interface TokenUsage {
 export interface ReportedUsage {
   readonly inputTokens: { readonly total?: number; readonly noCache?: number; readonly cacheRead?: number; readonly cacheWrite?: number };
   readonly outputTokens: { readonly total?: number; readonly text?: number; readonly reasoning?: number };
+  /** As the server sent it. */
+  readonly raw?: unknown;
 }
 
 export interface PromptToCount {
@@ -46,40 +50,46 @@ export function countPrompt(prompt: PromptToCount): number {
 }
 
 export interface UsageFacts {
-  /** False when the provider counts reasoning beside its output tokens, not inside them. */
+  readonly adapter: ModelAdapter;
+  /** False when the registry says that the provider counts reasoning beside its output tokens, not inside them. */
   readonly reasoningInOutput: boolean;
   readonly prompt: PromptToCount;
   /** Everything that was generated, to estimate by when the provider told nothing. */
   readonly outputText: string;
+  /** Of that, all but the reasoning. */
+  readonly spokenText: string;
 }
 
 /**
- * Splits the reported counts into the disjoint buckets of the ledger. A side that is missing, or zero though something
- * was sent or generated, is estimated, and the whole is marked so.
+ * Splits the reported counts into the disjoint buckets of the ledger; their sum is what the provider counted, however it nests its counts. A side
+ * that is missing, or zero though something was sent or said, is estimated, and the whole is marked so.
  */
 export function bucketUsage(reported: ReportedUsage, facts: UsageFacts): TokenUsage {
-  const { inputTokens, outputTokens } = reported;
-  const cachedRead = count(inputTokens.cacheRead);
-  const cachedWrite = count(inputTokens.cacheWrite);
-  const reasoning = count(outputTokens.reasoning);
-  const input = count(inputTokens.noCache ?? count(inputTokens.total) - cachedRead - cachedWrite);
-  const output = facts.reasoningInOutput ? count(outputTokens.text ?? count(outputTokens.total) - reasoning) : count(outputTokens.total);
+  const counts = (facts.adapter === 'anthropic' ? null : countsIn(reported.raw)) ?? countsOf(reported);
+  const parts = disjoint(counts, !facts.reasoningInOutput);
 
-  const isInputKnown = input + cachedRead + cachedWrite > 0;
-  const isOutputKnown = output + reasoning > 0 || facts.outputText === '';
-  if (isInputKnown && isOutputKnown) return { input, cachedRead, cachedWrite, output, reasoning, estimated: false };
-
-  return {
-    input: isInputKnown ? input : countPrompt(facts.prompt),
-    cachedRead,
-    cachedWrite,
-    output: isOutputKnown ? output : estimateTokens(facts.outputText),
-    reasoning,
-    estimated: true,
-  };
+  const isInputKnown = parts.input + parts.cachedRead + parts.cachedWrite > 0;
+  const input = isInputKnown ? parts.input : countPrompt(facts.prompt);
+  const isOutputKnown = parts.output > 0 || facts.spokenText === '';
+  if (isOutputKnown && (parts.output + parts.reasoning > 0 || facts.outputText === ''))
+    return { ...parts, input, estimated: !isInputKnown };
+  if (parts.reasoning === 0) return { ...parts, input, output: estimateTokens(facts.outputText), estimated: true };
+  // All of it was told as reasoning, though words came: the sum is the provider's, its split is estimated.
+  const output = Math.min(parts.reasoning, estimateTokens(facts.spokenText));
+  return { ...parts, input, output, reasoning: parts.reasoning - output, estimated: true };
 }
 
-/** Providers have sent null, fractions and negative numbers here. */
-function count(value: number | undefined): number {
-  return value !== undefined && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
+/** The counts of an adapter, which are disjoint on the input's side. */
+function countsOf({ inputTokens, outputTokens }: ReportedUsage): UsageCounts {
+  const cachedRead = tokens(inputTokens.cacheRead);
+  const cachedWrite = tokens(inputTokens.cacheWrite);
+  return {
+    prompt: tokens(inputTokens.noCache ?? tokens(inputTokens.total) - cachedRead - cachedWrite),
+    completion: tokens(outputTokens.total),
+    cachedRead,
+    cachedWrite,
+    reasoning: tokens(outputTokens.reasoning),
+    total: 0,
+    isCacheBeside: true,
+  };
 }

@@ -1,5 +1,6 @@
 import { exactText, markInexact } from '../../workflows/contracts/exact-json.ts';
 import { bareError, isTold, parsedJson, record, wordsIn } from './provider-words.ts';
+import { calledName } from './unnamed-call.ts';
 import type { WireEvent, WireProtocol } from './wire.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -20,7 +21,9 @@ export class ResponsesWire implements WireProtocol {
     if (type === 'error' || type === 'response.failed') return { data, state: 'open', fault: wordsIn(value) };
     if (type === undefined || value?.['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
     this.#hasOutput ||= type === 'response.output_text.delta' || type === 'response.output_item.done';
-    return { data, state: type === 'response.completed' || type === 'response.incomplete' ? 'ended' : 'open', fault: null };
+    const item = record(value?.['item']);
+    const named = item?.['type'] === 'function_call' ? JSON.stringify({ ...value, item: withName(item) }) : data;
+    return { data: named, state: type === 'response.completed' || type === 'response.incomplete' ? 'ended' : 'open', fault: null };
   }
 
   whole(value: unknown): WireEvent {
@@ -43,7 +46,9 @@ function eventsOfItem(item: unknown, output_index: number): Fields[] {
   const { type, id, content } = record(item) ?? {};
   const texts = (Array.isArray(content) ? content : []).flatMap((part) => record(part)?.['text'] ?? []);
   const deltas = type === 'message' ? texts.map((delta) => ({ type: 'response.output_text.delta', item_id: id, output_index, delta })) : [];
-  return [{ type: 'response.output_item.added', output_index, item }, ...deltas, { type: 'response.output_item.done', output_index, item }];
+  const named = type === 'function_call' ? withName(record(item) ?? {}) : item;
+  const edges = ['added', 'done'].map((edge) => ({ type: `response.output_item.${edge}`, output_index, item: named }));
+  return [...edges.slice(0, 1), ...deltas, ...edges.slice(1)];
 }
 
 /** What the SDK's schema takes; servers send events, blocks and deltas of their own beside them, and new ones come. */
@@ -89,9 +94,10 @@ export class MessagesWire implements WireProtocol {
 
     this.#hasCalls ||= block?.['type'] === 'tool_use';
     this.#hasText ||= typeof delta?.['text'] === 'string';
-    const whole = wholeInput(value);
+    const named = block?.['type'] === 'tool_use' ? { ...value, content_block: withName(block) } : value;
+    const whole = wholeInput(named);
     if (whole !== null) return whole;
-    const data = exactText(withUsage(value));
+    const data = exactText(withUsage(named));
     const reason = type === 'message_delta' ? delta?.['stop_reason'] : null;
     if (typeof reason === 'string' && reason !== '') return { data, more: [stop], state: 'ended', fault: null };
     return { data, state: 'open', fault: null };
@@ -118,6 +124,11 @@ function wholeInput(value: Fields): WireEvent | null {
   const delta = { type: 'content_block_delta', index: value['index'], delta: { type: 'input_json_delta', partial_json } };
   const data = JSON.stringify({ ...value, content_block: { ...block, input: {} } });
   return { data, more: [JSON.stringify(delta)], state: 'open', fault: null };
+}
+
+/** The SDK refuses the whole answer for a call without a name. */
+function withName(call: Fields): Fields {
+  return { ...call, name: calledName(call['name']) };
 }
 
 /** The SDK refuses both events without their counts; a zero stands for what nobody has counted, and is estimated. */

@@ -1,5 +1,7 @@
 import type { PinnedSkill } from '../../db/runs/manifest.ts';
+import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 import { readLoadable, readPinnedSkills, recordSkillUse, type LoadableText } from '../../db/skills/run-skills.ts';
+import { lendSkillFile } from '../../db/skills/skill-files.ts';
 import { writeAgentSkill } from '../../db/skills/write-skill.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
@@ -24,6 +26,8 @@ export async function loadSkill({ args, run, place, transact }: ToolExecution): 
 
   if (!loaded.pin) return unknownSkill(loaded.pins);
   if (!loaded.text?.is_open) return failed('tool_unavailable', `the skill ${slug} can not be loaded any more`, false);
+  const file = loaded.text.reference_docs.find(({ name, attachment_id: id }) => id !== undefined && name === args['doc']);
+  if (file) return lend(file, await transact((unit) => lendSkillFile(unit, run.id, file.attachment_id ?? '')));
   return readFrom(loaded.text, { doc: args['doc'], offset: args['offset'] });
 }
 
@@ -50,6 +54,17 @@ export async function writeSkill({ args, run, place, transact }: ToolExecution):
   }
 }
 
+/** A file is read like any that the run was given. */
+function lend(file: StoredReferenceDoc, isLent: boolean): ToolOutcome {
+  if (!isLent) return failed('tool_unavailable', `the file ${file.name} can not be read`, false);
+  const text = `[${file.name} is a file (${sizeOf(file)}), attachment_id ${file.attachment_id}: attachment_read reads it.]`;
+  return { status: 'succeeded', type: 'text', text };
+}
+
+function sizeOf(doc: StoredReferenceDoc): string {
+  return doc.attachment_id === undefined ? `${doc.size_chars} characters` : `${doc.media_type}, ${doc.size_chars} long`;
+}
+
 function unknownSkill(pins: readonly PinnedSkill[]): ToolOutcome {
   const names = pins.map(({ slug }) => slug).join(', ');
   return failed('invalid_arguments', pins.length === 0 ? 'this run has no skills' : `there is no such skill; there are: ${names}`, false);
@@ -57,7 +72,7 @@ function unknownSkill(pins: readonly PinnedSkill[]): ToolOutcome {
 
 function readFrom(text: LoadableText, { doc, offset }: { readonly doc: unknown; readonly offset: unknown }): ToolOutcome {
   const start = typeof offset === 'number' ? offset : 0;
-  const names = text.reference_docs.map(({ name, size_chars: size }) => `${name} (${size} characters)`).join(', ');
+  const names = text.reference_docs.map((doc) => `${doc.name} (${sizeOf(doc)})`).join(', ');
   if (typeof doc !== 'string') {
     const listed = names === '' || start > 0 ? '' : `\n\n[Documents, to be loaded with doc: ${names}]`;
     return part(text.instructions, start, listed);
@@ -69,7 +84,7 @@ function readFrom(text: LoadableText, { doc, offset }: { readonly doc: unknown; 
       names === '' ? 'this skill has no documents' : `there is no such document; there are: ${names}`,
       false,
     );
-  return part(found.content, start, '');
+  return part(found.content ?? '', start, '');
 }
 
 /** A part of a text that fits an answer, cut between characters, with the offset to go on from. */

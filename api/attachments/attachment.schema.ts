@@ -30,7 +30,7 @@ export const AttachmentView = closed(
   {
     id: idOf('Attachment'),
     organization_id: idOf('Organization'),
-    workspace_id: idOf('Workspace'),
+    workspace_id: nullable(idOf('Workspace', 'Null: the file of a skill of the organization')),
     filename: text(255),
     media_type: text(255),
     size_bytes: integer(),

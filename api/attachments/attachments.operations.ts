@@ -51,7 +51,7 @@ export const attachments = area('Attachments', {
     {
       summary: 'Download a file',
       description:
-        'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run that holds it; else by uploader and admins.',
+        'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run or the skill that holds it; else by uploader and admins.',
       access: 'viewer',
       params: AttachmentParams,
       headers: DownloadHeaders,

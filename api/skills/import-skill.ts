@@ -1,25 +1,33 @@
 import { organizationOf } from '../../db/reach.ts';
 import { readUnit, systemActor, tenantOf } from '../../db/scope.ts';
-import { usableAttachment } from '../../db/attachments/attachments.ts';
+import { uploaderOf, usableAttachment } from '../../db/attachments/attachments.ts';
 import type { Home } from '../../db/home.ts';
 import { findSkillOfHome } from '../../db/skills/visible-skills.ts';
 import { changeSkillText, insertSkill } from '../../db/skills/skills.ts';
+import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
+import { insertSkillFiles, linkSkillFiles, type NewSkillFile } from '../../db/skills/skill-files.ts';
 import type { SkillText } from '../../db/skills/skill-text.ts';
 import type { Skill } from '../../db/skills/skill.entity.ts';
-import { bundleLimitBytes, isSkillFile, type SkillBundle } from '../../ports/skill-bundle.ts';
+import { storeFile, type IncomingFile, type StoredFile } from '../../ports/attachment-bytes.ts';
+import { bundleLimitBytes, documentChars, isSkillFile, type SkillBundle } from '../../ports/skill-bundle.ts';
+import { newStorageKey } from '../../ports/storage-key.ts';
 import { readWhole } from '../../ports/storage.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { fail, Failure, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation.ts';
-import { toStoredDocs } from './reference-docs.ts';
+import { skillDocuments, toStoredDocs } from './reference-docs.ts';
 import type { SkillImportBody } from './skill.schema.ts';
 
 /** What was read out of the files, before the transaction. */
 export interface ReadImport {
   readonly slug: string;
   readonly text: SkillText;
+  /** Their bytes are stored; what is not recorded then is swept. */
+  readonly files: readonly NewSkillFile[];
+  /** What the front matter was taken for otherwise than YAML takes it. */
+  readonly warnings: readonly string[];
 }
 
-const longest = { slug: 64, description: 1_024, instructions: 65_536, document: 262_144, documents: 50 } as const;
+const longest = { slug: 64, description: 1_024, instructions: 65_536, document: documentChars, documents: skillDocuments } as const;
 
 /** Reads the bundle or the markdown that a body brings. 422 for what makes no skill, 409 for an attachment that is not ready. */
 export async function readImport(request: IdentifyRequest): Promise<ReadImport> {
@@ -31,15 +39,51 @@ export async function readImport(request: IdentifyRequest): Promise<ReadImport> 
   if (hasAttachment && (body.files?.length ?? 0) > 0) throw invalid('/files', 'unknown_field', 'The files of an attachment lie in it.');
 
   const bundle = await (hasAttachment ? readAttachment(request, body) : readMarkdown(request, body));
-  return toImport(bundle, body, hasAttachment ? '/attachment_id' : '/markdown');
+  const read = toImport(bundle, body, hasAttachment ? '/attachment_id' : '/markdown');
+  return { ...read, files: await storeFiles(request, bundle.files, body.skip_unsupported === true) };
 }
 
 async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
   const { unit } = readUnit(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const attachment = await usableAttachment({ ...unit, caller, floor }, body.attachment_id ?? '');
   const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
-  const job = { kind: 'bundle', bytes, pointer: '/attachment_id', skipUnsupported: body.skip_unsupported === true } as const;
-  return deps.skillReader.read(organizationOf(caller), job);
+  return deps.skillReader.read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
+}
+
+/**
+ * Stores the files of a bundle, before there is a transaction. 422 with the names of those whose type is not kept, unless they are to be skipped; a
+ * skill of the platform belongs to no organization, and keeps none.
+ */
+async function storeFiles({ deps, caller }: IdentifyRequest, files: SkillBundle['files'], isSkipping: boolean): Promise<NewSkillFile[]> {
+  const organizationId = organizationOf(caller);
+  const kept: NewSkillFile[] = [];
+  const others: string[] = [];
+  for (const { name, bytes, chars } of files) {
+    const key = organizationId === null ? null : newStorageKey(organizationId);
+    const stored = key === null ? null : await storeOne(deps, key, { filename: name, bytes: [bytes] });
+    if (stored === null) others.push(name);
+    else kept.push({ name, chars, stored });
+  }
+  if (others.length === 0 || isSkipping) return kept;
+  for (const { stored } of kept) await deps.storage.remove(stored.storageKey);
+  throw invalid('/attachment_id', 'unsupported_files', `Files of types that are not kept: ${namesOf(others)}.`, {
+    names: others.slice(0, 50),
+  });
+}
+
+/** Null for a type that no attachment may have, and for more bytes than one may have. */
+async function storeOne(deps: IdentifyRequest['deps'], key: string, file: IncomingFile): Promise<StoredFile | null> {
+  try {
+    return await storeFile(deps.storage, key, file, { limitBytes: deps.env.attachments.maxBytes });
+  } catch (error) {
+    if (error instanceof Failure && (error.code === 'unsupported_media_type' || error.code === 'payload_too_large')) return null;
+    throw error;
+  }
+}
+
+function namesOf(names: readonly string[]): string {
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  return `${names.slice(0, 5).join(', ')}${more}`.slice(0, 400);
 }
 
 async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
@@ -52,22 +96,22 @@ async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImport
   };
 }
 
-function toImport(bundle: SkillBundle, body: SkillImportBody, pointer: string): ReadImport {
+function toImport(bundle: SkillBundle, body: SkillImportBody, pointer: string): Omit<ReadImport, 'files'> {
   const slug = body.slug ?? slugOf(bundle.name ?? '');
   if (slug === '') throw invalid('/slug', 'required', 'The front matter gives no name: send a slug.');
   if (slug.length > longest.slug)
     throw invalid('/slug', 'maxLength', 'The name is too long for a slug: send one.', { limit: longest.slug });
-  const { description, instructions, documents } = bundle;
+  const { description, instructions, documents, files, warnings } = bundle;
   if (description === null || description === '') throw invalid(pointer, 'required', 'The front matter gives no description.');
   if (description.length > longest.description) throw tooLong(pointer, 'description', longest.description);
   if (instructions === '') throw invalid(pointer, 'required', 'There is no text behind the front matter.');
   if (instructions.length > longest.instructions) throw tooLong(pointer, 'text behind the front matter', longest.instructions);
-  if (documents.length > longest.documents)
+  if (documents.length + files.length > longest.documents)
     throw invalid(pointer, 'maxItems', `A skill has at most ${longest.documents} documents.`, { limit: longest.documents });
   if (documents.some(({ content }) => content.length > longest.document)) throw tooLong(pointer, 'content of a document', longest.document);
 
   const referenceDocs = toStoredDocs(documents, { pointer: pointer === '/markdown' ? '/files' : pointer, field: 'path' });
-  return { slug, text: { description, instructions, referenceDocs, frontMatter: bundle.rest } };
+  return { slug, text: { description, instructions, referenceDocs, frontMatter: bundle.rest }, warnings };
 }
 
 function tooLong(pointer: string, what: string, limit: number) {
@@ -89,16 +133,40 @@ function slugOf(name: string): string {
  */
 export async function storeImport(
   ctx: Ctx,
-  { slug, text }: ReadImport,
+  { slug, text: read, files }: ReadImport,
   where: { readonly home: Home; readonly onConflict: 'reject' | 'new_version' },
 ): Promise<{ readonly skill: Skill; readonly isNew: boolean; readonly before: number }> {
   const existing = await findSkillOfHome(ctx, where.home, slug);
+  if (existing !== null && where.onConflict === 'reject')
+    throw fail('already_exists', { detail: 'A skill of this slug exists in this place.' });
+  const docs = await recordFiles(ctx, files, { home: where.home, known: existing?.referenceDocs ?? [] });
+  const text = { ...read, referenceDocs: inOrder([...read.referenceDocs, ...docs]) };
   if (existing === null) {
     const made = { ...where.home, slug, text, origin: 'import', ownerAgentId: null, ownerUserId: null, isActive: true } as const;
-    return { skill: await insertSkill(ctx, made), isNew: true, before: 0 };
+    const skill = await insertSkill(ctx, made);
+    await linkSkillFiles(ctx, skill, docs);
+    return { skill, isNew: true, before: 0 };
   }
-  if (where.onConflict === 'reject') throw fail('already_exists', { detail: 'A skill of this slug exists in this place.' });
   const before = existing.version;
   await changeSkillText(ctx, existing, { text, origin: 'import' });
+  await linkSkillFiles(ctx, existing, docs);
   return { skill: existing, isNew: false, before };
+}
+
+async function recordFiles(
+  ctx: Ctx,
+  files: readonly NewSkillFile[],
+  { home, known }: { readonly home: Home; readonly known: readonly StoredReferenceDoc[] },
+): Promise<StoredReferenceDoc[]> {
+  if (home.organizationId === null) return []; // it has kept none
+  const isScanned = ctx.deps.env.attachments.scan !== null;
+  const place = { organizationId: home.organizationId, workspaceId: home.workspaceId, isScanned, createdBy: uploaderOf(ctx.caller) };
+  return insertSkillFiles(ctx, files, { place, known });
+}
+
+/** By name, whatever is a text and what is a file: equal bundles are equal skills. */
+function inOrder(docs: readonly StoredReferenceDoc[]): StoredReferenceDoc[] {
+  return docs.some(({ attachment_id: id }) => id !== undefined)
+    ? docs.toSorted((left, right) => (left.name < right.name ? -1 : 1))
+    : [...docs];
 }

@@ -1,9 +1,11 @@
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 import { toStoredDoc } from '../../db/skills/skill-text.ts';
 import { faultOfSkillPath } from '../../ports/skill-path.ts';
+import { documentsBytes } from '../../ports/skill-bundle.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 
-const totalLimitBytes = 2 * 1_024 * 1_024;
+/** Documents that a skill has at most, files among them. */
+export const skillDocuments = 500;
 
 export interface DocInput {
   readonly name: string;
@@ -26,7 +28,7 @@ export function toStoredDocs(docs: readonly DocInput[], at: { readonly pointer: 
     names.add(doc.name);
     bytes += Buffer.byteLength(doc.content);
   }
-  if (bytes > totalLimitBytes)
-    throw invalid(at.pointer, 'maxLength', `The documents hold over ${totalLimitBytes} bytes.`, { limit: totalLimitBytes });
+  if (bytes > documentsBytes)
+    throw invalid(at.pointer, 'maxLength', `The documents hold over ${documentsBytes} bytes.`, { limit: documentsBytes });
   return docs.map((doc) => toStoredDoc({ name: doc.name, content: doc.content, mediaType: doc.media_type ?? null }));
 }

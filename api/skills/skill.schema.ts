@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ReferenceDocRow, SkillRow, SkillVersionRow } from '../../db/skills/skills.ts';
+import { skillDocuments } from './reference-docs.ts';
 import { curationStates, skillOrigins } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { skillPathLength } from '../../ports/skill-path.ts';
@@ -14,17 +15,18 @@ const Instructions = text(65_536, { minLength: 1, description: 'Markdown' });
 const DocumentName = text(skillPathLength, { minLength: 1, description: 'Relative path' });
 const DocumentContent = text(262_144);
 const MediaType = text(120, { minLength: 3, pattern: '^[a-z0-9.+-]+/[a-z0-9.+-]+(?:; ?[a-z0-9=."-]+)*$' });
-const maxDocuments = 50;
+const maxDocuments = skillDocuments;
 
 const ReferenceDoc = closed(
   {
     name: DocumentName,
     media_type: MediaType,
-    size_chars: integer(),
+    size_chars: integer({ description: 'Of a file that is no text: its bytes' }),
     sha256: text(64, { minLength: 64 }),
     content: Type.Optional(DocumentContent),
+    attachment_id: Type.Optional(idOf('Attachment', 'The file, of a document that is no text or too long for one')),
   },
-  { $id: 'ReferenceDoc', description: 'A document of a skill; lists leave the content out' },
+  { $id: 'ReferenceDoc', description: 'A document of a skill; lists leave the content out, and a file has none' },
 );
 
 const ReferenceDocInput = closed(
@@ -114,7 +116,7 @@ export const SkillImport = closed(
     slug: Type.Optional(nullable(SkillSlug)),
     ...place,
     on_conflict: Type.Optional(oneOf(['reject', 'new_version'], { default: 'reject' })),
-    skip_unsupported: Type.Optional(Type.Boolean({ default: false, description: 'Leaves out files that are not text' })),
+    skip_unsupported: Type.Optional(Type.Boolean({ default: false, description: 'Leaves out files of types that are not kept' })),
   },
   { $id: 'SkillImport' },
 );
@@ -184,6 +186,7 @@ function toReferenceDoc(doc: ReferenceDocRow) {
     media_type: doc.media_type,
     size_chars: doc.size_chars,
     sha256: doc.sha256,
-    ...(doc.content === undefined ? {} : { content: doc.content }),
+    ...(typeof doc.content === 'string' ? { content: doc.content } : {}),
+    ...(doc.attachment_id === undefined ? {} : { attachment_id: doc.attachment_id }),
   };
 }

@@ -3,6 +3,7 @@ import { mapPage } from '../../db/page.ts';
 import { homeOfNewRow } from '../../db/scope.ts';
 import { curateSkill } from '../../db/skills/curation.ts';
 import { refuseOwners } from '../../db/skills/owners.ts';
+import { dropSkillFiles } from '../../db/skills/skill-files.ts';
 import { insertSkill, listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
 import { requireSkill, seeSkillForChange } from '../../db/skills/visible-skills.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
@@ -83,7 +84,7 @@ export const skills = area('Skills', {
     {
       summary: 'Import a skill',
       description:
-        'Reads a SKILL.md with its documents, out of an uploaded zip or out of the body, as a pending skill: name becomes the slug, the text behind the front matter the instructions. What else the front matter says is kept and never obeyed; scripts are documents like others.',
+        'Reads a SKILL.md with its documents, out of an uploaded zip or out of the body, as a pending skill: name becomes the slug, the text behind the front matter the instructions. What else the front matter says is kept and never obeyed; scripts are documents like others. Front matter is YAML whose texts are taken as they stand: a colon or # inside of one is its own; what YAML would read otherwise is told in the audit log, with its line. Files that are no text, or too long for a document, belong to the skill as attachments.',
       access: 'member',
       audit: 'create',
       idempotent: true,
@@ -103,8 +104,15 @@ export const skills = area('Skills', {
       // `identified` is what readImport gave.
       const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject' });
       const { skill, isNew, before } = stored;
+      const { warnings } = identified as ReadImport;
 
-      ctx.audit(noteOfNamed('skill', skill, isNew || before === skill.version ? {} : { version: { from: before, to: skill.version } }));
+      ctx.audit(
+        noteOfNamed('skill', skill, {
+          ...(isNew || before === skill.version ? {} : { version: { from: before, to: skill.version } }),
+          // The view has no place for them.
+          ...(warnings.length === 0 ? {} : { front_matter: { from: null, to: warnings.join('; ').slice(0, 1_000) } }),
+        }),
+      );
       return toSkillView(await readSkill(ctx, skill.id));
     },
   ),
@@ -157,7 +165,7 @@ export const skills = area('Skills', {
     '/skills/{skill_id}',
     {
       summary: 'Delete a skill',
-      description: 'No agent loads it any more, runs in flight included. Its slug may be taken again.',
+      description: 'No agent loads it any more, runs in flight included. Its slug may be taken again. Its files go with it.',
       access: 'admin',
       audit: 'delete',
       openWhenFrozen: true,
@@ -167,6 +175,7 @@ export const skills = area('Skills', {
       const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
       skill.deletedAt = ctx.deps.now();
       await ctx.em.flush();
+      await dropSkillFiles(ctx, skill.id);
       await forgetReplies(ctx, [skill.id]);
       ctx.audit(noteOfNamed('skill', skill));
     },

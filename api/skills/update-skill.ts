@@ -1,7 +1,9 @@
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
 import type { Skill } from '../../db/skills/skill.entity.ts';
 import { changeSkillText } from '../../db/skills/skills.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
 import type { AuditNote, Ctx } from '../http/operation.ts';
+import { skillDocuments } from './reference-docs.ts';
 
 /** What a body changes; absent keeps. */
 interface SkillChange {
@@ -19,7 +21,7 @@ export async function updateSkill(ctx: Ctx, skill: Skill, change: SkillChange): 
   const text = {
     description: change.description ?? skill.description,
     instructions: change.instructions ?? skill.instructions,
-    referenceDocs: change.reference_docs ?? skill.referenceDocs,
+    referenceDocs: change.reference_docs === undefined ? skill.referenceDocs : withFiles(change.reference_docs, skill.referenceDocs),
     frontMatter: skill.frontMatter,
   };
   if (!(await changeSkillText(ctx, skill, { text, origin: 'human' }))) await ctx.em.flush();
@@ -29,6 +31,14 @@ export async function updateSkill(ctx: Ctx, skill: Skill, change: SkillChange): 
   if (skill.instructions !== texts.instructions) changes['instructions'] = { changed: true };
   if (hashesOf(skill.referenceDocs) !== texts.reference_docs) changes['reference_docs'] = { changed: true };
   return changes;
+}
+
+/** A body can name texts only: files that the skill has stay, unless a text takes the name. 422 where it then has too many documents. */
+function withFiles(sent: readonly StoredReferenceDoc[], before: readonly StoredReferenceDoc[]): StoredReferenceDoc[] {
+  const files = before.filter(({ name, attachment_id: id }) => id !== undefined && !sent.some((doc) => doc.name === name));
+  if (sent.length + files.length > skillDocuments)
+    throw invalid('/reference_docs', 'maxItems', `A skill has at most ${skillDocuments} documents.`, { limit: skillDocuments });
+  return [...sent, ...files];
 }
 
 function fieldsOf(skill: Skill): Record<string, unknown> {

@@ -2,7 +2,7 @@ import { askInputSchema } from './ask-schema.ts';
 import type { BoundAgent, BoundRows } from './bound-rows.ts';
 import { findAgent, usableRevision } from './delegate-target.ts';
 import type { EffectiveSubAgent, EffectiveWarning } from './effective.ts';
-import { approvalOf, type EffectiveTool } from './effective-tools.ts';
+import { approvalOf, stricter, type EffectiveTool } from './effective-tools.ts';
 import type { PersonaDocument } from './persona-document.ts';
 import type { RevisionDocument, SubAgentBinding } from './revision-document.ts';
 import { askSlug } from './validate-revision.ts';
@@ -37,6 +37,17 @@ export function effectiveSubAgents(
     tools.push(askTool(binding, { found, revisionId, document }));
   }
   return { sub_agents: agents, tools, warnings };
+}
+
+/** Several tools may ask one agent in one form, as a sub-agent and by a delegate tool: the strictest approval of them is that of each. */
+export function sameAgents(tools: readonly EffectiveTool[]): EffectiveTool[] {
+  return tools.map((tool) => tools.filter((other) => other !== tool && asksTheSame(tool, other)).reduce(stricter, tool));
+}
+
+function asksTheSame({ delegate: one }: EffectiveTool, { delegate: other }: EffectiveTool): boolean {
+  return (
+    one !== null && one.agent_id === other?.agent_id && one.revision_id === other.revision_id && one.persona_slug === other.persona_slug
+  );
 }
 
 function toSubAgent(binding: SubAgentBinding, found: BoundAgent, revisionId: string): EffectiveSubAgent {

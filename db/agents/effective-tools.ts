@@ -62,16 +62,19 @@ export function effectiveTools(source: ToolSource): { tools: EffectiveTool[]; wa
   const warnings: EffectiveWarning[] = [];
   const tools = new Map<string, EffectiveTool>();
   const allowed = source.persona?.tools_allow ?? null;
-  const add = (tool: BoundTool, binding: Binding) => {
-    // A tool bound by itself comes first and keeps its own bounds.
-    if (tools.has(tool.slug) || (allowed !== null && !allowed.includes(tool.slug))) return;
-    tools.set(tool.slug, toEffective(tool, binding, source));
+  const add = (tool: BoundTool, binding: Binding, pointer: string) => {
+    if (allowed !== null && !allowed.includes(tool.slug)) return;
+    const bound = tools.get(tool.slug);
+    // A tool bound by itself comes first and keeps its own bounds, but what asks for its approval asks on every way to it.
+    if (bound === undefined) tools.set(tool.slug, toEffective(tool, binding, source));
+    else if (bound.tool_id === tool.id) tools.set(tool.slug, stricter(bound, toEffective(tool, binding, source)));
+    else warnings.push(leftOut(pointer, 'tool', { slug: tool.slug, why: 'has the name of another tool' }));
   };
 
   for (const [index, binding] of source.document.tools.entries()) {
     const tool = source.bound.tools.find(({ id }) => id === binding.id);
     const why = tool === undefined ? 'is gone' : stopOf(tool, source.bound);
-    if (tool !== undefined && why === null) add(tool, binding);
+    if (tool !== undefined && why === null) add(tool, binding, `/tools/${index}`);
     else warnings.push(leftOut(`/tools/${index}`, 'tool', { slug: binding.slug, why: why ?? 'is gone' }));
   }
   for (const [index] of source.document.toolkits.entries()) addToolkit(source, index, { add, warnings });
@@ -81,7 +84,7 @@ export function effectiveTools(source: ToolSource): { tools: EffectiveTool[]; wa
 function addToolkit(
   { document, bound }: ToolSource,
   index: number,
-  { add, warnings }: { readonly add: (tool: BoundTool, binding: Binding) => void; readonly warnings: EffectiveWarning[] },
+  { add, warnings }: { readonly add: (tool: BoundTool, binding: Binding, pointer: string) => void; readonly warnings: EffectiveWarning[] },
 ): void {
   const binding = document.toolkits[index];
   if (!binding) return;
@@ -102,7 +105,8 @@ function addToolkit(
     const name = tool.remote_name ?? tool.slug;
     if ((binding.include.length > 0 && !binding.include.includes(name)) || binding.exclude.includes(name)) continue;
     const why = stopOf(tool, bound);
-    if (why === null) add(tool, { approval: binding.approval, max_calls: null, timeout_s: null, preset: {}, description: null });
+    const unbounded = { approval: binding.approval, max_calls: null, timeout_s: null, preset: {}, description: null };
+    if (why === null) add(tool, unbounded, pointer);
     else if (why !== 'is not active' || binding.include.includes(name)) warnings.push(leftOut(pointer, 'tool', { slug: tool.slug, why }));
   }
 }
@@ -152,6 +156,19 @@ export function approvalOf(
   if (approval === 'first') return { required: true, reason: 'first', floor };
   if (approval === 'default' && approvals[effect] === 'ask') return { required: true, reason: 'effect', floor };
   return { required: false, reason: null, floor };
+}
+
+/** From the strictest: what is asked of every call, of the first one alone, of none. */
+const byStrictness: readonly EffectiveApproval['reason'][] = ['critical', 'binding', 'effect', 'first', null];
+
+/** The tool with the stricter of its own approval and that of another way to it, which the model could take instead. */
+export function stricter(tool: EffectiveTool, other: Pick<EffectiveTool, 'approval' | 'asks'>): EffectiveTool {
+  const isOther = byStrictness.indexOf(other.approval.reason) < byStrictness.indexOf(tool.approval.reason);
+  return {
+    ...tool,
+    approval: isOther ? other.approval : tool.approval,
+    asks: (['read', 'write'] as const).filter((effect) => tool.asks.includes(effect) || other.asks.includes(effect)),
+  };
 }
 
 /** The schema that the model sees: what the author has preset is not the model's to fill. */

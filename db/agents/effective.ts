@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { BoundRows } from './bound-rows.ts';
-import { effectiveSubAgents } from './effective-delegates.ts';
+import { effectiveSubAgents, sameAgents } from './effective-delegates.ts';
 import { effectiveTools, type EffectiveTool } from './effective-tools.ts';
 import { instructionsTemplate, roughTokens } from './instructions.ts';
 import type { PersonaDocument } from './persona-document.ts';
@@ -108,7 +108,7 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
   const agents = effectiveSubAgents(source, bound.tools);
   const loads = skills.skills.some(({ mode }) => mode === 'on_demand');
   const own = loads && !bound.tools.some(({ name }) => name === skillLoadTool.name) ? [skillLoadTool] : [];
-  const tools = [...bound.tools, ...agents.tools, ...own];
+  const tools = [...sameAgents([...bound.tools, ...agents.tools]), ...own];
 
   return {
     model,

@@ -3,7 +3,7 @@ import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts
 import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
-export const attachmentOwnerKinds = ['run', 'source', 'knowledge_run', 'evaluation'] as const;
+export const attachmentOwnerKinds = ['run', 'source', 'knowledge_run', 'evaluation', 'skill'] as const;
 
 const schema = defineEntity({
   name: 'AttachmentLink',
@@ -18,7 +18,8 @@ const schema = defineEntity({
     id: idColumn(),
     attachmentId: uuidColumn(),
     organizationId: uuidColumn(),
-    workspaceId: uuidColumn(),
+    /** Null: the organization's, as the files of its skills are. */
+    workspaceId: uuidColumn().strictNullable(),
     ownerKind: p.enum(attachmentOwnerKinds),
     ownerId: uuidColumn(),
     conversationId: uuidColumn().strictNullable(),

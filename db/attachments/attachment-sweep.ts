@@ -3,7 +3,7 @@ import { change, rows } from '../sql.ts';
 import { unlinkedHours } from './attachments.ts';
 
 /**
- * Removes up to `limit` links that hold nothing any more: past their time, or of a run that is gone. Sweeper's pool, as everything here.
+ * Removes up to `limit` links that hold nothing any more: past their time, or of a run or skill that is gone. Sweeper's pool, as everything here.
  */
 export function dropDeadLinks(em: SqlEntityManager, limit: number): Promise<number> {
   return change(
@@ -11,6 +11,7 @@ export function dropDeadLinks(em: SqlEntityManager, limit: number): Promise<numb
     `delete from attachment_links where ctid = any (array(
        select l.ctid from attachment_links l
         where l.until <= now() or (l.owner_kind = 'run' and not exists (select 1 from runs r where r.id = l.owner_id and r.deleted_at is null))
+           or (l.owner_kind = 'skill' and not exists (select 1 from skills s where s.id = l.owner_id and s.deleted_at is null))
         limit ?))`,
     [limit],
   );

@@ -21,7 +21,8 @@ const schema = defineEntity({
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
-    workspaceId: uuidColumn(),
+    /** Null: the organization's, as the files of its skills are. */
+    workspaceId: uuidColumn().strictNullable(),
     filename: p.text(),
     mediaType: p.text(),
     sizeBytes: bigintColumn(),

@@ -6,6 +6,7 @@ import { isUnbounded, workspacesAtFloor } from '../reach.ts';
 import { Run } from '../runs/run.entity.ts';
 import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
+import { visibleSkills } from '../skills/visible-skills.ts';
 import { Attachment, type attachmentPurposes, type attachmentStates } from './attachment.entity.ts';
 
 type Time = Date | string;
@@ -14,7 +15,8 @@ type Time = Date | string;
 export interface AttachmentRow {
   readonly id: string;
   readonly organization_id: string;
-  readonly workspace_id: string;
+  /** Null: the organization's. */
+  readonly workspace_id: string | null;
   readonly filename: string;
   readonly media_type: string;
   readonly size_bytes: number;
@@ -32,7 +34,7 @@ export interface AttachmentRow {
 export interface UsableAttachment {
   readonly id: string;
   readonly organizationId: string;
-  readonly workspaceId: string;
+  readonly workspaceId: string | null;
   readonly filename: string;
   readonly mediaType: string;
   readonly sizeBytes: number;
@@ -93,8 +95,8 @@ export function uploaderOf(caller: Caller): ActorRef {
 }
 
 /**
- * Which attachments the caller sees: those of runs that it sees, its own, and as an admin all of the place. Knowledge bases and evaluations
- * add their kinds of links here.
+ * Which attachments the caller sees: those of runs and skills that it sees, its own, and as an admin all of the place. Knowledge bases and
+ * evaluations add their kinds of links here.
  */
 export function visibleAttachments(ctx: Scoped): Predicate {
   const place = inSightOf(ctx, Attachment, 'a');
@@ -105,9 +107,14 @@ export function visibleAttachments(ctx: Scoped): Predicate {
     select 1 from attachment_links l join runs r on r.id = l.owner_id
     where l.attachment_id = a.id and l.owner_kind = 'run' and (l.until is null or l.until > now()) and r.deleted_at is null and ${run.sql})`;
 
+  const skill = visibleSkills(ctx);
+  const ofSkill = `exists (
+    select 1 from attachment_links l join skills s on s.id = l.owner_id
+    where l.attachment_id = a.id and l.owner_kind = 'skill' and s.deleted_at is null and ${skill.sql})`;
+
   return {
-    sql: `(${place.sql} and (${admin.sql} or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun}))`,
-    params: [...place.params, ...admin.params, uploader.kind, uploader.id, ...run.params],
+    sql: `(${place.sql} and (${admin.sql} or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill}))`,
+    params: [...place.params, ...admin.params, uploader.kind, uploader.id, ...run.params, ...skill.params],
   };
 }
 

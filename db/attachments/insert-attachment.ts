@@ -10,7 +10,7 @@ import type { Attachment } from './attachment.entity.ts';
 /** What is known of bytes that are stored already. */
 export interface NewAttachment {
   readonly organizationId: string;
-  readonly workspaceId: string;
+  readonly workspaceId: string | null;
   readonly filename: string;
   readonly mediaType: string;
   readonly sizeBytes: number;

@@ -8,6 +8,7 @@ import { Endings } from './0006-endings.ts';
 import { Credentials } from './0007-credentials.ts';
 import { Forgotten } from './0008-forgotten.ts';
 import { LeftOutTools } from './0009-left-out.ts';
+import { SkillFiles } from './0010-skill-files.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
@@ -20,6 +21,7 @@ export const migrations: MigrationObject[] = [
   { name: '0007-credentials', class: Credentials },
   { name: '0008-forgotten', class: Forgotten },
   { name: '0009-left-out', class: LeftOutTools },
+  { name: '0010-skill-files', class: SkillFiles },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);

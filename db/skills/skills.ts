@@ -16,7 +16,7 @@ import { Skill, type CurationState, type SkillOrigin } from './skill.entity.ts';
 import { visibleSkills } from './visible-skills.ts';
 
 /** A document as it is read; lists leave its content out. */
-export type ReferenceDocRow = Omit<StoredReferenceDoc, 'content'> & { readonly content?: string };
+export type ReferenceDocRow = Omit<StoredReferenceDoc, 'content'> & { readonly content?: string | null };
 
 /** A skill as it is read. */
 export interface SkillRow {

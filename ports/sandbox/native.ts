@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { CodeJob } from './job.ts';
+import { javascriptDriver, javascriptStdin } from './javascript-driver.ts';
 import { nodeProgram, resultFd, type JailLimits } from './launch.ts';
 
 const pythons = ['/usr/bin/python3', '/usr/local/bin/python3'];
@@ -25,17 +26,30 @@ export function nativeProgram(job: CodeJob): NativeProgram | null {
   const memoryMb = job.memoryMb + ownMemoryMb[job.language];
   return {
     command,
-    stdin: job.language === 'shell' ? JSON.stringify(job.input ?? null) : JSON.stringify({ code: job.code, input: job.input ?? null }),
+    stdin: stdinOf(job),
     // More than the watch allows to all together: a backstop for what grows between two looks.
     limits: { cpuSeconds: Math.ceil(job.cpuMs / 1000) + 1, dataMb: memoryMb * 2 + reservedMb[job.language], fileMb: 64, processes: 64 },
     memoryMb,
   };
 }
 
+function stdinOf(job: CodeJob): string {
+  const input = job.input ?? null;
+  if (job.language === 'javascript') return javascriptStdin(job);
+  return JSON.stringify(job.language === 'shell' ? input : { code: job.code, input });
+}
+
 function commandOf(job: CodeJob): readonly string[] | null {
   switch (job.language) {
     case 'javascript':
-      return [nodeProgram, `--max-old-space-size=${job.memoryMb}`, '--max-semi-space-size=2', '--eval', javascriptDriver];
+      return [
+        nodeProgram,
+        `--max-old-space-size=${job.memoryMb}`,
+        '--max-semi-space-size=2',
+        '--disable-warning=ExperimentalWarning',
+        '--eval',
+        javascriptDriver,
+      ];
     case 'python': {
       const python = pythons.find(existsSync);
       return python === undefined ? null : [python, '-I', '-c', pythonDriver];
@@ -46,23 +60,6 @@ function commandOf(job: CodeJob): readonly string[] | null {
       return job.language satisfies never;
   }
 }
-
-/** Value of the last expression, or what an async body returns; promises are awaited. */
-const javascriptDriver = `
-const fs = require('node:fs');
-const { code, input } = JSON.parse(fs.readFileSync(0, 'utf8'));
-globalThis.input = input;
-const end = (reply) => { fs.writeSync(${resultFd}, JSON.stringify(reply)); process.exit(0); };
-const failed = (error) => end({ error: error instanceof Error ? error.name + ': ' + error.message : 'the code threw ' + String(error) });
-const plain = (key, value) => (typeof value === 'bigint' ? String(value) : value);
-const isProgram = (text) => { try { (0, eval)('if (false) {\\n' + text + '\\n}'); return true; } catch { return false; } };
-const wrapped = '(async () => {\\n' + code + '\\n})()';
-process.on('uncaughtException', failed);
-process.on('unhandledRejection', failed);
-(async () => (0, eval)(!isProgram(code) && isProgram(wrapped) ? wrapped : code))().then(
-  (value) => end({ value: JSON.parse(JSON.stringify(value, plain) ?? 'null') }),
-).catch(failed);
-`;
 
 const pythonDriver = `
 import sys, os, json, ast

@@ -8,6 +8,15 @@ import type { CodeJob, CodeReply } from './job.ts';
 const stackBytes = 128 * 1024;
 const limitOutputChars = 1024 * 1024;
 
+/**
+ * Flag of the interpreter (JS_EVAL_FLAG_ASYNC of quickjs.h): a program may await at its top, and gives the promise of an object that holds the
+ * value of its last expression.
+ */
+const evalAsync = 1 << 7;
+
+/** JS_EVAL_FLAG_COMPILE_ONLY of quickjs.h. */
+const compileOnly = 1 << 5;
+
 /** The part of the global that is needed here: the types of the project hold no DOM. */
 interface Memory {
   readonly buffer: ArrayBuffer;
@@ -105,9 +114,11 @@ function evaluate(module: QuickJSWASMModule, guest: Guest): Ended {
   const open = context.unwrapResult(context.evalCode(prelude, 'prelude.js'));
   const asJson = context.unwrapResult(context.callFunction(open, context.undefined, print, input));
 
-  const evaluated = context.evalCode(compilable(context, guest.job.code), 'code.js', { type: 'global' });
+  const evaluated = context.evalCode(compilable(context, guest.job.code), 'code.js', evalAsync);
   if (evaluated.error) return problem(context, guest, evaluated.error);
-  const settled = settle(context, guest, evaluated.value);
+  const ended = settle(context, guest, evaluated.value);
+  if ('kind' in ended) return ended;
+  const settled = settle(context, guest, context.getProp(ended.value, 'value'));
   if ('kind' in settled) return settled;
   const text = context.callFunction(asJson, context.undefined, settled.value);
   if (text.error) return problem(context, guest, text.error);
@@ -116,16 +127,16 @@ function evaluate(module: QuickJSWASMModule, guest: Guest): Ended {
   return { kind: 'done', value: JSON.parse(json) };
 }
 
-/** The code as a program, whose last expression is its value, or, where that is no program, as the body of an async function. */
+/** The code as a program, or, where it is none since it returns, as the body of an async function. Its lines keep their numbers. */
 function compilable(context: QuickJSContext, code: string): string {
-  const wrapped = `(async () => {\n${code}\n})()`;
-  return !compiles(context, code) && compiles(context, wrapped) ? wrapped : code;
-}
-
-function compiles(context: QuickJSContext, code: string): boolean {
-  const compiled = context.evalCode(code, 'code.js', { type: 'global', compileOnly: true });
-  compiled.dispose();
-  return !compiled.error;
+  const compiled = context.evalCode(code, 'code.js', evalAsync | compileOnly);
+  if (!compiled.error) {
+    compiled.value.dispose();
+    return code;
+  }
+  const isReturn = property(context, compiled.error, 'message') === 'return not in a function';
+  compiled.error.dispose();
+  return isReturn ? `(async () => {${code}\n})()` : code;
 }
 
 /** Runs what the guest has queued; a promise becomes what it settles to. */
@@ -138,6 +149,8 @@ function settle(context: QuickJSContext, guest: Guest, value: QuickJSHandle): { 
   const state = context.getPromiseState(value);
   if (state.type === 'fulfilled') return { value: state.value };
   if (state.type === 'rejected') return problem(context, guest, state.error);
+  // Where no job could be queued any more, its promise is forgotten in silence.
+  if (isFull(guest)) return { kind: 'limit', reason: 'memory' };
   return { kind: 'failed', message: 'the promise that the code gave never settles' };
 }
 

@@ -60,6 +60,7 @@ const endings: Record<string, Ending> = {
     act: (id) => answerAs(id, { status: 'failed', message: 'No hands free.' }),
   },
   'the tool or the client, silent': { tool: { client_owned: true, timeout_s: 1 } },
+  'a call that names no tool': { steps: () => [call(' ')] },
   'a tool that there is not': { steps: () => [call('nothing-like-it')] },
 };
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createSandbox, hasStrictIsolation, type CodeJob } from '../../ports/sandbox.ts';
+import { awaitingCode, faultyCode } from './awaiting-code.ts';
 
 /** Where the machine can't isolate, nothing below can be shown; test/ports/sandbox.test.ts shows that it is refused then. */
 const inJail = (await hasStrictIsolation()) ? describe : describe.skip;
@@ -46,6 +47,19 @@ inJail('a program in strict isolation', () => {
     ['shell', 'read given; echo "got $given"; exit 3', 'got {"a":2}\n', { exit_code: 3 }],
   ] as const)('gives its value and what it printed: %s', async (language, code, console, value) => {
     expect(await run(language, code)).toEqual({ kind: 'done', console, value });
+  });
+
+  test.each(awaitingCode)('keeps its value when it awaits at its top: %j', async (code, value) => {
+    expect(await run('javascript', code)).toEqual({ kind: 'done', value, console: '' });
+  });
+
+  test.each(faultyCode)('is told the line of a fault: %j', async (code, message) => {
+    expect(await run('javascript', code)).toMatchObject({ kind: 'failed', message: expect.stringMatching(message) });
+  });
+
+  test('imports what its interpreter has', async () => {
+    for (const code of ['(await import("node:os")).EOL', 'import("node:os").then(({ EOL }) => EOL)', 'require("node:os").EOL'])
+      expect(await run('javascript', code)).toEqual({ kind: 'done', value: '\n', console: '' });
   });
 
   test.each([

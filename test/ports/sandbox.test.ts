@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createSandbox, type CodeJob, type Sandbox } from '../../ports/sandbox.ts';
+import { awaitingCode, faultyCode } from './awaiting-code.ts';
 import { seccompProgram } from '../../ports/sandbox/seccomp.ts';
 
 /** Where bubblewrap is missing both are bare: the second only says how it is started where it can be. */
@@ -97,8 +98,17 @@ describe.each(['bare', 'jailed'] as const)('javascript in a %s child', (kind) =>
     expect(String(reply.kind === 'done' ? reply.value : 'no')).toMatch(/^(?:undefined,?)+$/);
   });
 
+  test.each(awaitingCode)('code that awaits at its top keeps its value: %j', async (code, value) => {
+    expect(await run(code)).toEqual({ kind: 'done', value, console: '' });
+  });
+
+  test.each(faultyCode)('a fault is told with its line: %j', async (code, message) => {
+    expect(await run(code)).toMatchObject({ kind: 'failed', message: expect.stringMatching(message) });
+  });
+
   test('nothing can be imported', async () => {
     expect(await run('import("node:fs").then(() => "in", () => "out")')).toMatchObject({ value: 'out' });
+    expect(await run('await import("node:fs")')).toMatchObject({ kind: 'failed', message: expect.stringContaining('node:fs') });
   });
 
   test('a program that is aborted is dead when the call throws', async () => {

@@ -5,9 +5,8 @@ import { zipOf, type ZipEntry } from '../support/zip.ts';
 
 const skill: ZipEntry = { path: 'SKILL.md', content: '---\nname: notes\ndescription: Notes.\n---\nWrite.\n' };
 const pool = testWorkPool();
-const readBytes = (bytes: Buffer, skipUnsupported = false) =>
-  createSkillReader(pool).read('a', { kind: 'bundle', bytes, pointer: '/attachment_id', skipUnsupported });
-const read = (entries: readonly ZipEntry[], skipUnsupported = false) => readBytes(zipOf(entries), skipUnsupported);
+const readBytes = (bytes: Buffer) => createSkillReader(pool).read('a', { kind: 'bundle', bytes, pointer: '/attachment_id' });
+const read = (entries: readonly ZipEntry[]) => readBytes(zipOf(entries));
 
 afterAll(() => pool.close());
 
@@ -36,11 +35,27 @@ test('what macOS adds is left out', async () => {
   expect(await read([{ ...skill, path: 'notes/SKILL.md' }, ...mac])).toMatchObject({ name: 'notes', documents: [] });
 });
 
-test('files that are not text are refused by name, or left out', async () => {
+test('what is no text, or too long for a document, is a file', async () => {
   const png = { path: 'logo.png', content: Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 0xff]) };
+  const long = { path: 'long.md', content: 'a'.repeat(262_145) };
+  const short = { path: 'short.md', content: 'a'.repeat(262_144) };
 
-  await expect(read([skill, png])).rejects.toMatchObject({ errors: [{ rule: 'unsupported_files', params: { names: ['logo.png'] } }] });
-  expect((await read([skill, png], true)).documents).toEqual([]);
+  const { documents, files } = await read([skill, png, long, short]);
+
+  expect(documents.map(({ name }) => name)).toEqual(['short.md']);
+  expect(files.map(({ name, bytes, chars }) => [name, bytes.length, chars])).toEqual([
+    ['logo.png', 6, null],
+    ['long.md', 262_145, 262_145],
+  ]);
+});
+
+test('where all texts together are too many, the longest are files', async () => {
+  const texts = Array.from({ length: 12 }, (_, at) => ({ path: `${at}.md`, content: 'a'.repeat(200_000 + at) }));
+
+  const { documents, files } = await read([skill, ...texts]);
+
+  expect(files.map(({ name }) => name)).toEqual(['10.md', '11.md']);
+  expect(documents).toHaveLength(10);
 });
 
 test.each([
@@ -66,7 +81,6 @@ test.each([
   '__MACOSX/../../x',
 ])('an entry called %j is refused whole', async (path) => {
   await expect(read([skill, { path, content: 'x' }])).rejects.toMatchObject(refused('path'));
-  await expect(read([skill, { path, content: 'x' }], true)).rejects.toMatchObject(refused('path'));
 });
 
 test.each<[string, string, readonly ZipEntry[]]>([
@@ -81,14 +95,14 @@ test.each<[string, string, readonly ZipEntry[]]>([
   ['none', 'required', [{ path: 'README.md', content: 'x' }]],
   ['a SKILL.md further in', 'required', [{ path: 'a/b/SKILL.md' }, { path: 'a/x.md' }]],
   ['nothing', 'required', []],
-  ['201 entries', 'maxLength', [skill, ...Array.from({ length: 200 }, (_, at) => ({ path: `${at}.md` }))]],
-  ['an entry over 1 MiB', 'maxLength', [skill, { path: 'big.txt', content: Buffer.alloc(1_048_577, 97) }]],
+  ['1,001 entries', 'maxLength', [skill, ...Array.from({ length: 1_000 }, (_, at) => ({ path: `${at}.md` }))]],
+  ['an entry over 8 MiB', 'maxLength', [skill, { path: 'big.txt', content: Buffer.alloc(8_388_609, 97) }]],
   ['an entry that claims less than it holds', 'zip', [skill, { path: 'bomb.txt', content: Buffer.alloc(60_000_000, 97), claimedSize: 10 }]],
   ['an entry that claims more than it holds', 'zip', [skill, { path: 'a.txt', content: 'a', claimedSize: 10 }]],
   [
-    '5 MiB in all',
+    '17 MiB in all',
     'maxLength',
-    [skill, ...Array.from({ length: 5 }, (_, at) => ({ path: `${at}.txt`, content: Buffer.alloc(1_048_576, 97) }))],
+    [skill, ...Array.from({ length: 17 }, (_, at) => ({ path: `${at}.txt`, content: Buffer.alloc(1_048_576, 97) }))],
   ],
   ['an encrypted entry', 'zip', [skill, { path: 'a.md', content: 'x', flags: 1 }]],
   ['an unknown compression', 'zip', [skill, { path: 'a.md', content: 'x', method: 12 }]],

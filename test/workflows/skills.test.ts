@@ -8,6 +8,7 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { withAdmin } from '../support/template.ts';
 import { readStream, type ReceivedFrame } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
+import { zipOf } from '../support/zip.ts';
 
 jest.setTimeout(120_000);
 
@@ -82,6 +83,34 @@ test('a run loads the promoted version of a skill and its documents, and counts 
     { status: 'failed', error: { code: 'invalid_arguments' } },
   ]);
   expect(await ask<SkillBody>('GET', `/skills/${skill.id}`)).toMatchObject({ use_count: 1, last_used_at: expect.any(String) });
+});
+
+test('a file of a skill is lent to the run that loads it, which reads it like its own', async () => {
+  const slug = `files-${crypto.randomUUID().slice(0, 8)}`;
+  const form = new FormData();
+  const zip = zipOf([
+    { path: 'SKILL.md', content: `---\nname: ${slug}\ndescription: Long lists.\n---\nRead the list.` },
+    { path: 'list.csv', content: 'name,amount\n'.repeat(30_000) },
+  ]);
+  form.append('file', new Blob([new Uint8Array(zip)]), 'skill.zip');
+  const authorization = `Bearer ${stack.tenant.serviceKey.plaintext}`;
+  const uploaded = await fetch(`${stack.url()}/attachments`, { method: 'POST', headers: { authorization }, body: form });
+  const { id } = (await uploaded.json()) as { id: string };
+  const skill = await ask<SkillBody & { reference_docs: { attachment_id: string }[] }>('POST', '/skills/import', { attachment_id: id });
+  await promote(skill);
+  const file = skill.reference_docs[0]?.attachment_id ?? '';
+  const tool = { slug: `read-${slug}`, kind: 'builtin', description: 'Reads a file', config: { name: 'attachment_read' } };
+  const agent = await makeAgent(stack, [tool], { skills: [{ slug }] });
+  const read = { tool_calls: [{ name: tool.slug, arguments: { attachment_id: file } }] };
+  const load = { tool_calls: [{ name: 'skill_load', arguments: { slug, doc: 'list.csv' } }] };
+
+  const { results } = await resultsOf(agent.id, { steps: [read, load, read, { text: 'Done.' }] });
+
+  expect(results).toMatchObject([
+    { status: 'failed' },
+    { status: 'succeeded', output: expect.stringContaining(`attachment_id ${file}`) },
+    { status: 'succeeded', output: expect.stringContaining('name,amount') },
+  ]);
 });
 
 test('an edit changes no run before the next promotion; a retired skill loads nowhere', async () => {

@@ -91,8 +91,11 @@ export async function makeWhole(
     await rows.query('update agents set active_revision_id = $1 where id = $2', [revision['id'], id]);
   }
   if (table === 'tools') await rows.make('tool_versions', place, { tool_id: id });
-  if (table === 'attachments')
-    await rows.make('attachment_links', place, { attachment_id: id, owner_id: rows.first('runs', place)?.['id'] });
+  if (table === 'attachments') {
+    // An organization has no runs of its own: what lies there are files of its skills.
+    const [kind, holders] = place.workspaceId === null ? (['skill', 'skills'] as const) : (['run', 'runs'] as const);
+    await rows.make('attachment_links', place, { attachment_id: id, owner_kind: kind, owner_id: rows.first(holders, place)?.['id'] });
+  }
   if (table === 'runs') {
     await rows.make('run_streams', place, { run_id: id, root_run_id: id });
     await rows.make('run_frame_chunks', place, { run_id: id });

@@ -23,6 +23,8 @@ const told = { text: 'Hello', stopReason: 'stop', usage: [7, 2] } as const;
 const untold = { ...told, usage: null } as const;
 const called = { calls: [{ slug: 'look_up', args: { word: 'sun' } }], stopReason: 'tool_calls' } as const;
 
+const unnamed = { ...called, calls: [{ slug: '_unnamed', args: { word: 'sun' } }] } as const;
+
 const head = { id: 'm1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, stop_sequence: null };
 const start = { type: 'message_start', message: { ...head, usage: { input_tokens: 7, output_tokens: 1 } } };
 const text = [
@@ -95,6 +97,38 @@ export const eventShapes: readonly EventShape[] = [
       usage: tokens,
     }),
     { ...called, reasoning: 'Hm', usage: [7, 2], warned: true },
+  ),
+  messages(
+    'Messages: a call with an empty name',
+    'constructed',
+    sse(start, { ...toolUse[0], content_block: { type: 'tool_use', id: 'k', name: '', input: {} } }, ...toolUse.slice(1), {
+      ...end,
+      delta: { stop_reason: 'tool_use' },
+    }),
+    unnamed,
+  ),
+  messages(
+    'Messages: a call without a name',
+    'constructed',
+    sse(start, { ...toolUse[0], content_block: { type: 'tool_use', id: 'k', input: {} } }, ...toolUse.slice(1), {
+      ...end,
+      delta: { stop_reason: 'tool_use' },
+    }),
+    unnamed,
+  ),
+  ...[' ', undefined].map((name) =>
+    responses(
+      `Responses: a call ${name === undefined ? 'without a name' : 'with white space for a name'}`,
+      'constructed',
+      sse(
+        created,
+        { type: 'response.output_item.added', output_index: 0, item: { ...functionCall, name, arguments: '' } },
+        { type: 'response.function_call_arguments.delta', item_id: 'f1', output_index: 0, delta: functionCall.arguments },
+        { type: 'response.output_item.done', output_index: 0, item: { ...functionCall, name } },
+        { type: 'response.completed', response: { usage: tokens } },
+      ),
+      unnamed,
+    ),
   ),
   responses('Responses: `[DONE]` before `response.completed`', 'constructed', sse(created, ...output, '[DONE]'), {
     ...untold,

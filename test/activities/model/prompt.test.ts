@@ -76,7 +76,13 @@ test("a prompt is the beginning of the next step's prompt", () => {
   expect(prompt([...first, asks('b'), answers('b', 2)]).slice(0, 4)).toEqual(prompt(first));
 });
 
-const facts = { reasoningInOutput: true, prompt: { instructions: 'x'.repeat(40), messages: [], tools: [] }, outputText: 'y'.repeat(40) };
+const facts = {
+  adapter: 'openai_compatible',
+  reasoningInOutput: true,
+  prompt: { instructions: 'x'.repeat(40), messages: [], tools: [] },
+  outputText: 'y'.repeat(40),
+  spokenText: 'y'.repeat(40),
+} as const;
 
 test.each([
   {
@@ -104,7 +110,7 @@ test.each([
     name: 'never below zero',
     reported: { inputTokens: { total: 5, cacheRead: 70 }, outputTokens: { total: 5, reasoning: 20 } },
     change: {},
-    expected: { input: 0, cachedRead: 70, cachedWrite: 0, output: 0, reasoning: 20, estimated: false },
+    expected: { input: 0, cachedRead: 70, cachedWrite: 0, output: 5, reasoning: 20, estimated: false },
   },
   {
     name: 'estimated when nothing was told',

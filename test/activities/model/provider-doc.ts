@@ -2,6 +2,9 @@ import { httpErrors, overflowWordings, toldErrors, type ErrorWording } from './e
 import { eventShapes } from './event-shapes.ts';
 import { streamBytes, streamChunks, streamTails, type ShapeOutcome, type StreamShape } from './stream-shapes.ts';
 import { toldResults } from './told-results.ts';
+import { usageShapes } from './usage-shapes.ts';
+
+const protocols = { openai: 'Responses', anthropic: 'Messages', openai_compatible: 'Chat Completions', builtin: 'none' } as const;
 
 /** The tables of docs/model-providers.md by their names, made of what the tests play. */
 export const tables: Readonly<Record<string, string>> = {
@@ -9,6 +12,16 @@ export const tables: Readonly<Record<string, string>> = {
   chunks: shapeTable(streamChunks),
   events: shapeTable(eventShapes),
   bytes: shapeTable(streamBytes),
+  usage: table(
+    ['server', 'seen at', 'protocol', 'what it counts', 'input', 'cached read', 'cached write', 'output', 'reasoning'],
+    usageShapes.map(({ server, seen, adapter, usage, books }) => [
+      server,
+      seen,
+      protocols[adapter],
+      code(JSON.stringify(usage)),
+      ...books.map(String),
+    ]),
+  ),
   results: table(
     ['state', 'source', 'what the model reads'],
     toldResults.map(({ state, source, reads }) => [state, source, code(typeof reads === 'string' ? reads : JSON.stringify(reads))]),

@@ -49,6 +49,8 @@ const told = { ...whole, usage: [7, 2] } as const;
 const untold = { ...whole, usage: null } as const;
 const called = { calls: [{ slug: 'look_up', args: { word: 'sun' } }], stopReason: 'tool_calls' } as const;
 
+const unnamed = { ...called, calls: [{ slug: '_unnamed', args: { word: 'sun' } }] } as const;
+
 const shape = (name: string, seen: string, raw: string | RawAnswer, outcome: ShapeOutcome): StreamShape => ({
   name,
   seen,
@@ -220,6 +222,47 @@ export const streamChunks: readonly StreamShape[] = [
     'Ollama: BerriAI/litellm#24095',
     sse(call({ function: { name: 'look_up', arguments: { word: 'sun' } } }), end('stop'), '[DONE]'),
     called,
+  ),
+  shape(
+    'a call with an empty name',
+    'constructed: the SDK drops such calls',
+    sse(call({ index: 0, id: 'k', type: 'function', function: { name: '', arguments: '{"word":"sun"}' } }), end('tool_calls'), '[DONE]'),
+    unnamed,
+  ),
+  shape(
+    'a call with white space for a name, in pieces, behind a whole one',
+    'constructed',
+    sse(
+      call({ index: 0, id: 'a', function: { name: 'look_up', arguments: '{"word":"sun"}' } }),
+      call({ index: 1, id: 'b', function: { name: ' \n', arguments: '{"word":' } }),
+      call({ index: 1, function: { name: '', arguments: '"sun"}' } }),
+      end('tool_calls'),
+      '[DONE]',
+    ),
+    { ...called, calls: [...called.calls, ...unnamed.calls] },
+  ),
+  shape(
+    'a call without a name, id and index',
+    'constructed',
+    sse(call({ function: { arguments: '{"word":' } }), call({ function: { arguments: '"sun"}' } }), end('tool_calls'), '[DONE]'),
+    unnamed,
+  ),
+  shape(
+    'a call whose name comes last',
+    'constructed',
+    sse(
+      call({ index: 0, id: 'k', function: { name: null, arguments: '{"word":"sun"}' } }),
+      call({ index: 0, function: { name: 'look_up' } }),
+      end('tool_calls'),
+      '[DONE]',
+    ),
+    called,
+  ),
+  shape(
+    'calls that say nothing',
+    'constructed',
+    sse(call({}), { ...hello, choices: [{ index: 0, delta: { content: 'Hello', tool_calls: [{ index: 0 }] } }] }, stop, usage, '[DONE]'),
+    told,
   ),
   shape(
     'legacy `function_call`',

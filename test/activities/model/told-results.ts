@@ -61,6 +61,7 @@ export const toldResults: readonly ToldResult[] = [
   failed('failed', 'the client, with a message', ['upstream_status', 'No hands free.']),
   failed('failed', 'the tool', ['upstream_unreachable', 'the server cannot be reached']),
   failed('failed', 'the arguments', ['invalid_arguments', 'The arguments do not fit the tool: /n must be integer']),
+  failed('failed', 'a call that names no tool', ['invalid_arguments', 'The call names no tool. Call again, with the name of a tool.']),
   failed('failed', 'a tool that there is not', ['tool_unavailable', 'There is no tool of this name.']),
   failed('failed', 'a policy (egress, effect, quarantine)', ['effect_not_allowed', 'this run may only read']),
   failed('timed_out', 'the tool or the client, silent', ['timed_out', 'no result within 1 s']),

@@ -156,6 +156,94 @@ test('what needs an approval is pinned with why and by whom, whether binding, ef
   ]);
 });
 
+/** Why the calls of each tool of an agent wait for a person, as GET effective shows it and as a run pins it. */
+async function approvalsOf(tenant: TestTenant, agent: { id: string }, persona = '') {
+  const { token, more } = { token: tenant.tokens.member, more: persona === '' ? {} : { persona_slug: persona } };
+  const query = persona === '' ? '' : `?persona_slug=${persona}`;
+  const shown = await world.call(token, 'GET', `/agents/${agent.id}/effective${query}`);
+  const { run } = await begin({ tenant, runId: (await startRun(token, agent, more)).id });
+  const told: [string, string | null][] = shown.body.tools.map((tool: { name: string; approval: { reason: string | null } }) => [
+    tool.name,
+    tool.approval.reason,
+  ]);
+  expect(run.manifest?.tools.map(({ slug, gate }) => [slug, gate])).toEqual(told);
+  expect(run.manifest?.hash).toBe(shown.body.hash);
+  return Object.fromEntries(told);
+}
+
+test('a tool bound by itself and through its toolkit asks as the stricter of both says, whichever it is', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  const ways = ['default', 'never', 'first', 'always'] as const;
+  const pairs = ways.flatMap((own) => ways.map((kit) => [own, kit] as const));
+  for (const kit of ways) await toolkitOf(tokens.admin, kit, [ways.map((own) => kitTool(own, own))]);
+  const agentWith = (write: 'auto' | 'ask') =>
+    makeAgent(world, tokens.admin, {
+      revision: {
+        model: 'builtin/extractive',
+        tools: pairs.map(([own, kit]) => ({ slug: `${kit}__${own}`, approval: own, max_calls: 3 })),
+        toolkits: ways.map((kit) => ({ slug: kit, approval: kit })),
+        approvals: { read: write, write },
+      },
+    });
+  const strictest = (own: string, kit: string, byEffect: 'effect' | null) => {
+    const said = [own, kit].map((way) => ({ always: 'binding', default: byEffect, first: 'first' })[way] ?? null);
+    return ['binding', 'effect', 'first'].find((reason) => said.includes(reason)) ?? null;
+  };
+
+  for (const [write, byEffect] of [['auto', null] as const, ['ask', 'effect'] as const]) {
+    const asked = await approvalsOf(tenant, await agentWith(write));
+    expect(asked).toEqual(Object.fromEntries(pairs.map(([own, kit]) => [`${kit}__${own}`, strictest(own, kit, byEffect)])));
+  }
+});
+
+test('the stricter approval holds in imported revisions and under personas; a toolkit that leaves the tool out says nothing of it', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  const { revisions } = await toolkitOf(tokens.admin, 'kit', [
+    [kitTool('a', 'A'), kitTool('b', 'B')],
+    [kitTool('a', 'A2'), kitTool('b', 'B')],
+  ]);
+  const revision = (toolkit: object) => ({
+    model: 'builtin/extractive',
+    tools: [{ slug: 'kit__a', approval: 'never', preset: { x: 1 } }, { slug: 'kit__b' }],
+    toolkits: [{ slug: 'kit', approval: 'always', ...toolkit }],
+  });
+  const imported = await made(tokens.admin, '/agents/import', {
+    slug: 'imported',
+    name: 'Imported',
+    revision: revision({ revision: revisions[0] }),
+    personas: [{ slug: 'narrow', name: 'Narrow', tools_allow: ['kit__a'] }],
+  });
+  const etag = await etagOf(tokens.admin, `/agents/${imported.id}`);
+  const [first] = (await world.call(tokens.admin, 'GET', `/agents/${imported.id}/revisions`)).body.items;
+  await world.call(tokens.admin, 'POST', `/agents/${imported.id}/revisions/${first.id}/activate`, { headers: { 'if-match': etag } });
+  const excluding = await makeAgent(world, tokens.admin, { revision: revision({ exclude: ['a'] }) });
+
+  expect(await approvalsOf(tenant, imported)).toEqual({ kit__a: 'binding', kit__b: 'binding' });
+  expect(await approvalsOf(tenant, imported, 'narrow')).toEqual({ kit__a: 'binding' });
+  expect(await approvalsOf(tenant, excluding)).toEqual({ kit__a: null, kit__b: 'binding' });
+});
+
+test('an agent asked as a sub-agent and by a delegate tool is asked as the stricter of both says; another form of it is not', async () => {
+  const tenant = await world.tenant();
+  const { tokens } = tenant;
+  const helper = await makeAgent(world, tokens.admin);
+  await made(tokens.admin, `/agents/${helper.id}/personas`, { slug: 'brief', name: 'Brief' });
+  const delegate = { kind: 'delegate', description: 'Asks the helper.' };
+  await made(tokens.admin, '/tools', { ...delegate, slug: 'research', config: { agent: { id: helper.id } } });
+  await made(tokens.admin, '/tools', { ...delegate, slug: 'skim', config: { agent: { id: helper.id }, persona_slug: 'brief' } });
+  const agent = await makeAgent(world, tokens.admin, {
+    revision: {
+      model: 'builtin/extractive',
+      tools: [{ slug: 'research', approval: 'always' }, { slug: 'skim' }],
+      sub_agents: [{ id: helper.id }],
+    },
+  });
+
+  expect(await approvalsOf(tenant, agent)).toEqual({ research: 'binding', skim: null, [`ask_${helper.slug}`]: 'binding' });
+});
+
 test('a toolkit pinned to an older revision gives its tools as they were then', async () => {
   const tenant = await world.tenant();
   const { tokens } = tenant;

@@ -53,7 +53,7 @@ test.each<[string, Record<string, unknown>, string]>([
   ['a document outside', { reference_docs: [{ name: '../x', content: '' }] }, '/reference_docs/0/name'],
   ['an absolute document', { reference_docs: [{ name: '/etc/x', content: '' }] }, '/reference_docs/0/name'],
   ['two documents of one name', { reference_docs: [docs[0], docs[0]] }, '/reference_docs/1/name'],
-  ['51 documents', { reference_docs: Array.from({ length: 51 }, (_, at) => ({ name: `${at}`, content: '' })) }, '/reference_docs'],
+  ['501 documents', { reference_docs: Array.from({ length: 501 }, (_, at) => ({ name: `${at}`, content: '' })) }, '/reference_docs'],
   [
     'over 2 MiB of documents',
     { reference_docs: Array.from({ length: 9 }, (_, at) => ({ name: `${at}`, content: 'a'.repeat(250_000) })) },
