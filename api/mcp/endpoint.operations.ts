@@ -4,7 +4,7 @@ import { endMcpSession, touchMcpSession } from '../../db/mcp/server-sessions.ts'
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import { raw, rawPost, remove } from '../http/operation.ts';
-import { closed, maxInteger, nullable, plainText } from '../http/schema.ts';
+import { closed, maxInteger, plainText } from '../http/schema.ts';
 import { principalOf } from '../streams/attach.ts';
 import { answerPost } from './dispatch.ts';
 import { isSessionVersion } from './era.ts';
@@ -35,7 +35,11 @@ const McpMessage = Type.Object(
 const McpAnswer = closed(
   {
     jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
-    id: nullable(MessageId),
+    id: Type.Unsafe<string | number | null>({
+      type: ['string', 'number', 'null'],
+      maxLength: 1_048_576,
+      description: 'As the request gave it; null where none could be read',
+    }),
     result: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'By the method' })),
     error: Type.Optional(
       closed(

@@ -95,7 +95,11 @@ test('strings, arrays and integers are bounded; nullable is said by type or oneO
 });
 
 test('a form of a format that others check differently is told by a pattern, which each accepted value fits', () => {
-  const formatsUsed = new Set(schemas.map(([, schema]) => schema['format']).filter((format) => typeof format === 'string'));
+  // Those of JSON Schema and OpenAPI are kept as they say; https-url and decimal are nobody else's.
+  const kept = [undefined, 'binary', 'date', 'date-time', 'decimal', 'https-url', 'int32', 'int64', 'uuid'];
+  const others = schemas
+    .filter(([pointer, { format }]) => !pointer.endsWith('/properties') && !kept.some((known) => known === format))
+    .map(([pointer]) => pointer);
   const email = asObject(asObject(asObject(document.components.schemas['InvitationCreate'])['properties'])['email']);
   const accepted = [
     'ada@longhaul.test',
@@ -107,8 +111,7 @@ test('a form of a format that others check differently is told by a pattern, whi
     `${'a'.repeat(80)}@b.c`,
   ];
 
-  // Those of others that are left are kept as JSON Schema says; https-url and decimal are nobody else's.
-  expect([...formatsUsed].toSorted()).toEqual(['binary', 'date', 'date-time', 'decimal', 'https-url', 'int32', 'int64', 'uuid']);
+  expect(others).toEqual([]);
   for (const address of accepted)
     expect([address, formats.email(address), new RegExp(String(email['pattern']), 'u').test(address)]).toEqual([address, true, true]);
   expect(new RegExp(String(email['pattern']), 'u').test('no address')).toBe(false);

@@ -96,7 +96,7 @@ function mediaFaults(judged: Judged, operation: RegisteredOperation): string[] {
   const content = resolve(document, `${declared}/content`);
   const key = isObject(content) ? [type, `${type.split('/')[0]}/*`, '*/*'].find((range) => Object.hasOwn(content, range)) : undefined;
   if (key === undefined) return [`is ${type}, which is not declared`];
-  if (type !== 'application/json' || text === null || judged.request.method === 'HEAD') return [];
+  if (type !== 'application/json' || text === null || reply.hasHeader('content-encoding') || judged.request.method === 'HEAD') return [];
   const fault = validate(`${declared}/content/${key.replaceAll('/', '~1')}/schema`, parse(text));
   return fault === null ? [] : [fault];
 }
