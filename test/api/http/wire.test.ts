@@ -217,21 +217,35 @@ const departures = Object.keys(kinds).flatMap((kind) =>
   ),
 );
 
-test.each(departures)('a client that leaves in the middle of %s and %s (%s) is no fault of ours', async (name, way, framing) => {
-  const kind = kinds[name];
+function begin(kind: Kind | undefined, framing: string): Socket {
   if (!kind) throw new Error('no such kind');
   const socket = open();
   socket.on('error', () => undefined).resume();
   const start = framing.startsWith('T') ? `${(kind.start.length + 50).toString(16)}\r\n${kind.start}` : kind.start;
-  socket.write(
-    `POST ${kind.path} HTTP/1.1\r\nHost: x\r\n${kind.status === 401 ? '' : authorization()}Content-Type: ${kind.type}\r\n${framing}\r\n\r\n${start}`,
-  );
+  const credential = kind.status === 401 ? '' : authorization();
+  socket.write(`POST ${kind.path} HTTP/1.1\r\nHost: x\r\n${credential}Content-Type: ${kind.type}\r\n${framing}\r\n\r\n${start}`);
+  return socket;
+}
+
+test.each(Object.keys(kinds))(
+  'a client that leaves behind its first bytes of %s, before they are asked for, gets an end too',
+  async (name) => {
+    begin(kinds[name], 'Content-Length: 1000').end();
+    await until(async () => answered.length > 0);
+
+    expect(faults()).toEqual([]);
+    expect(answered).toEqual([kinds[name]?.status ?? 400]);
+  },
+);
+
+test.each(departures)('a client that leaves in the middle of %s and %s (%s) is no fault of ours', async (name, way, framing) => {
+  const socket = begin(kinds[name], framing);
   await until(async () => bodiesBegun + answered.length > 0);
   ways[way]?.(socket);
   await until(async () => answered.length > 0);
 
   expect(faults()).toEqual([]);
-  expect(answered).toEqual([kind.status ?? 400]);
+  expect(answered).toEqual([kinds[name]?.status ?? 400]);
 });
 
 test('undici that breaks off its body and Python that closes in the middle are no fault of ours either', async () => {
