@@ -2,17 +2,13 @@ import Type from 'typebox';
 import { attachmentPurposes, attachmentStates } from '../../db/attachments/attachment.entity.ts';
 import type { AttachmentRow } from '../../db/attachments/attachments.ts';
 import { iso } from '../../db/sql.ts';
-import { ActorRef, closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { ActorRef, bytes, closed, idOf, integer, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
 export const AttachmentParams = closed({ attachment_id: idOf('Attachment') });
 
 export const AttachmentForm = closed(
   {
-    file: Type.String({
-      format: 'binary',
-      maxLength: 536_870_912,
-      description: 'One file. Its type is told by its first bytes; its name is kept as a label only',
-    }),
+    file: bytes('One file. Its type is told by its first bytes; its name is kept as a label only'),
     workspace_id: Type.Optional(idOf('Workspace')),
     purpose: Type.Optional(oneOf(attachmentPurposes, { default: 'run_input' })),
   },
@@ -44,6 +40,11 @@ export const AttachmentView = closed(
   },
   { $id: 'AttachmentView', description: 'A file: what is known of it, without its bytes' },
 );
+
+/** A download as JSON. By its type alone the two can't be told apart. */
+export const AttachmentAsJson = Type.Unsafe<unknown>({
+  description: 'With exactly Accept: application/json an AttachmentView; else the file, where that is JSON itself',
+});
 
 /** The wire form of an attachment; the key of its bytes is no part of it. */
 export function toAttachmentView(row: AttachmentRow) {

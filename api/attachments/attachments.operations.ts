@@ -2,7 +2,15 @@ import { seeAttachment, uploaderOf } from '../../db/attachments/attachments.ts';
 import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
 import { readUnit, workspaceOfNewRow } from '../../db/scope.ts';
 import { area, post, raw } from '../http/operation.ts';
-import { AttachmentForm, AttachmentParams, AttachmentView, DownloadHeaders, toAttachmentView } from './attachment.schema.ts';
+import { bytes } from '../http/schema.ts';
+import {
+  AttachmentAsJson,
+  AttachmentForm,
+  AttachmentParams,
+  AttachmentView,
+  DownloadHeaders,
+  toAttachmentView,
+} from './attachment.schema.ts';
 import { sendBytes } from './download.ts';
 import { receiveUpload, type Upload } from './upload.ts';
 
@@ -56,7 +64,7 @@ export const attachments = area('Attachments', {
       params: AttachmentParams,
       headers: DownloadHeaders,
       produces: 'application/octet-stream',
-      alsoProduces: ['application/json'],
+      alsoProduces: { '*/*': bytes('The file, under its own type'), 'application/json': AttachmentAsJson },
       success: [200, 206],
     },
     async ({ caller, floor, correlationId, deps, tenant, actor }, { params }, http) => {

@@ -41,6 +41,8 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     if (!takesBody(operation)) return;
     if (request.headers.expect !== undefined) await state.admitted;
     sendContinue(request, reply);
+    // The client has left meanwhile: whoever reads the body now would wait for its end for ever.
+    if (request.raw.errored) throw request.raw.errored;
   };
 }
 

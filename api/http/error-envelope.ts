@@ -48,7 +48,7 @@ export function toFailure(error: unknown): Failure {
 
 /** Answers with the envelope, or to a browser with the operation's page of it; the reply's headers are complete afterwards. */
 export function sendFailure(publicUrl: string, request: FastifyRequest, reply: FastifyReply, error: unknown): void {
-  const failure = toFailure(error);
+  const failure = brokenOff(request, error) ?? toFailure(error);
   const retryAfterS = retryAfterOf(failure);
   logFailure(request.log, failure);
 
@@ -68,6 +68,13 @@ export function sendFailure(publicUrl: string, request: FastifyRequest, reply: F
 
   finishHeaders(request, reply);
   reply.send(page?.html ?? JSON.stringify(envelope));
+}
+
+/** What is left to say when the client has gone in the middle of its body: nobody reads it, and no fault of ours is behind it. */
+function brokenOff({ raw, log }: FastifyRequest, error: unknown): Failure | null {
+  if (!(error instanceof Error) || raw.errored !== error) return null;
+  log.info('client left in the middle of its body');
+  return fail('malformed_request', { detail: 'The body is not complete.' });
 }
 
 function retryAfterOf(failure: Failure): number | null {

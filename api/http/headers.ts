@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { RegisteredOperation } from './operation.ts';
 
-const exposed = [
+/** What scripts of an allowed origin may read beside what Fetch lets them read anyway. */
+export const exposedHeaders = [
   'X-Correlation-Id',
   'X-Request-Duration-Ms',
   'ETag',
@@ -16,7 +17,14 @@ const exposed = [
   'WWW-Authenticate',
   'X-Impersonation-Id',
   'Mcp-Session-Id',
-].join(', ');
+  'Content-Disposition',
+  'Content-Range',
+  'Accept-Ranges',
+  'Allow',
+  'Accept-Post',
+] as const;
+const exposed = exposedHeaders.join(', ');
+/** What they may send: all that operations take, and what tracing in a browser adds by itself (W3C Trace Context and Baggage). */
 const requestHeaders = [
   'Authorization',
   'X-Api-Key',
@@ -24,6 +32,8 @@ const requestHeaders = [
   'Idempotency-Key',
   'If-Match',
   'If-None-Match',
+  'If-Range',
+  'Range',
   'Last-Event-ID',
   'X-Acting-User',
   'X-View-Organization',
@@ -32,6 +42,9 @@ const requestHeaders = [
   'Mcp-Session-Id',
   'Mcp-Method',
   'Mcp-Name',
+  'traceparent',
+  'tracestate',
+  'baggage',
 ].join(', ');
 
 /** Headers that every reply carries, from whatever stage it comes. */

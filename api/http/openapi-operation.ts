@@ -1,5 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import { acceptedBy } from './body.ts';
+import { ErrorEnvelope, HTTPValidationError, OauthErrorEnvelope } from './error.schema.ts';
+import { answersOauthClients } from './oauth-failure.ts';
 import { describeName } from './openapi-descriptions.ts';
 import { exampleOf } from './openapi-examples.ts';
 import { headerReferences } from './openapi-parts.ts';
@@ -7,7 +9,7 @@ import { nameOf, type Json, type SchemaCollector } from './openapi-schemas.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';
 import { isRedirect, successOf } from './render.ts';
-import { closed, listOf, nullable } from './schema.ts';
+import { bytes, closed, listOf, nullable, plainText } from './schema.ts';
 import { credentialsOf, isRoleAccess, scopeOf } from './scopes.ts';
 
 /** One operation of the document. */
@@ -121,9 +123,46 @@ function responsesOf(operation: RegisteredOperation, collector: SchemaCollector)
   const successes = statuses.map((status) => [String(status), successResponse(operation, status, collector)]);
   return {
     ...Object.fromEntries(successes),
-    422: { $ref: '#/components/responses/ValidationFailed' },
-    default: { $ref: '#/components/responses/Failed' },
+    ...failuresOf(operation, collector),
   };
+}
+
+/** Most operations share theirs; some tell their failures to others than clients of this contract. */
+function failuresOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
+  const ofOauth = answersOauthClients(operation);
+  const more: Json = {
+    ...(operation.failurePage ? { 'text/html': { schema: plainText('A page that says what is wrong, for browsers') } } : {}),
+    ...mediaOf(operation.alsoFailsAs, collector, false),
+  };
+  const named = (name: 'ValidationFailed' | 'Failed', schema: TSchema) =>
+    Object.keys(more).length === 0
+      ? { $ref: `#/components/responses/${ofOauth ? 'Oauth' : ''}${name}` }
+      : failureResponse({ ...failureContent(schema, collector), ...more });
+  return { 422: named('ValidationFailed', HTTPValidationError), default: named('Failed', ErrorEnvelope) };
+}
+
+/** The responses that operations refer to. */
+export function sharedFailures(collector: SchemaCollector): Record<string, Json> {
+  const oauth = () => ({ 'application/json': { schema: collector.refer(OauthErrorEnvelope) } });
+  return {
+    Failed: failureResponse(failureContent(ErrorEnvelope, collector)),
+    ValidationFailed: failureResponse(failureContent(HTTPValidationError, collector), 'The request breaks a rule of its schema'),
+    OauthFailed: failureResponse(oauth()),
+    OauthValidationFailed: failureResponse(oauth(), 'The request breaks a rule of its schema'),
+  };
+}
+
+function failureContent(schema: TSchema, collector: SchemaCollector): Json {
+  return { 'application/problem+json': { schema: collector.refer(schema) } };
+}
+
+function failureResponse(content: Json, description = 'Every failure is the error envelope'): Json {
+  return { description, headers: headerReferences(['Retry-After']), content };
+}
+
+function mediaOf(types: Readonly<Record<string, TSchema>> | undefined, collector: SchemaCollector, hasExample: boolean): Json {
+  const media = (schema: TSchema) => ({ schema: collector.refer(schema), ...(hasExample ? { example: exampleOf(schema) } : {}) });
+  return Object.fromEntries(Object.entries(types ?? {}).map(([type, schema]) => [type, media(schema)]));
 }
 
 function successResponse(operation: RegisteredOperation, status: number, collector: SchemaCollector): Json {
@@ -134,19 +173,17 @@ function successResponse(operation: RegisteredOperation, status: number, collect
   ]);
   const schema = replySchemaOf(operation);
   if (isRedirect(status)) return { description: 'A browser is sent on', headers };
-  if (status === 204 || (schema === null && operation.kind === 'json')) return { description: 'Done; there is no body', headers };
+  if (status === 204 || (status === 202 && operation.kind === 'raw') || (schema === null && operation.kind === 'json'))
+    return { description: 'Done; there is no body', headers };
 
-  const shape = schema ? collector.refer(schema) : bareShape(operation.produces);
+  const shape = schema ? collector.refer(schema) : collector.refer(bareShape(operation.produces));
   const example = operation.example?.view ?? (schema ? exampleOf(schema) : operation.produces === 'application/json' ? {} : 'text');
-  const pages = Object.fromEntries(
-    (operation.alsoProduces ?? []).map((type) => [type, { schema: bareShape(type), example: type === 'application/json' ? {} : 'text' }]),
-  );
-  return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...pages } };
+  const more = mediaOf(operation.alsoProduces, collector, true);
+  return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...more } };
 }
 
 /** Streams and documents have no view: only their media type is told. */
-function bareShape(produces: string): Json {
-  return produces === 'application/json'
-    ? { type: 'object', additionalProperties: true, description: 'A document' }
-    : { type: 'string', maxLength: 10_000_000, description: produces };
+function bareShape(produces: string): TSchema {
+  if (produces === 'application/json') return Type.Unsafe({ type: 'object', additionalProperties: true, description: 'A document' });
+  return produces === 'application/octet-stream' ? bytes(produces) : plainText(produces);
 }

@@ -1,3 +1,4 @@
+import { ifMatchPattern } from './etag.ts';
 import type { Json } from './openapi-schemas.ts';
 
 const uuid = { type: 'string', format: 'uuid', maxLength: 36 } as const;
@@ -17,6 +18,7 @@ export function onlyUsed(kind: 'parameters' | 'headers', parts: Record<string, J
 /** Parameters that many operations share. */
 export function documentParameters(): Record<string, Json> {
   const tags = { type: 'string', minLength: 1, maxLength: 1_000 };
+  const current = { ...tags, pattern: ifMatchPattern, examples: ['"7"'] };
   return {
     IdempotencyKey: header('Idempotency-Key', 'Makes a repeat safe for 24 hours: the same key and request give the same reply', {
       type: 'string',
@@ -24,8 +26,8 @@ export function documentParameters(): Record<string, Json> {
       maxLength: 255,
       pattern: '^[\\x21-\\x7e]+$',
     }),
-    IfMatch: header('If-Match', 'ETag of the version that is to be changed; without it the last write wins', tags),
-    IfMatchRequired: { ...header('If-Match', 'ETag of the version that is to be changed', tags), required: true },
+    IfMatch: header('If-Match', 'ETag of the version that is to be changed; without it the last write wins', current),
+    IfMatchRequired: { ...header('If-Match', 'ETag of the version that is to be changed', current), required: true },
     IfNoneMatch: header(
       'If-None-Match',
       'ETag that the client holds; while it is current the answer is 304, with the ETag and without a body',

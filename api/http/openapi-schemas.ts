@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
+import { emailPattern } from './formats.ts';
 import { describeName } from './openapi-descriptions.ts';
 
 export type Json = Record<string, unknown>;
@@ -62,8 +63,9 @@ const lengthByFormat: Readonly<Record<string, number>> = {
   'decimal': 40,
 };
 
-/** Says in the document what the validator knows from the format or the bounds. */
-export function bounded(schema: Json): Json {
+/** Says in the document what the validator knows from the format or the bounds, and names no format that it does not keep as others do. */
+export function bounded(given: Json): Json {
+  const schema = given['format'] === 'email' ? withPattern(given, emailPattern) : given;
   const types = Array.isArray(schema['type']) ? schema['type'] : [schema['type']];
   if (types.includes('integer') && schema['format'] === undefined) {
     const isSmall = Number(schema['maximum']) < 2 ** 31 && Number(schema['minimum']) >= -(2 ** 31);
@@ -73,6 +75,11 @@ export function bounded(schema: Json): Json {
   return types.includes('string') && length !== undefined && schema['maxLength'] === undefined && schema['enum'] === undefined
     ? { ...schema, maxLength: length }
     : schema;
+}
+
+function withPattern(given: Json, pattern: string): Json {
+  const { format: _, ...schema } = given;
+  return { maxLength: lengthByFormat['email'], ...schema, pattern };
 }
 
 /** Name of a schema's component; null when it stands inline. */

@@ -1,7 +1,6 @@
 import { areaNames } from './area-names.ts';
-import { ErrorEnvelope, HTTPValidationError } from './error.schema.ts';
-import { documentHeaders, documentParameters, headerReferences, onlyUsed } from './openapi-parts.ts';
-import { documentOperation } from './openapi-operation.ts';
+import { documentHeaders, documentParameters, onlyUsed } from './openapi-parts.ts';
+import { documentOperation, sharedFailures } from './openapi-operation.ts';
 import { createCollector, type Json } from './openapi-schemas.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { isForOperators, liveOperations } from './registry.ts';
@@ -21,10 +20,7 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
   const operations = liveOperations(areas).filter((operation) => options.audience === 'all' || !isForOperators(operation));
   const collector = createCollector();
   const paths = documentPaths(operations, (operation) => documentOperation(operation, collector, isForOperators(operation)));
-  const failures = {
-    Failed: failure('Every failure is the error envelope', collector.refer(ErrorEnvelope)),
-    ValidationFailed: failure('The request breaks a rule of its schema', collector.refer(HTTPValidationError)),
-  };
+  const failures = sharedFailures(collector);
   const referring = JSON.stringify([paths, failures]);
 
   return {
@@ -73,8 +69,4 @@ function documentPaths(
     item[operation.method.toLowerCase()] = toDocument(operation);
   }
   return paths;
-}
-
-function failure(description: string, schema: Json): Json {
-  return { description, headers: headerReferences(['Retry-After']), content: { 'application/problem+json': { schema } } };
 }

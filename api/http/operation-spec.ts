@@ -72,8 +72,10 @@ export interface CommonSpec {
   readonly refuseWhenOff?: (env: ApiEnv) => Failure | null;
   /** A GET that leaves a row behind. */
   readonly writes?: true;
-  /** Media types of a success beside the first. */
-  readonly alsoProduces?: readonly string[];
+  /** Media types of a success beside the first, ranges too (RFC 9110 §12.5.1), and what they hold. */
+  readonly alsoProduces?: Readonly<Record<string, TSchema>>;
+  /** Media types of a failure beside the envelope's, and what they hold. */
+  readonly alsoFailsAs?: Readonly<Record<string, TSchema>>;
   /** How a browser is told of a failure: a page of the envelope. Everybody else gets the envelope itself. */
   readonly failurePage?: (envelope: ErrorEnvelopeView) => WebPage;
   /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
@@ -146,6 +148,8 @@ export type RawSpec<P extends TObject, Q extends TObject> = CommonSpec & {
   readonly params?: P;
   readonly query?: Q;
   readonly produces: string;
+  /** What `produces` holds, for the document only. */
+  readonly view?: TSchema;
   readonly headReply?: 'allowed' | 'refused';
 };
 

@@ -46,6 +46,11 @@ export function closed<const P extends Parameters<typeof Type.Object>[0]>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
+/** What an `if` asks of an object, or a `then` adds to one that is closed elsewhere: open itself, so that whoever closes objects leaves it so. */
+export function partOf(properties: Readonly<Record<string, unknown>>, more: Readonly<Record<string, unknown>> = {}) {
+  return { type: 'object', properties, additionalProperties: true, ...more };
+}
+
 /** Nullable form of a schema: a type array for scalars, arrays and inline objects, `oneOf` with null for components and enums. */
 export function nullable<S extends TSchema>(schema: S): TUnsafe<Static<S> | null> {
   const bare: Record<string, unknown> = schema as unknown as Record<string, unknown>; // TypeBox schemas are plain JSON Schema objects
@@ -107,6 +112,16 @@ export const Amount = Type.String({ maxLength: 21, pattern: '^(?:0|[1-9][0-9]{0,
 
 /** An open object of at most 64 KiB serialized, depth 32, 1,000 keys an object; the bounds are checked by our validator. */
 export const FreeObject = Type.Unsafe<Record<string, unknown>>({ 'type': 'object', 'additionalProperties': true, 'x-free-object': true });
+
+/** The bytes of a file, in a body of its own or as a part of a form. */
+export function bytes(description: string) {
+  return Type.String({ format: 'binary', maxLength: 536_870_912, description });
+}
+
+/** A body that is text and no JSON: a page, an event stream. */
+export function plainText(description: string) {
+  return Type.String({ maxLength: 10_000_000, description });
+}
 
 /** Who made a row. */
 export const ActorRef = closed(

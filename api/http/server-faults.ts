@@ -1,31 +1,48 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { v7 } from 'uuid';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { toEnvelope } from './error-envelope.ts';
-import { awaitContinue } from './unread-body.ts';
+import { awaitContinue, linger } from './unread-body.ts';
 
-/** A socket of Node's HTTP server; `_httpMessage` is the reply under way, which must not be cut in two. */
-interface HttpSocket extends Duplex {
-  readonly _httpMessage?: { readonly headersSent: boolean } | null;
+/** A socket of Node's HTTP server; `_httpMessage` is the answer whose turn it is, null between two. */
+interface HttpSocket extends Socket {
+  readonly _httpMessage?: ServerResponse | null;
 }
 
-/** The answer to bytes that are no request; Fastify hands them to this instead of its own. */
+/** The answer to the last request that a connection brought, given or not. */
+const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+/** Connections that end with the answers which they still owe. */
+const ending = new WeakSet<Duplex>();
+
+/**
+ * What becomes of a connection on bytes that are no request; Fastify hands them to this instead of its own. Requests that came whole before them
+ * are being carried out: each gets its own answer, the last of which closes. Only where none is owed, or where the bytes break a body, are
+ * they refused themselves: a client that has all its answers would take one more for that to its next request.
+ */
 export function answerClientError(publicUrl: string) {
   return (error: Error & { code?: string }, socket: HttpSocket): void => {
-    const isBroken = error.code === 'ECONNRESET' || !socket.writable || socket._httpMessage?.headersSent === true;
-    if (isBroken) {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
     }
-    refuse(socket, publicUrl, fail('malformed_request', { detail: detailOf(error.code) }));
+    // The parser complains again of whatever else arrives.
+    if (ending.has(socket)) return;
+    ending.add(socket);
+
+    const last = socket._httpMessage ? lastAnswers.get(socket) : undefined;
+    if (last?.req.complete) endWith(socket, last);
+    else inTurn(socket, last, () => refuse(socket, publicUrl, fail('malformed_request', { detail: detailOf(error.code) })));
   };
 }
 
 /** Gives the envelope to what else Node would answer by itself, before a request reaches the router. */
 export function answerServerFaults(server: Server, publicUrl: string): void {
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
-    refuse(socket, publicUrl, fail('malformed_request', { detail: 'CONNECT is not served here.' }));
+  server.prependListener('request', ({ socket }: IncomingMessage, response: ServerResponse) => lastAnswers.set(socket, response));
+  server.on('connect', (_request: IncomingMessage, socket: HttpSocket) => {
+    const failure = fail('malformed_request', { detail: 'CONNECT is not served here.' });
+    inTurn(socket, undefined, () => refuse(socket, publicUrl, failure));
   });
   // Not Node's own 100: the body is asked for only when every check before it has passed.
   server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
@@ -38,12 +55,33 @@ export function answerServerFaults(server: Server, publicUrl: string): void {
   });
 }
 
-function refuse(socket: Duplex, publicUrl: string, failure: Failure): void {
+/** Lets the connection end with this answer, which says so unless its head has left. */
+function endWith(socket: HttpSocket, last: ServerResponse): void {
+  last.shouldKeepAlive = false;
+  linger(socket);
+  last.once('close', () => socket.destroySoon());
+}
+
+/** Waits until all answers before this one have been given; without one, until none is owed. */
+function inTurn(socket: HttpSocket, answer: ServerResponse | undefined, then: () => void): void {
+  const underWay = socket._httpMessage;
+  if (!underWay || underWay === answer) then();
+  else underWay.once('close', () => inTurn(socket, answer, then));
+}
+
+/** Writes a refusal in place of the answer whose turn it is, unless that one has begun, and ends the connection. */
+function refuse(socket: HttpSocket, publicUrl: string, failure: Failure): void {
+  if (!socket.writable || socket._httpMessage?.headersSent) {
+    socket.destroy();
+    return;
+  }
   const { head, body } = envelopeOf(publicUrl, failure);
   const lines = Object.entries(head)
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join('');
-  socket.end(`HTTP/1.1 400 Bad Request\r\n${lines}\r\n${body}`);
+  linger(socket);
+  socket.write(`HTTP/1.1 400 Bad Request\r\n${lines}\r\n${body}`);
+  socket.destroySoon();
 }
 
 function envelopeOf(publicUrl: string, failure: Failure): { head: Record<string, string>; body: string } {

@@ -43,7 +43,7 @@ function isShort(request: IncomingMessage): boolean {
 }
 
 /** After the last answer Node destroys the socket, which resets a connection with unread bytes; this says goodbye first. */
-function linger(socket: Socket): void {
+export function linger(socket: Socket): void {
   socket.destroySoon = () => {
     socket.end();
     setTimeout(() => socket.destroy(), lingerMs).unref();

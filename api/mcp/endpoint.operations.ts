@@ -4,7 +4,7 @@ import { endMcpSession, touchMcpSession } from '../../db/mcp/server-sessions.ts'
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import { raw, rawPost, remove } from '../http/operation.ts';
-import { maxInteger } from '../http/schema.ts';
+import { closed, maxInteger, plainText } from '../http/schema.ts';
 import { principalOf } from '../streams/attach.ts';
 import { mostMessages } from './batch.ts';
 import { answerPost } from './dispatch.ts';
@@ -13,19 +13,19 @@ import { notificationText } from './json-rpc.ts';
 import { serveListStream } from './list-stream.ts';
 import { sessionIdOf, storeOf } from './session.ts';
 
+const MessageId = Type.Unsafe<string | number>({
+  type: ['string', 'integer'],
+  minimum: -maxInteger,
+  maximum: maxInteger,
+  maxLength: 1_000,
+  description: 'Of a request; none on a notification',
+});
+
 /** One JSON-RPC 2.0 message; open by design. */
 const McpMessage = Type.Object(
   {
     jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
-    id: Type.Optional(
-      Type.Unsafe<string | number>({
-        type: ['string', 'integer'],
-        minimum: -maxInteger,
-        maximum: maxInteger,
-        maxLength: 1_000,
-        description: 'Of a request; none on a notification',
-      }),
-    ),
+    id: Type.Optional(MessageId),
     method: Type.Optional(Type.String({ maxLength: 200, description: 'What is asked for' })),
     params: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'Of the method' })),
   },
@@ -35,6 +35,36 @@ const McpMessage = Type.Object(
 /** One message, or several. */
 const McpBody = Type.Unsafe<object>({
   oneOf: [McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: mostMessages, description: 'A batch; 2025-03-26 alone has them' })],
+});
+
+/** What a request of JSON-RPC 2.0 is answered with: one of `result` and `error`. What breaks the protocol fails with it too. */
+const McpAnswer = closed(
+  {
+    jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC' }),
+    id: Type.Unsafe<string | number | null>({
+      type: ['string', 'number', 'null'],
+      maxLength: 1_048_576,
+      description: 'As the request gave it; null where none could be read',
+    }),
+    result: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'By the method' })),
+    error: Type.Optional(
+      closed(
+        {
+          code: Type.Integer({ minimum: -maxInteger, maximum: maxInteger, description: 'JSON-RPC 2.0 §5.1 and MCP' }),
+          message: Type.String({ maxLength: 1_000 }),
+          data: Type.Optional(Type.Unsafe<object>({ type: 'object', additionalProperties: true, description: 'By the code' })),
+        },
+        { $id: 'McpError', description: 'Why the message was refused' },
+      ),
+    ),
+  },
+  { $id: 'McpAnswer', description: 'The answer to a message of the Model Context Protocol' },
+);
+
+const McpReply = Type.Unsafe<object>({
+  $id: 'McpReply',
+  description: 'The answer to a message, or those to a batch',
+  oneOf: [McpAnswer, Type.Array(McpAnswer, { minItems: 1, maxItems: mostMessages, description: 'Of a batch, in its order' })],
 });
 
 /** The endpoint of the Model Context Protocol (Streamable HTTP): its tools are operations of this contract. */
@@ -49,7 +79,9 @@ export const endpointOperations = {
       audit: 'none',
       success: [200, 202],
       produces: 'application/json',
-      alsoProduces: ['text/event-stream'],
+      view: McpReply,
+      alsoProduces: { 'text/event-stream': plainText('The same answer as an event, behind news of its progress') },
+      alsoFailsAs: { 'application/json': McpAnswer },
       body: McpBody,
       example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
     },

@@ -5,6 +5,7 @@ import { closeTransaction, issueCode, lockTransaction, openTransaction } from '.
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
 import { get, post, reply, seeOther, type Ctx } from '../http/operation.ts';
+import { plainText } from '../http/schema.ts';
 import { pageType } from '../http/web-page.ts';
 import { attemptAuthorization, type AuthorizationAttempt } from './authorize-request.ts';
 import {
@@ -29,7 +30,7 @@ export const authorizeOperations = {
       faults: 'own',
       writes: true,
       view: AuthorizationTransactionView,
-      alsoProduces: ['text/html'],
+      alsoProduces: { 'text/html': plainText('The page on which the user signs in and decides') },
       failurePage: problemPage,
       success: [200, 303],
       identify: attemptAuthorization,

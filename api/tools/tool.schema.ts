@@ -4,7 +4,7 @@ import { creatableToolKinds } from '../../db/tools/tool-config.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, Q, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, partOf, Q, text, Timestamp } from '../http/schema.ts';
 import { SecretName } from './http-config.schema.ts';
 import { configlessKinds, configSchemas } from './kind-config.schema.ts';
 
@@ -51,23 +51,18 @@ const ToolCreateFields = closed({
 });
 
 /** A client-owned tool needs no config; any other has one in the form of its kind. */
-const withoutConfig = {
-  type: 'object',
-  properties: { client_owned: { const: true }, config: { type: 'object', maxProperties: 0 } },
-  required: ['client_owned'],
-};
+const withoutConfig = partOf(
+  { client_owned: { const: true }, config: { type: 'object', maxProperties: 0 } },
+  { required: ['client_owned'] },
+);
 
 export const ToolCreate = Type.Unsafe<Type.Static<typeof ToolCreateFields>>({
   ...ToolCreateFields,
   $id: 'ToolCreate',
   allOf: creatableToolKinds.map((kind) => ({
-    if: { type: 'object', properties: { kind: { const: kind } }, required: ['kind'], not: withoutConfig },
+    if: partOf({ kind: { const: kind } }, { required: ['kind'], not: withoutConfig }),
     // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
-    then: {
-      type: 'object',
-      properties: { config: configSchemas[kind] },
-      ...(configlessKinds.includes(kind) ? {} : { required: ['config'] }),
-    },
+    then: partOf({ config: configSchemas[kind] }, configlessKinds.includes(kind) ? {} : { required: ['config'] }),
   })),
 });
 

@@ -3,7 +3,7 @@ import { toolkitKinds } from '../../db/toolkits/toolkit.entity.ts';
 import type { ToolkitRow } from '../../db/toolkits/toolkits.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
-import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, Description, FreeObject, idOf, integer, listOf, Name, nullable, oneOf, partOf, text, Timestamp } from '../http/schema.ts';
 import { SecretName } from './http-config.schema.ts';
 import { toolkitConfigs } from './toolkit-config.schema.ts';
 
@@ -32,9 +32,9 @@ export const ToolkitCreate = Type.Unsafe<Type.Static<typeof ToolkitCreateFields>
   ...ToolkitCreateFields,
   $id: 'ToolkitCreate',
   allOf: toolkitKinds.map((kind) => ({
-    if: { type: 'object', properties: { kind: { const: kind } }, required: ['kind'] },
+    if: partOf({ kind: { const: kind } }, { required: ['kind'] }),
     // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
-    then: { type: 'object', properties: { config: toolkitConfigs[kind] } },
+    then: partOf({ config: toolkitConfigs[kind] }),
   })),
 });
 

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { forRequests } from '../../api/http/ajv-schema.ts';
+import { parseIfMatch } from '../../api/http/etag.ts';
 import { formats } from '../../api/http/formats.ts';
 import { openApiDocument } from '../../api/http/openapi.ts';
 import { querySchemaOf } from '../../api/http/page.ts';
@@ -93,6 +94,68 @@ test('strings, arrays and integers are bounded; nullable is said by type or oneO
   expect(faults).toEqual([]);
 });
 
+test('a form of a format that others check differently is told by a pattern, which each accepted value fits', () => {
+  // Those of JSON Schema and OpenAPI are kept as they say; https-url and decimal are nobody else's.
+  const kept = [undefined, 'binary', 'date', 'date-time', 'decimal', 'https-url', 'int32', 'int64', 'uuid'];
+  const others = schemas
+    .filter(([pointer, { format }]) => !pointer.endsWith('/properties') && !kept.some((known) => known === format))
+    .map(([pointer]) => pointer);
+  const email = asObject(asObject(asObject(document.components.schemas['InvitationCreate'])['properties'])['email']);
+  const accepted = [
+    'ada@longhaul.test',
+    'müller@straße.example',
+    'ada@localhost',
+    "o'neil+x@a.b",
+    '用户@例子.广告',
+    'a/b@c',
+    `${'a'.repeat(80)}@b.c`,
+  ];
+
+  expect(others).toEqual([]);
+  for (const address of accepted)
+    expect([address, formats.email(address), new RegExp(String(email['pattern']), 'u').test(address)]).toEqual([address, true, true]);
+  expect(new RegExp(String(email['pattern']), 'u').test('no address')).toBe(false);
+});
+
+test('If-Match has a pattern, and it is the one that is kept', () => {
+  for (const name of ['IfMatch', 'IfMatchRequired']) {
+    const { schema } = asObject(asObject(document.components['parameters'])[name]);
+    const pattern = new RegExp(String(asObject(schema)['pattern']), 'u');
+
+    for (const good of ['*', '"7"', 'W/"7-br"', '"1", "2"']) expect([good, pattern.test(good), isRead(good)]).toEqual([good, true, true]);
+    for (const bad of ['', '7', '"7', '"1" "2"', ',']) expect([bad, pattern.test(bad), isRead(bad)]).toEqual([bad, false, false]);
+  }
+});
+
+test('each operation declares the media types in which it fails', () => {
+  const typesOf = (operationId: string, status: string) => {
+    const operation = operations.find((candidate) => candidate['operationId'] === operationId) ?? {};
+    const response = asObject(asObject(operation['responses'])[status]);
+    const name = String(response['$ref'] ?? '').replace('#/components/responses/', '');
+    return Object.keys(asObject((name === '' ? response : asObject(asObject(document.components['responses'])[name]))['content']));
+  };
+
+  for (const id of ['issueOauthToken', 'revokeOauthToken', 'introspectOauthToken', 'registerOauthClient', 'getOauthClientRegistration'])
+    for (const status of ['422', 'default']) expect([id, typesOf(id, status)]).toEqual([id, ['application/json']]);
+  expect(typesOf('callMcp', 'default')).toEqual(['application/problem+json', 'application/json']);
+  expect(typesOf('startAuthorization', 'default')).toEqual(['application/problem+json', 'text/html']);
+  expect(typesOf('getAttachment', '200')).toEqual(['application/octet-stream', '*/*', 'application/json']);
+  expect([typesOf('callMcp', '200'), typesOf('callMcp', '202')]).toEqual([['application/json', 'text/event-stream'], []]);
+  expect(typesOf('createRun', 'default')).toEqual(['application/problem+json']);
+});
+
+test('what stands in an allOf holds no inline object: code generators name those by their place, and would make two of one name', () => {
+  const repeated = schemas.flatMap(([, schema]) => asArray(schema['allOf']).map((part) => asObject(part)['$ref'])).filter(Boolean);
+  const inline = [...new Set(repeated)].flatMap((reference) => {
+    const name = String(reference).replace('#/components/schemas/', '');
+    const properties = Object.entries(asObject(document.components.schemas[name]?.['properties']));
+    return properties.filter(([, child]) => asObject(child)['type'] === 'object').map(([key]) => `${name}.${key}`);
+  });
+
+  expect(repeated).not.toEqual([]);
+  expect(inline).toEqual([]);
+});
+
 test('a repeat is promised where a key is taken, and 304 where it is given', () => {
   for (const operation of liveOperations(areas)) {
     const documented = operations.find((candidate) => candidate['operationId'] === operation.operationId) ?? {};
@@ -144,6 +207,14 @@ test('every schema of a request compiles under the strict validator; PATCH bodie
   }
 });
 
+function isRead(header: string): boolean {
+  try {
+    return parseIfMatch(header) !== null;
+  } catch {
+    return false;
+  }
+}
+
 function boundFaults(schema: Json): string[] {
   const types = asArray(schema['type'] ?? []).length > 0 ? asArray(schema['type']) : [schema['type']];
   const isFree = schema['enum'] !== undefined || schema['const'] !== undefined;
@@ -159,22 +230,15 @@ function boundFaults(schema: Json): string[] {
     types.includes('object') &&
       schema['properties'] !== undefined &&
       schema['additionalProperties'] === undefined &&
-      !pointerIsCondition(schema) &&
-      'is an open object',
+      'is an object neither closed nor open',
   ].filter((fault) => fault !== false);
-}
-
-/** Parts of if and then narrow a closed object; they close nothing themselves. */
-function pointerIsCondition(schema: Json): boolean {
-  return schema['x-condition'] === true;
 }
 
 /** Every schema of the document with its place; examples, defaults and the like hold values, no schemas. */
 function* schemasIn(node: unknown, pointer: string): Generator<[string, Json]> {
   if (Array.isArray(node)) for (const [index, item] of node.entries()) yield* schemasIn(item, `${pointer}/${index}`);
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return;
-  const isCondition = /\/(if|then|else)(\/not)?$/.test(pointer);
-  yield [pointer, isCondition ? { ...node, 'x-condition': true } : { ...node }];
+  yield [pointer, { ...node }];
   for (const [key, child] of Object.entries(node))
     if (!['example', 'examples', 'default', 'enum', 'const'].includes(key) || pointer.endsWith('/properties'))
       yield* schemasIn(child, `${pointer}/${key}`);

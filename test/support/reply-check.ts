@@ -1,5 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { exposedHeaders } from '../../api/http/headers.ts';
 import { formats } from '../../api/http/formats.ts';
 import type { OpenApiDocument } from '../../api/http/openapi.ts';
 import type { RegisteredOperation } from '../../api/http/operation.ts';
@@ -28,9 +29,10 @@ export function createReplyCheck(): ReplyCheck {
     faults,
     codes,
     watch(app, deps) {
-      const validate = validatorOf(deps.documents.source);
+      const document = deps.documents.source;
+      const validate = validatorOf(document);
       app.addHook('onSend', (request, reply, payload, done) => {
-        for (const fault of judge({ request, reply, text: textOf(payload), validate, codes }))
+        for (const fault of judge({ request, reply, text: textOf(payload), document, validate, codes }))
           faults.push(`${nameOf(request)} ${reply.statusCode}: ${fault}`);
         done(null, payload);
       });
@@ -43,20 +45,21 @@ interface Judged {
   readonly reply: FastifyReply;
   /** Null for streams and empty replies. */
   readonly text: string | null;
+  readonly document: OpenApiDocument;
   readonly validate: (pointer: string, value: unknown) => string | null;
   readonly codes: Set<string>;
 }
 
 function judge(judged: Judged): string[] {
   const { request, reply, text } = judged;
-  const faults = headerFaults(reply);
   const operation = request.state?.operation ?? null;
+  const faults = [...headerFaults(reply), ...(operation ? mediaFaults(judged, operation) : [])];
   if (reply.statusCode >= 400) return [...faults, ...failureFaults(judged)];
   if (reply.statusCode === 304 || reply.statusCode === 204) return text ? [...faults, 'has a body'] : faults;
   if (!operation || request.method === 'HEAD' || operation.kind === 'raw') return faults;
   if (reply.statusCode === 303) return reply.getHeader('location') === undefined ? [...faults, 'sends nowhere'] : faults;
   if (operation.view === null) return text ? [...faults, 'has a body'] : faults;
-  if (operation.alsoProduces?.some((type) => String(reply.getHeader('content-type')).startsWith(type))) return faults;
+  if (operation.alsoProduces !== undefined && !String(reply.getHeader('content-type')).startsWith('application/json')) return faults;
   return [...faults, ...successFaults(judged, operation)];
 }
 
@@ -67,7 +70,45 @@ function headerFaults(reply: FastifyReply): string[] {
     !duration.test(header('x-request-duration-ms')) && `X-Request-Duration-Ms is ${header('x-request-duration-ms')}`,
     header('x-content-type-options') !== 'nosniff' && 'no nosniff',
     header('cache-control') === '' && 'no Cache-Control',
+    ...Object.keys(reply.getHeaders()).map((name) => !isReadable(name) && `${name} can't be read by scripts`),
   ].filter((fault) => fault !== false);
+}
+
+/** Fetch §2.2.3 (CORS-safelisted response headers), and what browsers, caches and connections keep for themselves. */
+const readable: ReadonlySet<string> = new Set([
+  ...['cache-control', 'content-language', 'content-length', 'content-type', 'expires', 'last-modified', 'pragma'],
+  ...['connection', 'content-encoding', 'content-security-policy', 'referrer-policy', 'vary', 'x-content-type-options', 'x-frame-options'],
+  ...exposedHeaders.map((name) => name.toLowerCase()),
+]);
+
+function isReadable(name: string): boolean {
+  return readable.has(name) || name.startsWith('access-control-');
+}
+
+/** Whether the document declares the status and the media type of a reply, and its JSON fits the schema. */
+function mediaFaults(judged: Judged, operation: RegisteredOperation): string[] {
+  const { reply, text, document, validate } = judged;
+  const declared = declaredFor(document, operation, reply.statusCode);
+  if (declared === null) return ['has a status that is not declared'];
+  const type = String(reply.getHeader('content-type') ?? '').split(';')[0] ?? '';
+  if (type === '') return [];
+
+  const content = resolve(document, `${declared}/content`);
+  const key = isObject(content) ? [type, `${type.split('/')[0]}/*`, '*/*'].find((range) => Object.hasOwn(content, range)) : undefined;
+  if (key === undefined) return [`is ${type}, which is not declared`];
+  if (type !== 'application/json' || text === null || reply.hasHeader('content-encoding') || judged.request.method === 'HEAD') return [];
+  const fault = validate(`${declared}/content/${key.replaceAll('/', '~1')}/schema`, parse(text));
+  return fault === null ? [] : [fault];
+}
+
+/** Pointer to the response of a status; null where there is none. 304 and whatever fails need none of their own. */
+function declaredFor(document: OpenApiDocument, { path, method }: RegisteredOperation, status: number): string | null {
+  const responses = `/paths/${path.replaceAll('/', '~1')}/${method.toLowerCase()}/responses`;
+  const own = resolve(document, `${responses}/${status}`);
+  if (!isObject(own) && status < 400 && status !== 304) return null;
+  const pointer = isObject(own) ? `${responses}/${status}` : `${responses}/default`;
+  const reference: unknown = isObject(own) ? own['$ref'] : Reflect.get(Object(resolve(document, pointer)), '$ref');
+  return typeof reference === 'string' ? reference.slice(1) : pointer;
 }
 
 function failureFaults({ request, reply, text, validate, codes }: Judged): string[] {
@@ -75,7 +116,7 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
   if (isPage) return reply.getHeader('content-security-policy') === undefined ? ['is a page without a policy'] : [];
   const body: unknown = parse(text);
   if (!isObject(body)) return ['is no envelope'];
-  if (isProtocolFault(request, body)) return rpcFaults(body);
+  if (isProtocolFault(request, body)) return [];
   codes.add(String(body['code']));
   const isReplay = reply.getHeader('idempotency-replayed') !== undefined;
   const retryAfter = reply.getHeader('retry-after');
@@ -97,23 +138,16 @@ function isProtocolFault(request: FastifyRequest, body: Json): boolean {
   return request.state?.operation?.operationId === 'callMcp' && body['jsonrpc'] === '2.0';
 }
 
-function rpcFaults({ error, ...body }: Json): string[] {
-  const isWhole = isObject(error) && Number.isInteger(error['code']) && typeof error['message'] === 'string';
-  return isWhole && 'id' in body ? [] : ['is no JSON-RPC error'];
-}
-
 /** OAuth clients read plain JSON (design 01 §3). */
 function failureTypeOf(request: FastifyRequest): string {
   const path = request.state?.operation?.path ?? '';
   return /^\/oauth\/(token|revoke|introspect|register)/.test(path) ? 'application/json' : 'application/problem+json';
 }
 
-function successFaults({ reply, text, validate }: Judged, operation: RegisteredOperation): string[] {
-  const pointer = `/paths/${operation.path.replaceAll('/', '~1')}/${operation.method.toLowerCase()}/responses/${reply.statusCode}/content/application~1json/schema`;
-  const body = parse(text);
+function successFaults({ reply, text }: Judged, operation: RegisteredOperation): string[] {
   return [
+    text === null && 'has no body',
     reply.getHeader('content-type') !== 'application/json; charset=utf-8' && `is ${String(reply.getHeader('content-type'))}`,
-    validate(pointer, body),
     operation.etag && reply.getHeader('etag') === undefined && 'has no ETag',
   ].filter((fault) => typeof fault === 'string');
 }

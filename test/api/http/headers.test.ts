@@ -1,9 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseItem } from 'structured-headers';
 import { areas } from '../../../api/operations.ts';
+import { openApiDocument } from '../../../api/http/openapi.ts';
 import type { Deprecation } from '../../../api/http/deprecations.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { bearer, makeTenant } from '../../support/tenant.ts';
+
+interface Parameter {
+  readonly name: string;
+  readonly in?: string;
+}
 
 const entry: Deprecation = {
   id: '01960000-0000-7000-8000-00000000dead',
@@ -115,6 +121,35 @@ test('what varies with the encoding says so beside the origin, a document as a r
     'Accept-Encoding, Origin',
     'Origin',
   ]);
+});
+
+test('scripts may send every header that an operation takes, and those of tracing', async () => {
+  const { headers } = await api.app.inject({
+    method: 'OPTIONS',
+    url: '/agents',
+    headers: { 'origin': 'https://app.test', 'access-control-request-method': 'POST', 'access-control-request-headers': 'traceparent' },
+  });
+  const allowed = String(headers['access-control-allow-headers']).toLowerCase().split(', ');
+  const document = openApiDocument(areas, { publicUrl: 'https://longhaul.test', audience: 'all' });
+  const own = Object.values(document.paths)
+    .flatMap((item) => Object.values(item))
+    .flatMap((operation) => operation['parameters'] as Parameter[])
+    .filter((parameter) => parameter.in === 'header');
+  const shared = Object.values(document.components['parameters'] as Record<string, Parameter>);
+
+  const names = [...own, ...shared].map(({ name }) => name.toLowerCase());
+  expect(allowed).toEqual(expect.arrayContaining([...names, 'authorization', 'x-api-key', 'content-type', 'last-event-id']));
+  expect(allowed).toEqual(expect.arrayContaining(['traceparent', 'tracestate', 'baggage', 'mcp-protocol-version', 'mcp-session-id']));
+});
+
+test('scripts may read what a reply says of itself', async () => {
+  const reply = await api.app.inject({ url: '/agents', headers: { origin: 'https://app.test' } });
+  const exposed = String(reply.headers['access-control-expose-headers']).split(', ');
+
+  // That no reply of any test carries another header is held by test/support/reply-check.ts.
+  expect(exposed).toEqual(
+    expect.arrayContaining(['Content-Disposition', 'Content-Range', 'Accept-Ranges', 'ETag', 'Location', 'Retry-After', 'Allow']),
+  );
 });
 
 test('a preflight from a listed origin learns methods and headers, another one nothing', async () => {
