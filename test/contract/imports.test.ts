@@ -21,6 +21,19 @@ test('every file imports only what its folder may', () => {
   expect(faults).toEqual([]);
 });
 
+test('what is installed without development packages has every package that it imports', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string> }; // ours
+  const shipped = files.filter((file) => !relative(root, file).startsWith('bench/'));
+  const packageOf = (target: string) => target.split('/', target.startsWith('@') ? 2 : 1).join('/');
+  const missing = shipped.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target, isType, isOurs }) => !isOurs && !isType && !target.startsWith('node:') && !(packageOf(target) in dependencies))
+      .map(({ target }) => `${relative(root, file)}: ${target}`),
+  );
+
+  expect(missing).toEqual([]);
+});
+
 test('an area of the API reaches no other area', () => {
   const rule = ruleFor('api/agents/agents.operations.ts');
 
