@@ -1,5 +1,6 @@
 // Installs the packages when node_modules is missing or is not what package-lock.json says. Runs before `npm start`, `npm test` and
-// `npx longhaul`, so it may need nothing but Node 20 and npm: no package, no TypeScript.
+// `npx longhaul`, so it may need nothing but Node 20 and npm: no package, no TypeScript. Only what tests and checks need asks for the development
+// packages (`--development`): an install without them (`npm ci --omit=dev`) is otherwise taken as it is, and never replaced under what runs from it.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -13,10 +14,12 @@ const neededNode = [22, 18];
 /**
  * Makes node_modules fit package-lock.json and a Node that runs Longhaul available. Silent when there is nothing to do.
  * @param {string} root folder of package.json
+ * @param {{ needsDevelopment?: boolean }} options whether the packages of tests and checks have to be there
  * @throws {Error} with a text for the user
  */
-export async function prepare(root) {
-  if (!isFresh(root)) await withInstallLock(root, () => isFresh(root) || install(root));
+export async function prepare(root, { needsDevelopment = false } = {}) {
+  const isReady = () => isFresh(root) || (!needsDevelopment && isFresh(root, { isLean: true }));
+  if (!isReady()) await withInstallLock(root, () => isReady() || install(root));
   checkNode(root);
 }
 
@@ -30,26 +33,28 @@ export function nodeOf(root) {
   return versionOf(packaged) === null ? process.execPath : packaged;
 }
 
-function isFresh(root) {
+/** `isLean`: with or without the development packages. */
+function isFresh(root, { isLean = false } = {}) {
   const lockText = readFileSync(join(root, 'package-lock.json'), 'utf8');
   const stamp = createHash('sha256').update(`${lockText}\n${process.platform}-${process.arch}`).digest('hex');
-  const stampFile = join(root, 'node_modules', '.longhaul-stamp');
+  const stampFile = join(root, 'node_modules', isLean ? '.longhaul-stamp-lean' : '.longhaul-stamp');
 
   if (readOrNull(stampFile) === stamp) return true;
-  if (!isInstalled(JSON.parse(lockText), readOrNull(join(root, 'node_modules', '.package-lock.json')))) return false;
+  if (!isInstalled(JSON.parse(lockText), readOrNull(join(root, 'node_modules', '.package-lock.json')), isLean)) return false;
   writeFileSync(stampFile, stamp);
   return true;
 }
 
 /** npm writes what it has installed to node_modules/.package-lock.json; only packages for other machines may be missing there. */
-function isInstalled(lock, hiddenText) {
+function isInstalled(lock, hiddenText, isLean) {
   if (hiddenText === null) return false;
   const installed = JSON.parse(hiddenText).packages;
 
   return Object.entries(lock.packages).every(([path, wanted]) => {
     if (path === '') return true;
     const found = installed[path];
-    return found === undefined ? wanted.optional === true : found.version === wanted.version && found.integrity === wanted.integrity;
+    const mayLack = wanted.optional === true || (isLean && wanted.dev === true);
+    return found === undefined ? mayLack : found.version === wanted.version && found.integrity === wanted.integrity;
   });
 }
 
@@ -156,7 +161,8 @@ function readOrNull(file) {
 
 const isMain = process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url);
 if (isMain) {
-  await prepare(dirname(dirname(fileURLToPath(import.meta.url)))).catch((error) => {
+  const needsDevelopment = process.argv.includes('--development');
+  await prepare(dirname(dirname(fileURLToPath(import.meta.url))), { needsDevelopment }).catch((error) => {
     console.error(error.message);
     process.exitCode = 1;
   });

@@ -9,6 +9,7 @@ const lock = {
   packages: {
     '': {},
     'node_modules/a': { version: '1.0.0', integrity: 'x' },
+    'node_modules/of-tests': { version: '1.0.0', integrity: 'z', dev: true },
     'node_modules/other-machine': { version: '1.0.0', optional: true },
   },
 };
@@ -19,7 +20,7 @@ const npmSource = `
   appendFileSync('calls.txt', process.argv.slice(2).join(' ') + '\\n');
   mkdirSync('node_modules/.bin', { recursive: true });
   const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'));
-  writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/a': packages['node_modules/a'] } }));
+  writeFileSync('node_modules/.package-lock.json', JSON.stringify({ packages: { 'node_modules/a': packages['node_modules/a'], 'node_modules/of-tests': packages['node_modules/of-tests'] } }));
 `;
 
 let folder: string;
@@ -59,13 +60,27 @@ test('packages that are no longer what the lock file says are installed again', 
 
 test('packages that someone else has installed are taken as they are', () => {
   mkdirSync(join(folder, 'node_modules'));
+  const { '': _root, 'node_modules/other-machine': _other, ...packages } = lock.packages;
+  writeFileSync(join(folder, 'node_modules/.package-lock.json'), JSON.stringify({ packages }));
+
+  expect(prepare('--development')).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  expect(calls()).toEqual([]);
+});
+
+test('an install without development packages is left alone, but for what needs them', () => {
+  mkdirSync(join(folder, 'node_modules'));
   writeFileSync(
     join(folder, 'node_modules/.package-lock.json'),
     JSON.stringify({ packages: { 'node_modules/a': lock.packages['node_modules/a'] } }),
   );
 
-  expect(prepare()).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  expect([prepare(), prepare()]).toMatchObject([
+    { status: 0, stdout: '' },
+    { status: 0, stdout: '' },
+  ]);
   expect(calls()).toEqual([]);
+  expect(prepare('--development')).toMatchObject({ status: 0, stdout: expect.stringContaining('Installing packages') });
+  expect(calls()).toHaveLength(1);
 });
 
 test('a failing npm ci is told with its output', () => {
@@ -85,9 +100,9 @@ test('a packaged Node that does not run on this machine gives way to the one of 
   expect(existsSync(join(folder, 'node_modules/.bin/node'))).toBe(false);
 });
 
-function prepare() {
+function prepare(...args: readonly string[]) {
   const env = { ...process.env, npm_execpath: join(folder, 'npm-cli.cjs') };
-  return spawnSync(process.execPath, [join(folder, 'cli/prepare.mjs')], {
+  return spawnSync(process.execPath, [join(folder, 'cli/prepare.mjs'), ...args], {
     cwd: folder,
     env,
     encoding: 'utf8',
