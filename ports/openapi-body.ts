@@ -147,6 +147,23 @@ function isFile(document: Document, schema: unknown, pointer: string, level = 0)
   });
 }
 
+/** Whether a schema takes a text, or the file that binary strings stand for. */
+export function isTextual(document: Document, schema: unknown, pointer: string, level = 0): boolean {
+  const found = level > 4 ? null : resolved(document, schema, pointer);
+  if (found === null) return true; // described as anything
+  const { type, properties, items } = found.node;
+  if (isBinary(found.node)) return true;
+  if (type === undefined ? properties !== undefined || items !== undefined : ![type].flat().includes('string')) return false;
+  const parts = (keyword: string) => {
+    const list = found.node[keyword];
+    return (Array.isArray(list) ? list : []).map((one, index) =>
+      isTextual(document, one, `${found.pointer}/${keyword}/${index}`, level + 1),
+    );
+  };
+  const takesOne = (fits: readonly boolean[]) => fits.length === 0 || fits.includes(true);
+  return takesOne(parts('anyOf')) && takesOne(parts('oneOf')) && !parts('allOf').includes(false);
+}
+
 function resolved(document: Document, schema: unknown, pointer: string) {
   try {
     return isObject(schema) ? document.resolve(schema, pointer) : null;

@@ -30,8 +30,8 @@ export function findOperations(document: Document): { readonly found: FoundOpera
   const { paths } = document.root;
   for (const [path, declared] of Object.entries(isObject(paths) ? paths : {})) {
     const pointer = `/paths${step(path)}`;
-    if (!path.startsWith('/')) continue; // an extension, or no path
-    const item = itemAt(document, declared, pointer);
+    if (path.startsWith('x-')) continue;
+    const item = path.startsWith('/') ? itemAt(document, declared, pointer) : new Unusable(pointer, 'pattern', 'its path begins without /');
     if (item instanceof Unusable) {
       unsent.push({ name: cutText(storableName(path) ?? 'path', 128), tags: [], problem: item.problem });
       continue;

@@ -36,7 +36,7 @@ export function openDocument(given: string | Uint8Array): Document {
   const root = parse(typeof given === 'string' ? given.replace(/^\uFEFF/, '') : decoded(given));
   if (!isObject(root)) throw new Unusable('', 'type', 'must be an object');
   // What 3.2 adds to 3.1 is left out operation by operation.
-  const version = /^3\.([0-2])(?:\.|$)/.exec(String(root['openapi'] ?? ''))?.[1];
+  const version = /^3\.([0-2])(?:\.|$)/.exec(versionOf(root))?.[1];
   if (version === undefined) throw new Unusable('/openapi', 'version', 'must be a document of OpenAPI 3.0 to 3.2');
 
   const target: Document['target'] = (reference, from) => {
@@ -83,6 +83,11 @@ export function isStorable(value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0');
   if (Array.isArray(value)) return value.every(isStorable);
   return !isObject(value) || Object.entries(value).every(([key, inner]) => isStorable(key) && isStorable(inner));
+}
+
+/** YAML reads a bare `3.0` as the number 3. */
+function versionOf({ openapi }: Json): string {
+  return openapi === 3 ? '3.0' : String(openapi ?? '').trim();
 }
 
 function parse(text: string): unknown {

@@ -1,10 +1,10 @@
 import { cutText } from '../workflows/contracts/cut-text.ts';
-import { readBody, type ReadBody } from './openapi-body.ts';
+import { isTextual, readBody, type ReadBody } from './openapi-body.ts';
 import type { FoundOperation } from './openapi-choice.ts';
 import { isObject, isStorable, textOf, Unusable, type Document, type Json } from './openapi-document.ts';
 import { argumentName, readParameters, type ReadParameter } from './openapi-parameters.ts';
 import type { OpenApiOperation } from './openapi-reader.ts';
-import { createSchemaReader, details, fullDetail, type Detail } from './openapi-schema.ts';
+import { createSchemaReader, details, fileSchema, fullDetail, type Detail, type SchemaReader } from './openapi-schema.ts';
 import { readSchema } from './schema-rules.ts';
 
 const limitOutputBytes = 64 * 1024;
@@ -77,7 +77,7 @@ function describe(
   const schemas = createSchemaReader(document, { direction: 'request', detail, sendsFiles: body?.sendsFiles ?? false });
   const parameters = readParameters(document, schemas, found);
   const argument = body && argumentName('body', new Set(parameters.map(({ sent }) => sent.argument)));
-  const bodySchema = body && schemas.read(body.schema.node, body.schema.pointer);
+  const bodySchema = body && bodySchemaOf(document, schemas, body);
   const properties = parameters.map(({ sent, schema }): [string, unknown] => [sent.argument, schema]);
   if (argument !== null) properties.push([argument, bodySchema]);
   const required = parameters.filter(({ isRequired }) => isRequired).map(({ sent }) => sent.argument);
@@ -93,6 +93,18 @@ function describe(
   return { parameters, argument, detail, schema: storableValue(schema) as Record<string, unknown> };
 }
 
+/**
+ * The schema of the argument that is the body. A text and the bytes of a file are given as such, whatever their content is described as: the model
+ * writes the XML of an object, so the object is the text's `contentSchema`.
+ */
+function bodySchemaOf(document: Document, schemas: SchemaReader, { mode, contentType, schema }: ReadBody): unknown {
+  const isPlain = (mode !== 'raw' && mode !== 'bytes') || isTextual(document, schema.node, schema.pointer);
+  if (!isPlain && mode === 'bytes') return fileSchema;
+  const read = schemas.read(schema.node, schema.pointer);
+  const mediaType = contentType ?? 'text/plain';
+  return isPlain ? read : { type: 'string', description: `A text in ${mediaType}`, contentMediaType: mediaType, contentSchema: read };
+}
+
 /** The path with an argument's name in braces for each of its parameters; what else it holds is literal. */
 function urlOf({ path, operation }: FoundOperation, parameters: readonly ReadParameter[]): string {
   const names = new Map(parameters.flatMap(({ sent }) => (sent.in === 'path' ? [[sent.name, sent.argument] as const] : [])));
@@ -101,7 +113,7 @@ function urlOf({ path, operation }: FoundOperation, parameters: readonly ReadPar
   const url = pieces
     .map((piece, position) => (position % 2 === 0 ? literal(piece) : `{${names.get(piece.toWellFormed()) ?? ''}}`))
     .join('');
-  if (/(?:^|\/)\.{1,2}(?:[/?]|$)/.test(url)) throw new Unusable(operation.pointer, 'pattern', 'the path has a segment . or ..');
+  if (/(?:^|\/)(?:\.|%2e){1,2}(?:[/?]|$)/i.test(url)) throw new Unusable(operation.pointer, 'pattern', 'the path has a segment . or ..');
   return url;
 }
 

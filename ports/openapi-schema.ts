@@ -37,7 +37,7 @@ export interface ReaderOptions {
 }
 
 /** A file as a model gives it. */
-const fileSchema = {
+export const fileSchema = {
   type: 'object',
   description: 'A file: its text, or its bytes in base64',
   properties: {

@@ -1,4 +1,5 @@
-import { Liquid } from 'liquidjs';
+import { Liquid, type Template } from 'liquidjs';
+import { keepNumbers, refuseLiterals } from './template-numbers.ts';
 
 /** Variables of a template by their root name; only own properties are visible. */
 export type TemplateVariables = Readonly<Record<string, unknown>>;
@@ -37,13 +38,21 @@ export function createLiquid(composites: Composites = 'plain'): Liquid {
     ...(composites === 'plain' ? {} : { outputEscape: (value: unknown) => write(value) as string }),
   });
   if (composites !== 'plain') engine.registerFilter('raw', { raw: true, handler: write });
+  keepNumbers(engine);
   for (const tag of removedTags) Reflect.deleteProperty(engine.tags, tag);
   return engine;
 }
 
+/** Throws on syntax, and on numbers that no template can keep. */
+export function parseTemplate(engine: Liquid, template: string): Template[] {
+  const parsed = engine.parse(template);
+  refuseLiterals(template);
+  return parsed;
+}
+
 /** Renders where it is called: callers outside the pool's children use `createTemplates`. Throws on syntax, unknown filters and limits. */
 export function renderTemplate(engine: Liquid, template: string, variables: TemplateVariables): RenderedTemplate {
-  const parsed = engine.parse(template);
+  const parsed = parseTemplate(engine, template);
   const missing = engine
     .globalVariablesSync(parsed)
     .filter((root) => variables[root] === undefined)

@@ -1,4 +1,11 @@
-import { createLiquid, renderTemplate, type Composites, type RenderedTemplate, type TemplateVariables } from './template-rules.ts';
+import {
+  createLiquid,
+  parseTemplate,
+  renderTemplate,
+  type Composites,
+  type RenderedTemplate,
+  type TemplateVariables,
+} from './template-rules.ts';
 
 /** Templates to render with the same variables; without variables they are only parsed, and what is wrong with each is told. */
 export interface TemplateJob {
@@ -24,7 +31,7 @@ export function work({ templates, variables, composites = 'plain' }: TemplateJob
 
 function faultOf(template: string): string | null {
   try {
-    engines.plain.parse(template);
+    parseTemplate(engines.plain, template);
     return null;
   } catch (error) {
     return error instanceof Error ? error.message.slice(0, 300) : 'can not be read';

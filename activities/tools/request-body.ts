@@ -22,7 +22,8 @@ export async function renderBody(
   variables: Readonly<Record<string, unknown>>,
 ): Promise<RequestBody> {
   if (body.mode === 'none') return nothing;
-  const rendered = await renderLeaves(body.template ?? variables['args'], { templates, variables });
+  // Arguments are no template: braces in them are text of the caller's.
+  const rendered = body.template === null ? variables['args'] : await renderLeaves(body.template, { templates, variables });
   switch (body.mode) {
     case 'json':
       return { content: jsonText(rendered), contentType: 'application/json' };

@@ -53,6 +53,13 @@ test('JSON with marks is restored number by number; what is no JSON stays none',
   );
 });
 
+test('what only looks like a mark stays what it is, and JSON stays JSON', () => {
+  const foreign = { 'a': 'x"\u0000number:5', '\u0000number:6': '\u0000number:7..8', 'id': 'y' };
+  const json = JSON.stringify(foreign).replace('"y"', '9007199254740993');
+
+  expect(restored(json)).toBe(json);
+});
+
 test('texts made for it take time by their length', () => {
   const length = 1_000_000;
   const hostile = [

@@ -115,6 +115,13 @@ paths:
   expect(some.unknown).toEqual([{ list: 'include', position: 1 }]);
 });
 
+test('a version that YAML reads as a number is one', async () => {
+  const reading = await read('openapi: 3.0\npaths:\n  x-note: none\n  /a:\n    get: { operationId: readA }\n');
+
+  expect(reading.operations.map(({ name }) => name)).toEqual(['readA']);
+  expect(reading.leftOut).toEqual([]);
+});
+
 test('what the path holds beside its parameters is literal, however much it looks like a template', async () => {
   const parameters = [id];
 
@@ -139,6 +146,8 @@ test.each([
     'reference',
   ],
   ['a path with a dot segment', documentOf({ parameters: [id] }, {}, '/a/../{id}'), 'pattern'],
+  ['a path with an encoded dot segment', documentOf({ parameters: [id] }, {}, '/a/%2E%2e/{id}'), 'pattern'],
+  ['a path that begins without a slash', documentOf({ parameters: [id] }, {}, 'things/{id}'), 'pattern'],
   [
     'a required parameter of no known place',
     documentOf({ parameters: [id, { name: 's', in: 'querystring', required: true }] }),

@@ -30,6 +30,29 @@ test.each([
   await expect(templates.render(template, { vars: {} })).rejects.toThrow(TemplateError);
 });
 
+test.each([
+  '{{ 9007199254740993 }}',
+  '{% if args.id == -9007199254740993 %}same{% endif %}',
+  '{{ args.id | plus: 0 }}',
+  '{{ args.id | modulo: 10 }}',
+  '{{ args.most | plus: 1 }}',
+  '{{ args.ids | sum }}',
+  '{{ args.id | to_integer }}',
+])('a number that a double would change is refused, not rounded: %s', async (template) => {
+  const args = { id: '9007199254740993', most: 2 ** 53, ids: [2 ** 53, 1] };
+
+  await expect(templates.render(template, { args })).rejects.toThrow('can not be kept exactly');
+});
+
+test('numbers that a double keeps are calculated with, ids are written as they are', async () => {
+  const { text } = await templates.render(
+    '{{ args.id }} {{ "9007199254740993" }} {{ args.n | plus: 1 }} {{ args.list | sum }} {{ 1.5 | times: 2 }} {{ "7" | divided_by: 2 }} 9007199254740993',
+    { args: { id: '9007199254740993', n: 2 ** 53 - 2, list: [1, '2'] } },
+  );
+
+  expect(text).toBe('9007199254740993 9007199254740993 9007199254740991 3 3 3.5 9007199254740993');
+});
+
 test('after a killed template the next one renders', async () => {
   await templates
     .render('{% for a in (1..9000) %}{% for b in (1..9000) %}{% assign x = a | times: b %}{% endfor %}{% endfor %}', {})

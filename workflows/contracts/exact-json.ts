@@ -11,7 +11,8 @@ const leastNormal = 2 ** -1022;
 const doubleDigits = 17;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const markStart = '\u0000number:';
-const markInText = /"\\u0000number:(-?\d[\d.eE+-]*)"/g;
+/** A mark as JSON holds it: a whole value, neither the end of a longer text nor a name. */
+const markInText = /(?<!\\)"\\u0000number:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)"(?!:)/g;
 
 /**
  * `large`: inexact numbers from 2^53 on, and those that no double reaches, which is all that can be somebody's name for a thing; a fraction below is

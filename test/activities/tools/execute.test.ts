@@ -183,6 +183,16 @@ test('a list or an object in a template is written by its shape and place, or is
     expect(outcome).toMatchObject({ status: 'failed', error: { code: 'invalid_arguments', retryable: false } });
 });
 
+test.each(['json', 'form'])('arguments that are sent as they are are no templates, whatever braces they hold: %s', async (mode) => {
+  const args = { text: 'Hi {{ args.other }}', other: '{% if %}' };
+  const config = { method: 'POST', url: `${origin}/echo`, body: { mode, template: null } };
+
+  const outcome = await run({ kind: 'http', slug: 'h', config }, args);
+
+  const body = mode === 'json' ? JSON.stringify(args) : new URLSearchParams(args).toString();
+  expect(outcome).toMatchObject({ status: 'succeeded', value: { body } });
+});
+
 test('a pointer picks a part of the reply; a bad status is a failed result with its text', async () => {
   const config = { method: 'GET', url: `${origin}/echo`, response: { pointer: '/data/list/1', success: [] } };
 

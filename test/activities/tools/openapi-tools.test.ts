@@ -150,9 +150,18 @@ const document = {
     '/picture': { put: { operationId: 'picture', requestBody: { required: true, content: { 'image/*': {} } } } },
     '/anything': { post: { operationId: 'anything', requestBody: { required: true, content: { '*/*': { schema: { type: 'object' } } } } } },
     '/text': { put: { operationId: 'text', requestBody: { content: { 'text/csv': { schema: { type: 'string' } } } } } },
+    '/order': {
+      put: {
+        operationId: 'order',
+        requestBody: { required: true, content: { 'text/xml': { schema: { allOf: [{ $ref: '#/components/schemas/Order' }] } } } },
+      },
+    },
+    '/archive': { put: { operationId: 'archive', requestBody: { content: { 'application/zip': { schema: { type: 'object' } } } } } },
     '/patch': { patch: { operationId: 'merge', requestBody: { content: { 'application/merge-patch+json': {} } } } },
   },
-  components: { schemas: { Bytes: { type: 'string', format: 'binary' } } },
+  components: {
+    schemas: { Bytes: { type: 'string', format: 'binary' }, Order: { type: 'object', properties: { id: { type: 'integer' } } } },
+  },
 };
 
 const seenNow = () => seen;
@@ -312,6 +321,23 @@ test('the bytes of a file are a body of their own, under the type of the documen
   expect(octets.seen).toMatchObject({ type: 'application/octet-stream', body: '\u0000\u00ff' });
   expect(picture.seen).toMatchObject({ type: 'image/png', body: '\u0000\u00ff' });
   expect(anything.seen).toMatchObject({ type: 'application/json', body: '{"a":[1]}' });
+});
+
+test('a text and a file whose content is described as an object are still given as a text and a file', async () => {
+  const schemaOf = async (name: string) => {
+    const { operations } = await reader.read(null, { document: JSON.stringify(document), include: [name], exclude: [] });
+    return operations[0]?.input_schema;
+  };
+
+  expect(await schemaOf('order')).toMatchObject({
+    properties: {
+      body: { type: 'string', contentMediaType: 'text/xml', contentSchema: { allOf: [{ $ref: '#/$defs/Order' }] } },
+    },
+    $defs: { Order: { type: 'object' } },
+  });
+  expect(await schemaOf('archive')).toMatchObject({ properties: { body: { properties: { base64: { type: 'string' } } } } });
+  expect((await call('order', { body: '<o id="1"/>' })).seen).toMatchObject({ type: 'text/xml', body: '<o id="1"/>' });
+  expect((await call('archive', { body: { base64: 'UEs=' } })).seen).toMatchObject({ type: 'application/zip', body: 'PK' });
 });
 
 test('a key in the query takes the place of an argument of its name, and leaves the others as they are written', async () => {
