@@ -1,7 +1,7 @@
 import type { Tool } from '@modelcontextprotocol/client';
 import { cutText } from '../workflows/contracts/cut-text.ts';
 import type { SchemaProblem, TenantSchemas } from './json-schema.ts';
-import { unreadableOf } from './mcp-listing.ts';
+import { outputSchemaOf, unreadableOf } from './mcp-listing.ts';
 
 /** A tool as its server describes it, under the names of our wire. */
 export interface FoundTool {
@@ -72,13 +72,14 @@ export function toldOf({ leftOut, ignored }: Pick<FoundTools, 'leftOut' | 'ignor
 }
 
 function toFoundTool(raw: Tool): FoundTool {
-  const { name, title, description, inputSchema, outputSchema, annotations } = storable(raw) as Tool; // the same shape
+  const tool = storable(raw) as Tool; // the same shape
+  const { name, title, description, inputSchema, annotations } = tool;
   return {
     name,
     title: title ?? null,
     description: description ?? '',
     input_schema: { ...inputSchema },
-    output_schema: outputSchema ? { ...outputSchema } : null,
+    output_schema: outputSchemaOf(tool),
     annotations: { ...annotations },
   };
 }

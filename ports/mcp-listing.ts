@@ -3,6 +3,8 @@ import { unmarkSchemas } from '../workflows/contracts/exact-json.ts';
 
 /** Under this name a tool that can't be read says why, in place of what it said. */
 const reasonName = 'longhaul/unreadable';
+/** Under this name a tool carries its output schema past the SDK. */
+const outputName = 'longhaul/outputSchema';
 const limitReason = 200;
 /** Deeper than any schema that is taken; what judges a tool would run out of stack. */
 const limitDepth = 64;
@@ -38,6 +40,20 @@ export function unreadableOf(tool: Tool): string | null {
   return typeof reason === 'string' ? reason : null;
 }
 
+/** What a tool of a list says of its results; null when it says nothing. */
+export function outputSchemaOf(tool: Tool): Record<string, unknown> | null {
+  const schema = tool._meta?.[outputName];
+  return isObject(schema) ? { ...schema } : null;
+}
+
+/**
+ * The protocol of 2026-07-28 allows any output schema, earlier ones only those of objects: for another the SDK would refuse the whole list. Nothing of the
+ * SDK needs it, so that it travels beside the fields that the SDK judges.
+ */
+function withOutputAside({ outputSchema, ...tool }: Tool): Tool {
+  return outputSchema === undefined ? tool : { ...tool, _meta: { [outputName]: outputSchema } };
+}
+
 function readable(raw: unknown): Tool {
   if (!isObject(raw)) return unreadableTool('', 'is not an object');
   const { name, title, description, inputSchema, outputSchema, annotations } = raw;
@@ -49,7 +65,7 @@ function readable(raw: unknown): Tool {
   const judged = specTypeSchemas.Tool['~standard'].validate(tool);
   // The SDK's schemas are synchronous.
   const [issue] = 'issues' in judged ? (judged.issues ?? []) : [];
-  if (issue === undefined) return tool as unknown as Tool; // judged a moment ago
+  if (issue === undefined) return withOutputAside(tool as unknown as Tool); // judged a moment ago
   const place = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('/');
   return unreadableTool(nameOf(raw), `is not a tool as the protocol says: ${place}: ${issue.message}`);
 }

@@ -13,7 +13,6 @@ const options: Options = {
   allErrors: true,
   ownProperties: true,
   validateFormats: false,
-  addUsedSchema: false,
   logger: false,
   code: { regExp: Object.assign(linearPattern, { code: 'linearPattern' }) },
 };

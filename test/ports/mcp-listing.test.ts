@@ -67,6 +67,20 @@ test('fields that are not read here may be of any form', async () => {
   expect(tools.map(({ name }) => name)).toEqual(['odd', 'echo']);
 });
 
+const results: readonly [string, object][] = [
+  ['no object', { type: 'array', items: { type: 'string' } }],
+  ['no type', { anyOf: [{ type: 'object' }, { type: 'null' }] }],
+  ['no properties', { type: 'object', properties: null }],
+];
+
+test.each(results)('a tool whose results are declared with %s is kept as it is, by every protocol', async (_flaw, outputSchema) => {
+  for (const era of ['sse', 'streamable', 'modern'] as const) {
+    const { tools, leftOut } = await kept(era, [{ ...echoTool, name: 'list', outputSchema }]);
+
+    expect({ tools, leftOut }).toMatchObject({ tools: [{ name: 'list', output_schema: outputSchema }, { name: 'echo' }], leftOut: [] });
+  }
+});
+
 test('a tool whose headers the protocol forbids is left out with that reason', async () => {
   const schema = { type: 'object', properties: { a: { 'type': 'object', 'x-mcp-header': 'A' } } };
 

@@ -57,6 +57,14 @@ test.each(rules)('draft %s', async (_rule, schema, fits, breaks) => {
   expect(await schemas.validate(schema, { a: breaks })).not.toEqual([]);
 });
 
+test.each([...Object.keys(draft)] as (keyof typeof draft)[])('draft %s: a schema may refer to itself as a whole', async (name) => {
+  const schema = of(name, { type: 'array', items: { $ref: '#' } }, { additionalProperties: false });
+
+  expect(await schemas.check(schema)).toEqual([]);
+  expect(await schemas.validate(schema, { a: [{ a: [] }] })).toEqual([]);
+  expect(await schemas.validate(schema, { a: [{ b: [] }] })).toMatchObject([{ pointer: '/a/0' }]);
+});
+
 test.each(rules.filter(([rule]) => !/is no keyword|nothing beside/.test(rule)))(
   'what models are shown of draft %s says the same in words of 2020-12',
   async (_rule, schema, fits, breaks) => {
