@@ -110,16 +110,17 @@ function formOf(encoding: Json, isMultipart: boolean): FieldForm {
   return Object.keys(styled).length > 0 ? styled : typed;
 }
 
-const limitLevels = 8;
+/** Schemas that are looked into, each once: documents refer in circles, and to many from many. */
+const limitJudged = 500;
 
 /** The fields that a schema names, in the schemas that it is made of, too. */
 function gather(
   document: Document,
   schema: { readonly node: unknown; readonly pointer: string },
   into: Map<string, { readonly node: unknown; readonly pointer: string }>,
-  level = 0,
+  judged = new Set<string>(),
 ): void {
-  const found = level > limitLevels || into.size > 500 ? null : resolved(document, schema.node, schema.pointer);
+  const found = into.size > 500 ? null : unjudged(document, schema, judged);
   if (found === null) return;
   const { properties } = found.node;
   for (const [name, node] of Object.entries(isObject(properties) ? properties : {})) {
@@ -130,38 +131,48 @@ function gather(
   for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
     const list = found.node[keyword];
     for (const [index, node] of (Array.isArray(list) ? list : []).entries())
-      gather(document, { node, pointer: `${found.pointer}/${keyword}/${index}` }, into, level + 1);
+      gather(document, { node, pointer: `${found.pointer}/${keyword}/${index}` }, into, judged);
   }
 }
 
 /** Whether a value is a file, a list of files, or one of several of which one is a file. */
-function isFile(document: Document, schema: unknown, pointer: string, level = 0): boolean {
-  const found = level > 4 ? null : resolved(document, schema, pointer);
+function isFile(document: Document, schema: unknown, pointer: string, judged = new Set<string>()): boolean {
+  const found = unjudged(document, { node: schema, pointer }, judged);
   if (found === null) return false;
   if (isBinary(found.node)) return true;
   const { items } = found.node;
-  if (isObject(items) && isFile(document, items, `${found.pointer}/items`, level + 1)) return true;
+  if (isObject(items) && isFile(document, items, `${found.pointer}/items`, judged)) return true;
   return ['allOf', 'anyOf', 'oneOf'].some((keyword) => {
     const list = found.node[keyword];
-    return Array.isArray(list) && list.some((one, index) => isFile(document, one, `${found.pointer}/${keyword}/${index}`, level + 1));
+    return Array.isArray(list) && list.some((one, index) => isFile(document, one, `${found.pointer}/${keyword}/${index}`, judged));
   });
 }
 
-/** Whether a schema takes a text, or the file that binary strings stand for. */
-export function isTextual(document: Document, schema: unknown, pointer: string, level = 0): boolean {
-  const found = level > 4 ? null : resolved(document, schema, pointer);
+/** Whether a schema takes a text, or the file that binary strings stand for. Each place is judged once: documents refer in circles. */
+export function isTextual(document: Document, schema: unknown, pointer: string, judged = new Map<string, boolean>()): boolean {
+  const found = resolved(document, schema, pointer);
   if (found === null) return true; // described as anything
+  const known = judged.get(found.pointer);
+  if (known !== undefined || judged.size > limitJudged) return known ?? true;
+  judged.set(found.pointer, true);
   const { type, properties, items } = found.node;
-  if (isBinary(found.node)) return true;
-  if (type === undefined ? properties !== undefined || items !== undefined : ![type].flat().includes('string')) return false;
+  const isOfOtherType = type === undefined ? properties !== undefined || items !== undefined : ![type].flat().includes('string');
   const parts = (keyword: string) => {
     const list = found.node[keyword];
-    return (Array.isArray(list) ? list : []).map((one, index) =>
-      isTextual(document, one, `${found.pointer}/${keyword}/${index}`, level + 1),
-    );
+    return (Array.isArray(list) ? list : []).map((one, index) => isTextual(document, one, `${found.pointer}/${keyword}/${index}`, judged));
   };
   const takesOne = (fits: readonly boolean[]) => fits.length === 0 || fits.includes(true);
-  return takesOne(parts('anyOf')) && takesOne(parts('oneOf')) && !parts('allOf').includes(false);
+  const takesText =
+    isBinary(found.node) || (!isOfOtherType && takesOne(parts('anyOf')) && takesOne(parts('oneOf')) && !parts('allOf').includes(false));
+  judged.set(found.pointer, takesText);
+  return takesText;
+}
+
+function unjudged(document: Document, { node, pointer }: { readonly node: unknown; readonly pointer: string }, judged: Set<string>) {
+  const found = resolved(document, node, pointer);
+  if (found === null || judged.has(found.pointer) || judged.size > limitJudged) return null;
+  judged.add(found.pointer);
+  return found;
 }
 
 function resolved(document: Document, schema: unknown, pointer: string) {

@@ -42,3 +42,17 @@ test('keys that every object inherits are names like others', async () => {
   expect(operations).toHaveLength(1);
   expect(operations[0]?.request.parameters.map(({ argument }) => argument)).toEqual(['p___proto__', 'constructor']);
 });
+
+test.each(['multipart/form-data', 'text/xml'])('schemas that refer to many from many cost no document: %s', async (mediaType) => {
+  const others = (from: number) => Array.from({ length: 9 }, (_, at) => ({ $ref: `#/c/${(from + at + 1) % 50}` }));
+  const c = Array.from({ length: 50 }, (_, at) => ({ allOf: others(at), anyOf: others(at), oneOf: others(at) }));
+  const post = { operationId: 'send', requestBody: { content: { [mediaType]: { schema: { $ref: '#/c/0' } } } } };
+
+  const reading = await reader.read(null, {
+    document: JSON.stringify({ openapi: '3.1.0', paths: { '/a': { post } }, c }),
+    include: null,
+    exclude: [],
+  });
+
+  expect(reading.operations.map(({ name }) => name)).toEqual(['send']);
+});
