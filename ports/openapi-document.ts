@@ -27,8 +27,13 @@ export interface Document {
 }
 
 const limitChain = 16;
-/** Aliases only share what they name, but each is walked as if it stood there. */
-const yamlLimits = { schema: CORE_SCHEMA.withTags(exactly(intCoreTag), exactly(floatCoreTag)), maxAliases: 10_000, maxDepth: 200 };
+/** Aliases only share what they name, but each is walked as if it stood there. Of two values under one key the last counts, as in JSON. */
+const yamlLimits = {
+  schema: CORE_SCHEMA.withTags(exactly(intCoreTag), exactly(floatCoreTag)),
+  json: true,
+  maxAliases: 10_000,
+  maxDepth: 200,
+};
 
 /** Reads JSON or YAML (1.2, core schema), as text or in UTF-8. Throws Unusable, without a word of the text. */
 export function openDocument(given: string | Uint8Array): Document {

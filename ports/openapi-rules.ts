@@ -46,6 +46,7 @@ export function readOpenApi(
     bytes += size;
     operations.push(read.value);
   }
+  if (operations.length === 0 && problems.length === 0) problems.push(nothingChosen);
   return {
     operations,
     leftOut: leftOut.slice(0, limitTold),
@@ -54,6 +55,8 @@ export function readOpenApi(
     unknown: unknownNames([...found, ...unsent], choice),
   };
 }
+
+const nothingChosen: DocumentProblem = { pointer: '/paths', rule: 'minProperties', message: 'holds no operation, or none that is chosen' };
 
 function reasonOf({ pointer, message }: DocumentProblem): string {
   return `can not be sent: ${message}, at ${pointer}`.slice(0, 300).toWellFormed();
