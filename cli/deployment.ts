@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pino } from 'pino';
-import { keyVariables } from '../db/identity/key-ring.ts';
-import { OtherKeksError, refuseOtherKeks } from '../db/tenancy/envelope.ts';
+import { keyVariables, parseKeyRing } from '../db/identity/key-ring.ts';
+import { OtherKeksError, refuseOtherKeks, refuseOtherKeksOf } from '../db/tenancy/envelope.ts';
 import type { CliEnv } from './env.ts';
 import { withDatabases } from './databases.ts';
 import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './migrate.ts';
@@ -86,7 +86,8 @@ export async function prepareDeployment(
   { resetsRoles = false }: PrepareOptions = {},
 ): Promise<Deployment> {
   const { state } = services;
-  const { urls, migration } = await migratedDatabase(services, env, resetsRoles);
+  const keys = keysOf(services, env);
+  const { urls, migration } = await toldAsSetup(() => migratedDatabase(services, env, { resetsRoles, keys }));
   const port = await choosePort(state, 'api', env['PORT']);
   const publicUrl = env['PUBLIC_URL'] ?? `http://127.0.0.1:${port}`;
   const healthPorts = {
@@ -95,6 +96,7 @@ export async function prepareDeployment(
   };
   const variables: Record<string, string> = {
     ...urls,
+    ...keys,
     REDIS_URL: services.redisUrl,
     REDIS_PREFIX: env['REDIS_PREFIX'] ?? `lh:${state.secret('deployment', 6)}:`,
     TEMPORAL_ADDRESS: services.temporalAddress,
@@ -104,8 +106,6 @@ export async function prepareDeployment(
     PUBLIC_URL: publicUrl,
     METRICS_TOKEN: env['METRICS_TOKEN'] ?? state.secret('metrics_token'),
   };
-  for (const variable of Object.values(keyVariables))
-    variables[variable] = env[variable] ?? `k1:${state.secret(variable.toLowerCase(), 32)}`;
   for (const name of modelKeysAnd(handedOn, env)) if (env[name] !== undefined) variables[name] = env[name];
   const mailDir = variables['SMTP_URL'] ? null : resolve(env['MAIL_DIR'] || state.path('mails'));
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
@@ -116,10 +116,20 @@ export async function prepareDeployment(
   return { publicUrl, port, healthPorts, variables, mailDir, migration };
 }
 
+/** The deployment keys by their variables: the caller's own, else those of the state folder, made once. */
+function keysOf({ state }: Services, env: CliEnv): Record<string, string> {
+  const made = (variable: string) => `k1:${state.secret(variable.toLowerCase(), 32)}`;
+  return Object.fromEntries(Object.values(keyVariables).map((variable) => [variable, env[variable] ?? made(variable)]));
+}
+
 /** Keys that were made anew beside a database with secrets would open none of them, and lock its processes out at their next start. */
 async function refuseOtherKeys(variables: CliEnv): Promise<void> {
+  await toldAsSetup(() => withDatabases(variables, ({ db, keys }) => refuseOtherKeks(db, keys)));
+}
+
+async function toldAsSetup<R>(work: () => Promise<R>): Promise<R> {
   try {
-    await withDatabases(variables, ({ db, keys }) => refuseOtherKeks(db, keys));
+    return await work();
   } catch (error) {
     if (!(error instanceof OtherKeksError)) throw error;
     throw new SetupError(
@@ -138,7 +148,7 @@ function modelKeysAnd(names: readonly string[], env: CliEnv): string[] {
 async function migratedDatabase(
   services: Services,
   env: CliEnv,
-  resetsRoles: boolean,
+  { resetsRoles, keys }: { readonly resetsRoles: boolean; readonly keys: Readonly<Record<string, string>> },
 ): Promise<{ urls: Record<string, string>; migration: MigrationReport }> {
   const { DATABASE_APP_URL: appUrl, DATABASE_SWEEPER_URL: sweeperUrl, DATABASE_OWNER_URL: ownerUrl } = env;
   const { state, databaseUrl } = services;
@@ -157,6 +167,8 @@ async function migratedDatabase(
       longhaul_sweeper: passwordOf(sweeperUrl, 'database_sweeper'),
     },
     resetsRoles,
+    // Before any password is changed: a refusal must lock nobody out.
+    beforeReset: (dataKeys) => refuseOtherKeksOf(dataKeys, parseKeyRing(keys)),
     log: quiet,
   });
   return {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { migrations } from '../db/migrations/index.ts';
 import { ormOptions } from '../db/mikro-orm.config.ts';
 import { createDialect } from '../db/pg-dialect.ts';
+import { dataKeySamples, type StoredKey } from '../db/tenancy/envelope.ts';
 import { databaseRoles, type LoginRole, loginRoles } from '../db/roles.ts';
 import { SetupError } from './setup-error.ts';
 
@@ -18,6 +19,8 @@ export interface MigrateSettings {
   readonly passwords: RolePasswords;
   /** Gives roles that exist already these passwords; without it roles of other passwords are refused. */
   readonly resetsRoles?: boolean;
+  /** Judges data keys of the database before the passwords of its roles are changed, where the role of the URL may read them. */
+  readonly beforeReset?: (dataKeys: readonly StoredKey[]) => void;
   readonly log: Pick<Logger, 'info' | 'debug' | 'warn'>;
 }
 
@@ -47,9 +50,11 @@ export async function migrate({
   databaseName,
   passwords,
   resetsRoles = false,
+  beforeReset,
   log,
 }: MigrateSettings): Promise<MigratedDatabase> {
   const name = databaseName ?? databaseOf(databaseUrl);
+  if (resetsRoles && beforeReset) beforeReset(await readableDataKeys(withDatabase(databaseUrl, name)));
   const made = await locked(databaseUrl, async (admin) => {
     const changes = await roleChanges(admin, { databaseUrl, passwords, resetsRoles });
     await makeRoles(admin, changes, passwords);
@@ -109,6 +114,19 @@ async function runMigrations(ownerUrl: string, log: MigrateSettings['log']): Pro
     return applied.map(({ name }) => name);
   } finally {
     await orm.close(true);
+  }
+}
+
+/** None where the database or its tables are not made yet, and where the role may not read them. */
+async function readableDataKeys(url: string): Promise<StoredKey[]> {
+  const noDatabase = '3D000';
+  const noTable = '42P01';
+  const noRight = '42501';
+  try {
+    return await connected(url, async (client) => (await client.query<StoredKey>(dataKeySamples)).rows);
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && [noDatabase, noTable, noRight].includes(error.code ?? '')) return [];
+    throw error;
   }
 }
 

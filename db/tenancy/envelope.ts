@@ -28,7 +28,7 @@ export interface Binding {
   readonly aad: readonly [SealedTable, ...(string | number | null)[]];
 }
 
-interface StoredKey {
+export interface StoredKey {
   readonly id: string;
   readonly organization_id: string | null;
   readonly wrapped: Buffer;
@@ -57,6 +57,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyIdBytes;
 const storedColumns = 'id, organization_id, wrapped, kek_id';
+/** One data key of each deployment key that wraps any. */
+export const dataKeySamples = `select distinct on (kek_id) ${storedColumns} from data_keys order by kek_id, id desc`;
 
 /**
  * Seals a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a
@@ -117,17 +119,12 @@ export async function renewDataKeys(
  * @throws OtherKeksError when one is missing or another of the same id.
  */
 export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
-  const samples = await sweep(db, (em) =>
-    rows<StoredKey>(em, `select distinct on (kek_id) ${storedColumns} from data_keys order by kek_id, id desc`),
-  );
-  for (const sample of samples) {
-    try {
-      unwrap(keys, sample);
-    } catch (cause) {
-      if (cause instanceof OtherKeksError) throw cause;
-      throw new OtherKeksError(`The key ${sample.kek_id} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
-    }
-  }
+  refuseOtherKeksOf(await sweep(db, (em) => rows<StoredKey>(em, dataKeySamples)), keys);
+}
+
+/** The same for rows of `dataKeySamples` that were read with a connection of one's own. */
+export function refuseOtherKeksOf(samples: readonly StoredKey[], keys: Keks): void {
+  for (const sample of samples) unwrap(keys, sample);
 }
 
 /** Wraps every data key under the newest deployment key, at most `limit` a call; gives how many. May be stopped and run again. Sweeper's pool. */
@@ -182,7 +179,11 @@ function wrap(keys: Keks, id: string, organizationId: string | null, secret: Buf
 function unwrap(keys: Keks, stored: StoredKey): DataKey {
   const kek = keys.keks.find((key) => key.id === stored.kek_id);
   if (!kek) throw new OtherKeksError(`LONGHAUL_KEKS lacks the key ${stored.kek_id}, under which a data key is wrapped.`);
-  return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organization_id])) };
+  try {
+    return { id: stored.id, secret: decrypt(kek.secret, stored.wrapped, encodeParts(['data_keys', stored.id, stored.organization_id])) };
+  } catch (cause) {
+    throw new OtherKeksError(`The key ${stored.kek_id} of LONGHAUL_KEKS is not the one with which this database was made.`, { cause });
+  }
 }
 
 function encrypt(key: Buffer, plaintext: Buffer, aad: Buffer): Buffer {

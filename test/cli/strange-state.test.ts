@@ -83,6 +83,13 @@ test('roles alone are not enough: keys that open nothing are refused as well, an
   expect(await works('own')).toEqual({ roles: true });
 });
 
+test('--reset-roles with keys that open nothing is refused before any password changes', async () => {
+  const { code, output } = await longhaul(['migrate', '--reset-roles'], 'other');
+
+  expect({ code, output }).toMatchObject({ code: 1, output: expect.stringMatching(/k1 of LONGHAUL_KEKS is not the one/) });
+  expect(await works('own')).toEqual({ roles: true });
+});
+
 test('--reset-roles gives the roles the passwords of this folder', async () => {
   const own = variablesOf('own');
   const { code } = await longhaul(['migrate', '--reset-roles'], 'other', keysOf(own));

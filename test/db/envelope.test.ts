@@ -53,6 +53,14 @@ test('a ciphertext moved to another row, name, version or tenant does not open',
   await expect(sweep(database.db, (em) => open(em, keys, bindingIn(b), envelope))).rejects.toThrow();
 });
 
+test('another deployment key of the same name is told by its name', async () => {
+  const envelope = await sealIn(a);
+  const { secret: otherSecret } = randomKeyRing().keks[0];
+  const ring: Keks = { keks: [{ ...keys.keks[0], secret: otherSecret }] };
+
+  await expect(openIn(a, envelope, bindingIn(a), ring)).rejects.toThrow(/of LONGHAUL_KEKS is not the one/);
+});
+
 test('each changed byte is noticed', async () => {
   const envelope = await sealIn(a);
 
