@@ -20,6 +20,8 @@ export interface StoredFile {
 
 export interface StoreLimits {
   readonly limitBytes: number;
+  /** Media type of bytes without a signature that are no text; without it they are refused. */
+  readonly untyped?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -40,19 +42,28 @@ export async function storeFile(storage: Storage, storageKey: string, file: Inco
   const hash = createHash('sha256');
   let sizeBytes = 0;
   const checkText = textCheck(sniffed);
+  let { mediaType } = sniffed;
   async function* checked(): AsyncGenerator<Uint8Array> {
     for await (const bytes of chained(head, rest)) {
       sizeBytes += bytes.byteLength;
       if (sizeBytes > limits.limitBytes) throw fail('payload_too_large', { context: { limit_bytes: limits.limitBytes } });
-      checkText(bytes);
+      if (mediaType !== limits.untyped) checkOrUntyped(bytes);
       hash.update(bytes);
       yield bytes;
     }
-    checkText(null);
+    if (mediaType !== limits.untyped) checkOrUntyped(null);
+  }
+  function checkOrUntyped(bytes: Uint8Array | null): void {
+    try {
+      checkText(bytes);
+    } catch (error) {
+      if (limits.untyped === undefined) throw error;
+      mediaType = limits.untyped;
+    }
   }
 
   await storage.put(storageKey, checked(), limits);
-  return { storageKey, filename, mediaType: sniffed.mediaType, sizeBytes, sha256: hash.digest('hex') };
+  return { storageKey, filename, mediaType, sizeBytes, sha256: hash.digest('hex') };
 }
 
 /** A name as it may be shown and sent on: NFC, one line, without a path, at most 255 characters. It never names a file of ours. */

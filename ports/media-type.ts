@@ -3,7 +3,7 @@ import { fileTypeFromBuffer } from 'file-type';
 /** So many bytes of a file tell its type; more are never looked at. */
 export const headBytes = 4_100;
 
-/** What is taken beside plain text: documents, pictures, sound, film, archives and tables. No program of any kind. */
+/** What is taken beside plain text: documents, pictures, sound, film, fonts, archives and tables. No program of any kind. */
 const takenTypes: ReadonlySet<string> = new Set([
   'application/epub+zip',
   'application/gzip',
@@ -17,9 +17,14 @@ const takenTypes: ReadonlySet<string> = new Set([
   'application/vnd.openxmlformats-officedocument.presentationml.presentation',
   'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/x-7z-compressed',
+  'application/x-bzip2',
   'application/x-sqlite3',
+  'application/x-tar',
+  'application/x-xz',
   'application/xml',
   'application/zip',
+  'application/zstd',
   'audio/aac',
   'audio/aiff',
   'audio/amr',
@@ -30,6 +35,11 @@ const takenTypes: ReadonlySet<string> = new Set([
   'audio/ogg',
   'audio/wav',
   'audio/x-m4a',
+  'font/collection',
+  'font/otf',
+  'font/ttf',
+  'font/woff',
+  'font/woff2',
   'image/apng',
   'image/avif',
   'image/bmp',

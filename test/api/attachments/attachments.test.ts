@@ -130,6 +130,7 @@ test.each([
   ['a.csv', 'a,b', 'text/csv'],
   ['constructor', '', 'text/plain'],
   ['a.exe', 'only words', 'text/plain'],
+  ['a.ttf', Buffer.from('00010000000a008000030020', 'hex'), 'font/ttf'],
   ['a.docx', Buffer.from('504b0304140000000800', 'hex'), 'application/vnd.openxmlformats-officedocument.wordprocessingml.document'],
 ])('%s is told by its bytes, its name deciding between texts', async (filename, content, mediaType) => {
   const { tokens } = await world.tenant();

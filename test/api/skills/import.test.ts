@@ -116,11 +116,14 @@ test.each<[string, Record<string, unknown>, string]>([
   expect((await world.call(tokens.viewer, 'GET', '/skills')).body.items).toEqual([]);
 });
 
-test("a zip that leads out, another tenant's attachment and a binary file are 422", async () => {
+test("a zip that leads out, another tenant's attachment and a program are 422", async () => {
   const { tokens } = await world.tenant();
   const other = await world.tenant();
   const skill = { path: 'SKILL.md', content: markdown('a') };
-  const zips = [zipOf([skill, { path: '../evil.md', content: 'x' }]), zipOf([skill, { path: 'a.bin', content: Buffer.from([0, 1, 255]) }])];
+  const zips = [
+    zipOf([skill, { path: '../evil.md', content: 'x' }]),
+    zipOf([skill, { path: 'a.bin', content: Buffer.from('0061736d01000000', 'hex') }]),
+  ];
 
   const ids = [await attach(other.tokens.member, zipOf([skill]), 'a.zip')];
   for (const zip of zips) ids.push(await attach(tokens.member, zip, 'b.zip'));

@@ -63,6 +63,25 @@ test('a bundle of hundreds of documents is a skill; what is no text, or too long
   expect(over).toMatchObject({ status: 422, body: { errors: [{ rule: 'maxItems', params: { limit: 500 } }] } });
 });
 
+test('fonts, archives and bytes of no known form are kept as they are; a program is named and costs the import', async () => {
+  const { tokens } = await world.tenant();
+  const files = [
+    { path: 'a.ttf', content: Buffer.from('00010000000a008000030020', 'hex') },
+    { path: 'b.bin', content: Buffer.from([1, 2, 0xff, 0xfe, 9]) },
+    { path: 'c.txt', content: Buffer.from('d\xe9j\xe0', 'latin1') },
+  ];
+
+  const made = await importing(tokens.member, [{ path: 'SKILL.md', content: markdown(freeSlug()) }, ...files]);
+  const refused = await importing(tokens.member, bundle(freeSlug(), [{ path: 'd.wasm', content: Buffer.from('0061736d01000000', 'hex') }]));
+
+  expect(filesOf(made).map(({ name, media_type: type }) => [name, type])).toEqual([
+    ['a.ttf', 'font/ttf'],
+    ['b.bin', 'application/octet-stream'],
+    ['c.txt', 'application/octet-stream'],
+  ]);
+  expect(refused).toMatchObject({ status: 422, body: { errors: [{ rule: 'unsupported_files', params: { names: ['d.wasm'] } }] } });
+});
+
 test('the files of a skill are seen by whoever sees the skill, and by nobody else', async () => {
   const tenant = await world.tenant();
   const [other, { tokens, users, organizationOwner }] = [await world.tenant(), tenant];
