@@ -57,8 +57,8 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const headBytes = 1 + keyIdBytes;
 const storedColumns = 'id, organization_id, wrapped, kek_id';
-/** One data key of each deployment key that wraps any. */
-export const dataKeySamples = `select distinct on (kek_id) ${storedColumns} from data_keys order by kek_id, id desc`;
+/** One data key of the platform's of each deployment key that wraps any: the loss of a tenant's must not stop all the others. */
+export const dataKeySamples = `select distinct on (kek_id) ${storedColumns} from data_keys where organization_id is null order by kek_id, id desc`;
 
 /**
  * Seals a secret under the data key of its organization (made on first use): version ‖ key id ‖ nonce ‖ ciphertext ‖ tag. Runs in a
@@ -115,7 +115,8 @@ export async function renewDataKeys(
 }
 
 /**
- * Looks whether the deployment keys open what the database holds: one data key of each that wraps any.
+ * Looks whether the deployment keys open what the platform itself has sealed, its signing keys first of all: a process that can't is of another
+ * deployment.
  * @throws OtherKeksError when one is missing or another of the same id.
  */
 export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
