@@ -75,6 +75,11 @@ function foreignKeyFailure(error: unknown, detail: string): Failure {
   });
 }
 
+/** The database does not answer, or not yet; one that lets the role in no more has answered. */
+export function isAway(error: unknown): boolean {
+  return isUnavailable(error) && !faultOf(error).code.startsWith('28');
+}
+
 function isUnavailable(error: unknown): boolean {
   const { code, syscall, message } = faultOf(error);
   return unavailableStates.has(code) || code.startsWith('08') || socketCalls.has(syscall) || lostConnection.test(message);

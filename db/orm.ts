@@ -1,6 +1,8 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { QueryResult } from 'kysely';
 import type { Logger } from 'pino';
+import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
 import type { SettledStatement, Statement } from './pg-connection.ts';
@@ -24,6 +26,9 @@ export interface DatabaseSettings {
 }
 
 const acquireTimeoutMs = 2_000;
+/** A database that is busy, frozen or just starting gets so long at the start of a process. */
+const startPatienceMs = 20_000;
+const startPauseMs = 500;
 
 /** The two pools of a process: one in the caller's tenant, one for the allow-listed jobs across tenants. */
 export interface Databases {
@@ -35,8 +40,8 @@ export interface Databases {
 }
 
 /**
- * Opens both pools. Refuses a role that could pass the policies: a superuser, one that may bypass them, owns a table, or is a
- * member of another of the four roles.
+ * Opens both pools; waits up to 20 s for a database that does not answer. Refuses a role that could pass the policies: a superuser, one that may
+ * bypass them, owns a table, or is a member of another of the four roles.
  */
 export async function connectDatabases(settings: DatabaseSettings): Promise<Databases> {
   const app = await connect(settings, settings.appUrl, settings.poolMax);
@@ -46,14 +51,24 @@ export async function connectDatabases(settings: DatabaseSettings): Promise<Data
   };
 
   try {
-    await refuseUnsafeRole(app, 'longhaul_app');
-    await refuseUnsafeRole(sweeper, 'longhaul_sweeper');
+    await patiently(() => refuseUnsafeRole(app, 'longhaul_app'));
+    await patiently(() => refuseUnsafeRole(sweeper, 'longhaul_sweeper'));
   } catch (error) {
     await close();
     throw error;
   }
   const shares = createShares({ poolMax: settings.poolMax, waitMs: settings.acquireTimeoutMs ?? acquireTimeoutMs });
   return { app, sweeper, shares, close };
+}
+
+async function patiently(work: () => Promise<void>): Promise<void> {
+  for (const end = performance.now() + startPatienceMs; ; await delay(startPauseMs)) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isAway(error) || performance.now() > end) throw error;
+    }
+  }
 }
 
 /** Names of migrations in the code that the database has not seen; empty means that the process fits it. */

@@ -26,7 +26,7 @@ import { measureAnchor, measureWorker, watchWorker, type WorkerWatch } from './w
 
 /**
  * A worker process of one queue, from environment to exit: polls, executes, relays the outbox, and on SIGTERM ends what
- * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment ends it, and so does a database that is away, of
+ * it can within the queue's grace. Waits for a Temporal that is not there yet; a bad environment ends it, and so does a database that stays away, or is of
  * another version or of other keys.
  */
 export async function runWorkerProcess(queue: TaskQueue): Promise<void> {

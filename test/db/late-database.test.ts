@@ -1,0 +1,47 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { isAway } from '../../db/faults.ts';
+import { connectDatabases } from '../../db/orm.ts';
+import { testDatabase, type TestDatabase } from '../support/database.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+
+let database: TestDatabase;
+let way: TcpProxy;
+beforeAll(async () => {
+  database = await testDatabase();
+  const { hostname, port } = new URL(database.appUrl);
+  way = await startTcpProxy({ host: hostname, port: Number(port) });
+});
+afterAll(async () => {
+  await way.close();
+  await database.drop();
+});
+
+function open(change: (url: URL) => void) {
+  const through = (text: string) => {
+    const url = new URL(text);
+    url.port = String(way.port);
+    change(url);
+    return url.href;
+  };
+  const settings = { poolMax: 2, applicationName: 'longhaul-test', log: pino({ level: 'silent' }) };
+  return connectDatabases({ ...settings, appUrl: through(database.appUrl), sweeperUrl: through(database.sweeperUrl) });
+}
+
+test('a process that starts before its database answers waits for it', async () => {
+  way.cut();
+  const opening = open(() => undefined);
+  await delay(3_000);
+  way.mend();
+
+  const db = await opening;
+  await db.close();
+}, 60_000);
+
+test('a database that does not let the role in is not waited for', async () => {
+  const refused = await open((url) => (url.password = 'another')).catch((error: unknown) => error);
+
+  expect(refused).toMatchObject({ code: '28P01' });
+  expect(isAway(refused)).toBe(false);
+}, 60_000);
