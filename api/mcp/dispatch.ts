@@ -10,6 +10,7 @@ import {
   messageOf,
   notificationText,
   readJson,
+  refuseMarks,
   resultText,
   rpcCodes,
   RpcFault,
@@ -29,7 +30,9 @@ import { answerWhenDone } from './waiting-answer.ts';
 export async function answerPost(ctx: RawCtx, http: Http): Promise<void> {
   let value: unknown = null;
   try {
-    value = readJson(http.request.body);
+    const read = readJson(http.request.body);
+    value = read.value;
+    if (read.hasMarks) refuseMarks(value);
     if (Array.isArray(value)) await answerBatch(ctx, http, value);
     else await answerMessage(ctx, http, messageOf(value));
   } catch (error) {

@@ -48,9 +48,9 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * Takes the bytes of a POST as JSON: one message, or several. Throws RpcFault 400 for what is none, and for what is nested too deeply. Numbers that a
- * double would change are marks in the arguments of a tool, whose parser refuses them; elsewhere they are refused here.
+ * double would change are marks: `refuseMarks`.
  */
-export function readJson(body: unknown): unknown {
+export function readJson(body: unknown): { readonly value: unknown; readonly hasMarks: boolean } {
   let value: unknown;
   let hasMarks = false;
   try {
@@ -62,8 +62,7 @@ export function readJson(body: unknown): unknown {
     throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
   if (!isWithin(value, mostDepth)) throw invalidMessage('The message is nested too deeply.');
-  if (hasMarks) refuseOutsideArguments(value);
-  return value;
+  return { value, hasMarks };
 }
 
 /** Takes a value as one message. Throws RpcFault 400 for what is none. */
@@ -110,7 +109,8 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function refuseOutsideArguments(value: unknown): void {
+/** Throws RpcFault 400 for a mark outside the arguments of a tool: their own parser tells of those. */
+export function refuseMarks(value: unknown): void {
   const isAllowed = Array.isArray(value) ? /^\/\d+\/params\/arguments/ : /^\/params\/arguments/;
   const pointer = findForbiddenText(value).numbers.find((found) => !isAllowed.test(found));
   if (pointer !== undefined) throw invalidMessage(`${pointer} is a number that can not be kept exactly.`);

@@ -1,6 +1,8 @@
 import { migrationNames } from '../migrations/index.ts';
 import { appliedMigrations, type Databases } from '../orm.ts';
-import { refuseOtherKeks, type Keks } from './envelope.ts';
+import { rows } from '../sql.ts';
+import { sweep } from '../transaction.ts';
+import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from './envelope.ts';
 
 /** The database is not one that this code can work on; the message says what to do. */
 export class OtherSchemaError extends Error {
@@ -20,4 +22,13 @@ export async function refuseStrangeDatabase(db: Databases, keys: Keks): Promise<
   if (unknown.length > 0)
     throw new OtherSchemaError(`The database has migrations of a newer version: ${unknown.join(', ')}. Start that version of the worker.`);
   await refuseOtherKeks(db, keys);
+}
+
+/**
+ * Looks whether the deployment keys open what the platform itself has sealed, its signing keys first of all: a process that can't is of another
+ * deployment.
+ * @throws OtherKeksError when one is missing or another of the same id.
+ */
+export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
+  refuseOtherKeksOf(await sweep(db, (em) => rows<StoredKey>(em, dataKeySamples)), keys);
 }

@@ -2,8 +2,6 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { newId } from '../ids.ts';
-import type { Databases } from '../orm.ts';
-import { sweep } from '../transaction.ts';
 import { change, row, rows } from '../sql.ts';
 
 /** The deployment keys, newest first. */
@@ -115,15 +113,9 @@ export async function renewDataKeys(
 }
 
 /**
- * Looks whether the deployment keys open what the platform itself has sealed, its signing keys first of all: a process that can't is of another
- * deployment.
+ * Looks whether the deployment keys open rows of `dataKeySamples`.
  * @throws OtherKeksError when one is missing or another of the same id.
  */
-export async function refuseOtherKeks(db: Databases, keys: Keks): Promise<void> {
-  refuseOtherKeksOf(await sweep(db, (em) => rows<StoredKey>(em, dataKeySamples)), keys);
-}
-
-/** The same for rows of `dataKeySamples` that were read with a connection of one's own. */
 export function refuseOtherKeksOf(samples: readonly StoredKey[], keys: Keks): void {
   for (const sample of samples) unwrap(keys, sample);
 }

@@ -24,6 +24,9 @@ const foreignIds: Readonly<Record<string, string>> = {
 const foreignPlaces: Readonly<Record<string, string>> = {
   'getEffectiveAgent view/model/id': 'the name of a model',
   'callMcp body/id': 'of a JSON-RPC request, chosen by the client',
+  'callMcp body[]/id': 'the same, in a batch',
+  'callMcp view/id': 'the same, in its answer',
+  'callMcp view[]/id': 'the same, in the answer of a batch',
 };
 
 /** G11 for schemas: every id of a path, query, body or view is written `idOf(…)`, so that the walk finds it. */

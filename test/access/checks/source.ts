@@ -51,6 +51,7 @@ export const sourceRules: readonly SourceRule[] = [
       'db/identity/login-failure-retention.ts': sweeper,
       'db/audit/': 'sealing, verification and retention',
       'db/tenancy/rotate-keys.ts': 'wraps the data keys of all tenants anew',
+      'db/tenancy/deployment-fit.ts': 'data keys of the platform, which are of no tenant, at the start of a process',
       'temporal/dispatch.ts': 'outbox relay',
       'temporal/relay.ts': 'outbox relay',
       'temporal/reconciler.ts': 'reconciler',
