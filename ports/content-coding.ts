@@ -39,8 +39,13 @@ export function undoCodings(body: Readable, codings: readonly ContentCoding[]): 
   if (codings.length === 0) return body;
   const plain = Readable.from(codings.reduce<AsyncIterable<Buffer>>(undo, body), { objectMode: false });
   body.on('error', () => undefined); // told by `plain`, to whom anybody reads it
-  // A reader that leaves while nothing comes ends the connection at once.
-  return plain.once('close', () => body.destroy());
+  // A reader that leaves while nothing comes ends the connection at once: else the decoders would wait for bytes before they close.
+  const close = plain._destroy.bind(plain);
+  plain._destroy = (error, done) => {
+    body.destroy();
+    close(error, done);
+  };
+  return plain;
 }
 
 async function* undo(source: AsyncIterable<Buffer>, coding: ContentCoding): AsyncGenerator<Buffer> {

@@ -200,7 +200,8 @@ test.each(codings)('events in %s come as they are sent, and leaving ends the con
     events.write('data: one\n\n');
   });
 
-  const { body } = await egress.open(request(url));
+  // Nothing but the reader ends it.
+  const { body } = await egress.open({ ...request(url), signal: new AbortController().signal });
   const parts = body[Symbol.asyncIterator]();
   const first: unknown = (await parts.next()).value;
   events.write('data: two\n\n');
