@@ -71,16 +71,19 @@ async function patiently(work: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Names of migrations in the code that the database has not seen; empty means that the process fits it. */
-export async function pendingMigrations(db: Databases): Promise<string[]> {
-  const applied = new Set(await appliedMigrations(db));
-  return migrationNames.filter((name) => !applied.has(name));
+/** Names of migrations in the code that the database has not seen (empty: the process fits it), and of those that only the database knows. */
+export async function compareMigrations(db: Databases): Promise<{ readonly pending: string[]; readonly unknown: string[] }> {
+  const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations order by name');
+  const names = applied.map(({ name }) => name);
+  return {
+    pending: migrationNames.filter((name) => !names.includes(name)),
+    unknown: names.filter((name) => !migrationNames.includes(name)),
+  };
 }
 
-/** Names of the migrations that the database has seen. */
-export async function appliedMigrations(db: Databases): Promise<string[]> {
-  const applied: { name: string }[] = await db.sweeper.em.getConnection().execute('select name from schema_migrations order by name');
-  return applied.map((migration) => migration.name);
+/** The first of the two alone. */
+export async function pendingMigrations(db: Databases): Promise<string[]> {
+  return (await compareMigrations(db)).pending;
 }
 
 async function connect(settings: DatabaseSettings, url: string, max: number): Promise<MikroORM> {

@@ -1,5 +1,4 @@
-import { migrationNames } from '../migrations/index.ts';
-import { appliedMigrations, type Databases } from '../orm.ts';
+import { compareMigrations, type Databases } from '../orm.ts';
 import { rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from './envelope.ts';
@@ -14,11 +13,9 @@ export class OtherSchemaError extends Error {
  * @throws OtherSchemaError when its schema is older or newer, OtherKeksError when the deployment keys open nothing of it.
  */
 export async function refuseStrangeDatabase(db: Databases, keys: Keks): Promise<void> {
-  const applied = await appliedMigrations(db);
-  const missing = migrationNames.filter((name) => !applied.includes(name));
-  const unknown = applied.filter((name) => !migrationNames.includes(name));
-  if (missing.length > 0)
-    throw new OtherSchemaError(`The database lacks the migrations ${missing.join(', ')}: run \`longhaul migrate\` of this version first.`);
+  const { pending, unknown } = await compareMigrations(db);
+  if (pending.length > 0)
+    throw new OtherSchemaError(`The database lacks the migrations ${pending.join(', ')}: run \`longhaul migrate\` of this version first.`);
   if (unknown.length > 0)
     throw new OtherSchemaError(`The database has migrations of a newer version: ${unknown.join(', ')}. Start that version of the worker.`);
   await refuseOtherKeks(db, keys);
