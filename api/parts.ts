@@ -21,6 +21,7 @@ import { createWorkPool } from '../ports/untrusted/pool.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createTemporalGateway } from '../temporal/gateway.ts';
+import { keepNamespace } from '../temporal/namespace.ts';
 import type { ApiEnv } from './env.ts';
 import type { Deps } from './http/deps.ts';
 import { createLimits } from './http/rate-limit.ts';
@@ -88,9 +89,11 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const passwordStrength = createPasswordStrength();
   const storage = await createStorage(env.storage);
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
+  const keeper = keepNamespace(temporal, log);
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
 
   const close = async () => {
+    keeper.stop();
     await hub.close();
     await identity.close();
     await Promise.all([work.close(), passwordHasher.close(), passwordStrength.close(), limits.close(), temporal.close(), egress.close()]);
@@ -124,7 +127,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       isDraining,
       storage,
       codeExec: { isOn: env.hasCodeExec, hasStrict: async () => env.hasCodeExec && (await hasStrictIsolation()) },
-      temporal: createTemporalGateway(temporal),
+      temporal: createTemporalGateway(temporal, keeper),
       dispatch: createDispatch({ temporal, publisher, db, log }),
     },
   };

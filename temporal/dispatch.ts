@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Databases } from '../db/orm.ts';
 import { loadOutbox, markOutboxFailed, markOutboxSent, type OutboxRow } from '../db/outbox.ts';
 import { markRunDue } from '../db/runs/reconcile.ts';
+import { topmostLiveRun } from '../db/runs/restart-run.ts';
 import { sweep } from '../db/scope.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/unit.ts';
@@ -10,6 +11,7 @@ import { runIdOf } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
 import { createPace, type Pace } from './pace.ts';
+import { restartIfLost } from './restart.ts';
 
 export interface DispatchDeps {
   readonly temporal: Temporal;
@@ -63,8 +65,11 @@ async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace):
 /** `refused` and `away` leave the row for its next try; `away` means that the next rows would fare no better. */
 export type RowResult = 'settled' | 'refused' | 'away';
 
-/** Sends one row and settles it. No workflow to cancel or to wake settles it too: then the run itself is due for the reconciler. */
-export async function sendRow({ temporal, db, log }: Omit<DispatchDeps, 'publisher'>, row: OutboxRow): Promise<RowResult> {
+/**
+ * Sends one row and settles it. No workflow to cancel or to wake settles it too: then the run goes on in a new one, or is due for the reconciler.
+ */
+export async function sendRow(deps: Omit<DispatchDeps, 'publisher'>, row: OutboxRow): Promise<RowResult> {
+  const { temporal, db, log } = deps;
   try {
     const result = await sendMessage(temporal, row.message);
     const runId = result === 'missing' ? runIdOf(row.message.workflowId) : null;
@@ -73,11 +78,21 @@ export async function sendRow({ temporal, db, log }: Omit<DispatchDeps, 'publish
       await markOutboxSent(em, [row.id]);
       if (runId) await markRunDue(em, runId);
     });
+    if (runId) await goOn(deps, runId);
     return 'settled';
   } catch (err) {
     log.warn({ err, outbox_id: row.id, kind: row.kind, attempts: row.attempts }, 'outbox row not sent');
     await sweep(db, (em) => markOutboxFailed(em, row.id, reasonOf(err))).catch(() => undefined);
     return isTemporalAway(err) ? 'away' : 'refused';
+  }
+}
+
+/** What fails here is the reconciler's. */
+async function goOn(deps: Omit<DispatchDeps, 'publisher'>, runId: string): Promise<void> {
+  try {
+    await restartIfLost(deps, await sweep(deps.db, (em) => topmostLiveRun(em, runId)));
+  } catch (err) {
+    deps.log.warn({ err, run_id: runId }, 'run not started anew');
   }
 }
 

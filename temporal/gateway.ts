@@ -2,21 +2,19 @@ import { ScheduleNotFoundError } from '@temporalio/client';
 import type { QueueStatus, ScheduleStatus, TemporalGateway, WorkerStatus } from '../ports/temporal-gateway.ts';
 import { taskQueues } from '../workflows/contracts/queues.ts';
 import type { Temporal } from './client.ts';
+import type { NamespaceKeeper } from './namespace.ts';
 import { scheduleIds } from './schedules.ts';
 
 // temporal.api.enums.v1.TaskQueueType
 const kinds = { workflow: 1, activity: 2 } as const;
 
 /** What health and system operations ask of Temporal. Each call rejects after its `timeoutMs`. */
-export function createTemporalGateway(temporal: Temporal): TemporalGateway {
+export function createTemporalGateway(temporal: Temporal, keeper: Pick<NamespaceKeeper, 'check'>): TemporalGateway {
   const within = <R>(timeoutMs: number, work: () => Promise<R>): Promise<R> =>
     temporal.connection.withDeadline(Date.now() + timeoutMs, work);
 
   return {
-    check: (timeoutMs) =>
-      within(timeoutMs, async () => {
-        await temporal.connection.workflowService.describeNamespace({ namespace: temporal.namespace });
-      }),
+    check: (timeoutMs) => within(timeoutMs, () => keeper.check()),
     queues: (timeoutMs) => within(timeoutMs, () => Promise.all(Object.values(taskQueues).map((name) => queueStatus(temporal, name)))),
     workers: (timeoutMs) => within(timeoutMs, () => workerStatuses(temporal)),
     schedules: (timeoutMs) => within(timeoutMs, () => scheduleStatuses(temporal)),

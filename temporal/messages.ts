@@ -1,6 +1,7 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
+import { completeNamespace, isNamespaceIncomplete } from './namespace.ts';
 import { startDelivery, startWorkflow } from './start.ts';
 
 /** One message may take this long before it is left to the relay. */
@@ -9,16 +10,28 @@ const sendTimeoutMs = 3000;
 /** `missing`: there is no open workflow of that id to cancel or to wake. */
 export type SendResult = 'sent' | 'missing';
 
-/** Sends what an outbox row asks for. Sending twice has the effect of once. Rejects when Temporal did not take it in time. */
+/**
+ * Sends what an outbox row asks for. Sending twice has the effect of once. A namespace that is gone or incomplete is completed, and the message
+ * sent once more. Rejects when Temporal did not take it in time.
+ */
 export async function sendMessage(temporal: Temporal, message: OutboxMessage): Promise<SendResult> {
   try {
-    await temporal.connection.withDeadline(Date.now() + sendTimeoutMs, () => send(temporal, message));
-
-    return 'sent';
+    await sendInTime(temporal, message);
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'missing';
-    throw error;
+    if (!isNamespaceIncomplete(error)) return missingOr(error);
+    await completeNamespace(temporal);
+    return sendInTime(temporal, message).then(() => 'sent' as const, missingOr);
   }
+  return 'sent';
+}
+
+function missingOr(error: unknown): SendResult {
+  if (error instanceof WorkflowNotFoundError) return 'missing';
+  throw error;
+}
+
+function sendInTime(temporal: Temporal, message: OutboxMessage): Promise<void> {
+  return temporal.connection.withDeadline(Date.now() + sendTimeoutMs, () => send(temporal, message));
 }
 
 async function send(temporal: Temporal, message: OutboxMessage): Promise<void> {

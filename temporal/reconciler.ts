@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/orm.ts';
@@ -16,6 +15,7 @@ import {
   type ReconcilableRun,
 } from '../db/runs/reconcile.ts';
 import { admitRun, dueRuns } from '../db/runs/delayed-start.ts';
+import { topmostLiveRun } from '../db/runs/restart-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/scope.ts';
 import type { Outgoing, Unit } from '../db/unit.ts';
 import { agentRunSignals, type FinishRunInput } from '../workflows/contracts/agent-run.ts';
@@ -23,6 +23,7 @@ import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';
 import { runIdOf, workflowIds } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
+import { isBegun, restartRun, workflowState, type WorkflowState } from './restart.ts';
 import { listWorkflowIds } from './visibility.ts';
 
 const describesPerS = 20;
@@ -83,7 +84,7 @@ async function finishAbandoned(deps: ReconcilerDeps, counts: Counts): Promise<vo
   for (const run of runs.slice(0, mostDescribes)) await guarded(deps, run.id, () => repair(deps, counts, run));
 }
 
-/** Live runs without a sign of life: the missing workflow of a queued one is started, any other missing or closed one ends its run. */
+/** Live runs without a sign of life. */
 async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: AbortSignal): Promise<void> {
   const silent = await sweep(deps.db, (em) => silentRuns(em, mostDescribes));
 
@@ -94,9 +95,12 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
   }
 }
 
-/** Looks at one run's workflow and does what its state asks for; gives the state. */
+/**
+ * Looks at one run's workflow and does what its state asks for; gives the state. A missing one is started (that of the topmost live ancestor, whose
+ * workflow starts those below), a closed one ends its run.
+ */
 async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
-  const state = await workflowState(deps.temporal, workflowIds.run(run.id));
+  const state = await pacedState(deps.temporal, workflowIds.run(run.id));
 
   counts.examined++;
   if (state === 'open') return state;
@@ -105,9 +109,24 @@ async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun
     counts.started++;
     return state;
   }
+  if (state === 'missing' && isBegun(run)) return restartTop(deps, counts, run);
   await finishClosed(deps, run);
   counts.finished++;
   return state;
+}
+
+async function restartTop(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
+  const top = await sweep(deps.db, (em) => topmostLiveRun(em, run.id));
+  if (top === null) return 'closed';
+  if (top.id !== run.id) return repair(deps, counts, top);
+
+  const restarted = await restartRun(deps, top);
+  if (restarted === 'started') counts.started++;
+  if (restarted === 'spent') {
+    await finishClosed(deps, run);
+    counts.finished++;
+  }
+  return 'missing';
 }
 
 function finishClosed({ finish }: ReconcilerDeps, run: ReconcilableRun): Promise<unknown> {
@@ -131,7 +150,7 @@ async function terminateLeftOver(deps: ReconcilerDeps, counts: Counts, from: Uin
   for (const runId of ended.slice(0, mostRepairs)) {
     const id = workflowIds.run(runId);
 
-    if ((await workflowState(deps.temporal, id)) !== 'open') continue;
+    if ((await pacedState(deps.temporal, id)) !== 'open') continue;
     await deps.temporal.client.workflow.getHandle(id).terminate('its run has ended');
     counts.terminated++;
   }
@@ -211,19 +230,10 @@ async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<
   }
 }
 
-type WorkflowState = 'open' | 'closed' | 'missing';
-
-/** Asks Temporal for one workflow, paced: a pass over many broken runs must not crowd out the runs that work. */
-async function workflowState({ client }: Temporal, workflowId: string): Promise<WorkflowState> {
+/** Paced: a pass over many broken runs must not crowd out the runs that work. */
+async function pacedState(temporal: Temporal, workflowId: string): Promise<WorkflowState> {
   await delay(1000 / describesPerS);
-  try {
-    const { status } = await client.workflow.getHandle(workflowId).describe();
-
-    return status.name === 'RUNNING' || status.name === 'PAUSED' ? 'open' : 'closed';
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return 'missing';
-    throw error;
-  }
+  return workflowState(temporal, workflowId);
 }
 
 /** Asks the database about those workflows that are runs; nothing is asked when there are none. */

@@ -1,4 +1,10 @@
-import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleOptions, type ScheduleOptionsAction } from '@temporalio/client';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+  type ScheduleOptions,
+  type ScheduleOptionsAction,
+} from '@temporalio/client';
 import { taskQueues, workflowIds, type TaskQueue } from '../workflows/contracts/queues.ts';
 import type { Temporal } from './client.ts';
 
@@ -28,21 +34,30 @@ const schedules: readonly Maintenance[] = [
 
 export const scheduleIds: readonly string[] = schedules.map((schedule) => workflowIds.maintenance(schedule.name));
 
-/** Makes the schedules or brings them to what this release wants; one that an operator paused stays paused. Idempotent. */
+/** Makes the schedules that are not there; the others are left as they are. Idempotent. */
 export async function ensureSchedules(temporal: Temporal): Promise<void> {
-  for (const schedule of schedules) await ensureSchedule(temporal, schedule);
+  await Promise.all(schedules.map((schedule) => ensureSchedule(temporal, schedule)));
+}
+
+/** Brings the schedules to what this release wants; one that an operator paused stays paused. Idempotent. */
+export async function updateSchedules({ client }: Temporal): Promise<void> {
+  for (const schedule of schedules) {
+    const { scheduleId, spec, action, policies } = optionsOf(schedule);
+
+    await client.schedule.getHandle(scheduleId).update(({ state }) => ({ spec, action, policies, state }));
+  }
 }
 
 async function ensureSchedule({ client }: Temporal, schedule: Maintenance): Promise<void> {
   const options = optionsOf(schedule);
 
   try {
-    await client.schedule.create(options);
+    await client.schedule.getHandle(options.scheduleId).describe();
   } catch (error) {
-    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
-    const { spec, action, policies } = options;
-
-    await client.schedule.getHandle(options.scheduleId).update(({ state }) => ({ spec, action, policies, state }));
+    if (!(error instanceof ScheduleNotFoundError)) throw error;
+    await client.schedule.create(options).catch((failed: unknown) => {
+      if (!(failed instanceof ScheduleAlreadyRunning)) throw failed;
+    });
   }
 }
 

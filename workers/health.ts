@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client';
 export interface HealthOptions {
   readonly host: string;
   readonly port: number;
-  readonly isReady: () => boolean;
+  readonly isReady: () => Promise<boolean>;
   /** True for good from the first time that it was ready. */
   readonly isStarted: () => boolean;
   readonly metrics: Registry;
@@ -25,7 +25,10 @@ export async function serveHealth({ host, port, isReady, isStarted, metrics }: H
         return;
       case '/':
       case '/health/ready':
-        response.writeHead(isReady() ? 200 : 503).end(isReady() ? 'ready' : 'not ready');
+        isReady().then(
+          (ready) => response.writeHead(ready ? 200 : 503).end(ready ? 'ready' : 'not ready'),
+          () => response.writeHead(503).end('not ready'),
+        );
         return;
       case '/metrics':
         metrics.metrics().then(

@@ -11,9 +11,9 @@ import { hasStrictIsolation } from '../ports/sandbox.ts';
 import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
 import { verifyTenantHeader } from '../temporal/header.ts';
+import { keepNamespace, type NamespaceKeeper } from '../temporal/namespace.ts';
 import { startRelay } from '../temporal/relay.ts';
-import { ensureSchedules } from '../temporal/schedules.ts';
-import { ensureSearchAttributes } from '../temporal/search-attributes.ts';
+import { updateSchedules } from '../temporal/schedules.ts';
 import type { TaskQueue } from '../workflows/contracts/queues.ts';
 import { openActivityDeps } from './activity-deps.ts';
 import { ensureBundle } from './build-bundle.ts';
@@ -68,12 +68,14 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   measureAnchor(deps.anchor, metrics);
   metrics.registerMetric(deps.work.ended);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });
+  const keeper = keepNamespace(temporal, log);
 
   closers.add('watch', () => watch.stop());
+  closers.add('namespace', () => keeper.stop());
   installRuntime(log, watch);
   if (env.hasCodeExec) void hasStrictIsolation().then((strict) => log.info({ strict }, 'isolation of code probed'));
   if (env.health) {
-    const isReady = () => watch.isReady() && !signal.aborted;
+    const isReady = async () => watch.isReady() && !signal.aborted && (await isNamespaceWhole(temporal, keeper));
     closers.add('health', await serveHealth({ ...env.health, isReady, isStarted: watch.isStarted, metrics }));
   }
   const relay = startRelay({ temporal, db: deps.db, log });
@@ -83,7 +85,10 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
 
   if (!connection) return;
   closers.add('worker connection', () => connection.close());
-  void prepareNamespace(temporal, log, signal);
+  // A worker that finds no namespace ends at once.
+  await keeper.untilComplete(signal);
+  if (signal.aborted) return;
+  void bringSchedules(temporal, log, signal);
   const worker = await Worker.create({
     ...tuning[queue],
     connection,
@@ -100,7 +105,47 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   measureWorker(worker, metrics);
   if (signal.aborted) return;
   signal.addEventListener('abort', () => worker.shutdown(), { once: true });
-  await worker.run();
+  await Promise.race([worker.run(), untilFailed(worker, signal)]);
+}
+
+/** What stands in the schedules of an older release, tried until Temporal has taken it. Where the account may not, an operator has. */
+async function bringSchedules(temporal: Temporal, log: Logger, signal: AbortSignal): Promise<void> {
+  for (let isDone = false; !isDone && !signal.aborted;) {
+    try {
+      await temporal.connection.withDeadline(Date.now() + 10_000, () => updateSchedules(temporal));
+      isDone = true;
+    } catch (err) {
+      isDone = !isTemporalAway(err);
+      log[isDone ? 'error' : 'warn']({ err }, 'schedules not updated');
+      await delay(2000, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+/** What the activities of a worker that polls no more get to store what they have come to. */
+const failedGraceMs = 30_000;
+const lookEveryMs = 1_000;
+
+/**
+ * Rejects when the worker has failed for good, as it does when its namespace is gone for a minute: `run` would wait for all its activities, which may
+ * take half an hour, and only a new process polls again.
+ */
+async function untilFailed(worker: Worker, signal: AbortSignal): Promise<void> {
+  while (worker.getState() !== 'FAILED') await delay(lookEveryMs, undefined, { ref: false });
+  await delay(failedGraceMs, undefined, { signal }).catch(() => undefined);
+  throw new Error('the worker polls no more');
+}
+
+/** How long a probe waits for Temporal. */
+const checkTimeoutMs = 1_000;
+
+function isNamespaceWhole({ connection }: Temporal, keeper: NamespaceKeeper): Promise<boolean> {
+  return connection
+    .withDeadline(Date.now() + checkTimeoutMs, () => keeper.check())
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 function installRuntime(log: Logger, watch: WorkerWatch): void {
@@ -127,23 +172,4 @@ async function untilConnected(
     }
   }
   return null;
-}
-
-/**
- * Search attributes and schedules, tried until Temporal has taken them. Where the account may not make them an operator
- * has: that is said once, and the worker works on.
- */
-async function prepareNamespace(temporal: Temporal, log: Logger, signal: AbortSignal): Promise<void> {
-  for (const prepare of [ensureSearchAttributes, ensureSchedules]) {
-    for (let isDone = false; !isDone && !signal.aborted;) {
-      try {
-        await temporal.connection.withDeadline(Date.now() + 10_000, () => prepare(temporal));
-        isDone = true;
-      } catch (err) {
-        isDone = !isTemporalAway(err);
-        log[isDone ? 'error' : 'warn']({ err }, 'namespace not prepared');
-        await delay(2000, undefined, { signal }).catch(() => undefined);
-      }
-    }
-  }
 }

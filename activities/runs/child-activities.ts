@@ -22,7 +22,7 @@ async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildR
   switch (opened.kind) {
     case 'child':
       deps.log.info({ run_id: input.runId, child_run_id: opened.child.runId }, 'child run made');
-      return { child: opened.child };
+      return { child: opened.child, ...(opened.from ? { from: opened.from } : {}) };
     case 'gated':
       return { child: null, gated: true };
     case 'over':

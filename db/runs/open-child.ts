@@ -10,6 +10,7 @@ import { endChildCall, readChild } from './child-end.ts';
 import { injectHistory, inputOfCall } from './child-input.ts';
 import { countDescendants, limitsForChild, refusalOfChild } from './child-limits.ts';
 import type { PinnedDelegate } from './delegates.ts';
+import { readRestartPoint, type RestartPoint } from './restart-run.ts';
 import { resultWithoutOutput } from './run-frames.ts';
 import { identityOf, lockRunWithAncestors, pathOf, type RunState } from './run-state.ts';
 import type { StepFault } from './run-types.ts';
@@ -38,7 +39,8 @@ export interface StartableChild {
 /** `over`: the call or its run has its end. `gated`: people have to say first. */
 export type OpenedChild =
   | { readonly kind: 'over' | 'cancelling' | 'frozen' | 'gated' }
-  | { readonly kind: 'child'; readonly child: StartableChild };
+  /** `from`: where a child that was opened before takes up its rows, should its workflow be lost. */
+  | { readonly kind: 'child'; readonly child: StartableChild; readonly from?: RestartPoint };
 
 /**
  * Makes the run of a delegate call, once, within what is left to its ancestors; or ends the call when there may be none. Nobody is told of its
@@ -138,6 +140,7 @@ async function openedBefore(unit: Unit, { call, ...runs }: HeldCall, childRunId:
     return {
       kind: 'child',
       child: { runId: child.id, agentId: child.agent_id, organizationId: child.organization_id, workspaceId: child.workspace_id },
+      from: await readRestartPoint(unit.em, child.id),
     };
   if (child !== null) await settleStatus(unit, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(unit, call, child))] });
   return { kind: 'over' };

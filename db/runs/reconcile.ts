@@ -21,7 +21,8 @@ export interface FreeConversation {
 /** Value of `reconciled_at` that makes a run due at once. */
 const dueNow = 'epoch';
 
-const columns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status`;
+/** Columns of a `ReconcilableRun`, of `runs r`. */
+export const reconcilableColumns = `r.id, r.organization_id as "organizationId", r.workspace_id as "workspaceId", r.agent_id as "agentId", r.source, r.status`;
 const live = `r.status in ('queued', 'running', 'waiting', 'cancelling')`;
 
 /** The next pass looks at this run, whatever its last sign of life. */
@@ -36,7 +37,7 @@ const isOwnStart = `not exists (select from runs p where p.id = r.parent_run_id 
 export function silentRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
-    `select ${columns} from runs r left join run_streams s on s.run_id = r.id
+    `select ${reconcilableColumns} from runs r left join run_streams s on s.run_id = r.id
      where ${live} and (r.status <> 'queued' or (r.activated_at is not null and ${isOwnStart}))
        and (r.reconciled_at = '${dueNow}' or greatest(r.updated_at, s.updated_at, r.reconciled_at)
             < now() - case r.status when 'waiting' then interval '10 minutes' else interval '30 seconds' end)
@@ -52,7 +53,7 @@ export async function markReconciled(em: SqlEntityManager, runId: string): Promi
 
 /** Those of these runs that are live. */
 export function liveRunsAmong(em: SqlEntityManager, runIds: readonly string[]): Promise<ReconcilableRun[]> {
-  return rows<ReconcilableRun>(em, `select ${columns} from runs r where r.id = any(?) and ${live}`, [runIds]);
+  return rows<ReconcilableRun>(em, `select ${reconcilableColumns} from runs r where r.id = any(?) and ${live}`, [runIds]);
 }
 
 /** Those of these runs that ended more than a minute ago. */
@@ -83,7 +84,7 @@ export function freeConversations(em: SqlEntityManager, limit: number): Promise<
 export function overdueRuns(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
-    `select ${columns} from runs r
+    `select ${reconcilableColumns} from runs r
       where (r.status in ('running', 'cancelling') and now() - interval '1 minute' >
           least(r.hard_deadline_at, r.started_at + make_interval(secs => (r.limits ->> 'max_duration_s')::int) + r.waited_ms * interval '1 millisecond'))
          or (r.status = 'waiting' and now() - interval '1 minute' > r.hard_deadline_at) limit ?`,
@@ -95,7 +96,7 @@ export function overdueRuns(em: SqlEntityManager, limit: number): Promise<Reconc
 export function lateWaits(em: SqlEntityManager, limit: number): Promise<ReconcilableRun[]> {
   return rows<ReconcilableRun>(
     em,
-    `select ${columns} from runs r
+    `select ${reconcilableColumns} from runs r
       where r.status in ('running', 'waiting') and r.id in (
         select a.run_id from approvals a where a.status = 'pending' and a.expires_at < now() - interval '1 minute'
         union all select w.id from runs w where w.status = 'waiting' and w.waiting_until < now() - interval '1 minute') limit ?`,

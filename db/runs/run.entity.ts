@@ -114,6 +114,8 @@ const schema = defineEntity({
     waitingSince: timeColumn().strictNullable(),
     hardDeadlineAt: timeColumn().strictNullable(),
     reconciledAt: timeColumn().strictNullable(),
+    /** How often its workflow was started anew because Temporal had lost it. */
+    workflowRestarts: p.integer().default(0),
     activatedAt: timeColumn().strictNullable(),
     startAfter: timeColumn().strictNullable(),
     startedAt: timeColumn().strictNullable(),

@@ -34,16 +34,18 @@ test('a silent queued run without a workflow is started, and a second pass adds 
   expect(second).toEqual(nothing);
 });
 
-test('a running run whose workflow is gone fails as workflow_closed, and the line moves', async () => {
+test('a running run whose workflow was ended from outside fails as workflow_closed, and the line moves', async () => {
   const runId = await start('line');
   const next = await start('line');
+  await startAgentRun(outbox.place, runId);
   await begin(runId);
+  await outbox.place.temporal.client.workflow.getHandle(workflowIds.run(runId)).terminate();
   await outbox.age(runId, '40 s');
 
   const report = await pass();
   const { body } = await outbox.world.call(token, 'GET', `/runs/${runId}`);
 
-  expect(report).toMatchObject({ finished: 1 });
+  expect(report).toMatchObject({ finished: 1, started: 0 });
   expect(body).toMatchObject({ status: 'failed', finish_reason: 'error', error: { code: 'internal_error', reason: 'workflow_closed' } });
   await until(() => outbox.isOpen(workflowIds.run(next)));
 });

@@ -32,7 +32,7 @@ test('a worker is ready once Temporal has seen it poll, and not any more when no
     everyMs: 100,
   });
   const port = await freePort();
-  const close = await serveHealth({ host: '127.0.0.1', port, isReady: watch.isReady, isStarted: watch.isStarted, metrics });
+  const close = await serveHealth({ host: '127.0.0.1', port, isReady: async () => watch.isReady(), isStarted: watch.isStarted, metrics });
   const ready = async () => (await fetch(`http://127.0.0.1:${port}/health/ready`)).status;
   const started = async () => (await fetch(`http://127.0.0.1:${port}/health/startup`)).status;
 

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createTemporalGateway } from '../../temporal/gateway.ts';
 import { connectTemporal, type Temporal } from '../../temporal/client.ts';
+import { keepNamespace } from '../../temporal/namespace.ts';
 import { scheduleIds } from '../../temporal/schedules.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { testServices } from '../support/services.ts';
+import { silent } from '../support/worker.ts';
 
 let stack: Stack;
 let temporal: Temporal;
@@ -25,7 +27,8 @@ afterAll(async () => {
 });
 
 test('workers make the schedules, and status shows queues, workers and schedules', async () => {
-  const gateway = createTemporalGateway(temporal);
+  const keeper = keepNamespace(temporal, silent);
+  const gateway = createTemporalGateway(temporal, keeper);
 
   await gateway.check(2000);
   await until(async () => (await gateway.schedules(2000)).length === scheduleIds.length);
@@ -33,6 +36,7 @@ test('workers make the schedules, and status shows queues, workers and schedules
   expect(await gateway.queues(2000)).toEqual(['runs', 'bulk'].map((name) => ({ name, backlog: 0, oldestAgeS: 0, pollers: 1 })));
   const workers = await gateway.workers(2000);
   expect(workers.map((worker) => worker.queues)).toEqual([['runs'], ['bulk']]);
+  keeper.stop();
   expect(workers.every((worker) => worker.buildId !== '' && Date.now() - worker.lastSeenAt.getTime() < 60_000)).toBe(true);
 });
 

@@ -1,5 +1,5 @@
 import { CancellationScope, ContinueAsNew, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
-import { agentRunSignals, type AgentRunInput } from '../contracts/agent-run.ts';
+import { agentRunSignals, type AgentRunInput, type StepWait } from '../contracts/agent-run.ts';
 import { beginRun, finishRun } from './activity-options.ts';
 import { endingOf, type Ending } from './ending.ts';
 import { withinTime } from './run-clock.ts';
@@ -18,7 +18,7 @@ const wakeSignals = Object.values(agentRunSignals).map((name) => defineSignal(na
  * Signals only wake it, whoever sends one has written the row. However the loop ends, `finishRun` has been told;
  * an error of this code itself then fails the workflow too, so that it is seen.
  */
-export async function agentRun({ runId, step = 1 }: AgentRunInput): Promise<void> {
+export async function agentRun({ runId, step = 1, wait }: AgentRunInput): Promise<void> {
   const whole = CancellationScope.current();
   const loop: RunLoop = { runId, wakes: 0, hasWaited: false, waitsEnded: 0, isCancelled: () => whole.consideredCancelled };
 
@@ -28,7 +28,7 @@ export async function agentRun({ runId, step = 1 }: AgentRunInput): Promise<void
 
     if (begun.done) return;
     if (begun.cancelRequested) return await endRun(runId, { reason: 'cancelled' });
-    await withinTime(loop, begun.remainingMs, () => takeTurns(loop, { firstStep: step, maxSteps: begun.maxSteps }));
+    await withinTime(loop, begun.remainingMs, () => takeTurns(loop, { firstStep: step, maxSteps: begun.maxSteps, wait }));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     await endRun(runId, endingOf(error));
@@ -39,15 +39,17 @@ export async function agentRun({ runId, step = 1 }: AgentRunInput): Promise<void
 interface Turns {
   readonly firstStep: number;
   readonly maxSteps: number;
+  /** Stands before the first of them. */
+  readonly wait: StepWait | undefined;
 }
 
 /** Turns until the run has ended, or until its history is long enough to go on in a new one. */
-async function takeTurns(loop: RunLoop, { firstStep, maxSteps }: Turns): Promise<void> {
+async function takeTurns(loop: RunLoop, { firstStep, maxSteps, wait }: Turns): Promise<void> {
   const { runId } = loop;
 
   for (let step = firstStep; step <= maxSteps; step++) {
     if (step > firstStep && isHistoryLong(step - firstStep)) await startOver(runId, step);
-    const turn = await askModel(loop, step);
+    const turn = await askModel(loop, step, step === firstStep ? wait : undefined);
 
     switch (turn.outcome) {
       case 'calls':

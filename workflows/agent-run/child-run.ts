@@ -18,11 +18,11 @@ export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): 
   let cause: 'child' | 'cancelled' = 'cancelled';
 
   try {
-    const { child, gated } = await openChild(input);
+    const { child, from, gated } = await openChild(input);
 
     if (gated) return 'gated';
     if (child === null) return 'over';
-    await execute(loop, child);
+    await execute(loop, child, { runId: child.runId, ...from });
     cause = 'child';
     return await settleChild(loop, input);
   } catch (error) {
@@ -36,13 +36,13 @@ export async function runChildCall(loop: RunLoop, { toolCallId }: PlannedCall): 
  * Runs the child's own workflow to its end. That it failed, was ended from outside or is another's already, is no error here. It is not
  * cancelled from here: the cancel of a tree reaches each of its runs by its row, any other end of the parent takes the child's row with it.
  */
-async function execute(loop: RunLoop, { runId, agentId, organizationId, workspaceId }: Child): Promise<void> {
+async function execute(loop: RunLoop, { runId, agentId, organizationId, workspaceId }: Child, input: AgentRunInput): Promise<void> {
   const keywords = { OrganizationId: organizationId, WorkspaceId: workspaceId, AgentId: agentId, RunKind: 'sub_agent' };
   const run = CancellationScope.nonCancellable(() =>
     executeChild('agentRun', {
       workflowId: workflowIds.run(runId),
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      args: [{ runId } satisfies AgentRunInput],
+      args: [input],
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       memo: workflowInfo().memo ?? {},
       typedSearchAttributes: Object.entries(keywords).map(([name, value]) => ({ key: { name, type: 'KEYWORD' as const }, value })),

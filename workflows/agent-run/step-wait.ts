@@ -13,8 +13,9 @@ const mostPauseMs = 30_000;
 /** A turn the model has taken. */
 export type Turn = Exclude<CallModelResult, { readonly outcome: 'wait' }>;
 
-/** The step's turn; the model is asked again after each wait of the run that stands before it. */
-export async function askModel(loop: RunLoop, step: number): Promise<Turn> {
+/** The step's turn; the model is asked again after each wait of the run that stands before it, and first after `before`. */
+export async function askModel(loop: RunLoop, step: number, before?: StepWait): Promise<Turn> {
+  if (before) await waitOut(loop, step, before);
   for (let waits = 0; ; waits++) {
     const turn = await withGrace(callModel({ runId: loop.runId, step }), modelGraceMs);
 

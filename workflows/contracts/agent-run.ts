@@ -1,10 +1,14 @@
 import type { ErrorCode } from './error-codes.ts';
 import type { FinishReason } from './runs.ts';
 
-/** Input of the workflow `agentRun`. `step` is set by continue-as-new only: the step to go on with (all else stands in rows). */
+/**
+ * Input of the workflow `agentRun`. `step` is set where a run goes on in another execution: the step to take up (all else stands in rows). `wait`:
+ * where the run itself waited before that step, and its workflow was lost.
+ */
 export interface AgentRunInput {
   readonly runId: string;
   readonly step?: number;
+  readonly wait?: StepWait;
 }
 
 /** Activities of one run, by the names under which histories record them: never rename. */
@@ -95,6 +99,8 @@ export interface OpenChildResult {
     readonly organizationId: string;
     readonly workspaceId: string;
   } | null;
+  /** Where the child goes on that was begun before and whose workflow was lost; absent: at its start. */
+  readonly from?: Omit<AgentRunInput, 'runId'>;
   /** People have to approve the call now: `openGates` puts the question. */
   readonly gated?: boolean;
 }

@@ -1,0 +1,164 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { isGrpcServiceError, ServiceError } from '@temporalio/client';
+import { NamespaceNotFoundError } from '@temporalio/common';
+import type { Logger } from 'pino';
+import type { Temporal } from './client.ts';
+import { ensureSchedules } from './schedules.ts';
+import { ensureSearchAttributes } from './search-attributes.ts';
+
+const lookEveryMs = 60_000;
+const againMs = 2_000;
+const mostLookMs = 10_000;
+/** How long operators can read what has ended, in a namespace that was made here. */
+const retentionS = 3 * 24 * 3600;
+
+/** gRPC status codes. */
+const codes = { invalidArgument: 3, notFound: 5, alreadyExists: 6, permissionDenied: 7, unimplemented: 12 } as const;
+
+interface Completed {
+  /** Temporal's own id of the namespace: one that was made anew under its name has another. */
+  readonly id: string;
+  /** What this account may not do, which an operator has done instead. */
+  readonly refusals: readonly unknown[];
+}
+
+/** Looks that are under way: whoever meets an incomplete namespace meanwhile waits for the same one. */
+const looks = new WeakMap<Temporal, Promise<Completed>>();
+
+/** Makes what the namespace lacks: itself, the search attributes, the schedules. A repeat changes nothing. */
+export function completeNamespace(temporal: Temporal): Promise<Completed> {
+  const underWay = looks.get(temporal);
+  if (underWay) return underWay;
+
+  const look = temporal.connection.withDeadline(Date.now() + mostLookMs, () => complete(temporal)).finally(() => looks.delete(temporal));
+  looks.set(temporal, look);
+  return look;
+}
+
+async function complete(temporal: Temporal): Promise<Completed> {
+  const id = await ensureNamespace(temporal);
+  const refusals: unknown[] = [];
+  for (const ensure of [ensureSearchAttributes, ensureSchedules]) {
+    await ensure(temporal).catch((error: unknown) => {
+      if (!isRefused(error)) throw error;
+      refusals.push(error);
+    });
+  }
+  return { id, refusals };
+}
+
+async function ensureNamespace(temporal: Temporal): Promise<string> {
+  const { connection, namespace } = temporal;
+  try {
+    return await namespaceId(temporal);
+  } catch (error) {
+    if (codeOf(error) !== codes.notFound) throw error;
+  }
+  await connection.workflowService
+    .registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: retentionS as never } }) // a Long or a number
+    .catch((error: unknown) => {
+      if (codeOf(error) !== codes.alreadyExists) throw error;
+    });
+  return namespaceId(temporal);
+}
+
+async function namespaceId({ connection, namespace }: Temporal): Promise<string> {
+  const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
+
+  return namespaceInfo?.id ?? '';
+}
+
+/** Whether a call failed because the namespace is gone or lacks a search attribute: `completeNamespace` may help. */
+export function isNamespaceIncomplete(error: unknown): boolean {
+  if (error instanceof NamespaceNotFoundError) return true;
+  const cause = error instanceof ServiceError ? error.cause : error;
+
+  return isGrpcServiceError(cause) && Number(cause.code) === codes.invalidArgument && /search attribute/i.test(cause.details);
+}
+
+function isRefused(error: unknown): boolean {
+  const code = codeOf(error);
+
+  return code === codes.permissionDenied || code === codes.unimplemented;
+}
+
+function codeOf(error: unknown): number | null {
+  if (error instanceof NamespaceNotFoundError) return codes.notFound;
+  const cause = error instanceof ServiceError ? error.cause : error;
+
+  return isGrpcServiceError(cause) ? cause.code : null;
+}
+
+/** One process's watch over its namespace. */
+export interface NamespaceKeeper {
+  /** Rejects unless the namespace is there now and complete; one that was not complete, or was made anew since, is completed first. */
+  check(): Promise<void>;
+  /** Resolves when it was complete for the first time, or `signal` is aborted. */
+  untilComplete(signal: AbortSignal): Promise<unknown>;
+  stop(): void;
+}
+
+/**
+ * Looks every minute whether the namespace has all that the processes need, and makes it anew where it hasn't: Temporal's store was lost, or the
+ * namespace was rebuilt. Tries every two seconds while it can't.
+ */
+export function keepNamespace(temporal: Temporal, log: Logger): NamespaceKeeper {
+  const stopping = new AbortController();
+  const first = Promise.withResolvers<void>();
+  const note = createNote(log, temporal.namespace);
+  let completeId: string | null = null;
+
+  const look = async (): Promise<void> => {
+    try {
+      const completed = await completeNamespace(temporal);
+      completeId = completed.id;
+      note.complete(completed);
+      first.resolve();
+    } catch (error) {
+      completeId = null;
+      if (!stopping.signal.aborted) note.incomplete(error);
+      throw error;
+    }
+  };
+  const keepLooking = async (): Promise<void> => {
+    while (!stopping.signal.aborted) {
+      const pauseMs = await look().then(
+        () => lookEveryMs,
+        () => againMs,
+      );
+      await delay(pauseMs, undefined, { signal: stopping.signal, ref: false }).catch(() => undefined);
+    }
+  };
+
+  void keepLooking();
+  return {
+    async check() {
+      if ((await namespaceId(temporal)) !== completeId) await look();
+    },
+    untilComplete: (signal) => Promise.race([first.promise, signal.aborted ? undefined : once(signal, 'abort')]),
+    stop: () => stopping.abort(),
+  };
+}
+
+/** Says each change once, not each look. */
+function createNote(log: Logger, namespace: string) {
+  let lastId: string | null = null;
+  let isComplete: boolean | null = null;
+  let hasSaidRefusal = false;
+
+  return {
+    complete({ id, refusals }: Completed): void {
+      if (refusals.length > 0 && !hasSaidRefusal) log.error({ err: refusals[0], namespace }, 'namespace is left to the operator');
+      if (lastId !== null && lastId !== id) log.warn({ namespace }, 'namespace was made anew');
+      if (isComplete === false) log.info({ namespace }, 'namespace complete');
+      hasSaidRefusal ||= refusals.length > 0;
+      lastId = id;
+      isComplete = true;
+    },
+    incomplete(err: unknown): void {
+      if (isComplete !== false) log.warn({ err, namespace }, 'namespace not complete');
+      isComplete = false;
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { WorkflowNotFoundError } from '@temporalio/client';
+import type { Logger } from 'pino';
+import { runStartMessage } from '../db/runs/conversations.ts';
+import { newId } from '../db/ids.ts';
+import type { Databases } from '../db/orm.ts';
+import { countRestart, mostRestarts, readRestartPoint, type RestartableRun } from '../db/runs/restart-run.ts';
+import { sweep } from '../db/scope.ts';
+import { workflowIds } from '../workflows/contracts/queues.ts';
+import type { Temporal } from './client.ts';
+import { sendMessage } from './messages.ts';
+
+export interface RestartDeps {
+  readonly temporal: Temporal;
+  readonly db: Databases;
+  readonly log: Logger;
+}
+
+/** `missing`: Temporal has never heard of it, or has lost it. One that ended badly is `closed`. */
+export type WorkflowState = 'open' | 'closed' | 'missing';
+
+/** Asks Temporal for one workflow. */
+export async function workflowState({ client }: Temporal, workflowId: string): Promise<WorkflowState> {
+  try {
+    const { status } = await client.workflow.getHandle(workflowId).describe();
+
+    return status.name === 'RUNNING' || status.name === 'PAUSED' ? 'open' : 'closed';
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return 'missing';
+    throw error;
+  }
+}
+
+/** `later`: its last try may still come to something. `spent`: it has lost its workflow too often. */
+export type Restarted = 'started' | 'later' | 'spent';
+
+/** Starts a new workflow for a begun run that has none any more: it goes on from the run's rows, as after continue-as-new. */
+export async function restartRun({ temporal, db, log }: RestartDeps, run: RestartableRun): Promise<Restarted> {
+  if (run.is_at_work) return 'later';
+  if (run.restarts >= mostRestarts) return 'spent';
+
+  const point = await sweep(db, (em) => readRestartPoint(em, run.id));
+  await sendMessage(temporal, { ...runStartMessage(run, newId()), args: [{ runId: run.id, ...point }] });
+  await sweep(db, (em) => countRestart(em, run));
+  log.warn({ run_id: run.id, status: run.status, ...point, restarts: run.restarts + 1 }, 'run goes on in a new workflow');
+  return 'started';
+}
+
+/** A begun run that goes on by rows; one in line is started, one that is told to end is ended. */
+export function isBegun({ status }: Pick<RestartableRun, 'status'>): boolean {
+  return status === 'running' || status === 'waiting';
+}
+
+/** The workflow that was to be woken is not there: one that was lost while its run waited is started anew at once. */
+export async function restartIfLost(deps: RestartDeps, run: RestartableRun | null): Promise<void> {
+  if (run === null || !isBegun(run)) return;
+  if ((await workflowState(deps.temporal, workflowIds.run(run.id))) === 'missing') await restartRun(deps, run);
+}
