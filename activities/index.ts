@@ -80,7 +80,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createDueActivities(deps),
     ...createTriggerActivities(deps, temporal),
     ...createAttachmentActivities(deps),
-    ...createTriggerUpkeep(deps),
+    ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };

@@ -147,6 +147,19 @@ export async function withdrawStarts(unit: Unit, dedupeKeys: readonly string[]):
   );
 }
 
+/**
+ * Has the starts of deliveries sent again that have not said their end: Temporal may have lost them. One that is at work, or is over, is not started
+ * twice. No mail is tried for longer than a day. Sweeper's pool.
+ */
+export async function resendMails(em: SqlEntityManager): Promise<void> {
+  await change(
+    em,
+    `update outbox set sent_at = null, not_before = now()
+      where kind = 'mail' and sent_at < now() - interval '10 minutes' and created_at > now() - interval '25 hours' and payload -> 'settled' is null`,
+    [],
+  );
+}
+
 export async function markOutboxFailed(em: SqlEntityManager, id: string, error: string): Promise<void> {
   await change(em, 'update outbox set last_error = ? where id = ?', [error.slice(0, 500), id]);
 }

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
 import type { Logger } from 'pino';
-import type { Temporal } from './client.ts';
+import { isTemporalAway, type Temporal } from './client.ts';
 import { ensureSchedules } from './schedules.ts';
-import { ensureSearchAttributes } from './search-attributes.ts';
+import { addSearchAttributes, missingSearchAttributes } from './search-attributes.ts';
 
-const lookEveryMs = 60_000;
+const aMinuteMs = 60_000;
 const againMs = 2_000;
 const mostLookMs = 10_000;
 /** How long operators can read what has ended, in a namespace that was made here. */
@@ -39,12 +39,14 @@ export function completeNamespace(temporal: Temporal): Promise<Completed> {
 async function complete(temporal: Temporal): Promise<Completed> {
   const id = await ensureNamespace(temporal);
   const refusals: unknown[] = [];
-  for (const ensure of [ensureSearchAttributes, ensureSchedules]) {
-    await ensure(temporal).catch((error: unknown) => {
-      if (!isRefused(error)) throw error;
-      refusals.push(error);
-    });
-  }
+  const unlessRefused = (error: unknown): void => {
+    if (!isRefused(error)) throw error;
+    refusals.push(error);
+  };
+  const missing = await missingSearchAttributes(temporal).catch(unlessRefused);
+  // That they are missing is known: a refusal to add them leaves the namespace incomplete.
+  await addSearchAttributes(temporal, missing ?? []);
+  await ensureSchedules(temporal).catch(unlessRefused);
   return { id, refusals };
 }
 
@@ -94,18 +96,23 @@ function codeOf(error: unknown): number | null {
 export interface NamespaceKeeper {
   /** Rejects unless the namespace is there now and complete; one that was not complete, or was made anew since, is completed first. */
   check(): Promise<void>;
-  /** Resolves when it was complete for the first time, or `signal` is aborted. */
-  untilComplete(signal: AbortSignal): Promise<unknown>;
+  /** Resolves when it is known to be there, complete or not, or `signal` is aborted. */
+  untilThere(signal: AbortSignal): Promise<unknown>;
   stop(): void;
+}
+
+export interface KeeperOptions {
+  /** For tests: how often to look. */
+  readonly lookEveryMs?: number;
 }
 
 /**
  * Looks every minute whether the namespace has all that the processes need, and makes it anew where it hasn't: Temporal's store was lost, or the
  * namespace was rebuilt. Tries every two seconds while it can't.
  */
-export function keepNamespace(temporal: Temporal, log: Logger): NamespaceKeeper {
+export function keepNamespace(temporal: Temporal, log: Logger, { lookEveryMs = aMinuteMs }: KeeperOptions = {}): NamespaceKeeper {
   const stopping = new AbortController();
-  const first = Promise.withResolvers<void>();
+  const there = Promise.withResolvers<void>();
   const note = createNote(log, temporal.namespace);
   let completeId: string | null = null;
 
@@ -114,9 +121,10 @@ export function keepNamespace(temporal: Temporal, log: Logger): NamespaceKeeper 
       const completed = await completeNamespace(temporal);
       completeId = completed.id;
       note.complete(completed);
-      first.resolve();
+      there.resolve();
     } catch (error) {
       completeId = null;
+      if (!isTemporalAway(error) && codeOf(error) !== codes.notFound) there.resolve();
       if (!stopping.signal.aborted) note.incomplete(error);
       throw error;
     }
@@ -134,9 +142,10 @@ export function keepNamespace(temporal: Temporal, log: Logger): NamespaceKeeper 
   void keepLooking();
   return {
     async check() {
-      if ((await namespaceId(temporal)) !== completeId) await look();
+      // A look under way may be that of a start which has met a gap.
+      if (looks.has(temporal) || (await namespaceId(temporal)) !== completeId) await look();
     },
-    untilComplete: (signal) => Promise.race([first.promise, signal.aborted ? undefined : once(signal, 'abort')]),
+    untilThere: (signal) => Promise.race([there.promise, signal.aborted ? undefined : once(signal, 'abort')]),
     stop: () => stopping.abort(),
   };
 }

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/orm.ts';
+import { resendMails } from '../db/outbox.ts';
 import { activateNext, lockConversation, runStartMessage } from '../db/runs/conversations.ts';
 import {
   endedRunsAmong,
@@ -65,6 +66,7 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
       await admitDue(deps, counts);
       await finishOverdue(deps, counts);
       await wakeLate(deps, counts, signal);
+      await sweep(deps.db, resendMails);
       if (counts.started + counts.finished + counts.terminated + counts.activated > 0) deps.log.warn({ ...counts }, 'reconciler repaired');
 
       return counts;

@@ -1,10 +1,4 @@
-import {
-  ScheduleAlreadyRunning,
-  ScheduleNotFoundError,
-  ScheduleOverlapPolicy,
-  type ScheduleOptions,
-  type ScheduleOptionsAction,
-} from '@temporalio/client';
+import { ScheduleAlreadyRunning, ScheduleOverlapPolicy, type ScheduleOptions, type ScheduleOptionsAction } from '@temporalio/client';
 import { taskQueues, workflowIds, type TaskQueue } from '../workflows/contracts/queues.ts';
 import type { Temporal } from './client.ts';
 
@@ -35,8 +29,15 @@ const schedules: readonly Maintenance[] = [
 export const scheduleIds: readonly string[] = schedules.map((schedule) => workflowIds.maintenance(schedule.name));
 
 /** Makes the schedules that are not there; the others are left as they are. Idempotent. */
-export async function ensureSchedules(temporal: Temporal): Promise<void> {
-  await Promise.all(schedules.map((schedule) => ensureSchedule(temporal, schedule)));
+export async function ensureSchedules({ client }: Temporal): Promise<void> {
+  // Asking whether one is there would be a query to it, of which few may be under way: to make it is refused at less cost.
+  await Promise.all(
+    schedules.map((schedule) =>
+      client.schedule.create(optionsOf(schedule)).catch((error: unknown) => {
+        if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+      }),
+    ),
+  );
 }
 
 /** Brings the schedules to what this release wants; one that an operator paused stays paused. Idempotent. */
@@ -45,19 +46,6 @@ export async function updateSchedules({ client }: Temporal): Promise<void> {
     const { scheduleId, spec, action, policies } = optionsOf(schedule);
 
     await client.schedule.getHandle(scheduleId).update(({ state }) => ({ spec, action, policies, state }));
-  }
-}
-
-async function ensureSchedule({ client }: Temporal, schedule: Maintenance): Promise<void> {
-  const options = optionsOf(schedule);
-
-  try {
-    await client.schedule.getHandle(options.scheduleId).describe();
-  } catch (error) {
-    if (!(error instanceof ScheduleNotFoundError)) throw error;
-    await client.schedule.create(options).catch((failed: unknown) => {
-      if (!(failed instanceof ScheduleAlreadyRunning)) throw failed;
-    });
   }
 }
 

@@ -20,11 +20,15 @@ export function searchAttributePairs(values: Partial<Record<SearchAttributeName,
   });
 }
 
-/** Registers in the namespace what it lacks: without them every start would be refused. A repeat changes nothing. */
-export async function ensureSearchAttributes({ connection, namespace }: Temporal): Promise<void> {
-  const { customAttributes = {} } = await connection.operatorService.listSearchAttributes({ namespace });
-  const missing = names.filter((name) => !(name in (customAttributes ?? {})));
+/** Those that the namespace lacks: without them every start would be refused. */
+export async function missingSearchAttributes({ connection, namespace }: Temporal): Promise<SearchAttributeName[]> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
 
+  return names.filter((name) => !(name in (customAttributes ?? {})));
+}
+
+/** Registers search attributes; none is nothing. */
+export async function addSearchAttributes({ connection, namespace }: Temporal, missing: readonly SearchAttributeName[]): Promise<void> {
   if (missing.length === 0) return;
   await connection.operatorService.addSearchAttributes({
     namespace,

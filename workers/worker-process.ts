@@ -86,7 +86,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   if (!connection) return;
   closers.add('worker connection', () => connection.close());
   // A worker that finds no namespace ends at once.
-  await keeper.untilComplete(signal);
+  await keeper.untilThere(signal);
   if (signal.aborted) return;
   void bringSchedules(temporal, log, signal);
   const worker = await Worker.create({

@@ -10,6 +10,7 @@ import {
   schedulesToCompile,
   storeCompiled,
   syncAgain,
+  syncedSchedules,
   unsyncedSchedules,
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
@@ -17,7 +18,9 @@ import type { Unit } from '../../db/unit.ts';
 import { strikesAfter } from '../../ports/cadence.ts';
 import { compileTimetable } from '../../ports/compile-cadence.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
+import type { Temporal } from '../../temporal/client.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';
 
@@ -26,10 +29,16 @@ const mostMissed = 1_000;
 
 type Upkeep = (unit: Unit, schedule: ScheduleRow) => Promise<void>;
 
-/** Repairs of schedules: versions that never reached Temporal, instants that nobody fired, gaps of the clocks that have come nearer. */
-export function createTriggerUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'tendTriggers'> {
+/**
+ * Repairs of schedules: versions that never reached Temporal, schedules that it has lost, instants that nobody fired, gaps of the clocks that have
+ * come nearer.
+ */
+export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pick<MaintenanceActivities, 'tendTriggers'> {
   return {
     async tendTriggers() {
+      const there = await scheduleIdsOf(temporal);
+      const isLost = ({ id }: DueSchedule): boolean => !there.has(workflowIds.trigger(id));
+      const lost = await each(deps, async (em) => (await syncedSchedules(em)).filter(isLost).slice(0, mostATick), syncAgain);
       const unsynced = await each(deps, unsyncedSchedules, async (unit, schedule) => {
         if (schedule.synced_version < schedule.version) await syncAgain(unit, schedule);
       });
@@ -37,9 +46,16 @@ export function createTriggerUpkeep(deps: ActivityDeps): Pick<MaintenanceActivit
       const compiled = await each(deps, schedulesToCompile, (unit, schedule) =>
         storeCompiled(unit, schedule, compileTimetable(timetableOf(schedule), Date.now())),
       );
-      return unsynced + overdue + compiled;
+      return lost + unsynced + overdue + compiled;
     },
   };
+}
+
+/** Visibility may miss some: sending one again that is there changes nothing. */
+async function scheduleIdsOf({ client }: Temporal): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for await (const { scheduleId } of client.schedule.list()) ids.add(scheduleId);
+  return ids;
 }
 
 async function each(

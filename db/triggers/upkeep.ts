@@ -40,6 +40,16 @@ export function schedulesToCompile(em: SqlEntityManager, limit: number): Promise
   );
 }
 
+/** Schedules that are to fire again and that Temporal has taken, minutes ago. Sweeper's pool. */
+export function syncedSchedules(em: SqlEntityManager): Promise<DueSchedule[]> {
+  return rows<DueSchedule>(
+    em,
+    `${found} where s.is_active and s.deleted_at is null and s.next_run_at is not null and s.synced_version = s.version
+       and s.updated_at < now() - interval '2 minutes' order by s.id`,
+    [],
+  );
+}
+
 /** Sends the sync of a schedule again; once a minute. */
 export async function syncAgain(unit: Unit, schedule: ScheduleRow): Promise<void> {
   await syncSchedule(unit, schedule, `:${Math.floor(Date.now() / 60_000)}`);

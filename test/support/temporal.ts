@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import { connectTemporal, type Temporal } from '../../temporal/client.ts';
-import { ensureSearchAttributes } from '../../temporal/search-attributes.ts';
+import { addSearchAttributes, searchAttributeNames } from '../../temporal/search-attributes.ts';
 
 const retentionS = 24 * 3600;
 
@@ -28,7 +28,7 @@ export async function testNamespace(keys: KeyRing = randomKeyRing()): Promise<Te
     workflowExecutionRetentionPeriod: { seconds: retentionS } as never,
   });
   await until(() =>
-    ensureSearchAttributes(temporal).then(
+    addSearchAttributes(temporal, searchAttributeNames).then(
       () => true,
       () => false,
     ),

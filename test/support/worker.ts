@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { guardActivities } from '../../activities/support/interceptor.ts';
 import { startWorkflow } from '../../temporal/start.ts';
 import { verifyTenantHeader } from '../../temporal/header.ts';
+import type { AgentRunInput } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import { runtimeLogger } from '../../workers/runtime-log.ts';
@@ -76,8 +77,12 @@ export interface StartedRun {
   readonly correlationId: string;
 }
 
-/** Starts `agentRun` as the outbox does; the caller has scripted what happens under this id. */
-export async function startAgentRun({ temporal }: TestNamespace, runId: string): Promise<StartedRun> {
+/** Starts `agentRun` as the outbox does, or as for a run that goes on in another execution; the caller has scripted what happens under this id. */
+export async function startAgentRun(
+  { temporal }: TestNamespace,
+  runId: string,
+  from: Omit<AgentRunInput, 'runId'> = {},
+): Promise<StartedRun> {
   const run = { runId, organizationId: randomUUID(), workspaceId: randomUUID(), correlationId: randomUUID() };
 
   await startWorkflow(temporal, {
@@ -85,7 +90,7 @@ export async function startAgentRun({ temporal }: TestNamespace, runId: string):
     workflowType: 'agentRun',
     workflowId: workflowIds.run(runId),
     taskQueue: 'runs',
-    args: [{ runId }],
+    args: [{ runId, ...from }],
     organizationId: run.organizationId,
     workspaceId: run.workspaceId,
     correlationId: run.correlationId,

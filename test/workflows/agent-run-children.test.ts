@@ -50,6 +50,14 @@ test("a delegate call is the run of another workflow in its parent's tenant; the
   expect(described.memo).toEqual({ correlation_id: run.correlationId });
 });
 
+test('a child that was begun before its workflow was lost takes up its rows where they stand', async () => {
+  const child = childRun({});
+  const { record } = await runToEnd({ turns: [callsTurn(delegate('d'))], child: () => ({ ...child.opened, from: { step: 4 } }) });
+
+  expect(child.record.entries).toEqual(['begin', 'model 4', 'finish stop']);
+  expect(record.entries).toEqual(['begin', 'model 1', 'child d', 'settle d child', 'model 2', 'finish stop']);
+});
+
 test('a call that may have no run has its result already', async () => {
   const { record } = await runToEnd({ turns: [callsTurn(delegate('d'))], child: () => ({ child: null }) });
 

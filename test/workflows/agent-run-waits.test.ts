@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
+import { agentRunSignals, type AgentRunInput } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import {
   callsTurn,
@@ -51,6 +51,19 @@ test('what a wait is about is told to both of its activities as the model step s
     gates: ({ how }) => (how === 'open' ? gateState(1, { nextMs: 300 }) : noGates),
   });
 
+  expect(record.looks.map((look) => look.wait)).toEqual([wait, wait]);
+});
+
+test('a run that goes on elsewhere waits first for what it waited for, and then takes up its step', async () => {
+  const wait = { on: 'budget', needed: '0.25' } as const;
+  const script: RunScript = { gates: ({ how }) => (how === 'open' ? gateState(1) : noGates) };
+  const { record, handle } = await start(script, { step: 3, wait });
+
+  await until(() => record.looks.length === 1);
+  await handle.signal(agentRunSignals.budgetChanged);
+  await handle.result();
+
+  expect(record.entries).toEqual(['begin', 'open budget 3', 'settle budget 3', 'model 3', 'finish stop']);
   expect(record.looks.map((look) => look.wait)).toEqual([wait, wait]);
 });
 
@@ -177,11 +190,11 @@ function onceThenFinal<Outcome>(outcome: Outcome): () => Promise<Outcome | typeo
   };
 }
 
-async function start(script: RunScript) {
+async function start(script: RunScript, from: Omit<AgentRunInput, 'runId'> = {}) {
   const runId = randomUUID();
   const record = fakes.script(runId, script);
 
-  await startAgentRun(place, runId);
+  await startAgentRun(place, runId, from);
   return { record, handle: place.temporal.client.workflow.getHandle(workflowIds.run(runId)) };
 }
 

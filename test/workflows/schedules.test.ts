@@ -125,6 +125,25 @@ test('upkeep notes what nobody fired and sends again what did not reach Temporal
   expect(new Date(String((await scheduleRow(stack.db, id))['next_run_at'])).getTime()).toBeGreaterThan(Date.now());
 });
 
+test('a schedule that Temporal has lost is made there again by upkeep', async () => {
+  const agent = await makeAgent(stack, []);
+  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 3_600, catchUpSeconds: 60 });
+  await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
+  const schedule = stack.temporal.client.schedule.getHandle(`trigger:${id}`);
+  await schedule.delete();
+  await sweep(stack.db, (em) => rows(em, `update schedules set updated_at = now() - interval '3 minutes' where id = ?`, [id]));
+
+  const isThere = async () => {
+    await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
+    return schedule.describe().then(
+      () => true,
+      () => false,
+    );
+  };
+
+  await until(isThere);
+});
+
 const scheduleTool = (slug: string, config: Record<string, unknown> = {}) => ({
   slug,
   kind: 'schedule',
