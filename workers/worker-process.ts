@@ -19,6 +19,7 @@ import { openActivityDeps } from './activity-deps.ts';
 import { ensureBundle } from './build-bundle.ts';
 import { parseWorkerEnv, processEnvironment } from './env.ts';
 import { serveHealth } from './health.ts';
+import { runToEnd } from './run-to-end.ts';
 import { runtimeLogger } from './runtime-log.ts';
 import { Closers, shutdownSignal } from './shutdown.ts';
 import { tuning } from './tuning.ts';
@@ -74,8 +75,9 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   closers.add('namespace', () => keeper.stop());
   installRuntime(log, watch);
   if (env.hasCodeExec) void hasStrictIsolation().then((strict) => log.info({ strict }, 'isolation of code probed'));
+  let worker: Worker | null = null;
   if (env.health) {
-    const isReady = async () => watch.isReady() && !signal.aborted && (await isNamespaceWhole(temporal, keeper));
+    const isReady = async () => worker?.getState() === 'RUNNING' && watch.isReady() && (await isNamespaceWhole(temporal, keeper));
     closers.add('health', await serveHealth({ ...env.health, isReady, isStarted: watch.isStarted, metrics }));
   }
   const relay = startRelay({ temporal, db: deps.db, log });
@@ -89,7 +91,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   await keeper.untilThere(signal);
   if (signal.aborted) return;
   void bringSchedules(temporal, log, signal);
-  const worker = await Worker.create({
+  worker = await Worker.create({
     ...tuning[queue],
     connection,
     namespace: env.temporal.namespace,
@@ -104,8 +106,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
 
   measureWorker(worker, metrics);
   if (signal.aborted) return;
-  signal.addEventListener('abort', () => worker.shutdown(), { once: true });
-  await Promise.race([worker.run(), untilFailed(worker, signal)]);
+  await runToEnd(worker, { signal });
 }
 
 /** What stands in the schedules of an older release, tried until Temporal has taken it. Where the account may not, an operator has. */
@@ -120,20 +121,6 @@ async function bringSchedules(temporal: Temporal, log: Logger, signal: AbortSign
       await delay(2000, undefined, { signal }).catch(() => undefined);
     }
   }
-}
-
-/** What the activities of a worker that polls no more get to store what they have come to. */
-const failedGraceMs = 30_000;
-const lookEveryMs = 1_000;
-
-/**
- * Rejects when the worker has failed for good, as it does when its namespace is gone for a minute: `run` would wait for all its activities, which may
- * take half an hour, and only a new process polls again.
- */
-async function untilFailed(worker: Worker, signal: AbortSignal): Promise<void> {
-  while (worker.getState() !== 'FAILED') await delay(lookEveryMs, undefined, { ref: false });
-  await delay(failedGraceMs, undefined, { signal }).catch(() => undefined);
-  throw new Error('the worker polls no more');
 }
 
 /** How long a probe waits for Temporal. */

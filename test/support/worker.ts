@@ -32,11 +32,25 @@ interface WorkerChoices {
   readonly maxCachedWorkflows?: number;
 }
 
-async function startWorker(
+async function startWorker(place: TestNamespace, activities: object, choices: WorkerChoices): Promise<{ stop(): Promise<void> }> {
+  const { worker, connection } = await createTestWorker(place, activities, choices);
+  const running = worker.run();
+
+  return {
+    stop: async () => {
+      worker.shutdown();
+      await running;
+      await connection.close();
+    },
+  };
+}
+
+/** The worker itself, not running yet, and its connection. */
+export async function createTestWorker(
   place: TestNamespace,
   activities: object,
-  { systemActivities, ...choices }: WorkerChoices,
-): Promise<{ stop(): Promise<void> }> {
+  { systemActivities, ...choices }: WorkerChoices = { systemActivities: [] },
+): Promise<{ worker: Worker; connection: NativeConnection }> {
   installQuietRuntime();
   const connection = await NativeConnection.connect({ address: place.address });
   const worker = await Worker.create({
@@ -59,15 +73,8 @@ async function startWorker(
       ],
     },
   });
-  const running = worker.run();
 
-  return {
-    stop: async () => {
-      worker.shutdown();
-      await running;
-      await connection.close();
-    },
-  };
+  return { worker, connection };
 }
 
 export interface StartedRun {

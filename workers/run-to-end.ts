@@ -1,0 +1,29 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Worker } from '@temporalio/worker';
+
+/** What the activities of a worker that polls no more get to store what they have come to. */
+const failedGraceMs = 30_000;
+const lookEveryMs = 1_000;
+
+export interface WorkerEnd {
+  /** Tells it to drain. */
+  readonly signal: AbortSignal;
+  /** For tests. */
+  readonly graceMs?: number;
+}
+
+/**
+ * Runs a worker until it has drained. Rejects soon after it has failed for good, as it does when its namespace is gone for a minute: it polls no more
+ * then, and would wait for all its activities, which may take half an hour. Only a new process goes on.
+ */
+export async function runToEnd(worker: Worker, { signal, graceMs = failedGraceMs }: WorkerEnd): Promise<void> {
+  signal.addEventListener('abort', () => worker.shutdown(), { once: true });
+  await Promise.race([worker.run(), untilFailed(worker, graceMs)]);
+}
+
+async function untilFailed(worker: Worker, graceMs: number): Promise<void> {
+  while (worker.getState() !== 'FAILED') await delay(lookEveryMs, undefined, { ref: false });
+  const end = Date.now() + graceMs;
+  while (worker.getStatus().numInFlightActivities > 0 && Date.now() < end) await delay(lookEveryMs);
+  throw new Error('the worker polls no more');
+}
