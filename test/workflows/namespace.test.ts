@@ -129,6 +129,27 @@ test('its check fails while Temporal is away, and holds a namespace for incomple
   keeper.stop();
 });
 
+test('a namespace that was made anew under its name is not complete before all is there again', async () => {
+  const rebuilt = connect();
+  const keeper = keepNamespace(rebuilt, silent);
+  await until(() => passes(keeper));
+  await rebuilt.connection.operatorService.deleteNamespace({ namespace: rebuilt.namespace });
+  await until(() =>
+    rebuilt.connection.workflowService
+      .registerNamespace({ namespace: rebuilt.namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 as never } })
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+
+  // The keeper's own next look is a minute away.
+  await until(() => passes(keeper), 50_000);
+
+  expect(await missingSearchAttributes(rebuilt)).toEqual([]);
+  keeper.stop();
+});
+
 const passes = (keeper: ReturnType<typeof keepNamespace>) =>
   keeper.check().then(
     () => true,
