@@ -22,7 +22,7 @@ export const healthOperations = {
       ...probe,
       summary: 'Tell whether the process can serve',
       description:
-        'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; 503 with the checks in the context otherwise.',
+        'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; so it is while the namespace of Temporal lacks what the deployment needs. 503 with the checks in the context otherwise.',
     },
     async (ctx) => toHealthView(refuseUnavailable(await ctx.deps.health.ready())),
   ),
