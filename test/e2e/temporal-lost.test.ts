@@ -8,6 +8,7 @@ import { ownServices, type OwnServices } from '../support/own-services.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
+import type { StreamReader } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
 
 jest.setTimeout(600_000);
@@ -121,10 +122,14 @@ async function lost(): Promise<void> {
   expect(await temporalCheck()).toEqual({ status: 200, state: 'degraded', temporal: 'failed' });
 }
 
-/** Every one ended once, well, and all subscribers and replays got the same frames. */
-async function expectWell(ids: readonly string[]): Promise<void> {
-  await Promise.all(ids.map((id) => endOf(watchRun(stack, id), patienceMs)));
-  const checked = await Promise.all(ids.map((id) => checkRun(stack, id)));
+/** Subscribers from now on, by run. */
+const watched = (...ids: readonly string[]) => new Map(ids.map((id) => [id, watchRun(stack, id)]));
+
+/** Every one ended once, well, and all subscribers, from before the loss too, and replays got the same frames. */
+async function expectWell(readers: ReadonlyMap<string, StreamReader>): Promise<void> {
+  const ids = [...readers.keys()];
+  const seen = await Promise.all([...readers.values()].map((reader) => endOf(reader, patienceMs)));
+  const checked = await Promise.all(ids.map((id, n) => checkRun(stack, id, { seen: seen.slice(n, n + 1) })));
 
   expect(checked.flatMap(({ faults }) => faults)).toEqual([]);
   expect(checked.map(({ run }) => run.status)).toEqual(ids.map(() => 'succeeded'));
@@ -157,6 +162,7 @@ test('the store is lost while runs wait, work and stand in line: each goes on fr
   const parent = await waitingForChild();
   const tool = await runningInTool();
   const plain = await makeAgent(stack, []);
+  const readers = watched(approval.id, approval.inLine, answer.id, client.id, parent.id, tool.id);
 
   await lost();
   const started = await startRun(stack, plain.id, scripted({ steps: [{ text: 'Started meanwhile.' }] }));
@@ -170,7 +176,7 @@ test('the store is lost while runs wait, work and stand in line: each goes on fr
   await giveResult(client.id);
   await approve(parent.id, parent.question);
   const later = await startRun(stack, plain.id, scripted({ steps: [{ text: 'Started later.' }] }));
-  await expectWell([approval.id, answer.id, client.id, parent.id, tool.id, started.id, later.id, approval.inLine]);
+  await expectWell(new Map([...readers, ...watched(started.id, later.id)]));
 
   expect(await familyFaults(stack, parent.id)).toEqual([]);
   expect([...approval.slugs, parent.slug, tool.slug].map(effectsOf)).toEqual([1, 1, 1, 1]);
@@ -182,7 +188,8 @@ test('the store is lost while runs wait, work and stand in line: each goes on fr
 test('a worker is killed as well: nothing is done twice, what may have happened is told, and every run ends', async () => {
   const write = await runningInTool({ timeout_s: 20 });
   const parent = await waitingForChild();
-  const holder = (await holders(write.id)) ?? 'worker-runs';
+  const holder = (await holderOf(write.id)) ?? 'worker-runs';
+  const readers = watched(write.id, parent.id);
 
   await loseStore(own);
   await own.up('temporal');
@@ -190,7 +197,7 @@ test('a worker is killed as well: nothing is done twice, what may have happened 
   write.release();
   await untilReady();
   await approve(parent.id, parent.question);
-  await expectWell([write.id, parent.id]);
+  await expectWell(readers);
 
   expect(await resultOf(write.id)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
   expect([write.slug, parent.slug].map(effectsOf)).toEqual([1, 1]);
@@ -208,7 +215,7 @@ test('a run whose workflow was ended by hand is not begun anew', async () => {
 });
 
 /** The worker that executes an activity of the run. */
-async function holders(runId: string): Promise<ProcessName | null> {
+async function holderOf(runId: string): Promise<ProcessName | null> {
   const { raw } = await stack.temporal.client.workflow.getHandle(`run:${runId}`).describe();
   const identity = raw.pendingActivities?.[0]?.lastWorkerIdentity ?? '';
   return workers.find((name) => identity.includes(`-${stack.pid(name)}@`)) ?? null;
