@@ -13,6 +13,8 @@ import { choosePort } from './services/ports.ts';
 /** The environment that API and workers of this machine are given: addresses, database roles, keys, and the caller's own settings. */
 export interface Deployment {
   readonly publicUrl: string;
+  /** Where the deployment's own processes reach the API, if not there (`API_INTERNAL_URL`). */
+  readonly internalUrl: string | null;
   readonly port: number;
   readonly healthPorts: Readonly<Record<'worker-runs' | 'worker-bulk', number>>;
   readonly variables: Readonly<Record<string, string>>;
@@ -114,7 +116,7 @@ export async function prepareDeployment(
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
   await refuseOtherKeys(variables);
   state.write(deploymentFile, variables);
-  return { publicUrl, port, healthPorts, variables, mailDir, migration };
+  return { publicUrl, internalUrl: env['API_INTERNAL_URL'] || null, port, healthPorts, variables, mailDir, migration };
 }
 
 /** The deployment keys by their variables: the caller's own, else those of the state folder, made once. */

@@ -120,7 +120,7 @@ function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport): v
 async function demo(env: CliEnv): Promise<void> {
   const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
   if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
-  await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], log });
+  await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], internalUrl: env['API_INTERNAL_URL'], log });
 }
 
 /** Starts what is missing of the services, migrates, does the work and stops what it started. */

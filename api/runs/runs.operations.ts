@@ -42,7 +42,7 @@ export const runs = area('Runs', {
       description:
         'Starts a turn with an agent: 202 with the queued run, or with mode wait 200 once it has ended or waits. Runs of one session key follow each other.',
       access: 'member',
-      fails: ['state_conflict'],
+      fails: ['state_conflict', 'not_found'],
       audit: 'submit',
       idempotent: true,
       mcp: true,
