@@ -7,6 +7,7 @@ import type { CliEnv } from './env.ts';
 import { withDatabases } from './databases.ts';
 import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './migrate.ts';
 import { SetupError } from './setup-error.ts';
+import { readStateFile } from './state.ts';
 import type { Services } from './services/index.ts';
 import { choosePort } from './services/ports.ts';
 
@@ -117,6 +118,20 @@ export async function prepareDeployment(
   await refuseOtherKeys(variables);
   state.write(deploymentFile, variables);
   return { publicUrl, internalUrl: env['API_INTERNAL_URL'] || null, port, healthPorts, variables, mailDir, migration };
+}
+
+/** Of the machine that ran the command, and not of the deployment. */
+const ofMachine: ReadonlySet<string> = new Set(['PATH', 'HOME', 'TZ']);
+
+/**
+ * `deployment.json` as an environment file: the variables that all processes of the deployment need, as `node --env-file`, systemd and Docker read them.
+ * @throws SetupError when the folder holds none.
+ */
+export function environmentLines(stateDir: string): string[] {
+  const saved = readStateFile(stateDir, deploymentFile);
+  if (typeof saved !== 'object' || saved === null)
+    throw new SetupError(`${stateDir} holds no ${deploymentFile}: run \`npx longhaul migrate\` first, or set LONGHAUL_STATE_DIR.`);
+  return Object.entries(saved).flatMap(([name, value]) => (ofMachine.has(name) ? [] : [`${name}=${String(value)}`]));
 }
 
 /** The deployment keys by their variables: the caller's own, else those of the state folder, made once. */

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { ensureAccess, readAccess } from './access.ts';
 import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
-import { prepareDeployment, type Deployment } from './deployment.ts';
+import { environmentLines, prepareDeployment, type Deployment } from './deployment.ts';
 import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
 import { keysRotate } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
@@ -27,6 +27,7 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
   longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing; --reset-access
                          gives owner, operator and key new secrets: the old ones end
   longhaul demo          streams a run of the first agent of the running deployment
+  longhaul env           prints deployment.json of the state folder as NAME=value lines: the environment of all processes
   longhaul users reset-mfa --email ADDRESS
                          takes the second factor of somebody who has lost it away, and ends every session
   longhaul keys rotate [--reencrypt | --signing]
@@ -76,6 +77,8 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
       return firstAccess(env, values['reset-access'] ?? false);
     case 'demo':
       return demo(env);
+    case 'env':
+      return environmentLines(stateDirOf(env)).forEach(log);
     case 'users':
       refuseOther(positionals, 'reset-mfa');
       return resetMfaCommand({ env, email: values.email, log });

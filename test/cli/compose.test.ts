@@ -65,8 +65,8 @@ test('every volume, build folder and entry file that docker-compose.yml names ex
 test('the processes accept the environment that docker-compose.yml gives them', () => {
   const { services } = readCompose(secrets);
 
-  const api = parseApiEnv(services['api']?.environment ?? {});
-  const workers = ['worker-runs', 'worker-bulk'].map((name) => parseWorkerEnv(services[name]?.environment ?? {}));
+  const api = parseApiEnv(environmentOf(services['api']));
+  const workers = ['worker-runs', 'worker-bulk'].map((name) => parseWorkerEnv(environmentOf(services[name])));
 
   expect(api.databaseAppUrl).toBe('postgres://longhaul_app:p4ssw0rd@postgres:5432/longhaul');
   expect(workers.map(({ health }) => health?.port)).toEqual([3001, 3001]);
@@ -96,7 +96,7 @@ test('commands reach the API by the name and port of its service', () => {
 
 test('SMTP_URL in .env sends the mails that else become files', () => {
   const { services } = readCompose({ ...secrets, SMTP_URL: 'smtps://u:p@mail.example', MAIL_FROM: 'Us <us@example.com>' });
-  const { mail } = parseWorkerEnv(services['worker-runs']?.environment ?? {});
+  const { mail } = parseWorkerEnv(environmentOf(services['worker-runs']));
 
   expect(mail).toEqual({ kind: 'smtp', url: 'smtps://u:p@mail.example', from: 'Us <us@example.com>', linkUrl: null });
 });
@@ -119,6 +119,12 @@ test('Temporal in docker-compose.yml gets the settings of the local one', () => 
   );
   expect(valuesOf('--search-attribute').toSorted()).toEqual(searchAttributeNames.map((name) => `${name}=Keyword`).toSorted());
 });
+
+/** What a process reads, with files of the container where they lie on this machine. */
+function environmentOf({ environment = {}, volumes = [] }: Partial<ComposeService> = {}): Record<string, string> {
+  const mounted = new Map(volumes.map((volume) => volume.split(':')).map(([source = '', target = '']) => [target, join(root, source)]));
+  return Object.fromEntries(Object.entries(environment).map(([name, value]) => [name, mounted.get(value) ?? value]));
+}
 
 /** The file with its variables put in, as `docker compose config` does it. */
 function readCompose(variables: Readonly<Record<string, string>>): Compose {
