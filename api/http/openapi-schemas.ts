@@ -20,15 +20,20 @@ const asTheyStand = new Set(['default', 'enum', 'const', 'example', 'examples', 
 
 export function createCollector(): SchemaCollector {
   const known = new Map<string, Json>();
+  // Views stand in many operations: the same object again is the same component, and is not gone through again.
+  const done = new WeakSet<Json>();
 
   const refer = (schema: Json, place: string): Json => {
     const { $id: name, ...bare } = schema;
     if (typeof name !== 'string') return rewrite(bare, place);
+    const reference = { $ref: `${componentPrefix}${name}` };
+    if (done.has(schema)) return reference;
     const made = rewrite(named(schema), name);
     const before = known.get(name);
     if (before && !isDeepStrictEqual(before, made)) throw new Error(`two schemas are called ${name}`);
     known.set(name, made);
-    return { $ref: `${componentPrefix}${name}` };
+    done.add(schema);
+    return reference;
   };
 
   const rewrite = (schema: Json, place: string): Json =>
