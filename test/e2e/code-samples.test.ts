@@ -11,6 +11,8 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-samples-'));
 let stack: Stack;
 let operations: Json[];
+/** The agent `guide` as samples made it, and the one that the activation answered. */
+let made: { readonly agent: Json; readonly revision: Json; readonly active: Json };
 
 beforeAll(async () => {
   stack = await startStack({ processes: ['api', 'worker-runs'] });
@@ -18,43 +20,80 @@ beforeAll(async () => {
   operations = Object.values(asObject(document['paths'])).flatMap((item) => Object.values(asObject(item)).map(asObject));
   const tool = { slug: 'web_fetch', kind: 'web_fetch', description: 'Reads the page at an address.' };
   expect((await stack.request('POST', '/tools', { body: tool })).status).toBe(201);
-}, 180_000);
+  made = await makeAgent();
+}, 240_000);
 
 afterAll(async () => {
   await stack?.stop();
   rmSync(folder, { recursive: true });
 });
 
-test('the samples for curl make an agent, put it into force, run it and stream the run', async () => {
-  const agent = asObject(JSON.parse(await curl('createAgent')));
-  const revision = asObject(JSON.parse(await curl('createAgentRevision', { AGENT_ID: agent['id'] })));
+async function makeAgent(): Promise<typeof made> {
+  const agent = parsed(await curl('createAgent'));
+  const revision = parsed(await curl('createAgentRevision', { AGENT_ID: agent['id'] }));
   const etag = (await stack.request('GET', `/agents/${String(agent['id'])}`)).headers.get('etag');
-  const variables = { AGENT_ID: agent['id'], REVISION_ID: revision['id'], ETAG: etag };
-  const active = asObject(JSON.parse(await curl('activateAgentRevision', variables)));
-  const started = asObject(JSON.parse(await curl('createRun')));
-  const stream = await curl('streamRun', { RUN_ID: started['id'] });
-  const ended = asObject(JSON.parse(await curl('getRun', { RUN_ID: started['id'] })));
+  const active = parsed(await curl('activateAgentRevision', { AGENT_ID: agent['id'], REVISION_ID: revision['id'], ETAG: etag }));
+  return { agent, revision, active };
+}
 
-  expect(active).toMatchObject({ id: agent['id'], slug: 'guide', active_revision_id: revision['id'] });
-  expect(started).toMatchObject({ agent_id: agent['id'], session_key: 'chat-42' });
-  expect(stream).toMatch(/event: run\.started\n[^]*event: run\.finished\n/);
-  expect(ended).toMatchObject({ id: started['id'], status: 'succeeded' });
-  expect(asArray(asObject(JSON.parse(await curl('listRunMessages', { RUN_ID: started['id'] })))['items']).length).toBeGreaterThan(1);
+test('the samples for curl make an agent and put it into force', () => {
+  const { agent, revision, active } = made;
+
+  expect(agent).toMatchObject({ slug: 'guide', active_revision_id: null });
+  expect(active).toMatchObject({ id: agent['id'], active_revision_id: revision['id'] });
+});
+
+test('the samples for curl run the agent, stream the run and read what came of it', async () => {
+  const { id: runId, ...started } = parsed(await curl('createRun'));
+  const stream = await curl('streamRun', { RUN_ID: runId });
+  const ended = parsed(await curl('getRun', { RUN_ID: runId }));
+  const messages = asArray(parsed(await curl('listRunMessages', { RUN_ID: runId }))['items']);
+
+  expect(started).toMatchObject({ agent_id: made.agent['id'], session_key: 'chat-42' });
+  expect(stream).toMatch(wholeStream);
+  expect(ended).toMatchObject({ id: runId, status: 'succeeded' });
+  expect(messages.length).toBeGreaterThan(1);
 }, 180_000);
 
 test('the samples for TypeScript start a run and stream it', async () => {
   const started = await typescript('createRun');
   const [, runId] = /id: '([0-9a-f-]{36})'/.exec(started) ?? [];
 
-  expect(await typescript('streamRun', { RUN_ID: runId })).toMatch(/event: run\.started\n[^]*event: run\.finished\n/);
+  expect(await typescript('streamRun', { RUN_ID: runId })).toMatch(wholeStream);
 }, 180_000);
 
 test('a sample for a file uploads it', async () => {
   writeFileSync(join(folder, 'notes.txt'), 'Meeting notes\n');
 
-  expect(JSON.parse(await curl('createAttachment'))).toMatchObject({ filename: 'notes.txt', size_bytes: 14 });
+  expect(parsed(await curl('createAttachment'))).toMatchObject({ filename: 'notes.txt', size_bytes: 14 });
   expect(await typescript('createAttachment')).toContain("filename: 'notes.txt'");
 }, 180_000);
+
+test('the commands that /llms.txt opens with start a run, stream it, list its questions and page', async () => {
+  const text = await (await fetch(`${stack.url()}/llms.txt`)).text();
+  const [start = '', stream = '', approve = '', page = ''] = [...text.matchAll(/```sh\n([^]*?)\n```/g)].map(([, code]) => code);
+  // Two, so that a page of one has another behind it.
+  await shell(start);
+  const started = parsed(await shell(start));
+  const variables = { RUN_ID: started['id'], APPROVAL_ID: crypto.randomUUID() };
+  const [pending = '', ...answer] = approve.split('\n');
+
+  expect(started).toMatchObject({ agent_id: made.agent['id'], session_key: 'chat-42' });
+  expect(await shell(stream, variables)).toMatch(wholeStream);
+  expect(parsed(await shell(pending, variables))).toMatchObject({ items: [] });
+  // There is no such question: the form is right, and the id is looked for.
+  expect(parsed(await shell(answer.join('\n'), variables))).toMatchObject({
+    code: expect.stringMatching(/^(?:not_found|state_conflict|validation_failed)$/),
+  });
+  const first = await stack.request('GET', '/runs?limit=1');
+  expect(parsed(await shell(page, { NEXT_CURSOR: asObject(first.body)['next_cursor'] }))).toMatchObject({ items: expect.any(Array) });
+}, 180_000);
+
+const wholeStream = /event: run\.started\n[^]*event: run\.finished\n/;
+
+function parsed(text: string): Json {
+  return asObject(JSON.parse(text));
+}
 
 function sampleOf(operationId: string, label: string): string {
   const operation = operations.find((candidate) => candidate['operationId'] === operationId);
@@ -64,8 +103,12 @@ function sampleOf(operationId: string, label: string): string {
   return String(sample?.['source']);
 }
 
-async function curl(operationId: string, variables: Json = {}): Promise<string> {
-  const { stdout } = await run('sh', ['-c', sampleOf(operationId, 'curl')], { cwd: folder, env: environment(variables) });
+function curl(operationId: string, variables: Json = {}): Promise<string> {
+  return shell(sampleOf(operationId, 'curl'), variables);
+}
+
+async function shell(command: string, variables: Json = {}): Promise<string> {
+  const { stdout } = await run('sh', ['-c', command], { cwd: folder, env: environment(variables) });
   return stdout;
 }
 
@@ -77,6 +120,7 @@ async function typescript(operationId: string, variables: Json = {}): Promise<st
 }
 
 function environment(variables: Json): NodeJS.ProcessEnv {
+  const key = stack.tenant.serviceKey.plaintext;
   const given = Object.entries(variables).map(([name, value]) => [name, String(value)]);
-  return { PATH: process.env['PATH'], LONGHAUL_KEY: stack.tenant.serviceKey.plaintext, ...Object.fromEntries(given) };
+  return { PATH: process.env['PATH'], LONGHAUL_KEY: key, KEY: key, ...Object.fromEntries(given) };
 }
