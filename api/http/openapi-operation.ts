@@ -113,7 +113,7 @@ interface Parameter {
 
 function parameter({ operationId }: RegisteredOperation, { place, name, schema, required }: Parameter, collector: SchemaCollector): Json {
   const { description, ...bare } = collector.refer(schema, operationId);
-  const meaning = typeof description === 'string' ? description : meaningOf(operationId, name);
+  const meaning = typeof description === 'string' ? description : meaningOf(operationId, name, place === 'header' ? 'field' : place);
   return { name, in: place, required, ...(meaning === undefined ? {} : { description: meaning }), schema: bare };
 }
 

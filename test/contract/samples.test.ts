@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { stripTypeScriptTypes } from 'node:module';
 import { expect, test } from '@jest/globals';
+import { codeSamplesOf } from '../../api/http/openapi-samples.ts';
 import { openApiDocument } from '../../api/http/openapi.ts';
+import { area, post } from '../../api/http/operation.ts';
+import { FreeObject } from '../../api/http/schema.ts';
 import { areas } from '../../api/operations.ts';
 import { asArray, asObject } from './newcomer.ts';
 
@@ -39,6 +42,48 @@ test('the samples for Python compile', () => {
   const { status, stderr } = spawnSync('python3', ['-c', script], { input: JSON.stringify(sourcesOf('Python')), encoding: 'utf8' });
 
   expect([status, stderr]).toEqual([0, '']);
+});
+
+/** Values that a language could write wrongly. */
+const odd = {
+  text: `it's "quoted", $HOME \\ and \`ticks\` {braces}`,
+  lines: 'a\nb',
+  none: null,
+  yes: true,
+  no: false,
+  list: [1, -2.5, 'ä'],
+  empty: {},
+  some: [],
+};
+const things = area('Runs', {
+  createThing: post(
+    '/things',
+    {
+      summary: 'Create',
+      description: 'Creates a thing, for a test.',
+      access: 'member',
+      audit: 'create',
+      example: { body: odd },
+      body: FreeObject,
+    },
+    async () => undefined,
+  ),
+}).operations.flatMap((operation) => codeSamplesOf(operation, 'https://longhaul.test').map((sample) => String(sample['source'])));
+
+test('every language sends the very values of the example', () => {
+  const [curl = '', typescript = '', python = ''] = things;
+  const shell = `curl() { for last; do :; done; printf '%s' "$last"; }\n${curl}`;
+  const node = `globalThis.fetch = async (_, { body }) => (console.log(body), process.exit(0));\n${typescript}`;
+  const stub =
+    'import json, sys, types\nsys.modules["httpx"] = types.SimpleNamespace(request=lambda *_, json, **__: print(__import__("json").dumps(json)) or sys.exit(0))\n';
+  const env = { PATH: process.env['PATH'], LONGHAUL_KEY: 'k' };
+  const outputs = [
+    spawnSync('sh', ['-c', shell], { encoding: 'utf8', env }),
+    spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', node], { encoding: 'utf8', env }),
+    spawnSync('python3', ['-c', stub + python], { encoding: 'utf8', env }),
+  ];
+
+  for (const { stdout, stderr } of outputs) expect([stderr, JSON.parse(stdout)]).toEqual(['', odd]);
 });
 
 function faultOf(source: string): string | null {

@@ -126,4 +126,5 @@ export const ofAgents: Readonly<Record<string, string>> = {
   'RevisionChange.op': 'What became of the place',
   'RevisionProblem.severity': 'error: it can not be stored; warning: it can',
   'RevisionValidationView.problems': 'What stands against it; empty: it can be stored',
+  'EffectiveTool.name': 'Name that the model calls it by',
 };

@@ -124,4 +124,11 @@ export const ofPeople: Readonly<Record<string, string>> = {
   'FeedbackAggregateView.last_at': 'When the newest vote came',
   'FeedbackAggregateView.agent_revision_id': 'The version that was voted on',
   'FeedbackAggregateView.revision_number': 'Number of that version within its agent',
+  'InvitationView.status': 'pending can be accepted; accepted, revoked and expired are final',
+  'OrganizationView.status': 'active; suspended: nothing of it can be used or changed; deleting: it is erased after delete_after',
+  'PurgeView.status': 'How far the erasure has come',
+  'deleteSecret.workspace_id': 'The workspace whose secret it is, with scope workspace',
+  'deleteSecret.scope': 'Where the secret lies; your own reach when left out',
+  'ServiceKeyView.expires_at': 'When it stops working; null: never',
+  'ServiceKeySecretView.expires_at': 'When it stops working; null: never',
 };

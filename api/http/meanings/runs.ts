@@ -182,4 +182,7 @@ export const ofRuns: Readonly<Record<string, string>> = {
   'StreamProtocolView.close_codes.when': 'When the server closes with it',
   'StreamProtocolView.resume.header': 'Header of server-sent events',
   'StreamProtocolView.resume.parameter': 'Parameter of the query',
+  'RunBatchItem.status': 'Whether the start became a run',
+  'RunStepView.status': 'How the step stands, or how it ended',
+  'RunStepView.name': 'The model or tool that was called',
 };

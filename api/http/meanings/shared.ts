@@ -5,9 +5,6 @@ export const shared: Readonly<Record<string, string>> = {
   name: 'Shown to people; need not be unique',
   display_name: 'Shown to people in place of the slug',
   full_name: 'The person as others see them',
-  q: 'Finds what contains this text in its names, without regard to case',
-  from: 'Only what was made at this instant or later',
-  to: 'Only what was made before this instant',
   items: 'The page, in the order of the list',
   scope: 'How far it reaches: one workspace, its whole organization, or (for operators) every organization',
   organization_id: 'The organization that owns it; null where it belongs to the platform',
@@ -31,7 +28,6 @@ export const shared: Readonly<Record<string, string>> = {
   invitation_id: 'The invitation, by the id that `GET /invitations` shows',
   impersonation_id: 'The impersonation, by the id that its start gave',
   entry_id: 'The entry, by the id that `GET /audit-log` shows',
-  include_revoked: 'True also lists what no longer works',
   trigger_id: 'The schedule, hook or event subscription that started it; null for a direct start',
   evaluation_run_id: 'The evaluation it is a case of; null outside evaluations',
   binding_id: 'The repository binding whose pull request it reviews; null outside code review',
@@ -39,12 +35,11 @@ export const shared: Readonly<Record<string, string>> = {
   updated_by_user_id: 'The person who changed it last; null when a program did',
   created_by: 'The person or program that made it',
   session_key: 'Your name of the conversation; runs of one agent, subject and key follow each other and share its history',
-  status: 'Narrows the list to one state',
   metadata: 'Facts of your own, kept and given back as they are; at most 64 KiB of JSON',
   attributes: 'Facts of your own, kept and given back as they are; at most 64 KiB of JSON',
   created_at: 'When it was made, in UTC',
   updated_at: 'When it was last changed, in UTC',
-  expires_at: 'From this instant on it no longer counts; null never ends',
+  expires_at: 'From this instant on it no longer counts',
   started_at: 'When the work began; null until then',
   finished_at: 'When it ended, however it ended; null until then',
   last_used_at: 'The last time it was used, to the minute or so; null when never',
@@ -117,4 +112,26 @@ export const shared: Readonly<Record<string, string>> = {
   refresh_token: 'Good for one refresh',
   draining: 'Whether the process is on its way out',
   context_window: 'Tokens of prompt and answer together that the model takes',
+};
+
+/** What query parameters of these names do, where they differ from fields. */
+export const inQuery: Readonly<Record<string, string>> = {
+  q: 'Finds what contains this text in its names, without regard to case',
+  from: 'Only what was made at this instant or later',
+  to: 'Only what was made before this instant',
+  status: 'Only those in this state',
+  scope: 'Only those of this reach',
+  is_active: 'true leaves out what is out of use, false lists only that',
+  include_revoked: 'True also lists what no longer works',
+  organization_id: 'Only those of this organization',
+  workspace_id: 'Only those of this workspace',
+  agent_id: 'Only those of this agent',
+  toolkit_id: 'Only those of this toolkit',
+  tool_call_id: 'Only those of this call',
+};
+
+/** What parameters of the path name, where they differ from fields. */
+export const inPath: Readonly<Record<string, string>> = {
+  organization_id: 'The organization, by the id that `GET /auth/me` shows of yours',
+  workspace_id: 'The workspace, by the id that `GET /workspaces` shows',
 };

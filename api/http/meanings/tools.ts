@@ -131,4 +131,7 @@ export const ofTools: Readonly<Record<string, string>> = {
   'ManualSource.tools': 'All tools of the revision',
   'ManualSource.tools.title': 'The tool’s name for people',
   'SecretPut': 'The value and, if it helps, what it is for',
+  'HealthView.status': 'ok; degraded: it serves, without Redis or Temporal; unavailable: it can not serve',
+  'DeprecationView.note': 'What to use instead, and until when',
+  'HTTPValidationError.status': 'Always 422',
 };
