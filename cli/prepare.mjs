@@ -97,7 +97,8 @@ function checkNode(root) {
   }
 }
 
-function isEnough(version) {
+/** Whether a Node of this version (`24.1.0`; null: there is none) runs Longhaul. */
+export function isEnough(version) {
   if (version === null) return false;
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1]);
