@@ -41,7 +41,11 @@ function isFresh(root, { isLean = false } = {}) {
 
   if (readOrNull(stampFile) === stamp) return true;
   if (!isInstalled(JSON.parse(lockText), readOrNull(join(root, 'node_modules', '.package-lock.json')), isLean)) return false;
-  writeFileSync(stampFile, stamp);
+  try {
+    writeFileSync(stampFile, stamp);
+  } catch {
+    // Packages that somebody else owns, or that are read-only, are as good; they are only looked through again the next time.
+  }
   return true;
 }
 

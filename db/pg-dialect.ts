@@ -33,9 +33,14 @@ export function createDialect(settings: PoolSettings): PoolDialect {
     ...(settings.statementTimeoutMs === null ? {} : { statement_timeout: settings.statementTimeoutMs }),
     types: createTypes(),
   });
-  // Without listeners a connection that the server drops would end the process.
-  pool.on('error', settings.onError);
-  pool.on('connect', (client) => client.on('error', settings.onError));
+  const tellLost = (error: Error) => {
+    // The pool hangs the client on it, with all that is known of the connection.
+    Reflect.deleteProperty(error, 'client');
+    if (!pool.ending) settings.onError(error);
+  };
+  // Without listeners a connection that the server drops would end the process; of an idle one the client tells, too.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', tellLost));
 
   return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)), () => openOnce(settings));
 }
