@@ -1,4 +1,5 @@
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createPoolMetrics } from '../db/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import { deprecations as ownDeprecations } from './deprecations.ts';
 import { recordRequests } from './http/access-log.ts';
@@ -60,7 +61,10 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
     deprecations,
     operations: liveOperations(areas),
     documents: documentsOf(areas, deps.env.publicUrl),
-    metrics: createMetrics({ openStreams: () => deps.hub.counts().streams, more: [deps.work.ended] }),
+    metrics: createMetrics({
+      openStreams: () => deps.hub.counts().streams,
+      more: [deps.work.ended, ...deps.runMetrics.all, ...createPoolMetrics(deps.db)],
+    }),
     health: createHealth(deps),
   };
 }
