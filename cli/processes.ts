@@ -1,10 +1,11 @@
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendSignal } from './services/child.ts';
+import { onLogsLost } from './services/logs.ts';
 import type { Services } from './services/index.ts';
 import { SetupError } from './setup-error.ts';
 import { createRestartable, type Restartable } from './services/restartable.ts';
-import type { RosterEntry } from './services/roster.ts';
+import { endSignalOf, type RosterEntry } from './services/roster.ts';
 
 /** A process of ours: a TypeScript file run by the Node that runs this. */
 export interface ProcessSpec {
@@ -41,7 +42,7 @@ export interface SuperviseOptions {
 
 /**
  * Starts the processes and from then on starts again whatever of them and of the services dies: after 1 s, doubling to 10 s while it
- * keeps dying, on the same ports. Output goes to `logs/<name>.log` in the state folder. The first SIGINT, SIGTERM or SIGHUP stops
+ * keeps dying, on the same ports. Output goes to `logs/<name>.log` in the state folder, 10 MB of it and 10 MB of what came before (`.1`). The first SIGINT, SIGTERM or SIGHUP stops
  * everything in order; one that comes more than two seconds later kills what is left, and the exit status is then 128 and the signal's number.
  * @throws SetupError when a process does not come up the first time; then everything has been stopped.
  */
@@ -51,6 +52,11 @@ export async function superviseProcesses({ services, processes, log }: Supervise
   const ending = createEnding({ own, all, services, log });
 
   for (const restartable of all) keepAlive(restartable, { signal: ending.signal, log });
+  onLogsLost(() => {
+    if (ending.signal.aborted) return;
+    log('The process that writes the logs ended: starting the others again, with a new one');
+    for (const { name, child } of all) if (child !== null) sendSignal(child.pid, endSignalOf(name));
+  });
   try {
     // The services run already, unless one died just now.
     await Promise.all(all.map((restartable) => restartable.start()));
@@ -130,15 +136,15 @@ function startable(spec: ProcessSpec, services: Services): Restartable {
         // Without its launcher there are no services either: nothing to drain, and its port must be free for the next start.
         deathSignal: 'SIGKILL',
       },
-      async beforeStart() {
-        startedAt = Date.now();
-      },
       isReady: spec.isReady ?? (async () => Date.now() - startedAt > 500),
       readyTimeoutMs: 60_000,
       stopSignal: 'SIGTERM',
       graceMs: spec.graceMs,
     },
-    roster.set,
+    (name, child) => {
+      if (child !== null) startedAt = Date.now();
+      roster.set(name, child);
+    },
   );
 }
 

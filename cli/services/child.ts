@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, SetupError } from '../setup-error.ts';
+import { closeLog, openLog } from './logs.ts';
 
 /** What to run as a child of this process. */
 export interface ChildCommand {
@@ -11,7 +11,7 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Takes both outputs; appended to. */
+  /** Takes both outputs, by the process that writes the logs; appended to, and bounded. */
   readonly logFile: string;
   /** A program and arguments put before the command that change its user. */
   readonly userPrefix?: readonly string[];
@@ -22,7 +22,7 @@ export interface ChildCommand {
 export interface Child {
   readonly name: string;
   readonly pid: number;
-  /** How it ended (`exit 1`, `SIGKILL`); pending while it lives. */
+  /** How it ended (`exit 1`, `SIGKILL`), once its last words are in the log; pending while it lives. */
   readonly ended: Promise<string>;
   isAlive(): boolean;
 }
@@ -31,29 +31,27 @@ export interface Child {
  * Starts the command in a process group of its own, so that Ctrl-C reaches only its launcher, which then stops its children in order.
  * @throws SetupError when it can't be run at all.
  */
-export function startChild(command: ChildCommand): Child {
+export async function startChild(command: ChildCommand): Promise<Child> {
   const [file = command.file, ...args] = [
     ...(command.userPrefix ?? []),
     ...deathPrefix(command.deathSignal),
     command.file,
     ...command.args,
   ];
-  const log = openLog(command.logFile);
+  const logs = [await openLog(command.logFile), await openLog(command.logFile)] as const;
+  const child = spawn(file, args, { cwd: command.cwd, env: command.env, stdio: ['ignore', ...logs], detached: true });
+  let isAlive = true;
+  const ended = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`));
+  }).then(async (how) => {
+    isAlive = false;
+    await Promise.all(logs.map(closeLog));
+    return how;
+  });
 
-  try {
-    const child = spawn(file, args, { cwd: command.cwd, env: command.env, stdio: ['ignore', log, log], detached: true });
-    let isAlive = true;
-    const ended = new Promise<string>((resolve) => {
-      child.once('error', (error) => resolve(error.message));
-      child.once('exit', (code, signal) => resolve(signal ?? `exit ${code}`));
-    });
-    void ended.then(() => (isAlive = false));
-
-    if (child.pid === undefined) throw new SetupError(`${command.name}: ${file} can't be run`);
-    return { name: command.name, pid: child.pid, ended, isAlive: () => isAlive };
-  } finally {
-    closeSync(log);
-  }
+  if (child.pid === undefined) throw new SetupError(`${command.name}: ${file} can't be run`);
+  return { name: command.name, pid: child.pid, ended, isAlive: () => isAlive };
 }
 
 /** Sends the signal, waits for the end, and kills what has not ended after `graceMs`. */
@@ -61,9 +59,7 @@ export async function stopChild(
   child: Child,
   { stopSignal, graceMs }: { readonly stopSignal: NodeJS.Signals; readonly graceMs: number },
 ): Promise<void> {
-  if (!child.isAlive()) return;
-
-  sendSignal(child.pid, stopSignal);
+  if (child.isAlive()) sendSignal(child.pid, stopSignal);
   const hasEnded = await Promise.race([child.ended.then(() => true), sleep(graceMs, false, { ref: false })]);
   if (hasEnded) return;
 
@@ -141,11 +137,4 @@ let hasSetpriv: boolean | undefined;
 /** True when the command can be run here and succeeds. */
 export function runs(file: string, ...args: readonly string[]): boolean {
   return spawnSync(file, args, { stdio: 'ignore' }).status === 0;
-}
-
-function openLog(logFile: string): number {
-  const limitBytes = 20_000_000;
-  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
-  if (existsSync(logFile) && statSync(logFile).size > limitBytes) renameSync(logFile, `${logFile}.1`);
-  return openSync(logFile, 'a', 0o600);
 }

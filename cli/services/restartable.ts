@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Child, type ChildCommand, lastLines, startChild, stopChild } from './child.ts';
+import { type Child, type ChildCommand, lastLines, sendSignal, startChild, stopChild } from './child.ts';
 import { SetupError } from '../setup-error.ts';
 
 /** How a program is run. Nothing here changes between two starts: same port, same data. */
@@ -37,8 +37,9 @@ export function createRestartable(recipe: Recipe, onChange: (name: string, child
   const launch = async () => {
     await recipe.beforeStart?.();
     if (!isWanted) throw new SetupError(`${recipe.name} was told to stop before it started`);
-    const started = startChild(recipe.command);
+    const started = await startChild(recipe.command);
     child = started;
+    if (!isWanted) sendSignal(started.pid, recipe.stopSignal);
     onChange(recipe.name, started);
     const isUp = watch(started);
     try {

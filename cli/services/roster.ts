@@ -53,7 +53,7 @@ export async function endLeftovers(state: State): Promise<void> {
   const leftovers = recordedChildren(state.read('children.json'));
   const living = () => leftovers.filter(({ pid, identity }) => identity === identityOf(pid));
 
-  for (const { name, pid } of living()) sendSignal(pid, name === 'postgres' ? 'SIGINT' : 'SIGTERM');
+  for (const { name, pid } of living()) sendSignal(pid, endSignalOf(name));
 
   const deadline = Date.now() + 5000;
   while (living().length > 0 && Date.now() < deadline) await sleep(50);
@@ -69,6 +69,11 @@ export async function endLeftovers(state: State): Promise<void> {
       );
     await sleep(20);
   }
+}
+
+/** What makes a process end by itself, also while others are connected to it. */
+export function endSignalOf(name: string): NodeJS.Signals {
+  return name === 'postgres' ? 'SIGINT' : 'SIGTERM';
 }
 
 function recordedChildren(value: unknown): { name: string; pid: number; identity: string }[] {
