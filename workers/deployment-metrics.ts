@@ -42,10 +42,12 @@ export function createDeploymentMetrics(db: Databases): readonly Metric[] {
       { help: 'Age of the oldest run that could begin and has not; 0 when there is none', labelNames: ['queue', 'priority'] as const },
       showQueues,
     ),
-    gauge('longhaul_outbox_due', { help: 'Outbox entries that are due and not sent' }, (own, { outbox }) => own.set(outbox.due)),
+    gauge('longhaul_outbox_due', { help: 'Outbox entries that should have been sent and are not' }, (own, { outbox }) =>
+      own.set(outbox.due),
+    ),
     gauge(
       'longhaul_outbox_oldest_seconds',
-      { help: 'Time since the oldest outbox entry that is not sent was due; 0 when there is none' },
+      { help: 'Age of the oldest outbox entry that should have been sent and is not; 0 when there is none' },
       (own, { outbox }) => own.set(outbox.oldestDueAgeS ?? 0),
     ),
     gauge('longhaul_mails_waiting', { help: 'Mails that have not been settled' }, (own, { waitingMails }) => own.set(waitingMails)),

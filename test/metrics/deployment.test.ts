@@ -46,24 +46,34 @@ const gauges = [
 const scrape = async (accept?: string) => samplesOf((await metricsPage(registry, accept)).body);
 const told = (samples: readonly Sample[]) => samples.map(({ name }) => name);
 
-function addOutbox(values: { kind: string; due: string; payload?: object; isSent?: boolean }): Promise<unknown> {
-  // Written in the future, so that no relay takes it for its own.
+interface Entry {
+  readonly kind: string;
+  readonly age: string;
+  /** Whether a try has put it off. */
+  readonly isTried?: boolean;
+  readonly isSent?: boolean;
+  readonly payload?: object;
+}
+
+function addOutbox({ kind, age, isTried = false, isSent = false, payload = {} }: Entry): Promise<unknown> {
   return withAdmin(database.adminUrl, (admin) =>
     admin.query(
-      `insert into outbox (id, kind, dedupe_key, target, payload, not_before, created_at, sent_at)
-       values ($1::uuid, $2, $1::uuid::text, 'nothing', $3, now() - $4::interval, now() + interval '1 day', case when $5 then now() end)`,
-      [newId(), values.kind, JSON.stringify(values.payload ?? {}), values.due, values.isSent ?? false],
+      `insert into outbox (id, kind, dedupe_key, target, payload, created_at, not_before, attempts, sent_at)
+       values ($1::uuid, $2, $1::uuid::text, 'nothing', $3, now() - $4::interval, now() - case when $5 then interval '-1 hour' else $4::interval end,
+               case when $5 then 7 else 0 end, case when $6 then now() end)`,
+      [newId(), kind, JSON.stringify(payload), age, isTried, isSent],
     ),
   );
 }
 
-test('what is due and what waits is counted, and its age', async () => {
-  await addOutbox({ kind: 'workflow.cancel', due: '100 seconds' });
-  await addOutbox({ kind: 'workflow.cancel', due: '-100 seconds' });
-  await addOutbox({ kind: 'mail', due: '50 seconds', isSent: true });
-  await addOutbox({ kind: 'mail', due: '50 seconds', isSent: true, payload: { settled: 'sent' } });
+test('what is due and what waits is counted, and its age, however often it was tried and put off', async () => {
+  await addOutbox({ kind: 'workflow.cancel', age: '100 seconds', isTried: true });
+  await addOutbox({ kind: 'workflow.cancel', age: '50 seconds' });
+  await addOutbox({ kind: 'workflow.cancel', age: '-100 seconds' });
+  await addOutbox({ kind: 'mail', age: '500 seconds', isSent: true });
+  await addOutbox({ kind: 'mail', age: '500 seconds', isSent: true, payload: { settled: 'sent' } });
 
-  await until(async () => sumOf(await scrape(), 'longhaul_outbox_due') === 1);
+  await until(async () => sumOf(await scrape(), 'longhaul_outbox_due') === 2);
   const samples = await scrape();
 
   expect(sumOf(samples, 'longhaul_outbox_oldest_seconds')).toBeGreaterThanOrEqual(100);
