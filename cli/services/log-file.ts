@@ -1,5 +1,4 @@
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, renameSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { appendFileSync, closeSync, fstatSync, openSync, renameSync } from 'node:fs';
 
 /** A log file and its one predecessor (`.1`) hold so much each at most. */
 export const maxLogBytes = 10_000_000;
@@ -13,23 +12,23 @@ export interface LogFile {
   append(lines: Buffer): void;
 }
 
-/** Opens the file, to be appended to. What can't be written, on a full disk say, is lost: nobody who logs may be held up by it. */
+/** The file is appended to. What can't be written, on a full disk say, is lost: nobody who logs may be held up by it. */
 export function openLogFile(path: string): LogFile {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  let file = openSync(path, 'a', 0o600);
+  let file: number | null = null;
 
-  const makeRoom = (bytes: number) => {
-    const { size } = fstatSync(file);
-    if (size === 0 || size + bytes <= maxLogBytes) return;
+  const roomFor = (bytes: number): number => {
+    const current = (file ??= openSync(path, 'a', 0o600));
+    const { size } = fstatSync(current);
+    if (size === 0 || size + bytes <= maxLogBytes) return current;
     renameSync(path, `${path}.1`);
-    closeSync(file);
-    file = openSync(path, 'a', 0o600);
+    file = null;
+    closeSync(current);
+    return roomFor(bytes);
   };
   return {
     append(lines) {
       try {
-        makeRoom(lines.length);
-        appendFileSync(file, lines);
+        appendFileSync(roomFor(lines.length), lines);
       } catch {
         // Said above: it is lost.
       }

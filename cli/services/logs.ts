@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync } from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SetupError } from '../setup-error.ts';
 
@@ -21,10 +21,14 @@ export function onLogsLost(listener: () => void): void {
 }
 
 /**
- * A connection to the process that writes the logs, for one output of a child: lines of two outputs on one would run into each other. The child's copy outlives this process; this one
- * is for `closeLog` at the child's end. All children of a process share one writer, which is started with the first.
+ * Opens a connection to the process that writes the logs, for one output of a child: on a shared one, lines of two outputs would run into each other.
+ * The child's copy outlives this process; this one is for `closeLog` at the child's end. The first call starts the writer, all later ones share it.
+ * @throws SetupError when there is no place for its socket; the file system's error when the log file can't be made.
  */
 export async function openLog(logFile: string): Promise<Socket> {
+  // The writer itself has nobody to tell.
+  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
+  closeSync(openSync(logFile, 'a', 0o600));
   writer ??= startWriter().catch((error: unknown) => {
     writer = null;
     throw error;
@@ -37,7 +41,7 @@ export async function openLog(logFile: string): Promise<Socket> {
 /** Resolves when all that was sent is in the file, or after two seconds. Ends also the copies of whoever still has one. */
 export async function closeLog(log: Socket): Promise<void> {
   const late = new AbortController();
-  // Node stopped to read it when the child took its copy.
+  // Node stops reading a socket that a child has taken.
   log.resume().ref().end();
   await Promise.race([once(log, 'close'), sleep(lastWordsMs, undefined, { signal: late.signal })]);
   late.abort();
@@ -46,7 +50,7 @@ export async function closeLog(log: Socket): Promise<void> {
 
 /** Gives the path of its socket. */
 async function startWriter(): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir().length > maxFolderLength ? '/tmp' : tmpdir(), 'longhaul-logs-'));
+  const folder = makeFolder(tmpdir().length > maxFolderLength ? '/tmp' : tmpdir());
   const path = join(folder, 'socket');
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program, path], {
     cwd: '/',
@@ -66,6 +70,16 @@ async function startWriter(): Promise<string> {
     for (const listener of listeners) listener();
   });
   return path;
+}
+
+function makeFolder(parent: string): string {
+  try {
+    return mkdtempSync(join(parent, 'longhaul-logs-'));
+  } catch (error) {
+    throw new SetupError(
+      `${parent} can't be written (${error instanceof Error ? error.message : String(error)}): set TMPDIR to a folder that can.`,
+    );
+  }
 }
 
 async function connected(path: string): Promise<Socket> {
