@@ -17,23 +17,7 @@ const patienceMs = 2_000;
  */
 export function createDeploymentMetrics(db: Databases): readonly Metric[] {
   const read = shareReading(() => sweep(db, readDeploymentFacts));
-  const gauge = <L extends string>(
-    name: string,
-    { help, labelNames = [] }: { readonly help: string; readonly labelNames?: readonly L[] },
-    show: (gauge: Gauge<L>, facts: DeploymentFacts) => void,
-  ) =>
-    new Gauge<L>({
-      name,
-      help,
-      labelNames,
-      registers: [],
-      async collect() {
-        const facts = await read();
-        if (facts) return show(this, facts);
-        this.reset();
-        if (labelNames.length === 0) this.remove();
-      },
-    });
+  const gauge = gaugesOf(read);
 
   return [
     gauge('longhaul_runs_live', { help: 'Runs that have not ended', labelNames: ['status', 'source'] as const }, showLiveRuns),
@@ -60,6 +44,27 @@ export function createDeploymentMetrics(db: Databases): readonly Metric[] {
       },
     }),
   ];
+}
+
+/** Makes gauges that show what was read last, and nothing at all when it could not be read. */
+function gaugesOf(read: () => Promise<DeploymentFacts | null>) {
+  return <L extends string>(
+    name: string,
+    { help, labelNames = [] }: { readonly help: string; readonly labelNames?: readonly L[] },
+    show: (gauge: Gauge<L>, facts: DeploymentFacts) => void,
+  ) =>
+    new Gauge<L>({
+      name,
+      help,
+      labelNames,
+      registers: [],
+      async collect() {
+        const facts = await read();
+        if (facts) return show(this, facts);
+        this.reset();
+        if (labelNames.length === 0) this.remove();
+      },
+    });
 }
 
 function showLiveRuns(gauge: Gauge<'status' | 'source'>, { liveRuns }: DeploymentFacts): void {

@@ -41,6 +41,27 @@ const registers: [] = [];
 
 /** Metrics of one worker process; those of all workers add up. `providers`: ids in the deployment's model registry. */
 export function createActivityMetrics(providers: readonly string[]): ActivityMetrics {
+  const { models, tools, repairs, mails } = createMeters();
+  const providerOf = knownLabels(providers);
+  const modelOutcomeOf = knownLabels([...commonOutcomes, ...modelFaults]);
+  const kindOf = knownLabels(toolKinds);
+  const toolOutcomeOf = knownLabels([...commonOutcomes, ...toolResultCodes]);
+  for (const kind of repairKinds) repairs.inc({ kind }, 0);
+  for (const result of [...deliveryResults, 'failed']) mails.inc({ result }, 0);
+
+  return {
+    modelCalled: (provider, outcome, seconds) =>
+      models.observe({ provider: providerOf(provider), outcome: modelOutcomeOf(outcome) }, seconds),
+    toolCalled: (kind, outcome, seconds) => tools.observe({ kind: kindOf(kind), outcome: toolOutcomeOf(outcome) }, seconds),
+    repaired: (report) => {
+      for (const kind of repairKinds) repairs.inc({ kind }, report[kind]);
+    },
+    mailTried: (result) => mails.inc({ result }),
+    all: [models, tools, repairs, mails],
+  };
+}
+
+function createMeters() {
   const models = new Histogram({
     name: 'longhaul_model_call_duration_seconds',
     help: 'Duration of model calls, each try by itself, by how it ended',
@@ -67,21 +88,5 @@ export function createActivityMetrics(providers: readonly string[]): ActivityMet
     labelNames: ['result'],
     registers,
   });
-  const providerOf = knownLabels(providers);
-  const modelOutcomeOf = knownLabels([...commonOutcomes, ...modelFaults]);
-  const kindOf = knownLabels(toolKinds);
-  const toolOutcomeOf = knownLabels([...commonOutcomes, ...toolResultCodes]);
-  for (const kind of repairKinds) repairs.inc({ kind }, 0);
-  for (const result of [...deliveryResults, 'failed']) mails.inc({ result }, 0);
-
-  return {
-    modelCalled: (provider, outcome, seconds) =>
-      models.observe({ provider: providerOf(provider), outcome: modelOutcomeOf(outcome) }, seconds),
-    toolCalled: (kind, outcome, seconds) => tools.observe({ kind: kindOf(kind), outcome: toolOutcomeOf(outcome) }, seconds),
-    repaired: (report) => {
-      for (const kind of repairKinds) repairs.inc({ kind }, report[kind]);
-    },
-    mailTried: (result) => mails.inc({ result }),
-    all: [models, tools, repairs, mails],
-  };
+  return { models, tools, repairs, mails };
 }

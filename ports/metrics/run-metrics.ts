@@ -23,6 +23,37 @@ const registers: [] = [];
 
 /** Counters of one process; each counts what that process has committed, so that those of all processes add up. */
 export function createRunMetrics({ providers, currency }: RunMetricsOptions): RunMetrics {
+  const { ended, duration, firstFrame, tokens, cost } = createMeters();
+  const sourceOf = knownLabels(runSources);
+  const providerOf = knownLabels(providers);
+  const currencyOf = knownLabels([currency]);
+  for (const status of terminalRunStatuses) for (const source of runSources) ended.inc({ status, source }, 0);
+
+  const measure = (measurement: Measurement): void => {
+    switch (measurement.kind) {
+      case 'run_ended': {
+        const labels = { status: measurement.status, source: sourceOf(measurement.source) };
+        ended.inc(labels);
+        if (measurement.activeS !== null) duration.observe(labels, measurement.activeS);
+        return;
+      }
+      case 'first_frame':
+        firstFrame.observe({ source: sourceOf(measurement.source) }, measurement.afterS);
+        return;
+      case 'usage': {
+        const provider = providerOf(measurement.provider);
+        for (const bucket of tokenBuckets) tokens.inc({ provider, bucket }, measurement.tokens[bucket]);
+        cost.inc({ provider, currency: currencyOf(measurement.currency) }, Number(measurement.cost));
+        return;
+      }
+      default:
+        measurement satisfies never;
+    }
+  };
+  return { measure, all: [ended, duration, firstFrame, tokens, cost] };
+}
+
+function createMeters() {
   const ended = new Counter({
     name: 'longhaul_runs_ended_total',
     help: 'Runs that ended, by how they ended and what had started them',
@@ -55,31 +86,5 @@ export function createRunMetrics({ providers, currency }: RunMetricsOptions): Ru
     labelNames: ['provider', 'currency'],
     registers,
   });
-  const sourceOf = knownLabels(runSources);
-  const providerOf = knownLabels(providers);
-  const currencyOf = knownLabels([currency]);
-  for (const status of terminalRunStatuses) for (const source of runSources) ended.inc({ status, source }, 0);
-
-  const measure = (measurement: Measurement): void => {
-    switch (measurement.kind) {
-      case 'run_ended': {
-        const labels = { status: measurement.status, source: sourceOf(measurement.source) };
-        ended.inc(labels);
-        if (measurement.activeS !== null) duration.observe(labels, measurement.activeS);
-        return;
-      }
-      case 'first_frame':
-        firstFrame.observe({ source: sourceOf(measurement.source) }, measurement.afterS);
-        return;
-      case 'usage': {
-        const provider = providerOf(measurement.provider);
-        for (const bucket of tokenBuckets) tokens.inc({ provider, bucket }, measurement.tokens[bucket]);
-        cost.inc({ provider, currency: currencyOf(measurement.currency) }, Number(measurement.cost));
-        return;
-      }
-      default:
-        measurement satisfies never;
-    }
-  };
-  return { measure, all: [ended, duration, firstFrame, tokens, cost] };
+  return { ended, duration, firstFrame, tokens, cost };
 }
