@@ -15,6 +15,14 @@ export interface PoolSettings {
   readonly onError: (error: Error) => void;
 }
 
+/** Connections of a pool, and statements that wait for one. */
+export interface PoolUse {
+  readonly inUse: number;
+  readonly idle: number;
+  readonly waiting: number;
+  readonly max: number;
+}
+
 const lockTimeoutMs = 5_000;
 /** A frozen process frees its locks after this. */
 const idleInTransactionTimeoutMs = 10_000;
@@ -93,6 +101,12 @@ export class PoolDialect extends PostgresDialect {
     super({ pool: connections.pool });
     this.#connections = connections;
     this.openOnce = open;
+  }
+
+  /** Of this moment. */
+  use(): PoolUse {
+    const { totalCount, idleCount, waitingCount, options } = this.#connections.pool;
+    return { inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount, max: options.max };
   }
 
   override createDriver(): Driver {
