@@ -12,7 +12,7 @@ import { retentionRun } from './retention.ts';
 import { startServices, type Services, type StartOptions } from './services/index.ts';
 import { isDeployed } from './services/roster.ts';
 import { checkSettings } from './settings.ts';
-import { SetupError } from './setup-error.ts';
+import { fileFault, SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
@@ -53,11 +53,14 @@ const options = {
 
 const log = (line: string) => console.log(line);
 
+const env = processEnvironment();
+
 try {
-  await main(process.argv.slice(2), processEnvironment());
+  await main(process.argv.slice(2), env);
 } catch (error) {
-  if (!(error instanceof SetupError)) throw error;
-  console.error(error.message);
+  const told = error instanceof SetupError ? error : fileFault(error, stateDirOf(env));
+  if (told === null) throw error;
+  console.error(told.message);
   process.exitCode = 1;
 }
 

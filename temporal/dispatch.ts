@@ -5,6 +5,7 @@ import { markRunDue } from '../db/runs/reconcile.ts';
 import { sweep } from '../db/scope.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/unit.ts';
+import type { Measurement } from '../workflows/contracts/measurements.ts';
 import { isRunStart } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
@@ -16,6 +17,8 @@ export interface DispatchDeps {
   readonly publisher: Publisher;
   readonly db: Databases;
   readonly log: Logger;
+  /** Adds what has been committed to the metrics of the process. */
+  readonly measure: (measurement: Measurement) => void;
 }
 
 /** What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. */
@@ -29,10 +32,11 @@ const slowMs = 1_000;
  * Never throws: readers find unpublished frames in the archive, unsent rows are taken by the relays within seconds.
  */
 export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
-  const { publisher, log } = deps;
+  const { publisher, log, measure } = deps;
   const pace = createPace();
 
-  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds }) => {
+  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds, measurements }) => {
+    for (const measurement of measurements) measure(measurement);
     publisher.publish(frames);
     publisher.notifyCancelled(cancelledRunIds);
     publisher.erase(erasedRunIds);
@@ -64,7 +68,7 @@ async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace):
 export type RowResult = 'settled' | 'refused' | 'away';
 
 /** Sends one row and settles it. No workflow to cancel or to wake settles it too: then the run itself is due for the reconciler. */
-export async function sendRow({ temporal, db, log }: Omit<DispatchDeps, 'publisher'>, row: OutboxRow): Promise<RowResult> {
+export async function sendRow({ temporal, db, log }: Omit<DispatchDeps, 'publisher' | 'measure'>, row: OutboxRow): Promise<RowResult> {
   try {
     const result = await sendMessage(temporal, row.message);
     const runId = result === 'missing' ? runIdOf(row.message.workflowId) : null;

@@ -41,6 +41,7 @@ export function answerUnrouted(deps: AppDeps, table: PathTable) {
     const live = table.methodsAt(path);
     if (live.length === 0 || table.isSpecified(request.method, path)) throw unknownPath(deps.env.publicUrl);
 
+    stateOf(request).template = table.operationsAt(path)[0]?.path ?? null;
     const allow = [...live, 'OPTIONS'].join(', ');
     const { headers } = request;
     const asked = headers['access-control-request-method'];

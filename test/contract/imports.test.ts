@@ -66,6 +66,13 @@ test('the environment is read in env.ts files only, and nothing but the command 
   expect(faults.map((file) => relative(root, file))).toEqual([]);
 });
 
+test('nothing cites a document that is not in the repository', () => {
+  const written = [...files, ...sourcesIn(join(root, 'test'))].filter((file) => file !== import.meta.filename);
+  const citing = written.filter((file) => /\bdesign(?: note)? \d|\.\.\/shared\//i.test(readFileSync(file, 'utf8')));
+
+  expect(citing.map((file) => relative(root, file))).toEqual([]);
+});
+
 function faultOf(file: string, found: Import): string[] {
   return allows(ruleFor(file), file, found) ? [] : [`${file} → ${found.target}`];
 }

@@ -141,12 +141,12 @@ function isUndeclared(request: FastifyRequest, code: unknown): boolean {
   return operation?.fails !== undefined && !errorCodesOf(operation).some((known) => known === code);
 }
 
-/** What breaks the Model Context Protocol is told in its own words (design 06, MCP server). */
+/** What breaks the Model Context Protocol is told in its own words. */
 function isProtocolFault(request: FastifyRequest, body: Json): boolean {
   return request.state?.operation?.operationId === 'callMcp' && body['jsonrpc'] === '2.0';
 }
 
-/** OAuth clients read plain JSON (design 01 §3). */
+/** OAuth clients read plain JSON. */
 function failureTypeOf(request: FastifyRequest): string {
   const path = request.state?.operation?.path ?? '';
   return /^\/oauth\/(token|revoke|introspect|register)/.test(path) ? 'application/json' : 'application/problem+json';
