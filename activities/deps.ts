@@ -8,6 +8,7 @@ import type { Outgoing } from '../db/unit.ts';
 import type { Egress } from '../ports/egress.ts';
 import type { SchemasByTenant } from '../ports/json-schema.ts';
 import type { Mailer } from '../ports/mail.ts';
+import type { ActivityMetrics } from '../ports/metrics/activity-metrics.ts';
 import type { McpSessions } from '../ports/mcp-sessions.ts';
 import type { ModelRegistry } from '../ports/models.ts';
 import type { Sandbox } from '../ports/sandbox.ts';
@@ -43,6 +44,7 @@ export interface ActivityDeps {
   /** Puts the heads of the audit log beside the database. */
   readonly anchor: Anchor;
   readonly log: Logger;
+  readonly metrics: ActivityMetrics;
   readonly env: {
     /** `EGRESS_ALLOW_HTTP`. */
     readonly allowHttp: boolean;

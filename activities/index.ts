@@ -57,6 +57,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     db: deps.db,
     log: deps.log,
     dispatch: deps.dispatch,
+    measure: deps.metrics.repaired,
     finish: ({ id, organizationId, workspaceId }, ending) =>
       asTenant({ organizationId, workspaceId, correlationId: newId() }, () => runs.finishRun({ runId: id, ...ending })),
   });

@@ -1,7 +1,8 @@
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { createPoolMetrics } from '../db/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import { deprecations as ownDeprecations } from './deprecations.ts';
-import { recordRequests } from './http/access-log.ts';
+import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
 import { firstFault } from './http/admission.ts';
 import { trustedProxies, type TrustedProxies } from './http/client-address.ts';
 import { isDenied, recordDenied } from './http/denied.ts';
@@ -18,7 +19,7 @@ import { checkRegistry, liveOperations } from './http/registry.ts';
 import { refuseAmbiguousHead } from './http/request-head.ts';
 import { correlationId, openState } from './http/request-state.ts';
 import { answerUnrouted, pathTable } from './http/routing.ts';
-import { answerClientError, answerServerFaults } from './http/server-faults.ts';
+import { answerClientError, answerServerFaults, type ServerFaults } from './http/server-faults.ts';
 import { endUnreadBody } from './http/unread-body.ts';
 import { areas as ownAreas } from './operations.ts';
 import { registerWebsocket } from './streams/websocket.ts';
@@ -50,7 +51,7 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
   // After the routes: its plugin wraps every handler that comes behind it.
   await registerWebsocket(app, deps);
   await app.ready();
-  answerServerFaults(app.server, deps.env.publicUrl);
+  answerServerFaults(app.server, serverFaults(deps));
   return app;
 }
 
@@ -60,9 +61,16 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
     deprecations,
     operations: liveOperations(areas),
     documents: documentsOf(areas, deps.env.publicUrl),
-    metrics: createMetrics({ openStreams: () => deps.hub.counts().streams, more: [deps.work.ended] }),
+    metrics: createMetrics({
+      openStreams: () => deps.hub.counts().streams,
+      more: [deps.work.ended, ...deps.runMetrics.all, ...createPoolMetrics(deps.db)],
+    }),
     health: createHealth(deps),
   };
+}
+
+function serverFaults(deps: AppDeps): ServerFaults {
+  return { publicUrl: deps.env.publicUrl, record: (refusal) => recordRefusal(deps, refusal) };
 }
 
 function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
@@ -76,10 +84,11 @@ function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
     // A missing Host is refused by us, with the envelope.
     http: { requireHostHeader: false },
     routerOptions: { maxParamLength: parameterLength, querystringParser: () => ({}) },
-    clientErrorHandler: answerClientError(deps.env.publicUrl),
+    clientErrorHandler: answerClientError(serverFaults(deps)),
     frameworkErrors: (error, request, reply) => {
       openState(request, proxies);
       sendFailure(deps.env.publicUrl, request, reply, error);
+      recordReply(deps, request, reply);
     },
   });
   // Bodies arrive as bytes; each operation parses its own after the checks that come before.

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import Type from 'typebox';
 import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
+import { checkStorage } from '../ports/storage-settings.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
 
@@ -9,17 +10,31 @@ const httpOrigin = '^https?://[^/?#@\\s]+$';
 
 const ApiVariables = Type.Object({
   ...commonVariables,
-  PUBLIC_URL: Type.String({ pattern: httpOrigin, maxLength: 255 }),
+  PUBLIC_URL: Type.String({ pattern: httpOrigin, maxLength: 255, description: 'an origin: https://HOST or https://HOST:PORT, no path' }),
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
   DATABASE_POOL_MAX: Type.Integer({ default: 10, minimum: 1, maximum: 200 }),
   METRICS_TOKEN: Type.Optional(Type.String({ minLength: 16, maxLength: 256 })),
-  TRUSTED_PROXIES: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), { default: [], maxItems: 100 }),
-  CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), { default: [], maxItems: 100 }),
-  RATE_LIMITS: Type.Array(Type.String({ pattern: '^[a-z_]+=(off|[1-9]\\d{0,8}/[1-9]\\d{0,5})$' }), { default: [], maxItems: 40 }),
+  TRUSTED_PROXIES: Type.Array(Type.String({ pattern: '^[0-9a-fA-F.:]+(/\\d{1,3})?$' }), {
+    default: [],
+    maxItems: 100,
+    description: 'at most 100 addresses or ranges of addresses (CIDR), comma-separated',
+  }),
+  CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), {
+    default: [],
+    maxItems: 100,
+    description: 'at most 100 origins (https://HOST), comma-separated',
+  }),
+  RATE_LIMITS: Type.Array(Type.String({ pattern: '^[a-z_]+=(off|[1-9]\\d{0,8}/[1-9]\\d{0,5})$' }), {
+    default: [],
+    maxItems: 40,
+    description: 'POLICY=REQUESTS/SECONDS or POLICY=off, at most 40 of them, comma-separated',
+  }),
   OAUTH_DYNAMIC_REGISTRATION: Type.Boolean({ default: false }),
   OAUTH_CLIENT_DOCUMENTS: Type.Boolean({ default: true }),
-  OAUTH_CONSENT_URL: Type.Optional(Type.String({ pattern: '^https?://[^#@\\s]+$', maxLength: 1_000 })),
+  OAUTH_CONSENT_URL: Type.Optional(
+    Type.String({ pattern: '^https?://[^#@\\s]+$', maxLength: 1_000, description: 'an http or https URL without user or fragment' }),
+  ),
   DRAIN_SECONDS: Type.Integer({ default: 5, minimum: 0, maximum: 8 }),
   STREAMS_PER_PRINCIPAL: Type.Integer({ default: 50, minimum: 1, maximum: 100_000 }),
   STREAMS_PER_PROCESS: Type.Integer({ default: 10_000, minimum: 1, maximum: 1_000_000 }),
@@ -58,6 +73,7 @@ export interface ApiEnv extends CommonSettings {
 export function parseApiEnv(source: Readonly<Record<string, string | undefined>>): ApiEnv {
   const { values, quotas } = parseTogether({
     values: () => parseEnvironment(ApiVariables, source),
+    storage: () => checkStorage(source),
     quotas: () => parseQuotas(source['RATE_LIMITS'] ?? ''),
     proxies: () => checkProxies(source['TRUSTED_PROXIES'] ?? ''),
   });

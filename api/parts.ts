@@ -9,7 +9,8 @@ import { createClientDocuments } from '../ports/client-documents.ts';
 import { createLineComparison } from '../ports/compare-lines.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
 import { createSchemas } from '../ports/json-schema.ts';
-import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
+import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
+import { loadModelRegistry, providersOf, type ModelEnv } from '../ports/models.ts';
 import { createOpenApiReader } from '../ports/openapi-reader.ts';
 import { createPasswordHasher } from '../ports/password-hasher.ts';
 import { createPasswordStrength } from '../ports/password-strength.ts';
@@ -91,6 +92,7 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
   const keeper = keepNamespace(temporal, log);
   const publisher = createPublisher({ redis, prefix: env.redisPrefix, log });
+  const runMetrics = createRunMetrics({ providers: providersOf(models), currency: env.billingCurrency });
 
   const close = async () => {
     keeper.stop();
@@ -123,12 +125,13 @@ export async function openParts(options: PartsOptions): Promise<Parts> {
       lineComparison: createLineComparison(work),
       passwordStrength,
       log,
+      runMetrics,
       now,
       isDraining,
       storage,
       codeExec: { isOn: env.hasCodeExec, hasStrict: async () => env.hasCodeExec && (await hasStrictIsolation()) },
       temporal: createTemporalGateway(temporal, keeper),
-      dispatch: createDispatch({ temporal, publisher, db, log }),
+      dispatch: createDispatch({ temporal, publisher, db, log, measure: runMetrics.measure }),
     },
   };
 }

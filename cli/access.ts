@@ -19,12 +19,13 @@ export async function ensureAccess(
   deployment: Deployment,
   { resets = false }: { readonly resets?: boolean } = {},
 ): Promise<Bootstrapped & { modelId: string }> {
-  const { variables, publicUrl } = deployment;
+  const { variables, publicUrl, internalUrl } = deployment;
   const models = loadModelRegistry(variables, quiet);
 
   return withDatabases(variables, async (attached) => {
     const made = await bootstrap(attached, {
       publicUrl,
+      internalUrl,
       defaultModelId: models.defaultModelId,
       known: readAccess(state.read(accessFile)),
       // Kept before they are used: a start that is killed before access.json is written goes on with the same.

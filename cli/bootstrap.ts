@@ -34,6 +34,8 @@ export interface BootstrapDeps {
 export interface BootstrapOptions {
   /** Origin of the API: the first agent may read it, so it stands on the organization's egress allow-list. */
   readonly publicUrl: string;
+  /** Where tools reach the API when that is not its public address (containers): stands on the list, too. */
+  readonly internalUrl: string | null;
   readonly defaultModelId: string;
   /** What an earlier bootstrap of this database gave; of another one's it means nothing. */
   readonly known: BootstrapAccess | null;
@@ -165,21 +167,24 @@ async function ensureOrganization(unit: Unit, options: BootstrapOptions): Promis
     deleteAfter: null,
     purgedAt: null,
   });
-  unit.em.create(OrganizationSettings, { organizationId, runRetentionDays: null, egressAllowlist: [originEntry(options.publicUrl)] });
+  unit.em.create(OrganizationSettings, { organizationId, runRetentionDays: null, egressAllowlist: wantedEntries(options) });
   await unit.em.flush();
   await record(unit, 'create', { resourceType: 'organization', resourceId: organizationId, label: organizationSlug, organizationId });
   return { organizationId, isNew: true };
 }
 
 // The port may differ from start to start: the entry of the last one goes, so that the list doesn't grow.
-async function allowOrigin(unit: Unit, organizationId: string, { publicUrl, known }: BootstrapOptions): Promise<void> {
+async function allowOrigin(unit: Unit, organizationId: string, options: BootstrapOptions): Promise<void> {
   const settings = await unit.em.findOneOrFail(OrganizationSettings, { organizationId });
-  const wanted = originEntry(publicUrl);
-  const outdated = known ? originEntry(known.base_url) : null;
+  const outdated = options.known ? originEntry(options.known.base_url) : null;
   const isSame = (entry: EgressAllowance, other: EgressAllowance) => entry.host === other.host && entry.port === other.port;
 
-  if (settings.egressAllowlist.some((entry) => isSame(entry, wanted))) return;
-  settings.egressAllowlist = [...settings.egressAllowlist.filter((entry) => !outdated || !isSame(entry, outdated)), wanted];
+  const wanted = wantedEntries(options);
+  const present = settings.egressAllowlist;
+  const missing = wanted.filter((entry) => !present.some((other) => isSame(entry, other)));
+  if (missing.length === 0) return;
+  const kept = present.filter((entry) => !outdated || !isSame(entry, outdated) || wanted.some((other) => isSame(entry, other)));
+  settings.egressAllowlist = [...kept, ...missing];
   await unit.em.flush();
   await record(unit, 'update', {
     resourceType: 'organization_settings',
@@ -187,6 +192,10 @@ async function allowOrigin(unit: Unit, organizationId: string, { publicUrl, know
     organizationId,
     changes: { egress_allowlist: { to: settings.egressAllowlist } },
   });
+}
+
+function wantedEntries({ publicUrl, internalUrl }: BootstrapOptions): EgressAllowance[] {
+  return [publicUrl, ...(internalUrl === null ? [] : [internalUrl])].map(originEntry);
 }
 
 function originEntry(publicUrl: string): EgressAllowance {

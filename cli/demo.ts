@@ -3,6 +3,8 @@ import type { BootstrapAccess } from './bootstrap.ts';
 export interface DemoOptions {
   /** What the first agent is asked; by default something that the deployment's own reference answers. */
   readonly question: string | undefined;
+  /** Where the API is reached from here and by the agent's tools, if not at its public address. */
+  readonly internalUrl?: string | undefined;
   readonly log: (line: string) => void;
 }
 
@@ -13,11 +15,15 @@ interface ShownFrame {
 }
 
 /** Starts a run of the first agent and prints its frames as they stream in. Throws when the API refuses or the stream breaks. */
-export async function runDemo(access: BootstrapAccess, { question, log }: DemoOptions): Promise<{ run_id: string; status: string }> {
-  const text = question ?? `Read ${access.base_url}/llms.txt and tell me: which operation starts a run?`;
+export async function runDemo(
+  access: BootstrapAccess,
+  { question, internalUrl, log }: DemoOptions,
+): Promise<{ run_id: string; status: string }> {
+  const baseUrl = internalUrl || access.base_url;
+  const text = question ?? `Read ${baseUrl}/llms.txt and tell me: which operation starts a run?`;
   const headers = { 'authorization': `Bearer ${access.service_key}`, 'content-type': 'application/json' };
   log(`\nA first run. Question: ${text}\n`);
-  const started = await fetch(`${access.base_url}/runs`, {
+  const started = await fetch(`${baseUrl}/runs`, {
     method: 'POST',
     headers,
     body: JSON.stringify({ agent_id: access.agent_id, input: { text } }),
@@ -25,7 +31,7 @@ export async function runDemo(access: BootstrapAccess, { question, log }: DemoOp
   if (started.status !== 202) throw new Error(`POST /runs answered ${started.status}: ${await started.text()}`);
   const { id } = (await started.json()) as { id: string }; // RunView
 
-  const stream = await fetch(`${access.base_url}/runs/${id}/stream`, { headers });
+  const stream = await fetch(`${baseUrl}/runs/${id}/stream`, { headers });
   if (stream.status !== 200 || stream.body === null) throw new Error(`the stream answered ${stream.status}`);
   let status = 'unknown';
   for await (const frame of framesOf(stream.body)) {

@@ -7,12 +7,15 @@ import type { CliEnv } from './env.ts';
 import { withDatabases } from './databases.ts';
 import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './migrate.ts';
 import { SetupError } from './setup-error.ts';
+import { readStateFile } from './state.ts';
 import type { Services } from './services/index.ts';
 import { choosePort } from './services/ports.ts';
 
 /** The environment that API and workers of this machine are given: addresses, database roles, keys, and the caller's own settings. */
 export interface Deployment {
   readonly publicUrl: string;
+  /** Where the deployment's own processes reach the API, if not there (`API_INTERNAL_URL`). */
+  readonly internalUrl: string | null;
   readonly port: number;
   readonly healthPorts: Readonly<Record<'worker-runs' | 'worker-bulk', number>>;
   readonly variables: Readonly<Record<string, string>>;
@@ -114,7 +117,21 @@ export async function prepareDeployment(
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
   await refuseOtherKeys(variables);
   state.write(deploymentFile, variables);
-  return { publicUrl, port, healthPorts, variables, mailDir, migration };
+  return { publicUrl, internalUrl: env['API_INTERNAL_URL'] || null, port, healthPorts, variables, mailDir, migration };
+}
+
+/** Of the machine that ran the command, and not of the deployment. */
+const ofMachine: ReadonlySet<string> = new Set(['PATH', 'HOME', 'TZ']);
+
+/**
+ * `deployment.json` as an environment file: the variables that all processes of the deployment need, as `node --env-file`, systemd and Docker read them.
+ * @throws SetupError when the folder holds none.
+ */
+export function environmentLines(stateDir: string): string[] {
+  const saved = readStateFile(stateDir, deploymentFile);
+  if (typeof saved !== 'object' || saved === null)
+    throw new SetupError(`${stateDir} holds no ${deploymentFile}: run \`npx longhaul migrate\` first, or set LONGHAUL_STATE_DIR.`);
+  return Object.entries(saved).flatMap(([name, value]) => (ofMachine.has(name) ? [] : [`${name}=${String(value)}`]));
 }
 
 /** The deployment keys by their variables: the caller's own, else those of the state folder, made once. */

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { ensureAccess, readAccess } from './access.ts';
 import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
-import { prepareDeployment, type Deployment } from './deployment.ts';
+import { environmentLines, prepareDeployment, type Deployment } from './deployment.ts';
 import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
 import { keysRotate } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
@@ -12,7 +12,7 @@ import { retentionRun } from './retention.ts';
 import { startServices, type Services, type StartOptions } from './services/index.ts';
 import { isDeployed } from './services/roster.ts';
 import { checkSettings } from './settings.ts';
-import { SetupError } from './setup-error.ts';
+import { fileFault, SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
@@ -27,6 +27,7 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
   longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing; --reset-access
                          gives owner, operator and key new secrets: the old ones end
   longhaul demo          streams a run of the first agent of the running deployment
+  longhaul env           prints deployment.json of the state folder as NAME=value lines: the environment of all processes
   longhaul users reset-mfa --email ADDRESS
                          takes the second factor of somebody who has lost it away, and ends every session
   longhaul keys rotate [--reencrypt | --signing]
@@ -52,11 +53,14 @@ const options = {
 
 const log = (line: string) => console.log(line);
 
+const env = processEnvironment();
+
 try {
-  await main(process.argv.slice(2), processEnvironment());
+  await main(process.argv.slice(2), env);
 } catch (error) {
-  if (!(error instanceof SetupError)) throw error;
-  console.error(error.message);
+  const told = error instanceof SetupError ? error : fileFault(error, stateDirOf(env));
+  if (told === null) throw error;
+  console.error(told.message);
   process.exitCode = 1;
 }
 
@@ -76,6 +80,8 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
       return firstAccess(env, values['reset-access'] ?? false);
     case 'demo':
       return demo(env);
+    case 'env':
+      return environmentLines(stateDirOf(env)).forEach(log);
     case 'users':
       refuseOther(positionals, 'reset-mfa');
       return resetMfaCommand({ env, email: values.email, log });
@@ -120,7 +126,7 @@ function tellMigration({ madeRoles, madeDatabase, applied }: MigrationReport): v
 async function demo(env: CliEnv): Promise<void> {
   const access = readAccess(readStateFile(stateDirOf(env), 'access.json'));
   if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
-  await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], log });
+  await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], internalUrl: env['API_INTERNAL_URL'], log });
 }
 
 /** Starts what is missing of the services, migrates, does the work and stops what it started. */

@@ -41,7 +41,11 @@ function isFresh(root, { isLean = false } = {}) {
 
   if (readOrNull(stampFile) === stamp) return true;
   if (!isInstalled(JSON.parse(lockText), readOrNull(join(root, 'node_modules', '.package-lock.json')), isLean)) return false;
-  writeFileSync(stampFile, stamp);
+  try {
+    writeFileSync(stampFile, stamp);
+  } catch {
+    // Packages that somebody else owns, or that are read-only, are as good; they are only looked through again the next time.
+  }
   return true;
 }
 
@@ -97,7 +101,8 @@ function checkNode(root) {
   }
 }
 
-function isEnough(version) {
+/** Whether a Node of this version (`24.1.0`; null: there is none) runs Longhaul. */
+export function isEnough(version) {
   if (version === null) return false;
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > neededNode[0] || (major === neededNode[0] && minor >= neededNode[1]);

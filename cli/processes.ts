@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendSignal } from './services/child.ts';
+import { keepLogsBounded } from './services/log-file.ts';
 import type { Services } from './services/index.ts';
 import { SetupError } from './setup-error.ts';
 import { createRestartable, type Restartable } from './services/restartable.ts';
@@ -41,7 +42,7 @@ export interface SuperviseOptions {
 
 /**
  * Starts the processes and from then on starts again whatever of them and of the services dies: after 1 s, doubling to 10 s while it
- * keeps dying, on the same ports. Output goes to `logs/<name>.log` in the state folder. The first SIGINT, SIGTERM or SIGHUP stops
+ * keeps dying, on the same ports. Output goes to `logs/<name>.log` in the state folder, about 10 MB of it and 10 MB of what came before (`.1`). The first SIGINT, SIGTERM or SIGHUP stops
  * everything in order; one that comes more than two seconds later kills what is left, and the exit status is then 128 and the signal's number.
  * @throws SetupError when a process does not come up the first time; then everything has been stopped.
  */
@@ -49,6 +50,8 @@ export async function superviseProcesses({ services, processes, log }: Supervise
   const own = processes.map((spec) => ({ ...spec, restartable: startable(spec, services) }));
   const all = [...own.map(({ restartable }) => restartable), ...services.restartables];
   const ending = createEnding({ own, all, services, log });
+  const unbound = keepLogsBounded(services.state.path('logs'));
+  ending.stopped.then(unbound, unbound);
 
   for (const restartable of all) keepAlive(restartable, { signal: ending.signal, log });
   try {

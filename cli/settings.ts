@@ -12,6 +12,7 @@ const postgresUrl = { pattern: '^postgres(ql)?://[^\\s?]*/[^\\s/?]+(\\?\\S*)?$' 
 const ServiceVariables = Type.Object({
   DATABASE_URL: Type.Optional(Type.String(postgresUrl)),
   DATABASE_OWNER_URL: Type.Optional(Type.String(postgresUrl)),
+  API_INTERNAL_URL: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 255 })),
   TEMPORAL_HTTP_ADDRESS: Type.Optional(Type.String({ pattern: '^[^\\s/]+:\\d+$' })),
 });
 

@@ -1,5 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { hasCode, SetupError } from './setup-error.ts';
@@ -42,7 +55,7 @@ export class StateBusyError extends SetupError {
  */
 export function openState(stateDir: string): State {
   const dir = resolve(stateDir);
-  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  makeFolder(dir);
   refuseForeignFolder(dir);
 
   const lock = takeLock(dir);
@@ -119,6 +132,18 @@ function ownerOf(dir: string): number | null {
   const owner = readJson(join(dir, 'owner.json'));
   if (typeof owner !== 'object' || owner === null || !('pid' in owner)) return null;
   return typeof owner.pid === 'number' ? owner.pid : null;
+}
+
+/** Where a folder can't be made, Node may say that its parent does not exist: what the system says of the nearest one that does is thrown instead. */
+function makeFolder(dir: string): void {
+  try {
+    mkdirSync(dir, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    let parent = dirname(dir);
+    while (!existsSync(parent)) parent = dirname(parent);
+    accessSync(parent, constants.W_OK);
+    throw error;
+  }
 }
 
 /** Files of two users in one folder end in a data directory that neither can open. */

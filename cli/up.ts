@@ -72,7 +72,7 @@ function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[
       stopsFirst: true,
     },
     worker('worker-runs', 'runs.worker.ts', 50_000),
-    worker('worker-bulk', 'bulk.worker.ts', 35_000),
+    worker('worker-bulk', 'bulk.worker.ts', 140_000),
   ];
 }
 

@@ -35,7 +35,7 @@ const lostConnection =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;
 
 /**
- * What a fault of the database means to a caller (design 01 §5.2), or null when it is a bug of ours: `internal_error`.
+ * What a fault of the database means to a caller, or null when it is a bug of ours: `internal_error`.
  * A Failure is given back as it is.
  */
 export function toFailure(error: unknown): Failure | null {

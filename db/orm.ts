@@ -6,7 +6,7 @@ import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
 import type { SettledStatement, Statement } from './pg-connection.ts';
-import { createDialect, type PoolDialect } from './pg-dialect.ts';
+import { createDialect, type PoolDialect, type PoolUse } from './pg-dialect.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
 import { createShares, type Shares } from './shares.ts';
 
@@ -24,6 +24,8 @@ export interface DatabaseSettings {
   /** Sees the text of every statement of both pools. */
   readonly onQuery?: (sql: string) => void;
 }
+
+export type { PoolUse } from './pg-dialect.ts';
 
 const acquireTimeoutMs = 2_000;
 /** A database that is busy, frozen or just starting gets so long at the start of a process. */
@@ -104,9 +106,18 @@ const dialects = new WeakMap<MikroORM, PoolDialect>();
 
 /** Runs one statement outside any transaction of ours and gives its rows: where there is nothing to map, the ORM costs more than the statement. */
 export async function runAlone<R>(orm: MikroORM, statement: Statement | SettledStatement): Promise<QueryResult<R>> {
+  return dialectOf(orm).runAlone<R>(statement);
+}
+
+/** How the pool is used at this moment. */
+export function poolUse(orm: MikroORM): PoolUse {
+  return dialectOf(orm).use();
+}
+
+function dialectOf(orm: MikroORM): PoolDialect {
   const dialect = dialects.get(orm);
   if (!dialect) throw new Error('a pool that connectDatabases has not opened');
-  return dialect.runAlone<R>(statement);
+  return dialect;
 }
 
 /** Throws what keeps new connections of either pool from being opened; those that are open may go on for long. */

@@ -12,6 +12,7 @@ const schema = defineEntity({
   indexes: [
     uniqueIndex('outbox', 'dedupe', '(kind, dedupe_key)'),
     index('outbox', 'due', '(not_before) where sent_at is null'),
+    index('outbox', 'mails', "(created_at) where kind = 'mail' and payload -> 'settled' is null"),
     index('outbox', 'sent', '(sent_at) where sent_at is not null'),
   ],
   properties: {

@@ -15,6 +15,14 @@ export interface PoolSettings {
   readonly onError: (error: Error) => void;
 }
 
+/** Connections of a pool, and statements that wait for one. */
+export interface PoolUse {
+  readonly inUse: number;
+  readonly idle: number;
+  readonly waiting: number;
+  readonly max: number;
+}
+
 const lockTimeoutMs = 5_000;
 /** A frozen process frees its locks after this. */
 const idleInTransactionTimeoutMs = 10_000;
@@ -33,9 +41,14 @@ export function createDialect(settings: PoolSettings): PoolDialect {
     ...(settings.statementTimeoutMs === null ? {} : { statement_timeout: settings.statementTimeoutMs }),
     types: createTypes(),
   });
-  // Without listeners a connection that the server drops would end the process.
-  pool.on('error', settings.onError);
-  pool.on('connect', (client) => client.on('error', settings.onError));
+  const tellLost = (error: Error) => {
+    // The pool hangs the client on it, with all that is known of the connection.
+    Reflect.deleteProperty(error, 'client');
+    if (!pool.ending) settings.onError(error);
+  };
+  // Without listeners a connection that the server drops would end the process; of an idle one the client tells, too.
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', tellLost));
 
   return new PoolDialect(new Connections(pool, createSilence(settings.statementTimeoutMs)), () => openOnce(settings));
 }
@@ -88,6 +101,12 @@ export class PoolDialect extends PostgresDialect {
     super({ pool: connections.pool });
     this.#connections = connections;
     this.openOnce = open;
+  }
+
+  /** Of this moment. */
+  use(): PoolUse {
+    const { totalCount, idleCount, waitingCount, options } = this.#connections.pool;
+    return { inUse: totalCount - idleCount, idle: idleCount, waiting: waitingCount, max: options.max };
   }
 
   override createDriver(): Driver {

@@ -1,4 +1,4 @@
-/** The four database roles (design 03 §5.3). None is a superuser or may bypass policies. */
+/** The four database roles. None is a superuser or may bypass policies. */
 export const databaseRoles = ['longhaul_owner', 'longhaul_app', 'longhaul_sweeper', 'longhaul_gate'] as const;
 export type DatabaseRole = (typeof databaseRoles)[number];
 

@@ -180,7 +180,7 @@ export async function sweep<R>(db: Databases, work: (em: SqlEntityManager) => Pr
 }
 
 export function emptyOutgoing(): Outgoing {
-  return { frames: [], outboxIds: [], cancelledRunIds: [], erasedRunIds: [], revoked: [] };
+  return { frames: [], outboxIds: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [] };
 }
 
 async function retried<R>(attempt: () => Promise<R>): Promise<R> {
@@ -247,5 +247,6 @@ function taken(outgoing: Outgoing): Outgoing {
     cancelledRunIds: outgoing.cancelledRunIds.splice(0),
     erasedRunIds: outgoing.erasedRunIds.splice(0),
     revoked: outgoing.revoked.splice(0),
+    measurements: outgoing.measurements.splice(0),
   };
 }

@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Measurement } from '../workflows/contracts/measurements.ts';
 import type { Actor, TenantSettings } from './caller.ts';
 
 /** What one run's append gave: the numbers and the exact bytes, ready to be published after the commit. */
@@ -18,6 +19,8 @@ export interface Outgoing {
   readonly erasedRunIds: string[];
   /** Principals (`user:<id>`, `session:<id>`, `service_key:<id>`) whose rights are looked at again at once; `organization:<id>` means all of its people. */
   readonly revoked: string[];
+  /** Counted by this process once the transaction has committed. */
+  readonly measurements: Measurement[];
 }
 
 /** One transaction in one tenant: its entity manager, whose rows it may see, who acts, and what leaves after commit. */

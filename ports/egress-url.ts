@@ -15,6 +15,14 @@ export interface EgressPolicy {
   readonly exceptions: readonly EgressException[];
 }
 
+/** What an operator could change, and where. */
+const wayOut = "an operator can open it in the organization's egress_allowlist";
+export const refusals = {
+  plainHttp: `the scheme must be https; for plain http ${wayOut} (allow_http), or set EGRESS_ALLOW_HTTP for the whole deployment`,
+  otherPort: `only the standard port of the scheme is allowed; ${wayOut} with host and port`,
+  notPublic: `the address is not public; ${wayOut}`,
+} as const;
+
 /**
  * Checks the address of a page that a person will open: https, or http where the policy has it. Which host it names is the browser's affair.
  * Throws EgressRefused.
@@ -24,7 +32,7 @@ export function checkPageUrl(text: string, policy: EgressPolicy): URL {
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new EgressRefused('the scheme must be https');
   if (url.username !== '' || url.password !== '') throw new EgressRefused('must hold no user and no password');
-  if (url.protocol === 'http:' && !policy.allowHttp && !isExcepted(url, policy)) throw new EgressRefused('the scheme must be https');
+  if (url.protocol === 'http:' && !policy.allowHttp && !isExcepted(url, policy)) throw new EgressRefused(refusals.plainHttp);
   return url;
 }
 
@@ -43,9 +51,9 @@ export function checkUrlForm(text: string, policy: EgressPolicy): URL {
   const url = checkPageUrl(text, policy);
   if (isExcepted(url, policy)) return url;
 
-  if (url.port !== '') throw new EgressRefused('only the standard port of the scheme is allowed');
+  if (url.port !== '') throw new EgressRefused(refusals.otherPort);
   const literal = literalAddress(url.hostname);
-  if (literal !== null && !isPublic(literal)) throw new EgressRefused('the address is not public');
+  if (literal !== null && !isPublic(literal)) throw new EgressRefused(refusals.notPublic);
   return url;
 }
 

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
 import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
-import { checkUrlForm, isExcepted, type EgressPolicy } from './egress-url.ts';
+import { checkUrlForm, isExcepted, refusals, type EgressPolicy } from './egress-url.ts';
 import { isPublic, literalAddress } from './public-address.ts';
 
 export { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
@@ -148,7 +148,7 @@ function guardedConnector(resolve: typeof dnsLookup): buildConnector.connector {
   return (target, callback) => {
     // A literal never reaches the lookup, so it is judged here as well.
     const literal = literalAddress(target.hostname);
-    if (literal !== null && !isPublic(literal)) return callback(new EgressRefused('the address is not public'), null);
+    if (literal !== null && !isPublic(literal)) return callback(new EgressRefused(refusals.notPublic), null);
     return connect(target, callback);
   };
 }
@@ -160,7 +160,7 @@ function publicLookup(resolve: typeof dnsLookup): LookupFunction {
       if (error) return callback(error, '', 0);
       const allowed = found.filter(({ address }) => isPublic(address));
       const first = allowed[0];
-      if (!first || allowed.length < found.length) return callback(new EgressRefused('the address is not public'), '', 0);
+      if (!first || allowed.length < found.length) return callback(new EgressRefused(refusals.notPublic), '', 0);
       return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
     });
   };

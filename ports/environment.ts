@@ -76,9 +76,15 @@ function faultsOf(schema: TObject, values: unknown): Map<string, string> {
   const faults = new Map<string, string>();
   for (const error of Value.Errors(schema, values)) {
     const missing = error.keyword === 'required' ? error.params.requiredProperties : [];
-    for (const name of missing) faults.set(name, 'is missing');
+    for (const name of missing) faults.set(name, 'missing');
     const [, at] = error.instancePath.split('/');
-    if (at && !faults.has(at)) faults.set(at, error.message);
+    if (at && !faults.has(at)) faults.set(at, wantedForm(schema.properties[at]) ?? error.message);
   }
   return faults;
+}
+
+/** What the schema says of itself in words; null: its keywords have to tell. */
+function wantedForm(property: unknown): string | null {
+  const { description } = property as { description?: string };
+  return description === undefined ? null : `must be ${description}`;
 }

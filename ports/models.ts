@@ -93,6 +93,11 @@ export function loadModelRegistry(env: ModelEnv, log: Pick<Logger, 'info'>): Mod
   };
 }
 
+/** Ids of the providers whose models this deployment can call. */
+export function providersOf(registry: Pick<ModelRegistry, 'list'>): string[] {
+  return [...new Set(registry.list().map(({ provider }) => provider))];
+}
+
 /** Names of the capabilities that a configuration needs and the model lacks; empty when it may be used. */
 export function missingCapabilities(model: ModelInfo, needs: { readonly hasTools: boolean; readonly reasoning: ReasoningLevel }): string[] {
   const wantsReasoning = needs.reasoning !== 'provider-default' && needs.reasoning !== 'none';

@@ -3,26 +3,40 @@ import { storageSettings, storageVariables, type AttachmentSettings, type Storag
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+const postgresUrl = { pattern: '^postgres(ql)?://', description: 'postgres://USER:PASSWORD@HOST:5432/DATABASE' };
+
 /** Variables that mean the same to the API and to the workers. */
 export const commonVariables = {
   LOG_LEVEL: Type.Enum([...logLevels], { default: 'info' }),
-  DATABASE_APP_URL: Type.String({ pattern: '^postgres(ql)?://' }),
-  DATABASE_SWEEPER_URL: Type.String({ pattern: '^postgres(ql)?://' }),
-  REDIS_URL: Type.String({ pattern: '^rediss?://' }),
+  DATABASE_APP_URL: Type.String(postgresUrl),
+  DATABASE_SWEEPER_URL: Type.String(postgresUrl),
+  REDIS_URL: Type.String({ pattern: '^rediss?://', description: 'redis://USER:PASSWORD@HOST:6379, or rediss://' }),
   REDIS_PREFIX: Type.String({ default: 'lh:', maxLength: 60 }),
-  TEMPORAL_ADDRESS: Type.String({ pattern: '^[^\\s/]+:\\d+$' }),
+  TEMPORAL_ADDRESS: Type.String({ pattern: '^[^\\s/]+:\\d+$', description: 'HOST:PORT' }),
   TEMPORAL_NAMESPACE: Type.String({ default: 'longhaul', maxLength: 200 }),
   TEMPORAL_TLS: Type.Boolean({ default: false }),
   TEMPORAL_API_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   CODE_EXEC: Type.Enum(['on', 'off'], { default: 'on' }),
   UNPRICED_MODEL: Type.Optional(Type.Enum(['reject', 'zero_with_alert'])),
-  BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$' }),
-  SMTP_URL: Type.Optional(Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048 })),
+  BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$', description: 'a currency code of three capitals (ISO 4217)' }),
+  SMTP_URL: Type.Optional(
+    Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048, description: 'smtps://USER:PASSWORD@HOST, or smtp://' }),
+  ),
   MAIL_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
-  MAIL_FROM: Type.String({ default: 'Longhaul <longhaul@localhost>', pattern: '^[^\\r\\n]*@[^\\s@]+$', minLength: 3, maxLength: 320 }),
-  MCP_OAUTH_REDIRECT_URI: Type.Optional(Type.String({ pattern: '^https?://[^\\s#]+$', maxLength: 2_000 })),
-  MAIL_LINK_URL: Type.Optional(Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 1_024 })),
+  MAIL_FROM: Type.String({
+    default: 'Longhaul <longhaul@localhost>',
+    pattern: '^[^\\r\\n]*@[^\\s@]+$',
+    minLength: 3,
+    maxLength: 320,
+    description: 'an address, or NAME <ADDRESS>',
+  }),
+  MCP_OAUTH_REDIRECT_URI: Type.Optional(
+    Type.String({ pattern: '^https?://[^\\s#]+$', maxLength: 2_000, description: 'an http or https URL without a fragment' }),
+  ),
+  MAIL_LINK_URL: Type.Optional(
+    Type.String({ pattern: '^https?://[^\\s?#]+$', maxLength: 1_024, description: 'an http or https URL without query or fragment' }),
+  ),
   ...storageVariables,
 };
 

@@ -1,17 +1,25 @@
 import Type, { type Static } from 'typebox';
-import { EnvironmentError } from './environment.ts';
+import { EnvironmentError, parseEnvironment } from './environment.ts';
+
+const origin = 'an origin: https://HOST or https://HOST:PORT, no path';
+const url = 'an http or https URL without user or fragment';
 
 /** Variables that say where attachments lie and what is taken. */
 export const storageVariables = {
   STORAGE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
-  STORAGE_S3_BUCKET: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$' })),
-  STORAGE_S3_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 1_024 })),
-  STORAGE_S3_REGION: Type.String({ default: 'us-east-1', pattern: '^[a-z0-9-]+$', maxLength: 64 }),
-  STORAGE_S3_PREFIX: Type.String({ default: '', pattern: '^([A-Za-z0-9._-]+/)*$', maxLength: 200 }),
+  STORAGE_S3_BUCKET: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$', description: 'the name of a bucket' })),
+  STORAGE_S3_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 1_024, description: origin })),
+  STORAGE_S3_REGION: Type.String({ default: 'us-east-1', pattern: '^[a-z0-9-]+$', maxLength: 64, description: 'the name of a region' }),
+  STORAGE_S3_PREFIX: Type.String({
+    default: '',
+    pattern: '^([A-Za-z0-9._-]+/)*$',
+    maxLength: 200,
+    description: 'folders that end in a slash (longhaul/files/)',
+  }),
   STORAGE_S3_ACCESS_KEY_ID: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
   STORAGE_S3_SECRET_ACCESS_KEY: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024 })),
   ATTACHMENT_MAX_BYTES: Type.Integer({ default: 26_214_400, minimum: 1_024, maximum: 536_870_912 }),
-  ATTACHMENT_SCAN_URL: Type.Optional(Type.String({ pattern: '^https?://[^\\s#@]+$', maxLength: 2_048 })),
+  ATTACHMENT_SCAN_URL: Type.Optional(Type.String({ pattern: '^https?://[^\\s#@]+$', maxLength: 2_048, description: url })),
   ATTACHMENT_SCAN_TOKEN: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
 };
 
@@ -55,11 +63,16 @@ export function storageSettings(values: Static<typeof StorageVariables>): {
   };
 }
 
+/** Throws what `storageSettings` has against an environment whose other variables may be bad as well: all are named in one round. */
+export function checkStorage(source: Readonly<Record<string, string | undefined>>): void {
+  storageSettings(parseEnvironment(StorageVariables, source));
+}
+
 function placeOf(values: Static<typeof StorageVariables>): StorageSettings {
   const { STORAGE_DIR: folder, STORAGE_S3_BUCKET: bucket } = values;
   if (bucket === undefined) {
     if (folder !== undefined) return { kind: 'folder', folder };
-    throw new EnvironmentError(new Map([['STORAGE_DIR', 'is missing: a folder for attachments, unless STORAGE_S3_BUCKET names a bucket']]));
+    throw new EnvironmentError(new Map([['STORAGE_DIR', 'missing: a folder for attachments, unless STORAGE_S3_BUCKET names a bucket']]));
   }
   return {
     kind: 's3',
@@ -76,5 +89,5 @@ function credentialsOf(values: Static<typeof StorageVariables>): S3Settings['cre
   if (accessKeyId !== undefined && secretAccessKey !== undefined) return { accessKeyId, secretAccessKey };
   if (accessKeyId === undefined && secretAccessKey === undefined) return null;
   const missing = accessKeyId === undefined ? 'STORAGE_S3_ACCESS_KEY_ID' : 'STORAGE_S3_SECRET_ACCESS_KEY';
-  throw new EnvironmentError(new Map([[missing, 'is missing: the keys of the bucket come in pairs']]));
+  throw new EnvironmentError(new Map([[missing, 'missing: the keys of the bucket come in pairs']]));
 }

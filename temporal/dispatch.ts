@@ -6,6 +6,7 @@ import { topmostLiveRun } from '../db/runs/restart-run.ts';
 import { sweep } from '../db/scope.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/unit.ts';
+import type { Measurement } from '../workflows/contracts/measurements.ts';
 import { isRunStart } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
@@ -18,6 +19,8 @@ export interface DispatchDeps {
   readonly publisher: Publisher;
   readonly db: Databases;
   readonly log: Logger;
+  /** Adds what has been committed to the metrics of the process. */
+  readonly measure: (measurement: Measurement) => void;
 }
 
 /** What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. */
@@ -31,10 +34,11 @@ const slowMs = 1_000;
  * Never throws: readers find unpublished frames in the archive, unsent rows are taken by the relays within seconds.
  */
 export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
-  const { publisher, log } = deps;
+  const { publisher, log, measure } = deps;
   const pace = createPace();
 
-  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds }) => {
+  return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds, measurements }) => {
+    for (const measurement of measurements) measure(measurement);
     publisher.publish(frames);
     publisher.notifyCancelled(cancelledRunIds);
     publisher.erase(erasedRunIds);
@@ -68,7 +72,7 @@ export type RowResult = 'settled' | 'refused' | 'away';
 /**
  * Sends one row and settles it. No workflow to cancel or to wake settles it too: then the run goes on in a new one, or is due for the reconciler.
  */
-export async function sendRow(deps: Omit<DispatchDeps, 'publisher'>, row: OutboxRow): Promise<RowResult> {
+export async function sendRow(deps: Omit<DispatchDeps, 'publisher' | 'measure'>, row: OutboxRow): Promise<RowResult> {
   const { temporal, db, log } = deps;
   try {
     const result = await sendMessage(temporal, row.message);
@@ -88,7 +92,7 @@ export async function sendRow(deps: Omit<DispatchDeps, 'publisher'>, row: Outbox
 }
 
 /** What fails here is the reconciler's. */
-async function goOn(deps: Omit<DispatchDeps, 'publisher'>, runId: string): Promise<void> {
+async function goOn(deps: Omit<DispatchDeps, 'publisher' | 'measure'>, runId: string): Promise<void> {
   try {
     await restartIfLost(deps, await sweep(deps.db, (em) => topmostLiveRun(em, runId)));
   } catch (err) {

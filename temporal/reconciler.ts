@@ -38,6 +38,8 @@ export interface ReconcilerDeps {
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;
   /** Ends a run as its workflow would have: `finishRun` in the run's own tenant. Guarded by the row: an ended run stays as it is. */
   readonly finish: (run: ReconcilableRun, ending: Omit<FinishRunInput, 'runId'>) => Promise<unknown>;
+  /** Adds what a pass has repaired, also one that fails later on, to the metrics of the process. */
+  readonly measure: (report: ReconcileReport) => void;
 }
 
 /** Brings rows and workflows together again where they have parted. */
@@ -59,14 +61,18 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
 
       // Should the page be refused or the pass fail, the next one lists from the start.
       openPage = null;
-      await finishAbandoned(deps, counts);
-      await examineSilent(deps, counts, signal);
-      openPage = await terminateLeftOver(deps, counts, from);
-      await activateLines(deps, counts);
-      await admitDue(deps, counts);
-      await finishOverdue(deps, counts);
-      await wakeLate(deps, counts, signal);
-      await sweep(deps.db, resendMails);
+      try {
+        await finishAbandoned(deps, counts);
+        await examineSilent(deps, counts, signal);
+        openPage = await terminateLeftOver(deps, counts, from);
+        await activateLines(deps, counts);
+        await admitDue(deps, counts);
+        await finishOverdue(deps, counts);
+        await wakeLate(deps, counts, signal);
+        await sweep(deps.db, resendMails);
+      } finally {
+        deps.measure(counts);
+      }
       if (counts.started + counts.finished + counts.terminated + counts.activated > 0) deps.log.warn({ ...counts }, 'reconciler repaired');
 
       return counts;

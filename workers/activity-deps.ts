@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import type { ActivityDeps } from '../activities/deps.ts';
 import { createAnchor } from '../activities/maintenance/anchor.ts';
 import { createToolsChanged } from '../activities/mcp/list-changed.ts';
 import { createProviders } from '../activities/model/providers.ts';
 import { createWebPages } from '../activities/tools/web-fetch.ts';
 import { connectDatabases } from '../db/orm.ts';
+import { createPoolMetrics } from '../db/pool-metrics.ts';
 import { createCancelBus } from '../db/streams/cancel-bus.ts';
 import { createEmitter } from '../db/streams/emitter.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
@@ -14,7 +16,9 @@ import { createEgress } from '../ports/egress.ts';
 import { createSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
 import { createMcpSessions } from '../ports/mcp-sessions.ts';
-import { loadModelRegistry } from '../ports/models.ts';
+import { createActivityMetrics } from '../ports/metrics/activity-metrics.ts';
+import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
+import { loadModelRegistry, providersOf } from '../ports/models.ts';
 import { createSandbox } from '../ports/sandbox.ts';
 import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
@@ -30,10 +34,19 @@ export interface ActivityDepsOptions {
   readonly applicationName: string;
   readonly log: Logger;
   readonly closers: Closers;
+  /** Takes the metrics of the parts. */
+  readonly metrics: Registry;
 }
 
 /** Opens everything an activity may use; what has to be closed again is added to `closers`. */
-export async function openActivityDeps({ env, temporal, applicationName, log, closers }: ActivityDepsOptions): Promise<ActivityDeps> {
+export async function openActivityDeps({
+  env,
+  temporal,
+  applicationName,
+  log,
+  closers,
+  metrics,
+}: ActivityDepsOptions): Promise<ActivityDeps> {
   const models = loadModelRegistry(env.models, log);
   const db = await connectDatabases({
     appUrl: env.databaseAppUrl,
@@ -70,7 +83,12 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
   const mcp = createMcpSessions({ egress });
 
   closers.add('mcp sessions', () => mcp.close());
-  const dispatch = createDispatch({ temporal, publisher, db, log });
+  const providerIds = providersOf(models);
+  const runMetrics = createRunMetrics({ providers: providerIds, currency: env.billingCurrency });
+  const activityMetrics = createActivityMetrics(providerIds);
+  const dispatch = createDispatch({ temporal, publisher, db, log, measure: runMetrics.measure });
+
+  for (const metric of [work.ended, ...runMetrics.all, ...activityMetrics.all, ...createPoolMetrics(db)]) metrics.registerMetric(metric);
 
   return {
     db,
@@ -91,6 +109,7 @@ export async function openActivityDeps({ env, temporal, applicationName, log, cl
     mail: env.mail && { mailer: createMailer(env.mail), publicUrl: env.publicUrl, linkUrl: env.mail.linkUrl },
     anchor: createAnchor({ db, file: createAnchorFile(env.anchorPath, env.keys.auditKeys), log }),
     log,
+    metrics: activityMetrics,
     env: {
       allowHttp: env.allowHttp,
       billingCurrency: env.billingCurrency,

@@ -2,12 +2,19 @@ import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
 import { anchorPathOf } from '../ports/anchor-file.ts';
 import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { checkStorage } from '../ports/storage-settings.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 
 const WorkerVariables = Type.Object({
   ...commonVariables,
-  PUBLIC_URL: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 255 })),
+  PUBLIC_URL: Type.Optional(
+    Type.String({
+      pattern: '^https?://[^/?#@\\s]+$',
+      maxLength: 255,
+      description: 'an origin: https://HOST or https://HOST:PORT, no path',
+    }),
+  ),
   DATABASE_POOL_MAX: Type.Integer({ default: 20, minimum: 2, maximum: 200 }),
   AUDIT_ANCHOR_FILE: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   LONGHAUL_STATE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
@@ -36,6 +43,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
     keys: () => parseKeyRing(source),
     // Loaded again, and told, when there is a log.
     models: () => loadModelRegistry(source, { info: () => undefined }),
+    storage: () => checkStorage(source),
     places: () => checkPlaces(source),
   });
 
@@ -53,7 +61,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
 /** Mails say where the deployment is. */
 function checkPlaces(source: Readonly<Record<string, string | undefined>>): void {
   if ((source['SMTP_URL'] || source['MAIL_DIR']) && !source['PUBLIC_URL'])
-    throw new EnvironmentError(new Map([['PUBLIC_URL', 'is missing: mails name it']]));
+    throw new EnvironmentError(new Map([['PUBLIC_URL', 'missing: mails name it']]));
 }
 
 /** The environment of this process. */

@@ -1,5 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { Registry } from 'prom-client';
+import { metricsPage } from '../ports/metrics/exposition.ts';
 
 export interface HealthOptions {
   readonly host: string;
@@ -31,8 +32,8 @@ export async function serveHealth({ host, port, isReady, isStarted, metrics }: H
         );
         return;
       case '/metrics':
-        metrics.metrics().then(
-          (text) => response.writeHead(200, { 'content-type': metrics.contentType }).end(text),
+        metricsPage(metrics, request.headers.accept).then(
+          ({ contentType, body }) => response.writeHead(200, { 'content-type': contentType, 'vary': 'Accept' }).end(body),
           () => response.writeHead(500).end(),
         );
         return;

@@ -17,6 +17,7 @@ import { updateSchedules } from '../temporal/schedules.ts';
 import type { TaskQueue } from '../workflows/contracts/queues.ts';
 import { openActivityDeps } from './activity-deps.ts';
 import { ensureBundle } from './build-bundle.ts';
+import { createDeploymentMetrics } from './deployment-metrics.ts';
 import { parseWorkerEnv, processEnvironment } from './env.ts';
 import { serveHealth } from './health.ts';
 import { runToEnd } from './run-to-end.ts';
@@ -64,10 +65,10 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
 
   collectDefaultMetrics({ register: metrics });
   closers.add('temporal', () => temporal.close());
-  const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers });
+  const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers, metrics });
   await refuseStrangeDatabase(deps.db, env.keys);
   measureAnchor(deps.anchor, metrics);
-  metrics.registerMetric(deps.work.ended);
+  if (queue === 'bulk') for (const metric of createDeploymentMetrics(deps.db)) metrics.registerMetric(metric);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });
   const keeper = keepNamespace(temporal, log);
 

@@ -7,7 +7,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { composeMail, type Composed } from './compose.ts';
 import { toHtml, toText } from './letter.ts';
 
-export type DeliveryDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'log'>;
+export type DeliveryDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'log' | 'metrics'>;
 
 /** Activities of `delivery`. Their logs name the outbox row and the kind of mail, never whom it is for. */
 export function createDeliveryActivities(deps: DeliveryDeps): DeliveryActivities {
@@ -19,9 +19,13 @@ async function sendMail(deps: DeliveryDeps, { outboxId }: DeliveryInput): Promis
 
   if (!stored) return 'void';
   if (stored.message.settled) return stored.message.settled;
-  const result = await attempt(deps, outboxId, stored);
+  const result = await attempt(deps, outboxId, stored).catch((error: unknown) => {
+    deps.metrics.mailTried('failed');
+    throw error;
+  });
 
   await settle(deps, { outboxId, message: stored.message, result });
+  deps.metrics.mailTried(result);
   deps.log[result === 'refused' ? 'warn' : 'info']({ outbox_id: outboxId, template: stored.message.mail.template, result }, 'mail settled');
   return result;
 }

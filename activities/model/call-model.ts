@@ -22,6 +22,7 @@ import { claimTry } from './claim-try.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry, StepPaused } from './failed-try.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
+import { measureCall } from './measure-call.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
 import { holdCost, type OpenHold } from './spend.ts';
 import { streamModelStep, type ModelStepRequest } from './step.ts';
@@ -80,14 +81,15 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     modelTry = { ...modelTry, startedAt: passed.at };
     // A call that has not left costs nothing.
     abort.signal.throwIfAborted();
-    collected = await collectStep(streamModelStep(deps, request), {
+    const sink = {
       writer,
       messageId,
       step: modelTry.step,
       tools: modelTry.opened.tools,
       resultTool: request.json?.mode === 'tool' ? resultToolSlug : null,
       json: request.json?.mode ?? null,
-    });
+    };
+    collected = await measureCall(deps, modelTry.model.provider, () => collectStep(streamModelStep(deps, request), sink));
     for (const warning of [...(collected.finish.warnings ?? []), ...emptyWarning(collected)])
       deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });

@@ -62,7 +62,11 @@ function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
   const model = id === undefined ? null : models.resolve(id);
   if (!model)
     throw giveUp(
-      fail('upstream_failed', { reason: 'model_unavailable', detail: 'The deployment does not have the model of this run any more.' }),
+      fail('upstream_failed', {
+        reason: 'model_unavailable',
+        detail:
+          'The deployment does not have the model of this run any more: an operator adds it to LONGHAUL_MODEL_REGISTRY, or a new revision names another.',
+      }),
     );
   return model;
 }
@@ -70,5 +74,10 @@ function modelOf({ models }: ActivityDeps, opened: OpenedStep): ResolvedModel {
 /** Under an enforced budget a model without a price would pass unseen: unless the deployment says otherwise, the run fails. */
 function refuseUnpriced({ env }: ActivityDeps, model: ResolvedModel, { prices, isBounded }: CallTerms): void {
   if (model.isFree || prices.length > 0 || !rejectsUnpriced(env.unpricedModel, isBounded)) return;
-  throw giveUp(fail('validation_failed', { reason: 'unpriced_model', detail: `The model ${model.id} has no price.` }));
+  throw giveUp(
+    fail('validation_failed', {
+      reason: 'unpriced_model',
+      detail: `The model ${model.id} has no price, and an enforced budget may not pass it unseen. An operator can set UNPRICED_MODEL=zero_with_alert.`,
+    }),
+  );
 }

@@ -1,3 +1,4 @@
+import type { ModelFault } from '../../ports/metrics/activity-metrics.ts';
 import type { TokenUsage } from './usage.ts';
 
 /** Classes of a failed model call, by the table of signals in the design of the model step. */
@@ -75,4 +76,30 @@ export function retryCauseOf(errorClass: ModelErrorClass): 'rate_limited' | 'tim
   if (errorClass === 'RateLimited') return 'rate_limited';
   if (errorClass === 'StreamIdle') return 'timeout';
   return 'upstream_error';
+}
+
+/** What steps, failures and metrics call a class. */
+export function reasonOf(errorClass: ModelErrorClass): ModelFault {
+  switch (errorClass) {
+    case 'RateLimited':
+      return 'rate_limited';
+    case 'Unavailable':
+      return 'unavailable';
+    case 'Unreachable':
+      return 'unreachable';
+    case 'StreamCut':
+      return 'stream_cut';
+    case 'StreamIdle':
+      return 'stream_idle';
+    case 'AuthRefused':
+      return 'auth_refused';
+    case 'Rejected':
+      return 'rejected';
+    case 'ContentRefused':
+      return 'content_refused';
+    case 'ContextTooLong':
+      return 'context_too_long';
+    default:
+      return errorClass satisfies never;
+  }
 }

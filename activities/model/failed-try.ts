@@ -16,7 +16,7 @@ import { inTenant } from '../runs/in-tenant.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, givenUp, giveUp, isFenced, runCancelled, workerShutdown } from '../support/failures.ts';
 import { evenUnwaited, whileAway } from '../support/while-away.ts';
-import { isWorthAnotherRun, ModelAborted, ModelError, retryCauseOf, type ModelErrorClass } from './errors.ts';
+import { isWorthAnotherRun, ModelAborted, ModelError, reasonOf, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
 import { contextTooLongCode, longestPauseMs, pauseMs, triesPerModel, triesWithError } from './tries.ts';
@@ -208,29 +208,4 @@ function faultOf(code: ErrorCode | typeof stoodStill, message: string, reason: s
 
 function codeOf(errorClass: ModelErrorClass): ErrorCode {
   return errorClass === 'StreamIdle' ? 'upstream_timeout' : 'upstream_failed';
-}
-
-function reasonOf(errorClass: ModelErrorClass): string {
-  switch (errorClass) {
-    case 'RateLimited':
-      return 'rate_limited';
-    case 'Unavailable':
-      return 'unavailable';
-    case 'Unreachable':
-      return 'unreachable';
-    case 'StreamCut':
-      return 'stream_cut';
-    case 'StreamIdle':
-      return 'stream_idle';
-    case 'AuthRefused':
-      return 'auth_refused';
-    case 'Rejected':
-      return 'rejected';
-    case 'ContentRefused':
-      return 'content_refused';
-    case 'ContextTooLong':
-      return 'context_too_long';
-    default:
-      return errorClass satisfies never;
-  }
 }

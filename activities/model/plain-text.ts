@@ -19,8 +19,9 @@ export function cleanJson(value: unknown): unknown {
 }
 
 /** The JSON object that a model wrote as arguments, cleaned; no text at all is `{}`, anything else null, and so is what holds a number that would be changed. */
-export function parseArguments(text: string): Record<string, unknown> | null {
-  if (text.trim() === '') return {};
+export function parseArguments(written: string): Record<string, unknown> | null {
+  if (written.trim() === '') return {};
+  const text = unwrapped(written);
   if (findInexact(text) !== null) return null;
   try {
     const value: unknown = JSON.parse(text);
@@ -31,10 +32,26 @@ export function parseArguments(text: string): Record<string, unknown> | null {
   }
 }
 
+/**
+ * The arguments without what servers put around them: an empty object that they begin with before the real one comes (Bedrock behind
+ * Chat Completions), and a second encoding, as a string that holds the object (vLLM with Granite). Neither can be meant by a model.
+ */
+function unwrapped(text: string): string {
+  const whole = text.trim();
+  const second = /^\{\s*\}\s*(?=\{)/.exec(whole);
+  if (second !== null) return whole.slice(second[0].length);
+  if (!whole.startsWith('"')) return text;
+  try {
+    return String(JSON.parse(whole));
+  } catch {
+    return text;
+  }
+}
+
 /** Tells a model what is wrong with arguments that `parseArguments` refuses: the number, or the parser's words and what it wrote, all cut. */
 export function brokenArguments(text: string): string {
-  const inexact = findInexact(text);
-  if (inexact !== null && isJson(text)) return inexactNumber(inexact);
+  const inexact = findInexact(unwrapped(text));
+  if (inexact !== null && isJson(unwrapped(text))) return inexactNumber(inexact);
   const wrote = `You wrote: ${text.slice(0, 300).toWellFormed()}${text.length > 300 ? ` … (${text.length} characters)` : ''}`;
   try {
     JSON.parse(text);

@@ -21,9 +21,11 @@ export class ResponsesWire implements WireProtocol {
     if (type === 'error' || type === 'response.failed') return { data, state: 'open', fault: wordsIn(value) };
     if (type === undefined || value?.['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };
     this.#hasOutput ||= type === 'response.output_text.delta' || type === 'response.output_item.done';
-    const item = record(value?.['item']);
-    const named = item?.['type'] === 'function_call' ? JSON.stringify({ ...value, item: withName(item) }) : data;
-    return { data: named, state: type === 'response.completed' || type === 'response.incomplete' ? 'ended' : 'open', fault: null };
+    return {
+      data: readable(value ?? {}) ?? data,
+      state: type === 'response.completed' || type === 'response.incomplete' ? 'ended' : 'open',
+      fault: null,
+    };
   }
 
   whole(value: unknown): WireEvent {
@@ -39,6 +41,21 @@ export class ResponsesWire implements WireProtocol {
     this.warnings.push(untold);
     return { data: '{"type":"response.completed","response":{}}', state: 'ended', fault: null };
   }
+}
+
+/** An event with what the SDK can't do without; null: it is good as it came. */
+function readable(value: Fields): string | null {
+  const item = record(value['item']);
+  if (item?.['type'] === 'function_call') return JSON.stringify({ ...value, item: withName(item) });
+  if (value['type'] !== 'response.created') return null;
+  const { id, created_at: createdAt, model, service_tier: tier } = record(value['response']) ?? {};
+  const response = {
+    id: typeof id === 'string' ? id : '',
+    created_at: typeof createdAt === 'number' ? createdAt : 0,
+    model: typeof model === 'string' ? model : '',
+    ...(typeof tier === 'string' ? { service_tier: tier } : {}),
+  };
+  return JSON.stringify({ ...value, response });
 }
 
 /** The events in which an item of an answer would have come. */

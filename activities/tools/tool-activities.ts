@@ -70,7 +70,7 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
 
     const { call, attempt } = claimed;
     const signal = lease === null ? abort.signal : AbortSignal.any([abort.signal, lease.signal]);
-    const outcome = await execute(deps, executor, claimed, signal).catch(async (error: unknown) => {
+    const outcome = await measured(deps, call, () => execute(deps, executor, claimed, signal)).catch(async (error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
       if (abort.cause() === 'shutdown')
         await inTenant(deps, input.runId, (unit) => recordRetry(unit, call, { attempt, cause: 'shutdown', code: null }));
@@ -160,6 +160,19 @@ async function claimIn(
   const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
   const attempt = await claimCall(unit, call);
   return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
+}
+
+/** Counts how long an execution took and how it ended. */
+async function measured({ metrics }: ActivityDeps, { kind }: CallState, work: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+  const startedAt = performance.now();
+  let ended = 'aborted';
+  try {
+    const outcome = await work();
+    ended = outcome.status === 'succeeded' ? 'ok' : outcome.error.code;
+    return outcome;
+  } finally {
+    metrics.toolCalled(kind, ended, (performance.now() - startedAt) / 1_000);
+  }
 }
 
 function execute(

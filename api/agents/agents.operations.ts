@@ -47,6 +47,7 @@ export const agents = area('Agents', {
       description:
         'Creates an agent, with a first revision when one is sent along. Only activate makes that revision active, and needs the role admin.',
       access: 'member',
+      fails: ['already_exists', 'not_found'],
       audit: 'create',
       idempotent: true,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,

@@ -36,6 +36,7 @@ export const revisionOperations = {
       description:
         'Stores an immutable revision with the next number. It is checked whole but never activated; runs go on with the active one.',
       access: 'member',
+      fails: ['state_conflict'],
       audit: 'create',
       idempotent: true,
       resourceType: 'agent_revision',
@@ -84,6 +85,7 @@ export const revisionOperations = {
       description:
         'New runs use the revision from now on; runs in flight keep theirs. Demands the ETag of the agent in If-Match, so that two activations never overwrite each other unseen.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       etag: true,
       ifMatch: 'required',

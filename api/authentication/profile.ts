@@ -22,7 +22,11 @@ export async function admitUpdate({ deps, body, caller, limits, limitAddress }: 
   if (typeof locale === 'string') canonicalLocale(locale);
   if (email === undefined) return;
   demandStepUp(caller, challengeOf(deps.env.publicUrl, null, null));
-  if (deps.env.mail === null) throw fail('state_conflict', { reason: 'no_mailer', detail: 'this deployment sends no mails' });
+  if (deps.env.mail === null)
+    throw fail('state_conflict', {
+      reason: 'no_mailer',
+      detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
+    });
   await limits.consume([
     { policy: 'mail_account', key: accountHash(deps.keys, normalizeEmail(email)).toString('base64url') },
     { policy: 'mail_ip', key: limitAddress },

@@ -29,8 +29,18 @@ export const serviceKeyOperations = {
       summary: 'Issue a service key',
       description: "Makes a key of at most the caller's own rank. The plaintext stands in this reply only.",
       audit: 'create',
+      fails: ['not_found'],
       idempotent: true,
       secretReply: true,
+      example: {
+        body: {
+          name: 'Order desk',
+          role: 'member',
+          scope: 'workspace',
+          workspace_id: '01960000-0000-7000-8000-000000000006',
+          scopes: ['runs:read', 'runs:write', 'attachments:write'],
+        },
+      },
       body: ServiceKeyCreate,
       view: ServiceKeySecretView,
       location: (view: Static<typeof ServiceKeySecretView>) => `/service-keys/${view.id}`,

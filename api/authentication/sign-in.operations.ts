@@ -23,8 +23,10 @@ export const signInOperations = {
       description:
         'Opens a session with address and password, or gives a challenge where the user has a second factor: POST /auth/mfa/verify answers it. Every wrong combination gives the same answer in the same time.',
       access: 'none',
+      fails: ['login_failed'],
       audit: 'login',
       resourceType: 'session',
+      example: { body: { email: 'ada@longhaul.test', password: 'violet anchor meadow 42', device_label: 'Laptop' } },
       body: LoginBody,
       view: LoginView,
       identify: attemptLogin,

@@ -1,27 +1,59 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isPolicyViolation } from '../../db/faults.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
 
 /** One line and one measurement a request, when its last byte has left. */
 export function recordRequests(app: FastifyInstance, deps: AppDeps): void {
-  const { metrics } = deps;
-
   app.addHook('onResponse', (request, reply, done) => {
-    const startedAt = request.state?.startedAt ?? performance.now();
-    const durationMs = Math.round((performance.now() - startedAt) * 1_000) / 1_000;
-    const operation = request.state?.operation?.operationId ?? null;
-    metrics.requestDuration.observe({ operation: operation ?? 'none', status: String(reply.statusCode) }, durationMs / 1_000);
-
-    const facts = { operation, method: request.method, status: reply.statusCode, duration_ms: durationMs, ...callerFacts(request) };
-    if (request.state?.operation?.unlimited) request.log.debug(facts, 'request served');
-    else request.log.info(facts, 'request served');
+    recordReply(deps, request, reply);
     done();
   });
   app.addHook('onError', (_request, _reply, error: Error, done) => {
-    countFailure(metrics, error);
+    countFailure(deps.metrics, error);
     done();
   });
+}
+
+/** The same for a request that the framework refuses before its hooks. */
+export function recordReply({ metrics }: Pick<AppDeps, 'metrics'>, request: FastifyRequest, { statusCode: status }: FastifyReply): void {
+  const { state } = request;
+  const durationMs = Math.round((performance.now() - (state?.startedAt ?? performance.now())) * 1_000) / 1_000;
+  const operation = state?.operation?.operationId ?? null;
+  metrics.requestDuration.observe({ operation: operation ?? 'none', status: String(status) }, durationMs / 1_000);
+
+  const facts = {
+    operation,
+    method: request.method,
+    path: templateOf(request),
+    status,
+    duration_ms: durationMs,
+    address: state?.address ?? null,
+    ...callerFacts(request),
+  };
+  if (state?.operation?.unlimited) request.log.debug(facts, 'request served');
+  else request.log.info(facts, 'request served');
+}
+
+/** The same for what never became a request: bytes that can't be read, and methods that Node answers beside the router. */
+export function recordRefusal({ metrics, log }: Pick<AppDeps, 'metrics' | 'log'>, { correlationId, ...refusal }: Refusal): void {
+  metrics.requestDuration.observe({ operation: 'none', status: String(refusal.status) }, 0);
+  log.info({ correlation_id: correlationId, operation: null, path: null, duration_ms: 0, ...refusal }, 'request served');
+}
+
+/** A refusal that no hook sees. */
+export interface Refusal {
+  readonly correlationId: string;
+  readonly method: string | null;
+  readonly status: number;
+  /** The client's, as far as it can be told without a request. */
+  readonly address: string;
+}
+
+/** The path as the contract writes it. What no template matches is left out: anything may stand in it, secrets too. */
+function templateOf(request: FastifyRequest): string | null {
+  const { url } = request.routeOptions;
+  return request.state?.template ?? url?.replaceAll(/:(\w+)/g, '{$1}') ?? null;
 }
 
 /** Counts what a failing reply tells about the deployment itself. */

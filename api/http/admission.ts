@@ -2,7 +2,6 @@ import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
 import { authenticate, hasCredential } from './authenticate.ts';
 import { awaitedLater } from './awaited-later.ts';
 import { judgeBody, takesBody } from './body.ts';
@@ -13,6 +12,7 @@ import { limitsOfRequest, type LimitHit } from './rate-limit.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 import { checkFloor, refuseRestricted } from './role-floor.ts';
 import { isRoleAccess } from './scopes.ts';
+import { unknownPath } from './unknown-path.ts';
 import { sendContinue } from './unread-body.ts';
 
 /** The checks of an operation that need no body, in the order of the contract: 404, 413 and 415, 401, 429, 403. */
@@ -21,7 +21,7 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const state = stateOf(request);
     state.operation = operation;
     Object.assign(state.headers, standing, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
-    refuseEmptyParams(request);
+    refuseEmptyParams(request, deps.env.publicUrl);
     judgeBody(operation, request, deps.env);
 
     const isIdentified = needsCaller(deps, operation, request);
@@ -83,9 +83,9 @@ function isEventStream(operation: RegisteredOperation): boolean {
 }
 
 /** The router takes `/tools/` for `/tools/{tool_id}` with an empty id; a path has no trailing slash. */
-function refuseEmptyParams(request: FastifyRequest): void {
+function refuseEmptyParams(request: FastifyRequest, publicUrl: string): void {
   const params = request.params;
-  if (typeof params === 'object' && params !== null && Object.values(params).includes('')) throw fail('not_found');
+  if (typeof params === 'object' && params !== null && Object.values(params).includes('')) throw unknownPath(publicUrl);
 }
 
 function addressHits(operation: RegisteredOperation, state: RequestState): LimitHit[] {

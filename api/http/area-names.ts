@@ -24,3 +24,33 @@ export const areaNames = [
   'System',
   'Operator',
 ] as const;
+
+/** What one does in an area, for readers who look for where to go. */
+export const areaMeanings: Readonly<Record<(typeof areaNames)[number], string>> = {
+  'Runs': 'Start an agent, watch it work, answer what it asks, stop it, and read what came of it. Most applications need little else.',
+  'Sessions': 'The devices and apps that are signed in as you, and how to sign them out.',
+  'Agents':
+    'Make agents and give them versions: instructions, model, tools and limits. A run uses the version that is active when it begins.',
+  'Skills': 'Curated texts that agents load when they need them, with reviews and versions.',
+  'Tools':
+    'What agents can do beside talking: HTTP calls, code, the web, other agents, and toolkits made of OpenAPI documents or MCP servers.',
+  'Knowledge': 'Collections of documents that agents search.',
+  'Triggers': 'Schedules and webhooks that start runs by themselves.',
+  'Events': 'What happened in a workspace, and who is told.',
+  'Channels': 'Chat services in which people talk to agents.',
+  'Authentication': 'Sign in, second factors, passwords, one’s own account, and service keys for back ends.',
+  'Organizations & workspaces': 'The organization, its workspaces, people, invitations, secrets and audit log.',
+  'Billing': 'Usage, prices and budgets.',
+  'Alerts': 'Rules that watch usage and failures, and whom they tell.',
+  'Attachments': 'Upload files for runs and read those that agents made.',
+  'Code review': 'Repositories whose pull requests agents review.',
+  'Evaluations': 'Data sets of questions, and agents measured against them.',
+  'Feedback': 'Votes of people on runs, counted by agent and version.',
+  'Ingress': 'Addresses at which other services deliver webhooks.',
+  'Knowledge maintenance': 'Re-indexing and moving of collections of documents.',
+  'Mcp': 'The deployment as an MCP server for other agents, and MCP servers as sources of tools.',
+  'Oauth': 'How apps of others are let in: OAuth 2.1 with PKCE, and the documents by which they find it.',
+  'System':
+    'Health, version, and the contract itself in every form: OpenAPI, this reference, plain text, error codes, the stream protocol.',
+  'Operator': 'Organizations, impersonations and OAuth clients, for whoever runs the deployment.',
+};

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { markInexact } from '../../workflows/contracts/exact-json.ts';
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { fail, invalid, type Failure } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { formRoomBytes } from './form-room.ts';
@@ -28,6 +28,14 @@ export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number
   return operation.access === 'none' || operation.area === 'Oauth' ? anonymousLimitBytes : defaultLimitBytes;
 }
 
+/** 413 that names the limit, and of files whose it is to change. */
+export function tooLarge(limitBytes: number, isFile: boolean): Failure {
+  const detail = isFile
+    ? `A file may have ${limitBytes} bytes here (ATTACHMENT_MAX_BYTES, which an operator sets).`
+    : `A body of this operation may have ${limitBytes} bytes.`;
+  return fail('payload_too_large', { detail, context: { limit_bytes: limitBytes } });
+}
+
 export function takesBody(operation: RegisteredOperation): boolean {
   return operation.method === 'POST' || operation.method === 'PUT' || operation.method === 'PATCH';
 }
@@ -38,7 +46,7 @@ export function judgeBody(operation: RegisteredOperation, request: FastifyReques
   const limitBytes = bodyLimitOf(operation, env) + (operation.multipart ? formRoomBytes : 0);
   const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
-  if (length > limitBytes) throw fail('payload_too_large', { context: { limit_bytes: bodyLimitOf(operation, env) } });
+  if (length > limitBytes) throw tooLarge(bodyLimitOf(operation, env), operation.multipart === true);
   if (length === 0 && headers['transfer-encoding'] === undefined) return;
 
   const encoding = headers['content-encoding'];

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -66,6 +67,11 @@ function parseRange(text: string): [Address, number] {
 function parseAddress(text: string): Address | null {
   const bare = text.replace(/^\[([^\]]+)\](?::\d+)?$/, '$1').replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1');
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : null;
+}
+
+/** The socket's peer; an IPv4 address in IPv6 clothes is unwrapped. */
+export function peerOf({ remoteAddress = '' }: Pick<Socket, 'remoteAddress'>): string {
+  return plain(remoteAddress);
 }
 
 function plain(peer: string): string {

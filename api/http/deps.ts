@@ -8,6 +8,7 @@ import type { ClientDocuments } from '../../ports/client-documents.ts';
 import type { LineComparison } from '../../ports/compare-lines.ts';
 import type { Egress } from '../../ports/egress.ts';
 import type { SchemasByTenant } from '../../ports/json-schema.ts';
+import type { RunMetrics } from '../../ports/metrics/run-metrics.ts';
 import type { OpenApiReader } from '../../ports/openapi-reader.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
 import type { PasswordStrength } from '../../ports/password-strength.ts';
@@ -50,6 +51,7 @@ export interface Deps {
   /** What code this deployment runs, as this machine's probe tells; asked once a process. */
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   readonly log: Logger;
+  readonly runMetrics: RunMetrics;
   readonly now: () => Date;
   /** Publishes frames and notices and sends outbox rows after a commit. Never throws: what fails is re-sent by relay and reconciler. */
   readonly dispatch: (outgoing: Outgoing) => Promise<void>;

@@ -17,7 +17,7 @@ export const TokenView = closed(
   {
     access_token: AccessToken,
     token_type: oneOf(['Bearer']),
-    expires_in: integer({ description: 'Seconds' }),
+    expires_in: integer({ description: 'How long the access token is good for, in seconds from now' }),
     expires_at: Timestamp,
     refresh_token: nullable(RefreshToken),
     refresh_expires_at: nullable(Timestamp),
@@ -32,7 +32,7 @@ export const LoginView = closed(
     mfa_required: Type.Boolean({ description: 'When true every token field is null and the challenge is to be answered' }),
     access_token: nullable(AccessToken),
     token_type: nullable(oneOf(['Bearer'])),
-    expires_in: nullable(integer({ description: 'Seconds' })),
+    expires_in: nullable(integer({ description: 'How long the access token is good for, in seconds from now' })),
     expires_at: nullable(Timestamp),
     refresh_token: nullable(RefreshToken),
     refresh_expires_at: nullable(Timestamp),

@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { fail, Failure, type Violation } from '../../workflows/contracts/failure.ts';
+import { tooLarge } from './body.ts';
 import { formRoomBytes } from './form-room.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { closed } from './schema.ts';
@@ -140,7 +141,7 @@ function watch(request: IncomingMessage, parser: BusboyInstance, limitBytes: num
   let length = 0;
   const count = (bytes: Buffer): void => {
     length += bytes.byteLength;
-    if (length > limitBytes + formRoomBytes) reject(fail('payload_too_large', { context: { limit_bytes: limitBytes } }));
+    if (length > limitBytes + formRoomBytes) reject(tooLarge(limitBytes, true));
   };
   const breakOff = (): void => {
     if (!request.complete) reject(malformed(null));

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import type { TSchema } from 'typebox';
+import type { RegisteredOperation } from './operation.ts';
 
 type Json = Record<string, unknown>;
 
@@ -28,6 +30,21 @@ const candidates = [
   'lh_example',
   'abc'.repeat(21).concat('d'),
 ];
+
+/** Replies that a deployment gave, by component, or by operation and status where that tells more; ids, times and secrets are made up. */
+const recorded: Readonly<Record<string, unknown>> = {
+  ...asObject(JSON.parse(readFileSync(new URL('examples/replies.json', import.meta.url), 'utf8'))),
+  'streamRun 200': readFileSync(new URL('examples/stream.txt', import.meta.url), 'utf8'),
+};
+
+/** What a success looks like: as the operation itself says, else as a deployment once answered, else by its schema. */
+export function replyExample(operation: RegisteredOperation, status: number, schema: TSchema | null): unknown {
+  if (operation.example?.view !== undefined) return operation.example.view;
+  const found = recorded[`${operation.operationId} ${status}`] ?? recorded[String(schema ? Reflect.get(schema, '$id') : '')];
+  if (found !== undefined) return found;
+  if (schema) return exampleOf(schema);
+  return operation.produces === 'application/json' ? {} : 'text';
+}
 
 /** A value that is valid against the schema: its own example, default or first choice where it has one. */
 export function exampleOf(schema: TSchema): unknown {

@@ -2,8 +2,10 @@ import Type, { type TSchema } from 'typebox';
 import { acceptedBy } from './body.ts';
 import { ErrorEnvelope, HTTPValidationError, OauthErrorEnvelope } from './error.schema.ts';
 import { answersOauthClients } from './oauth-failure.ts';
-import { describeName } from './openapi-descriptions.ts';
-import { exampleOf } from './openapi-examples.ts';
+import { meaningOf } from './openapi-descriptions.ts';
+import { exampleOf, replyExample } from './openapi-examples.ts';
+import { codeSamplesOf } from './openapi-samples.ts';
+import { errorCodesOf, operationText } from './openapi-text.ts';
 import { headerReferences } from './openapi-parts.ts';
 import { nameOf, type Json, type SchemaCollector } from './openapi-schemas.ts';
 import type { RegisteredOperation } from './operation.ts';
@@ -12,21 +14,29 @@ import { isRedirect, successOf } from './render.ts';
 import { bytes, closed, listOf, nullable, plainText } from './schema.ts';
 import { credentialsOf, isRoleAccess, scopeOf } from './scopes.ts';
 
+/** Where a document is served, and whether the operation is for operators only. */
+interface Documented {
+  readonly publicUrl: string;
+  readonly isForOperators: boolean;
+}
+
 /** One operation of the document. */
-export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, isForOperators: boolean): Json {
+export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, place: Documented): Json {
   const scope = scopeOf(operation);
   return {
     'operationId': operation.operationId,
     'summary': operation.summary,
-    'description': describe(operation),
+    'description': operationText(operation),
     'tags': [operation.area],
-    ...(isForOperators ? { 'x-audience': 'operator' } : {}),
+    ...(place.isForOperators ? { 'x-audience': 'operator' } : {}),
     'x-access': operation.access,
     'x-credentials': credentialsOf(operation),
     'x-scope': scope,
     'x-audit-action': operation.audit,
     'x-idempotency': operation.idempotent,
     'x-if-match': operation.ifMatch,
+    'x-error-codes': errorCodesOf(operation),
+    'x-codeSamples': codeSamplesOf(operation, place.publicUrl),
     'security': securityOf(operation),
     'parameters': [
       ...pathParameters(operation, collector),
@@ -61,26 +71,23 @@ export function replySchemaOf(operation: RegisteredOperation): TSchema | null {
   return operation.kind === 'list' ? pageOf(operation.view) : operation.view;
 }
 
-function describe(operation: RegisteredOperation): string {
-  const order = operation.kind === 'list' ? ` Order: ${operation.order ?? 'newest first, by id'}.` : '';
-  const repeat = operation.idempotent ? '; a repeat under the same Idempotency-Key gives the same bytes' : '';
-  const secret = operation.secretReply ? ` The secret is in this reply only${repeat}.` : '';
-  return `${operation.description}${order}${secret}`;
-}
-
 function securityOf(operation: RegisteredOperation): Json[] {
   if (!isRoleAccess(operation)) return [];
   return credentialsOf(operation).includes('service_key') ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
 }
 
 function pathParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
-  return Object.entries(operation.params?.properties ?? {}).map(([name, schema]) => parameter('path', name, schema, true, collector));
+  return Object.entries(operation.params?.properties ?? {}).map(([name, schema]) =>
+    parameter(operation, { place: 'path', name, schema, required: true }, collector),
+  );
 }
 
 function queryParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
   const { properties, required } = querySchemaOf(operation);
   const needed: readonly string[] = required ?? [];
-  return Object.entries(properties).map(([name, schema]) => parameter('query', name, schema, needed.includes(name), collector));
+  return Object.entries(properties).map(([name, schema]) =>
+    parameter(operation, { place: 'query', name, schema, required: needed.includes(name) }, collector),
+  );
 }
 
 function headerParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
@@ -92,21 +99,29 @@ function headerParameters(operation: RegisteredOperation, collector: SchemaColle
     ...(isRoleAccess(operation) ? ['ViewOrganization', 'ViewWorkspace'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   const own = Object.entries(operation.headers?.properties ?? {}).map(([name, schema]) =>
-    parameter('header', name, schema, false, collector),
+    parameter(operation, { place: 'header', name, schema, required: false }, collector),
   );
   return [...shared, ...own];
 }
 
-function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSchema, required: boolean, collector: SchemaCollector): Json {
-  const { description, ...bare } = collector.refer(schema);
-  return { name, in: place, required, description: typeof description === 'string' ? description : describeName(name), schema: bare };
+interface Parameter {
+  readonly place: 'path' | 'query' | 'header';
+  readonly name: string;
+  readonly schema: TSchema;
+  readonly required: boolean;
+}
+
+function parameter({ operationId }: RegisteredOperation, { place, name, schema, required }: Parameter, collector: SchemaCollector): Json {
+  const { description, ...bare } = collector.refer(schema, operationId);
+  const meaning = typeof description === 'string' ? description : meaningOf(operationId, name, place === 'header' ? 'field' : place);
+  return { name, in: place, required, ...(meaning === undefined ? {} : { description: meaning }), schema: bare };
 }
 
 function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
   const { body } = operation;
   if (!body) return {};
   const type = acceptedBy(operation);
-  const content = { [type]: { schema: collector.refer(body), example: operation.example?.body ?? exampleOf(body) } };
+  const content = { [type]: { schema: collector.refer(body, operation.operationId), example: operation.example?.body ?? exampleOf(body) } };
   return { requestBody: { description: 'What is asked for', required: isNeeded(body), content } };
 }
 
@@ -177,7 +192,7 @@ function successResponse(operation: RegisteredOperation, status: number, collect
     return { description: 'Done; there is no body', headers };
 
   const shape = schema ? collector.refer(schema) : collector.refer(bareShape(operation.produces));
-  const example = operation.example?.view ?? (schema ? exampleOf(schema) : operation.produces === 'application/json' ? {} : 'text');
+  const example = replyExample(operation, status, schema);
   const more = mediaOf(operation.alsoProduces, collector, true);
   return { description: operation.summary, headers, content: { [operation.produces]: { schema: shape, example }, ...more } };
 }

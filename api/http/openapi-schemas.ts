@@ -1,56 +1,109 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { TSchema } from 'typebox';
 import { emailPattern } from './formats.ts';
-import { describeName } from './openapi-descriptions.ts';
+import { meaningOf, meaningOfComponent } from './openapi-descriptions.ts';
+import { variantsOf } from './openapi-variants.ts';
 
 export type Json = Record<string, unknown>;
 
 /** Collects the named schemas of a document: one that has an `$id` becomes a component and is referred to. */
 export interface SchemaCollector {
-  /** The schema as it stands in the document, its named parts as references. */
-  refer(schema: TSchema): Json;
+  /** The schema as it stands in the document, its named parts as references; `place` is the operation that it belongs to. */
+  refer(schema: TSchema, place?: string): Json;
   /** Everything collected, by name. */
   components(): Record<string, Json>;
 }
 
+const componentPrefix = '#/components/schemas/';
+/** Keywords that hold values, and no schemas. */
+const asTheyStand = new Set(['default', 'enum', 'const', 'example', 'examples', 'required', 'type', 'x-extensible-enum', 'discriminator']);
+
 export function createCollector(): SchemaCollector {
   const known = new Map<string, Json>();
+  // Views stand in many operations: the same object again is the same component, and is not gone through again.
+  const done = new WeakSet<Json>();
 
-  const refer = (schema: Json): Json => {
+  const refer = (schema: Json, place: string): Json => {
     const { $id: name, ...bare } = schema;
-    if (typeof name !== 'string') return rewrite(bare);
-    const made = rewrite(bare);
+    if (typeof name !== 'string') return rewrite(bare, place);
+    const reference = { $ref: `${componentPrefix}${name}` };
+    if (done.has(schema)) return reference;
+    const made = rewrite(named(schema), name);
     const before = known.get(name);
     if (before && !isDeepStrictEqual(before, made)) throw new Error(`two schemas are called ${name}`);
     known.set(name, made);
-    return { $ref: `#/components/schemas/${name}` };
+    done.add(schema);
+    return reference;
   };
 
-  const rewrite = (schema: Json): Json =>
-    bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value)])));
+  const rewrite = (schema: Json, place: string): Json =>
+    withMapping(
+      bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value, place)]))),
+      known,
+    );
 
-  const rewriteKeyword = (keyword: string, value: unknown): unknown => {
+  const rewriteKeyword = (keyword: string, value: unknown, place: string): unknown => {
     if (keyword === 'properties') {
-      return Object.fromEntries(Object.entries(asObject(value)).map(([name, child]) => [name, described(name, refer(asObject(child)))]));
+      const entries = Object.entries(asObject(value));
+      return Object.fromEntries(entries.map(([name, child]) => [name, described(place, name, refer(asObject(child), `${place}.${name}`))]));
     }
     if (keyword === '$defs' || keyword === 'patternProperties') {
-      return Object.fromEntries(Object.entries(asObject(value)).map(([name, child]) => [name, refer(asObject(child))]));
+      return Object.fromEntries(Object.entries(asObject(value)).map(([name, child]) => [name, refer(asObject(child), `${place}.${name}`)]));
     }
-    if (['default', 'enum', 'const', 'example', 'examples', 'required', 'type', 'x-extensible-enum', 'discriminator'].includes(keyword))
-      return value;
-    if (Array.isArray(value)) return value.map((item: unknown) => (isObject(item) ? refer(item) : item));
-    return isObject(value) ? refer(value) : value;
+    if (asTheyStand.has(keyword)) return value;
+    if (Array.isArray(value)) return value.map((item: unknown) => (isObject(item) ? refer(item, place) : item));
+    return isObject(value) ? refer(value, place) : value;
   };
 
   return {
     // TypeBox schemas are plain JSON Schema objects, here read as such.
-    refer: (schema) => refer(schema as unknown as Json),
+    refer: (schema, place = '') => refer(schema as unknown as Json, place),
     components: () => Object.fromEntries([...known].toSorted(([left], [right]) => (left < right ? -1 : 1))),
   };
 }
 
-function described(name: string, schema: Json): Json {
-  return schema['description'] === undefined && schema['$ref'] === undefined ? { ...schema, description: describeName(name) } : schema;
+/** A component without its name: with what it is, and taken apart into its variants where it has some. */
+function named({ $id: name, ...bare }: Json): Json {
+  const meaning = meaningOfComponent(String(name));
+  const schema = { ...(meaning === undefined ? {} : { description: meaning }), ...bare };
+  const found = variantsOf({ $id: name, ...bare, properties: describedAll(String(name), asObject(bare['properties'])) });
+  if (!found) return schema;
+  return {
+    type: 'object',
+    description: schema['description'],
+    discriminator: { propertyName: found.tag },
+    oneOf: found.variants.map((variant) => variant.schema),
+  };
+}
+
+/** Variants bear other names than what they are made from, whose fields they share. */
+function describedAll(place: string, properties: Json): Json {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, child]) => {
+      const schema = asObject(child);
+      return [name, schema['$id'] === undefined ? described(place, name, schema) : schema];
+    }),
+  );
+}
+
+/** OpenAPI's mapping from the values of the discriminator to the components: without it readers show the components' names instead. */
+function withMapping(schema: Json, known: ReadonlyMap<string, Json>): Json {
+  const { propertyName, mapping } = asObject(schema['discriminator']);
+  if (typeof propertyName !== 'string' || mapping !== undefined || !Array.isArray(schema['oneOf'])) return schema;
+  const entries = schema['oneOf'].flatMap((form: unknown) => {
+    const reference = String(asObject(form)['$ref']);
+    const tag = asObject(asObject(known.get(reference.replace(componentPrefix, ''))?.['properties'])[propertyName]);
+    return Array.isArray(tag['enum']) ? tag['enum'].map((value: unknown) => [String(value), reference]) : [];
+  });
+  return { ...schema, discriminator: { propertyName, mapping: Object.fromEntries(entries) } };
+}
+
+/** An own description goes before what the name means there; a reference brings its component's along. */
+function described(place: string, name: string, schema: Json): Json {
+  if (schema['description'] !== undefined || schema['$ref'] !== undefined) return schema;
+  const [only, ...others] = Array.isArray(schema['enum']) ? schema['enum'] : [];
+  const meaning = meaningOf(place, name) ?? (typeof only === 'string' && others.length === 0 ? `Always \`${only}\`` : undefined);
+  return meaning === undefined ? schema : { ...schema, description: meaning };
 }
 
 /** Longest text of each format: readers that know no formats still see a bound. */

@@ -1,4 +1,5 @@
-import { areaNames } from './area-names.ts';
+import { areaMeanings, areaNames } from './area-names.ts';
+import { introduction } from './openapi-text.ts';
 import { documentHeaders, documentParameters, onlyUsed } from './openapi-parts.ts';
 import { documentOperation, sharedFailures } from './openapi-operation.ts';
 import { createCollector, type Json } from './openapi-schemas.ts';
@@ -19,7 +20,9 @@ export interface OpenApiDocument {
 export function openApiDocument(areas: readonly Area[], options: { publicUrl: string; audience: 'all' | 'public' }): OpenApiDocument {
   const operations = liveOperations(areas).filter((operation) => options.audience === 'all' || !isForOperators(operation));
   const collector = createCollector();
-  const paths = documentPaths(operations, (operation) => documentOperation(operation, collector, isForOperators(operation)));
+  const paths = documentPaths(operations, (operation) =>
+    documentOperation(operation, collector, { publicUrl: options.publicUrl, isForOperators: isForOperators(operation) }),
+  );
   const failures = sharedFailures(collector);
   const referring = JSON.stringify([paths, failures]);
 
@@ -30,15 +33,14 @@ export function openApiDocument(areas: readonly Area[], options: { publicUrl: st
       title: 'Longhaul',
       version: contractVersion,
       summary: 'Agent runs that survive anything, behind one HTTP API',
-      description:
-        'Multi-tenant agent platform. Errors are RFC 9457 problems with one of 38 codes; lists page by cursor or offset; POSTs that create take an Idempotency-Key.',
+      description: introduction(options.publicUrl),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       contact: { name: 'Operator of this deployment', url: options.publicUrl },
     },
     servers: [{ 'url': options.publicUrl, 'description': 'This deployment, for production and test alike', 'x-internal': false }],
     tags: areaNames
       .filter((name) => operations.some((operation) => operation.area === name))
-      .map((name) => ({ name, description: `Operations of the area ${name}` })),
+      .map((name) => ({ name, description: areaMeanings[name] })),
     security: [{ bearer: [] }, { apiKey: [] }],
     paths,
     components: {

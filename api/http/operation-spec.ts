@@ -3,6 +3,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import type { Page } from '../../db/page.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { Ctx, IdentifyRequest, Reply } from './context.ts';
+import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import type { AppDeps } from './deps.ts';
@@ -86,6 +87,8 @@ export interface CommonSpec {
    * For a `multipart` operation its `body` is the handler's, which an Idempotency-Key is compared by.
    */
   readonly identify?: (request: IdentifyRequest) => Promise<unknown>;
+  /** Codes that the handler itself throws, beside those that follow from the rest of the declaration (`errorCodesOf`). */
+  readonly fails?: readonly ErrorCode[];
   readonly example?: { readonly body?: unknown; readonly view?: unknown };
 }
 

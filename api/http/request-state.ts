@@ -12,6 +12,8 @@ export interface RequestState {
   readonly address: string;
   readonly limitAddress: string;
   operation: RegisteredOperation | null;
+  /** Of the path, where it is known but no route took the request. */
+  template: string | null;
   caller: Caller | null;
   /** Of the limits, where they are asked while the operation is at work: rejected above them. */
   admitted: Promise<unknown> | null;
@@ -56,6 +58,7 @@ export function openState(request: FastifyRequest, proxies: TrustedProxies): Req
     address,
     limitAddress: limitAddressOf(address),
     operation: null,
+    template: null,
     caller: null,
     admitted: null,
     headers: {},

@@ -6,6 +6,7 @@ import { methodsOf } from './mount.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { liveOperations, specifiedOperations } from './registry.ts';
 import { stateOf } from './request-state.ts';
+import { unknownPath } from './unknown-path.ts';
 
 interface Template {
   readonly segments: readonly string[];
@@ -38,8 +39,9 @@ export function answerUnrouted(deps: AppDeps, table: PathTable) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const path = pathOf(request.raw.url ?? '/');
     const live = table.methodsAt(path);
-    if (live.length === 0 || table.isSpecified(request.method, path)) throw fail('not_found');
+    if (live.length === 0 || table.isSpecified(request.method, path)) throw unknownPath(deps.env.publicUrl);
 
+    stateOf(request).template = table.operationsAt(path)[0]?.path ?? null;
     const allow = [...live, 'OPTIONS'].join(', ');
     const { headers } = request;
     const asked = headers['access-control-request-method'];

@@ -1,4 +1,4 @@
-import { describeName } from '../http/openapi-descriptions.ts';
+import { meaningOf } from '../http/openapi-descriptions.ts';
 import type { RegisteredOperation } from '../http/operation.ts';
 import { querySchemaOf } from '../http/page.ts';
 import { keyArgument, tagArgument } from '../http/parse-arguments.ts';
@@ -13,15 +13,33 @@ export function inputSchemaOf(operation: RegisteredOperation): Json {
   const query = querySchemaOf(operation);
   const body = operation.body ? fieldsOf(schemaOf(operation.body)) : { properties: {}, required: [] };
   const bodyProperties = isJson(body['properties']) ? body['properties'] : {};
-  const groups: Json[] = [{ ...operation.params?.properties }, { ...query.properties }, bodyProperties, headersOf(operation)];
-  const names = groups.flatMap((group) => Object.keys(group));
+  const own = operation.operationId;
+  const groups: Group[] = [
+    { kind: 'path', place: own, fields: { ...operation.params?.properties } },
+    { kind: 'query', place: own, fields: { ...query.properties } },
+    { kind: 'field', place: placeOf(operation.body ? schemaOf(operation.body) : {}, own), fields: bodyProperties },
+    { kind: 'field', place: own, fields: headersOf(operation) },
+  ];
+  const names = groups.flatMap(({ fields }) => Object.keys(fields));
   if (new Set(names).size < names.length) throw new Error(`${operation.operationId} has two inputs of one name`);
 
-  const properties = Object.fromEntries(
-    groups.flatMap((group) => Object.entries(group)).map(([name, schema]) => [name, described(name, rewrite(schemaOf(schema)))]),
-  );
+  const properties = Object.fromEntries(groups.flatMap(toArguments));
   const required = [...Object.keys(operation.params?.properties ?? {}), ...textsOf(query.required), ...textsOf(body['required'])];
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), additionalProperties: false };
+}
+
+/** Inputs that stand in one place of a request. */
+interface Group {
+  readonly kind: 'path' | 'query' | 'field';
+  readonly place: string;
+  readonly fields: Json;
+}
+
+function toArguments({ kind, place, fields }: Group): [string, Json][] {
+  return Object.entries(fields).map(([name, schema]) => {
+    const made = rewrite(schemaOf(schema), `${place}.${name}`);
+    return [name, withMeaning(made, meaningOf(place, name, kind))];
+  });
 }
 
 /** The fields of a body; those of all its forms where there are several, of which only what each demands is demanded. */
@@ -54,28 +72,38 @@ function headersOf(operation: RegisteredOperation): Json {
 }
 
 /** A schema as clients of any kind read it: nothing of ours in it, components in place. */
-function rewrite(schema: Json): Json {
+function rewrite(schema: Json, outer: string): Json {
+  const place = placeOf(schema, outer);
   const made: Json = {};
   for (const [keyword, value] of Object.entries(schema)) {
     if (keyword === 'x-extensible-enum') made['enum'] = value;
     if (dropped.has(keyword) || keyword.startsWith('x-')) continue;
     if (keyword === 'format' && !commonFormats.has(String(value))) continue;
-    made[keyword] = rewriteKeyword(keyword, value);
+    made[keyword] = rewriteKeyword(keyword, value, place);
   }
   return made;
 }
 
-function rewriteKeyword(keyword: string, value: unknown): unknown {
+function rewriteKeyword(keyword: string, value: unknown, place: string): unknown {
   if (keyword === 'properties' || keyword === 'patternProperties' || keyword === '$defs') {
-    return Object.fromEntries(Object.entries(schemaOf(value)).map(([name, child]) => [name, described(name, rewrite(schemaOf(child)))]));
+    const entries = Object.entries(schemaOf(value));
+    return Object.fromEntries(
+      entries.map(([name, child]) => [name, withMeaning(rewrite(schemaOf(child), `${place}.${name}`), meaningOf(place, name))]),
+    );
   }
   if (keyword === 'default' || keyword === 'enum' || keyword === 'const') return value;
-  if (Array.isArray(value)) return value.map((item: unknown) => (isJson(item) ? rewrite(item) : item));
-  return isJson(value) ? rewrite(value) : value;
+  if (Array.isArray(value)) return value.map((item: unknown) => (isJson(item) ? rewrite(item, place) : item));
+  return isJson(value) ? rewrite(value, place) : value;
 }
 
-function described(name: string, schema: Json): Json {
-  return schema['description'] === undefined ? { ...schema, description: describeName(name) } : schema;
+/** A component is a place of its own, see `meaningOf`. */
+function placeOf(schema: Json, outer: string): string {
+  return typeof schema['$id'] === 'string' ? schema['$id'] : outer;
+}
+
+/** An own description goes before what the name means there. */
+function withMeaning(schema: Json, meaning: string | undefined): Json {
+  return schema['description'] !== undefined || meaning === undefined ? schema : { ...schema, description: meaning };
 }
 
 /** TypeBox schemas are plain JSON Schema objects, here read as such. */

@@ -57,6 +57,7 @@ export const mcpToolkitOperations = {
       description:
         'Lists the tools of the server as a new revision, which becomes inactive, unchanged or failed. Tools in force that changed or are gone are quarantined at once. One sync at a time; code and state of a consent are given here once.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'submit',
       idempotent: true,
       resourceType: 'toolkit_revision',

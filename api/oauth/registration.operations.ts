@@ -29,7 +29,12 @@ export const registrationOperations = {
       resourceType: 'oauth_client',
       cors: 'any',
       addressPolicy: 'oauth_register',
-      refuseWhenOff: ({ oauth }) => (oauth.dynamicRegistration ? null : fail('registration_disabled')),
+      refuseWhenOff: ({ oauth }) =>
+        oauth.dynamicRegistration
+          ? null
+          : fail('registration_disabled', {
+              detail: 'Clients can not register themselves here: the operator makes them, or sets OAUTH_DYNAMIC_REGISTRATION=true.',
+            }),
       body: ClientRegistrationRequest,
       view: OauthClientRegistrationView,
       example: { body: { client_name: 'Example', redirect_uris: ['https://app.example/callback'] } },

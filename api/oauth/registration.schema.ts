@@ -4,7 +4,7 @@ import { oauthScopes } from '../http/scopes.ts';
 import { closed, integer, listOf, oneOf, text, Url } from '../http/schema.ts';
 import { authMethods } from './discovery.schema.ts';
 
-export const RegistrationParams = closed({ client_id: text(1_024, { minLength: 1, description: 'Id of the client' }) });
+export const RegistrationParams = closed({ client_id: text(1_024, { minLength: 1, description: 'As the registration gave it' }) });
 
 /** RFC 7591 §3.2.1 and RFC 7592 §3. What is absent is left out, since strict clients refuse null. */
 export const OauthClientRegistrationView = closed(

@@ -32,7 +32,7 @@ export const OauthTokenView = closed(
   {
     access_token: text(6_000),
     token_type: oneOf(['Bearer']),
-    expires_in: integer({ description: 'Seconds' }),
+    expires_in: integer({ description: 'How long the access token is good for, in seconds from now' }),
     refresh_token: Type.Optional(text(100, { description: 'Good for one refresh' })),
     scope: text(1_000),
   },

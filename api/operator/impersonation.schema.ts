@@ -44,7 +44,7 @@ export const ImpersonationTokenView = closed(
     impersonation: ImpersonationView,
     access_token: text(100),
     token_type: oneOf(['Bearer']),
-    expires_in: integer({ maximum: 3_600, description: 'Seconds' }),
+    expires_in: integer({ maximum: 3_600, description: 'How long it goes on, in seconds from now' }),
   },
   { $id: 'ImpersonationTokenView', description: 'An impersonation with its token, which is shown once and has no refresh' },
 );

@@ -203,7 +203,11 @@ async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<Invitatio
 }
 
 function refuseWithoutMailer({ deps }: Ctx): void {
-  if (deps.env.mail === null) throw fail('state_conflict', { reason: 'no_mailer', detail: 'this deployment sends no mails' });
+  if (deps.env.mail === null)
+    throw fail('state_conflict', {
+      reason: 'no_mailer',
+      detail: 'this deployment sends no mails: its operator has set neither SMTP_URL nor MAIL_DIR',
+    });
 }
 
 function notPending() {

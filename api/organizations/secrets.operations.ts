@@ -36,7 +36,7 @@ export const secretOperations = {
       params: SecretParams,
       body: SecretPut,
       view: SecretView,
-      example: { body: { value: 'x3k-90-example', description: 'Key of the weather service' } },
+      example: { body: { value: 'x3k-90-example', description: 'Key of the order service' } },
     },
     async (ctx, { params, body }) => {
       const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });

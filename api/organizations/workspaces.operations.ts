@@ -43,6 +43,7 @@ export const workspaceOperations = {
       summary: 'Create a workspace',
       description: 'Makes a workspace; for callers of the whole organization. Without a slug one is made from the name.',
       access: 'admin',
+      fails: ['already_exists', 'state_conflict'],
       audit: 'create',
       idempotent: true,
       params: OrganizationParams,

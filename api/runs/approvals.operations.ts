@@ -35,10 +35,14 @@ export const approvalOperations = {
       description:
         'Answers one or many questions of the run or its descendants, all or none. The same answer again changes nothing; another one is 409. Questions about critical tools need an admin.',
       access: 'member',
+      fails: ['state_conflict'],
       audit: 'approve',
       idempotent: true,
       success: [200],
       params: RunParams,
+      example: {
+        body: { resolutions: [{ approval_id: '01960000-0000-7000-8000-000000000018', decision: 'approve', comment: 'Go ahead.' }] },
+      },
       body: RunApprovalsResolve,
       view: ApprovalResolutionView,
     },

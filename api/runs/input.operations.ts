@@ -16,6 +16,7 @@ export const inputOperations = {
       description:
         'Steers a live run with a message, answers what its agent asked, or gives the results of calls that the client executes, for the run and its descendants. A run that has ended answers 409.',
       access: 'member',
+      fails: ['state_conflict'],
       audit: 'submit',
       idempotent: true,
       mcp: true,

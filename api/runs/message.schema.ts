@@ -9,11 +9,21 @@ const BlockText = text(4 * 1024 * 1024);
 const ContentBlock = Type.Unsafe<ContentBlockView>({
   $id: 'ContentBlock',
   description: 'One part of a message',
+  discriminator: { propertyName: 'type' },
   oneOf: [
-    closed({ type: oneOf(['text', 'reasoning_summary', 'refusal']), text: BlockText }),
-    closed({ type: oneOf(['json']), value: Type.Unsafe<unknown>({ description: 'Any JSON value' }) }),
-    closed({ type: oneOf(['citation']), item_id: nullable(idOf('Other')), title: text(1_000), quote: text(10_000), url: nullable(Url) }),
-    closed({ type: oneOf(['attachment']), ...AttachmentRef.properties }),
+    closed(
+      { type: oneOf(['text', 'reasoning_summary', 'refusal']), text: BlockText },
+      { $id: 'TextBlock', description: 'Words of a person or the model' },
+    ),
+    closed(
+      { type: oneOf(['json']), value: Type.Unsafe<unknown>({ description: 'Any JSON value' }) },
+      { $id: 'JsonBlock', description: 'Structured input or output' },
+    ),
+    closed(
+      { type: oneOf(['citation']), item_id: nullable(idOf('Other')), title: text(1_000), quote: text(10_000), url: nullable(Url) },
+      { $id: 'CitationBlock', description: 'Where a statement comes from' },
+    ),
+    closed({ type: oneOf(['attachment']), ...AttachmentRef.properties }, { $id: 'AttachmentBlock', description: 'A file' }),
   ],
 });
 

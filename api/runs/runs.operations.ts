@@ -42,6 +42,7 @@ export const runs = area('Runs', {
       description:
         'Starts a turn with an agent: 202 with the queued run, or with mode wait 200 once it has ended or waits. Runs of one session key follow each other.',
       access: 'member',
+      fails: ['state_conflict', 'not_found'],
       audit: 'submit',
       idempotent: true,
       mcp: true,
@@ -87,12 +88,14 @@ export const runs = area('Runs', {
       description:
         'Ends a queued run at once and asks a running or waiting one to end. Repeats change nothing; a run that has ended answers 409.',
       access: 'member',
+      fails: ['state_conflict'],
       audit: 'submit',
       idempotent: true,
       mcp: true,
       success: [202],
       location: locationOf,
       params: RunParams,
+      example: { body: { policy: 'interrupt', reason: 'The customer has left.' } },
       body: RunCancel,
       view: RunView,
     },

@@ -16,6 +16,7 @@ export const streamOperations = {
       description:
         'The run’s frames as server-sent events, from the start, from behind after_seq or Last-Event-ID, or live only with replay=false, until run.finished. Frames and grammar: GET /stream-protocol. Leaving cancels nothing.',
       access: 'viewer',
+      fails: ['cursor_invalid'],
       params: StreamParams,
       query: StreamQuery,
       headers: StreamHeaders,

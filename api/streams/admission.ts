@@ -32,8 +32,18 @@ export function createAdmission(limits: Pick<HubLimits, 'streams' | 'streamsPerP
   return {
     take(principal) {
       const tenure = tenures.get(principal) ?? { principal, streams: 0 };
-      if (total >= limits.streams) throw fail('rate_limited', { reason: 'streams', retryAfterS });
-      if (tenure.streams >= limits.streamsPerPrincipal) throw fail('rate_limited', { reason: 'streams_per_principal', retryAfterS });
+      if (total >= limits.streams)
+        throw fail('rate_limited', {
+          reason: 'streams',
+          detail: `This process serves ${limits.streams} streams already, its most (STREAMS_PER_PROCESS).`,
+          retryAfterS,
+        });
+      if (tenure.streams >= limits.streamsPerPrincipal)
+        throw fail('rate_limited', {
+          reason: 'streams_per_principal',
+          detail: `You have ${limits.streamsPerPrincipal} open streams, the most of one caller here (STREAMS_PER_PRINCIPAL). Close one.`,
+          retryAfterS,
+        });
       tenures.set(principal, tenure);
       tenure.streams += 1;
       total += 1;

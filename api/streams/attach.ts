@@ -64,7 +64,7 @@ export function startStream(
   return connection;
 }
 
-/** The table of openings (design 05 §5.6). */
+/** The table of openings. */
 export function placeOf(
   state: OpeningState,
   request: Pick<StreamRequest, 'lastEventId' | 'afterSeq' | 'isReplay'>,

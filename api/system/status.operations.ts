@@ -1,9 +1,11 @@
 import type { Static } from 'typebox';
 import { markAt, outboxFacts, postgresFacts, runFacts } from '../../db/http/system-status.ts';
+import { metricsPage, metricsTypes } from '../../ports/metrics/exposition.ts';
 import { transact } from '../../db/scope.ts';
 import { iso } from '../../db/sql.ts';
 import type { Unit } from '../../db/unit.ts';
 import { get, raw, type Ctx } from '../http/operation.ts';
+import { plainText } from '../http/schema.ts';
 import { isScrapeToken } from './scrape-token.ts';
 import { SystemStatusView } from './status.schema.ts';
 import { toVersionView } from './version.schema.ts';
@@ -20,16 +22,16 @@ export const statusOperations = {
       access: 'operator',
       ofPlatform: true,
       transaction: 'none',
-      produces: 'text/plain',
+      produces: metricsTypes.text,
+      alsoProduces: { [metricsTypes.openMetrics]: plainText('The same as OpenMetrics') },
       ownCredential: isScrapeToken,
       summary: 'Scrape the metrics',
       description:
-        'Numbers of this process in the Prometheus text format 0.0.4; for operators, or with the scrape token of the deployment.',
+        'Metrics of this process, in the Prometheus text format 0.0.4 or, where `Accept` prefers it, as OpenMetrics 1.0; for operators, or with the scrape token of the deployment.',
     },
     async (ctx, _input, http) => {
-      const { registry } = ctx.deps.metrics;
-      const page = await registry.metrics();
-      http.reply.header('content-type', registry.contentType).send(page);
+      const { contentType, body } = await metricsPage(ctx.deps.metrics.registry, http.request.headers.accept);
+      http.reply.header('content-type', contentType).header('vary', 'Accept').send(body);
     },
   ),
 

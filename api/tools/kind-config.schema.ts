@@ -113,7 +113,9 @@ const DelegateToolConfig = closed(
 
 const ScheduleToolConfig = closed(
   {
-    agent: Type.Optional(Type.Unsafe<'self' | Type.Static<typeof AgentRef>>({ oneOf: [{ type: 'string', enum: ['self'] }, AgentRef] })),
+    agent: Type.Optional(
+      Type.Unsafe<'self' | Type.Static<typeof AgentRef>>({ oneOf: [{ type: 'string', enum: ['self'], title: 'self' }, AgentRef] }),
+    ),
     allow: Type.Optional(listOf(oneOf(scheduleAllowances), { minItems: 1, maxItems: 2, uniqueItems: true })),
     min_interval_s: Type.Optional(integer({ minimum: 300, maximum: 31_536_000, default: 3_600 })),
     max_active: Type.Optional(integer({ minimum: 1, maximum: 50, default: 10 })),

@@ -125,11 +125,15 @@ async function codeShape(draft: ToolDraft, checks: ToolChecks): Promise<ToolShap
 }
 
 async function checkIsolation(config: CodeExecToolConfig, { codeExec }: ToolChecks): Promise<void> {
-  if (!codeExec.isOn) throw invalid('/kind', 'code_exec_off', 'This deployment runs no code.');
+  if (!codeExec.isOn) throw invalid('/kind', 'code_exec_off', 'This deployment runs no code: its operator has set CODE_EXEC=off.');
   if (config.language !== 'javascript' && config.isolation !== 'strict')
     throw invalid('/config/isolation', 'enum', 'Only JavaScript runs without strict isolation.');
   if (config.isolation === 'strict' && !(await codeExec.hasStrict()))
-    throw invalid('/config/isolation', 'isolation_unavailable', 'This deployment can not isolate strictly.');
+    throw invalid(
+      '/config/isolation',
+      'isolation_unavailable',
+      'This deployment can not isolate strictly: that needs Linux with bubblewrap. GET /capabilities tells what runs here.',
+    );
 }
 
 function checkSearch(config: WebSearchToolConfig, checks: ToolChecks): void {

@@ -21,7 +21,7 @@ export const toolSecretOperations = {
       params: ToolParams,
       body: ToolSecretsPut,
       view: ToolView,
-      example: { body: { values: { weather_key: 'x3k-90-example' } } },
+      example: { body: { values: { orders_key: 'x3k-90-example' } } },
     },
     async (ctx, { params, body }) => {
       const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null });

@@ -49,6 +49,7 @@ export const toolkitRevisionOperations = {
       description:
         'Makes tools of an OpenAPI document (3.0 to 3.2, text of at most 4 MiB or an attachment of at most 25, references inside it only) or of a list, and tells tool by tool how they differ from the active revision. Nothing is in force before the revision is activated. include and exclude choose operations first; one that can not be sent, or is beyond the first 200 or 4 MiB together, is left out and told with its reason. A document of which nothing can be kept is refused.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'create',
       idempotent: true,
       resourceType: 'toolkit_revision',

@@ -39,6 +39,7 @@ export const toolkitOperations = {
       description:
         'Creates a toolkit without tools. They come with its first revision (of a document, by hand, or of a sync with the MCP server) and are in force once that is activated.',
       access: 'admin',
+      fails: ['already_exists', 'not_found'],
       audit: 'create',
       idempotent: true,
       location: (view: { readonly id: string }) => `/toolkits/${view.id}`,

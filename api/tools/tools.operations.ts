@@ -42,6 +42,7 @@ export const tools = area('Tools', {
       description:
         'Creates a tool that revisions can bind by id or slug. Its kind decides the form of config and, but for http, code with a fixed source and client-owned tools, what the model may send.',
       access: 'admin',
+      fails: ['already_exists', 'not_found'],
       audit: 'create',
       idempotent: true,
       location: (view: { readonly id: string }) => `/tools/${view.id}`,

@@ -1,8 +1,8 @@
 import { spawn, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hasCode, SetupError } from '../setup-error.ts';
+import { openLog } from './log-file.ts';
 
 /** What to run as a child of this process. */
 export interface ChildCommand {
@@ -11,7 +11,7 @@ export interface ChildCommand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Takes both outputs; appended to. */
+  /** Takes both outputs; appended to, and bounded at each start. */
   readonly logFile: string;
   /** A program and arguments put before the command that change its user. */
   readonly userPrefix?: readonly string[];
@@ -141,11 +141,4 @@ let hasSetpriv: boolean | undefined;
 /** True when the command can be run here and succeeds. */
 export function runs(file: string, ...args: readonly string[]): boolean {
   return spawnSync(file, args, { stdio: 'ignore' }).status === 0;
-}
-
-function openLog(logFile: string): number {
-  const limitBytes = 20_000_000;
-  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
-  if (existsSync(logFile) && statSync(logFile).size > limitBytes) renameSync(logFile, `${logFile}.1`);
-  return openSync(logFile, 'a', 0o600);
 }

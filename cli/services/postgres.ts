@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { SetupError } from '../setup-error.ts';
+import { diskAdvice, SetupError } from '../setup-error.ts';
 import { runToEnd } from './child.ts';
 import { choosePort } from './ports.ts';
 import { giveFolder, type PostgresUser, postgresUser } from './postgres-user.ts';
@@ -98,7 +98,8 @@ async function makeCluster(context: ServiceContext, dataFolder: string, user: Po
     failures.push(failure);
   }
 
-  throw new SetupError(`initdb failed:\n${failures[0]}`);
+  const [failure = ''] = failures;
+  throw new SetupError(`${diskAdvice(failure, context.state.dir)}initdb failed:\n${failure}`);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, type ChildCommand, lastLines, startChild, stopChild } from './child.ts';
-import { SetupError } from '../setup-error.ts';
+import { diskAdvice, SetupError } from '../setup-error.ts';
 
 /** How a program is run. Nothing here changes between two starts: same port, same data. */
 export interface Recipe {
@@ -90,7 +90,9 @@ async function untilReady(recipe: Recipe, child: Child): Promise<void> {
   }
 
   const how = child.isAlive() ? `was not ready after ${recipe.readyTimeoutMs / 1000} s` : `ended (${await child.ended})`;
-  throw new SetupError(`${recipe.name} ${how}. Its log ${recipe.command.logFile} ends:\n${lastLines(recipe.command.logFile)}`);
+  const { logFile, cwd } = recipe.command;
+  const said = lastLines(logFile);
+  throw new SetupError(`${diskAdvice(said, cwd)}${recipe.name} ${how}. Its log ${logFile} ends:\n${said}`);
 }
 
 async function asked(recipe: Recipe): Promise<boolean> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SetupError } from '../setup-error.ts';
+import { fileFault, SetupError } from '../setup-error.ts';
 import { readStateFile, type State } from '../state.ts';
 import { type Child, identityOf, sendSignal } from './child.ts';
 
@@ -7,6 +7,8 @@ export interface RosterEntry {
   readonly name: string;
   readonly pid: number;
 }
+
+const retryMs = 2_000;
 
 /** Who is alive now. Kept in `processes.json`, which other people's scripts read, from the first start to the last stop. */
 export interface Roster {
@@ -16,12 +18,23 @@ export interface Roster {
 
 export function createRoster(state: State): Roster {
   const alive = new Map<string, RosterEntry & { identity: string | null }>();
+  let retry: NodeJS.Timeout | undefined;
 
   const save = () => {
     state.write('children.json', [...alive.values()]);
     state.write('processes.json', entries());
   };
   const entries = () => [...alive.values()].map(({ name, pid }) => ({ name, pid }));
+  /** A full disk must not end who keeps the processes alive: the files are written once there is room again. */
+  const saveOrLater = () => {
+    clearTimeout(retry);
+    try {
+      save();
+    } catch (error) {
+      if (fileFault(error, state.dir) === null) throw error;
+      retry = setTimeout(saveOrLater, retryMs).unref();
+    }
+  };
   save();
 
   return {
@@ -31,7 +44,7 @@ export function createRoster(state: State): Roster {
     set(name, child) {
       if (child === null) alive.delete(name);
       else alive.set(name, { name, pid: child.pid, identity: identityOf(child.pid) });
-      save();
+      saveOrLater();
     },
   };
 }

@@ -29,7 +29,11 @@ function modelProblems(document: RevisionDocument, checks: RevisionChecks): Revi
     const facts = checks.model(name, needs);
     if (!facts) {
       problems.push(
-        atCreate(pointer, { rule: 'reference', message: 'The deployment has no such model.', params: { kind: 'model', slug: name } }),
+        atCreate(pointer, {
+          rule: 'reference',
+          message: 'The deployment has no such model; its operator names those it has in LONGHAUL_MODEL_REGISTRY.',
+          params: { kind: 'model', slug: name },
+        }),
       );
       continue;
     }

@@ -30,7 +30,7 @@ function modelProblems(document: PersonaDocument, checks: RevisionChecks): Revis
     return [
       atCreate('/model', {
         rule: 'reference',
-        message: 'The deployment has no such model.',
+        message: 'The deployment has no such model; its operator names those it has in LONGHAUL_MODEL_REGISTRY.',
         params: { kind: 'model', slug: document.model },
       }),
     ];

@@ -93,7 +93,7 @@ const columns = `e.id, e.created_at, e.organization_id, e.workspace_id, e.actor_
   e.seq, e.seal_no is not null as is_sealed`;
 
 /**
- * By workspace; entries without one (of the organization as a whole) only for callers who see all of it (design 03 §5.2), which the policy
+ * By workspace; entries without one (of the organization as a whole) only for callers who see all of it, which the policy
  * does not ask. An operator without X-View-* reads every chain.
  */
 function visibleEntries({ caller }: Reading, workspaceIds: readonly string[] | null): Predicate {

@@ -93,6 +93,7 @@ export async function settleModelCall(unit: Unit, source: UsageSource, usage: Mo
     ],
   );
   if (inserted.length === 0) return null;
+  unit.outgoing.measurements.push({ kind: 'usage', provider: usage.provider, tokens: usage.tokens, cost, currency: usage.currency });
   return {
     totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
     budget: usage.isCounted ? await settleHolds(unit, key, cost) : null,

@@ -31,12 +31,15 @@ export async function postgresFacts(em: SqlEntityManager): Promise<PostgresFacts
   return facts ?? { version: 'unknown', sizeBytes: 0, connections: 0 };
 }
 
-/** Outbox rows that should have been sent by now, as far as the caller sees them. */
+/**
+ * Outbox rows that should have been sent by now, as far as the caller sees them, and the age of the oldest. A try puts `not_before` ahead: while Temporal
+ * is away it tells nothing of how long a row has waited.
+ */
 export async function outboxFacts(em: SqlEntityManager): Promise<OutboxFacts> {
   const facts = await row<OutboxFacts>(
     em,
-    `select count(*) as due, extract(epoch from now() - min(not_before))::int as "oldestDueAgeS", count(*) filter (where attempts > 0) as failing
-     from outbox where sent_at is null and not_before <= now()`,
+    `select count(*) as due, extract(epoch from now() - min(created_at))::int as "oldestDueAgeS", count(*) filter (where attempts > 0) as failing
+     from outbox where sent_at is null and (attempts > 0 or not_before <= now())`,
   );
   return facts ?? { due: 0, oldestDueAgeS: null, failing: 0 };
 }

@@ -9,7 +9,8 @@ import { Credentials } from './0007-credentials.ts';
 import { Forgotten } from './0008-forgotten.ts';
 import { LeftOutTools } from './0009-left-out.ts';
 import { SkillFiles } from './0010-skill-files.ts';
-import { WorkflowRestarts } from './0011-restarts.ts';
+import { WaitingMails } from './0011-waiting-mails.ts';
+import { WorkflowRestarts } from './0012-restarts.ts';
 
 /** All migrations in their order; forward only, and a released one never changes. */
 export const migrations: MigrationObject[] = [
@@ -23,7 +24,8 @@ export const migrations: MigrationObject[] = [
   { name: '0008-forgotten', class: Forgotten },
   { name: '0009-left-out', class: LeftOutTools },
   { name: '0010-skill-files', class: SkillFiles },
-  { name: '0011-restarts', class: WorkflowRestarts },
+  { name: '0011-waiting-mails', class: WaitingMails },
+  { name: '0012-restarts', class: WorkflowRestarts },
 ];
 
 export const migrationNames: readonly string[] = migrations.map((migration) => migration.name);

@@ -6,6 +6,7 @@ import { rows } from '../sql.ts';
 import { appendFrames, lockStreams, requestStreamCancel, stateBatch } from '../streams/append.ts';
 import type { Unit } from '../unit.ts';
 import { activateNext, lockConversationsOfRuns, type ConversationRow } from './conversations.ts';
+import { measureEnd } from './measure-run.ts';
 import { finishedFrame } from './run-frames.ts';
 import { identityOf, lockRunsWithTrees, type RunState } from './run-state.ts';
 import type { CancelPolicy } from './run-view.ts';
@@ -179,6 +180,7 @@ async function announceEnds(unit: Unit, runs: readonly RunState[], cancel: End):
         lastSeq: (streams.get(run.id)?.headSeq ?? 0) + 1,
         usage: { own: run.usage_own, subtree: run.usage_subtree },
       } as const;
+      measureEnd(unit, run, end);
       return stateBatch(identityOf(run), [finishedFrame(run, end)]);
     }),
   );

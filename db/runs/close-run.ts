@@ -7,6 +7,7 @@ import { readOpenMessage } from '../streams/open-messages.ts';
 import type { Unit } from '../unit.ts';
 import { isRepeatable, type CallState } from './call-state.ts';
 import { endChildCall, readChild } from './child-end.ts';
+import { measureEnd } from './measure-run.ts';
 import { messageFrame, resultWithoutOutput, type FinishedRun, type RunOutput, type StopReason } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
 import type { ContentBlock } from './run-types.ts';
@@ -159,4 +160,5 @@ export async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Pro
       mayLeave,
     ],
   );
+  measureEnd(unit, run, end);
 }

@@ -1,6 +1,6 @@
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
-import type { RunSource } from '../../workflows/contracts/runs.ts';
+import type { RunPriority, RunSource } from '../../workflows/contracts/runs.ts';
 import { addOutbox } from '../outbox.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
@@ -156,7 +156,8 @@ export function delayedStartMessage(
   };
 }
 
-function priorityOf(source: RunSource): 1 | 3 | 5 {
+/** What a run's workflow has in its queue. */
+export function priorityOf(source: RunSource): RunPriority {
   switch (source) {
     case 'channel':
     case 'sub_agent':

@@ -7,6 +7,7 @@ import type { Unit } from '../unit.ts';
 import { cancelAndClose } from './cancel-run.ts';
 import { activateNext, limitQueue, lockConversationOfRun, type ConversationRow, type StartableRun } from './conversations.ts';
 import { answerBusy, conversationBusy, policyOf, type WaitingPlace } from './on-busy.ts';
+import { measureEnd } from './measure-run.ts';
 import { finishedFrame } from './run-frames.ts';
 import { identityOf, lockRun, type RunState } from './run-state.ts';
 import type { RunFault } from './run-types.ts';
@@ -119,5 +120,6 @@ async function endBusy(unit: Unit, run: RunState, activeRunId: string): Promise<
     usage: { own: run.usage_own, subtree: run.usage_subtree },
   } as const;
   await appendFrames(unit, [stateBatch(identityOf(run), [finishedFrame(run, end)])]);
+  measureEnd(unit, run, end);
   await closeOccurrenceOf(unit, run, 'failed');
 }

@@ -9,6 +9,7 @@ import type { Unit } from '../unit.ts';
 import { stepKindOf } from './call-state.ts';
 import { followUpFrame, insertFollowUp, type FollowUp } from './follow-up.ts';
 import { insertToolMessages, type ToolMessage } from './tool-messages.ts';
+import { measureFirstFrame } from './measure-run.ts';
 import { messageFrame, resultWithoutOutput, toolCallFrame, toolResultFrame, type CallIdentity, type StopReason } from './run-frames.ts';
 import { lockRunWithAncestors, type RunState } from './run-state.ts';
 import type { StepFault } from './run-types.ts';
@@ -74,6 +75,7 @@ export async function storeModelStep(
   await insertRefusedSteps(unit, run, result, refused);
   if (result.followUp) await insertFollowUp(unit, run, result.followUp, pos + 1);
   const totals = await settleStep(unit, locked, result);
+  if (result.step === 1 && result.firstTokenAt !== null) measureFirstFrame(unit, run, result.firstTokenAt);
   const asked = result.followUp ? [followUpFrame(result.followUp)] : [];
   await append([...framesOf(run, result, totals), ...asked]);
   return 'stored';

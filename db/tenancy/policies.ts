@@ -1,7 +1,7 @@
 import type { PolicyDef } from '@mikro-orm/core';
 import { gateAccess } from './gate-access.ts';
 
-/** What kind of rows a table holds; decides who may read and write them (design 03 §5.3). */
+/** What kind of rows a table holds; decides who may read and write them. */
 export type TenantKind = 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform';
 
 export interface PolicyOptions {

@@ -66,14 +66,14 @@ export async function readUser(unit: Pick<Unit, 'em' | 'tenant'>, id: string): P
   ]);
 }
 
-/** Which users a tenant reaches (design 03 §5.3, kind person), as a condition for `where`: the rule of the policies. */
+/** Which users a tenant reaches (kind person), as a condition for `where`: the rule of the policies. */
 export function personOf(tenant: TenantSettings, alias: string): Predicate {
   if (tenant.isOperator) return { sql: 'true', params: [] };
   return { sql: `(${alias}.organization_id = ?::uuid or ${alias}.id = ?::uuid)`, params: [tenant.organizationId, tenant.userId] };
 }
 
 /**
- * Those of these users whom a caller sees (design 03 §5.2), as `organization/user`: users of the whole organization, or with home or grant in a
+ * Those of these users whom a caller sees, as `organization/user`: users of the whole organization, or with home or grant in a
  * workspace that the caller sees. Each may be named in a row of the organization beside it.
  */
 export async function usersSeen(
@@ -102,7 +102,7 @@ export async function usersSeen(
 export const storedUserColumns = `${userColumns('u')}, u.version`;
 
 /**
- * Which users a caller sees (design 03 §5.2), as a condition over `users u`: oneself; in the same organization everybody for callers of all
+ * Which users a caller sees, as a condition over `users u`: oneself; in the same organization everybody for callers of all
  * of it, else users of the whole organization and those with home or grant in one of `workspaceIds`. Operators see all.
  */
 export function usersSeenBy(caller: Caller, workspaceIds: readonly string[] | null = workspacesOf(caller)): Predicate {

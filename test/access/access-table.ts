@@ -4,7 +4,7 @@ import { actorSpecs } from './world/actors.ts';
 
 const legend = `# Who may do what
 
-Made by \`test/access/table.test.ts\` from the list of operations and design 03 §5 (\`ACCESS_TABLE=write\` writes it anew); the same test sends
+Made by \`test/access/table.test.ts\` from the list of operations and the rules of access (\`ACCESS_TABLE=write\` writes it anew); the same test sends
 each request and fails where an answer differs. Every request is right in all but, perhaps, its sender: rows of workspace A1 in the path, a
 valid body that names rows of the sender's own workspace.
 

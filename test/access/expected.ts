@@ -15,7 +15,7 @@ export interface Expected {
 const refusal = (status: number, code: string): Expected => ({ status, code });
 
 /**
- * The answer by the operation's declaration and design 03 §5.1 and §5.2: credential, then floor, then what may be seen, then what may be
+ * The answer by the operation's declaration and the rules of access: credential, then floor, then what may be seen, then what may be
  * changed. `exceptions` holds what a clause of the design says about one operation.
  */
 export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Expected {
@@ -40,7 +40,7 @@ export function expectedOf(operation: RegisteredOperation, actor: ActorSpec): Ex
   return success;
 }
 
-/** design 02 §5.1: keys can't sign in or out, hold no session, and do nothing that needs an operator or a fresh factor. */
+/** Keys can't sign in or out, hold no session, and do nothing that needs an operator or a fresh factor. */
 export function isForSessions(operation: RegisteredOperation): boolean {
   const isAboutSignIn = operation.area === 'Sessions' || (operation.area === 'Authentication' && operation.operationId !== 'getMe');
   return isAboutSignIn || operation.operationId === 'decideAuthorization' || operation.access === 'operator' || operation.stepUp === true;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import WebSocket from 'ws';
 import { createDeliveryActivities } from '../../activities/delivery/send-mail.ts';
+import { createActivityMetrics } from '../../ports/metrics/activity-metrics.ts';
 import type { Mail } from '../../ports/mail.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { scripted, startEffectServer, writeTool, type EffectServer } from '../support/scenario.ts';
@@ -68,7 +69,13 @@ test('mails that A’s people cause tell of A alone', async () => {
     },
   };
   const mail = { mailer, publicUrl: 'http://longhaul.test', linkUrl: null };
-  const deliver = createDeliveryActivities({ db: stage.api.db, keys: stage.api.keys, mail, log: stage.api.deps.log });
+  const deliver = createDeliveryActivities({
+    db: stage.api.db,
+    keys: stage.api.keys,
+    mail,
+    log: stage.api.deps.log,
+    metrics: createActivityMetrics([]),
+  });
   const queued = await stage.world.rows.query<{ id: string }>("select id from outbox where kind = 'mail' and payload ? 'mail'");
 
   for (const { id } of queued) await deliver.sendMail({ outboxId: id });

@@ -1,6 +1,6 @@
 export type TableKind = 'scoped' | 'child' | 'tenant' | 'person' | 'open' | 'append' | 'platform';
 
-/** Stated once more, from design 03 §5.3 and not from the code: what a table's rows are. */
+/** Stated once more, and not taken from the code: what a table's rows are. */
 export const tableKinds: Readonly<Record<string, TableKind>> = {
   organizations: 'tenant',
   organization_settings: 'tenant',

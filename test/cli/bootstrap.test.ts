@@ -12,7 +12,7 @@ import { testDatabase, type TestDatabase } from '../support/database.ts';
 
 const keys = randomKeyRing();
 const secrets = { operatorPassword: randomUUID(), ownerPassword: randomUUID(), serviceKey: newServiceKeyPlaintext() };
-const options = { publicUrl: 'http://127.0.0.1:3000', defaultModelId: 'builtin/extractive', known: null, secrets };
+const options = { publicUrl: 'http://127.0.0.1:3000', internalUrl: null, defaultModelId: 'builtin/extractive', known: null, secrets };
 let database: TestDatabase;
 
 beforeAll(async () => {
@@ -73,6 +73,18 @@ test("the agent is active, has a web_fetch tool and may reach the API's origin, 
   expect(agent).toEqual({ kind: 'web_fetch', model: 'builtin/extractive' });
   expect(access.base_url).toBe('http://127.0.0.1:3999');
   expect(settings?.egress_allowlist).toEqual([{ host: '127.0.0.1', port: 3_999, allow_http: true }]);
+});
+
+test('where containers reach the API stands on the allow-list, too, also when it is told later', async () => {
+  const first = await start();
+  const access = await start({ known: first, internalUrl: 'http://api:3000' });
+  const [settings] = await ask<{ egress_allowlist: object[] }>(
+    'select egress_allowlist from organization_settings where organization_id = ?',
+    [access.organization_id],
+  );
+
+  expect(settings?.egress_allowlist).toContainEqual({ host: '127.0.0.1', port: 3_000, allow_http: true });
+  expect(settings?.egress_allowlist).toContainEqual({ host: 'api', port: 3_000, allow_http: true });
 });
 
 test('a new default model becomes a new active revision, once; a revision made by people stays', async () => {

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import { Redis } from 'ioredis';
@@ -23,7 +23,8 @@ const started: Services[] = [];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'longhaul-services-'));
-  stateDir = join(folder, 'state');
+  // Every sign that means something in a shell, a URI or a configuration file.
+  stateDir = join(folder, `a "state" of ?#%20$HOME & 'others'`);
   services = await start(stateDir);
 }, 180_000);
 
@@ -31,6 +32,12 @@ afterAll(async () => {
   for (const one of started) await one.stop();
   rmSync(folder, { recursive: true, force: true });
 }, 60_000);
+
+test('whatever signs its path has, the state folder holds all that is stored', () => {
+  expect(readdirSync(folder)).toEqual([basename(stateDir)]);
+  for (const file of ['postgres/PG_VERSION', 'redis/appendonlydir', 'temporal/temporal.db'])
+    expect(existsSync(join(stateDir, file))).toBe(true);
+});
 
 test('what the services hold survives kill -9 of each, on the same addresses', async () => {
   // The services of tests write behind; what has been told as committed is asked for here.

@@ -1,8 +1,23 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseEnv } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { environmentLines } from '../../cli/deployment.ts';
 import { checkReachable } from '../../cli/reach.ts';
 import { checkSettings } from '../../cli/settings.ts';
 import { SetupError } from '../../cli/setup-error.ts';
+
+test('longhaul env gives the deployment’s variables as Node reads them from a file, without those of the machine', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'longhaul-env-'));
+  const variables = { DATABASE_APP_URL: 'postgres://a:b@c/d', MAIL_FROM: 'Longhaul <longhaul@localhost>', LONGHAUL_KEKS: 'k2:b_-,k1:a' };
+  writeFileSync(join(folder, 'deployment.json'), JSON.stringify({ ...variables, PATH: '/bin', HOME: '/root' }));
+
+  expect(parseEnv(environmentLines(folder).join('\n'))).toEqual(variables);
+  expect(() => environmentLines(join(folder, 'nowhere'))).toThrow(SetupError);
+  rmSync(folder, { recursive: true });
+});
 
 test('every setting that can not be used is named before anything starts', () => {
   const bad = {

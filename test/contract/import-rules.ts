@@ -10,7 +10,7 @@ export interface ImportRule {
 
 const withoutTemporal = { not: ['@temporalio/', 'ioredis'] };
 
-/** design 11 §3, line by line. `api/<area>` reaches no other area, `api/http` none at all. */
+/** What each folder may import. `api/<area>` reaches no other area, `api/http` none at all. */
 export const importRules: readonly ImportRule[] = [
   { from: 'api/', may: ['api/', 'db/', 'ports/', 'temporal/', 'workflows/contracts/'], packages: 'any' },
   {

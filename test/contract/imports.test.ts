@@ -57,11 +57,20 @@ test('the environment is read in env.ts files only, and nothing but the command 
       !path.startsWith('cli/') &&
       !path.startsWith('bench/') &&
       !path.endsWith('env.ts') &&
+      // It stands there in the code that readers of the reference copy.
+      path !== 'api/http/samples/typescript.ts' &&
       /process\.env\b|\bconsole\./.test(withoutComments(readFileSync(file, 'utf8')))
     );
   });
 
   expect(faults.map((file) => relative(root, file))).toEqual([]);
+});
+
+test('nothing cites a document that is not in the repository', () => {
+  const written = [...files, ...sourcesIn(join(root, 'test'))].filter((file) => file !== import.meta.filename);
+  const citing = written.filter((file) => /\bdesign(?: note)? \d|\.\.\/shared\//i.test(readFileSync(file, 'utf8')));
+
+  expect(citing.map((file) => relative(root, file))).toEqual([]);
 });
 
 function faultOf(file: string, found: Import): string[] {

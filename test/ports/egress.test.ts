@@ -92,6 +92,14 @@ test.each([
   expect(() => checkUrlForm(url, strict)).toThrow(EgressRefused);
 });
 
+test.each([
+  ['http://example.com/', ['https', 'EGRESS_ALLOW_HTTP', 'egress_allowlist', 'allow_http']],
+  ['https://example.com:8443/', ['port', 'egress_allowlist']],
+  ['https://10.0.0.1/', ['not public', 'egress_allowlist']],
+])('the refusal of %s says what an operator can open, and where', (url, words) => {
+  for (const word of words) expect(() => checkUrlForm(url, strict)).toThrow(word);
+});
+
 test('a public https address passes the check of form', () => {
   expect(checkUrlForm('https://example.com/a?b=c', strict).hostname).toBe('example.com');
 });

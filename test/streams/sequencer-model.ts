@@ -45,7 +45,7 @@ export const sequencerMoves = fc.array(
 interface WriterState {
   attempt: number;
   batch: number;
-  /** As the table of the protocol (design 05 §5.1) has it after the last batch that was written. */
+  /** As the table of the protocol has it after the last batch that was written. */
   stored: { attempt: number; batch: number; first: number; last: number } | null;
   last: FrameBatch | null;
 }
@@ -58,7 +58,7 @@ export interface Expected {
   readonly lastSeq: number | null;
 }
 
-/** The sequencer as design 05 §5.1 tells it, on paper: which batch is written, under which numbers. */
+/** The sequencer, on paper: which batch is written, under which numbers. */
 export class SequencerModel {
   /** What the archive holds: the texts of the notes, `attempt n` for an announcement. */
   readonly written: string[] = [];

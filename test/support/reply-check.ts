@@ -2,6 +2,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { exposedHeaders } from '../../api/http/headers.ts';
 import { formats } from '../../api/http/formats.ts';
+import { errorCodesOf } from '../../api/http/openapi-text.ts';
 import type { OpenApiDocument } from '../../api/http/openapi.ts';
 import type { RegisteredOperation } from '../../api/http/operation.ts';
 import type { AppDeps } from '../../api/http/deps.ts';
@@ -123,6 +124,7 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
 
   return [
     validate('/components/schemas/ErrorEnvelope', body),
+    isUndeclared(request, body['code']) && `has the code ${String(body['code'])}, which its operation does not name`,
     !String(reply.getHeader('content-type')).startsWith(failureTypeOf(request)) && `is ${String(reply.getHeader('content-type'))}`,
     body['status'] !== reply.statusCode && `says status ${String(body['status'])}`,
     !isReplay && body['correlation_id'] !== request.id && 'names another correlation id',
@@ -133,12 +135,18 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
   ].filter((fault) => typeof fault === 'string');
 }
 
-/** What breaks the Model Context Protocol is told in its own words (design 06, MCP server). */
+/** An operation that names its own codes names all of them. */
+function isUndeclared(request: FastifyRequest, code: unknown): boolean {
+  const operation = request.state?.operation;
+  return operation?.fails !== undefined && !errorCodesOf(operation).some((known) => known === code);
+}
+
+/** What breaks the Model Context Protocol is told in its own words. */
 function isProtocolFault(request: FastifyRequest, body: Json): boolean {
   return request.state?.operation?.operationId === 'callMcp' && body['jsonrpc'] === '2.0';
 }
 
-/** OAuth clients read plain JSON (design 01 §3). */
+/** OAuth clients read plain JSON. */
 function failureTypeOf(request: FastifyRequest): string {
   const path = request.state?.operation?.path ?? '';
   return /^\/oauth\/(token|revoke|introspect|register)/.test(path) ? 'application/json' : 'application/problem+json';

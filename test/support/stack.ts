@@ -12,6 +12,8 @@ import { anchorFileOf, testDatabase } from './database.ts';
 import { testNamespace, until } from './temporal.ts';
 import { makeTenant, type TestTenant } from './tenant.ts';
 
+const root = join(import.meta.dirname, '../..');
+
 export type ProcessName = 'api' | 'api-2' | 'worker-runs' | 'worker-runs-2' | 'worker-bulk';
 
 /** A deployment of real processes on the test services: its own database, namespace, Redis prefix and keys. */
@@ -53,6 +55,8 @@ export interface StackOptions {
   readonly adapt?: (env: Readonly<Record<string, string>>) => Record<string, string>;
   /** Modules that every process loads first. */
   readonly imports?: readonly string[];
+  /** Folder of the installation whose processes these are; this checkout unless given. */
+  readonly installation?: string;
 }
 
 /** Starts the named processes; resolves when each serves. */
@@ -91,6 +95,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
           env: { ...env, PORT: String(ports[name]), WORKER_HEALTH_PORT: String(ports[name]) },
           label: place.namespace,
           imports: options.imports ?? [],
+          installation: options.installation ?? root,
         }),
       );
       await until(() => isServing(name, ports[name], children.get(name)), 120_000);
@@ -168,16 +173,16 @@ interface Spawned {
   readonly env: Record<string, string>;
   readonly label: string;
   readonly imports: readonly string[];
+  readonly installation: string;
 }
 
-function spawnProcess(name: ProcessName, { env, label, imports }: Spawned): ChildProcess {
+function spawnProcess(name: ProcessName, { env, label, imports, installation }: Spawned): ChildProcess {
   const entry = name.startsWith('api') ? 'api/server.ts' : name === 'worker-bulk' ? 'workers/bulk.worker.ts' : 'workers/runs.worker.ts';
-  const root = join(import.meta.dirname, '../..');
   const logs = join(root, '.longhaul/test-logs');
   mkdirSync(logs, { recursive: true });
   const flags = ['--disable-warning=ExperimentalWarning', ...imports.flatMap((module) => ['--import', module])];
-  const child = spawn(process.execPath, [...flags, join(root, entry)], {
-    cwd: root,
+  const child = spawn(process.execPath, [...flags, join(installation, entry)], {
+    cwd: installation,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
   });

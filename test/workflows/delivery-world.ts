@@ -6,6 +6,7 @@ import { addMail, type QueuedMail } from '../../db/mail.ts';
 import { change, row } from '../../db/sql.ts';
 import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { createMailer } from '../../ports/mail.ts';
+import { createActivityMetrics, type ActivityMetrics } from '../../ports/metrics/activity-metrics.ts';
 import type { DeliveryResult } from '../../workflows/contracts/delivery.ts';
 import type { MailRequest } from '../../workflows/contracts/mail.ts';
 import { startMailServer, type MailServer } from '../fakes/mail-server.ts';
@@ -27,6 +28,7 @@ export interface DeliveryWorld {
   readonly tenant: TestTenant;
   readonly server: MailServer;
   readonly log: string[];
+  readonly metrics: ActivityMetrics;
   /** Writes a mail as a handler does. */
   queue(mail: MailRequest, organizationId?: string | null): Promise<QueuedMail>;
   deliver(outboxId: string, options?: DeliverOptions): Promise<DeliveryResult>;
@@ -46,6 +48,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
   const log: string[] = [];
   const destination = { write: (line: string) => void log.push(line) };
   const mailer = createMailer({ kind: 'smtp', url: server.url, from: 'Longhaul <us@longhaul.test>', linkUrl: null });
+  const metrics = createActivityMetrics([]);
   const one: DeliveryWorld['one'] = (sql, params = []) => sweep(database.db, (em) => row(em, sql, params));
   const write: DeliveryWorld['write'] = (sql, params = []) => sweep(database.db, (em) => change(em, sql, params));
 
@@ -55,6 +58,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
     tenant,
     server,
     log,
+    metrics,
     one,
     write,
     async queue(mail, organizationId = null) {
@@ -69,6 +73,7 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
         db: database.db,
         keys: ring,
         log: pino({ level: 'debug' }, destination),
+        metrics,
         mail: hasMailer ? { mailer, publicUrl, linkUrl } : null,
       }).sendMail({ outboxId }),
     challenge: ({ tokenHash }, { userId, purpose, endsIn }) =>

@@ -4,6 +4,7 @@ import { tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
 import { sweep } from '../../db/transaction.ts';
+import { valueOf } from '../support/metrics.ts';
 import { makeUser } from '../support/tenant.ts';
 import { openDeliveryWorld, publicUrl, tokenIn, type DeliveryWorld } from './delivery-world.ts';
 
@@ -64,6 +65,24 @@ test('a mail that was delivered is not sent again, however often its delivery is
 
   expect([await world.deliver(outboxId), await world.deliver(outboxId), await world.deliver(outboxId)]).toEqual(['sent', 'sent', 'sent']);
   expect(mailsTo(user.email)).toHaveLength(1);
+});
+
+test('each try of a mail is counted by how it ended', async () => {
+  const tries = (result: string) => valueOf(world.metrics.all, 'longhaul_mail_tries_total', { result });
+  const before = [await tries('sent'), await tries('failed'), await tries('refused')];
+  const queued = async () => world.queue({ template: 'password_reset', email: (await memberOf()).email });
+  const [later, never] = [await queued(), await queued()];
+
+  world.server.refuse = { stage: 'recipient', code: 451 };
+  await expect(world.deliver(later.outboxId)).rejects.toThrow();
+  world.server.refuse = { stage: 'recipient', code: 550 };
+  await world.deliver(never.outboxId);
+  world.server.refuse = null;
+  await world.deliver(later.outboxId);
+
+  expect([await tries('sent'), await tries('failed'), await tries('refused')].map((now, index) => now - (before[index] ?? 0))).toEqual([
+    1, 1, 1,
+  ]);
 });
 
 test('an address of nobody, of an inactive or a deleted user gets no mail, and is forgotten', async () => {

@@ -4,6 +4,7 @@ import { asTenant } from '../../activities/support/tenant.ts';
 import type { ActivityDeps } from '../../activities/deps.ts';
 import { newId } from '../../db/ids.ts';
 import { createPublisher } from '../../db/streams/publisher.ts';
+import { createActivityMetrics, type ActivityMetrics } from '../../ports/metrics/activity-metrics.ts';
 import { createDispatch } from '../../temporal/dispatch.ts';
 import { createReconciler, type Reconciler } from '../../temporal/reconciler.ts';
 import { openWorld, type World } from '../api/world.ts';
@@ -17,6 +18,8 @@ export interface OutboxWorld {
   readonly world: World;
   readonly place: TestNamespace;
   readonly reconciler: Reconciler;
+  /** What the reconciler counts by. */
+  readonly metrics: ActivityMetrics;
   /** Statement as the database's administrator; gives its rows. */
   admin(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>;
   /** Makes rows look as old as that, so that nobody has to wait. */
@@ -35,14 +38,17 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     db,
     log,
     publisher: createPublisher({ redis: deps.redis, prefix: world.api.redisPrefix, log }),
+    measure: () => undefined,
   });
   // finishRun needs no more of a worker than this.
   const runs = createRunActivities({ db, dispatch, log, models: deps.models } as unknown as ActivityDeps);
+  const metrics = createActivityMetrics([]);
   const reconciler = createReconciler({
     temporal: place.temporal,
     db,
     log,
     dispatch,
+    measure: metrics.repaired,
     finish: ({ id, organizationId, workspaceId }, ending) =>
       asTenant({ organizationId, workspaceId, correlationId: newId() }, () => runs.finishRun({ runId: id, ...ending })),
   });
@@ -53,6 +59,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     world,
     place,
     reconciler,
+    metrics,
     admin,
     age: async (runId, interval) => {
       await admin(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { makeAgent } from '../api/world.ts';
+import { valueOf } from '../support/metrics.ts';
 import { until } from '../support/temporal.ts';
 import { startAgentRun } from '../support/worker.ts';
 import { openOutboxWorld, type OutboxWorld } from './outbox-world.ts';
@@ -21,15 +22,19 @@ beforeAll(async () => {
 
 afterAll(() => outbox.close());
 
+const startedSoFar = () => valueOf(outbox.metrics.all, 'longhaul_reconciler_repairs_total', { kind: 'started' });
+
 test('a silent queued run without a workflow is started, and a second pass adds no work', async () => {
   const runId = await start();
   expect(await pass()).toEqual(nothing);
   await outbox.age(runId, '40 s');
 
+  const before = await startedSoFar();
   const first = await pass();
   const second = await pass();
 
   expect(first).toEqual({ ...nothing, examined: 1, started: 1 });
+  expect((await startedSoFar()) - before).toBe(1);
   expect(await outbox.isOpen(workflowIds.run(runId))).toBe(true);
   expect(second).toEqual(nothing);
 });

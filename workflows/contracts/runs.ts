@@ -2,6 +2,10 @@ export const runStatuses = ['queued', 'running', 'waiting', 'cancelling', 'succe
 export type RunStatus = (typeof runStatuses)[number];
 
 export const terminalRunStatuses = ['succeeded', 'failed', 'cancelled'] as const satisfies readonly RunStatus[];
+export type TerminalRunStatus = (typeof terminalRunStatuses)[number];
+
+export const liveRunStatuses = ['queued', 'running', 'waiting', 'cancelling'] as const satisfies readonly RunStatus[];
+export type LiveRunStatus = (typeof liveRunStatuses)[number];
 
 export function isTerminal(status: RunStatus): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';
@@ -26,6 +30,10 @@ export type FinishReason = (typeof finishReasons)[number];
 
 export const runSources = ['api', 'webhook', 'schedule', 'event', 'channel', 'code_review', 'evaluation', 'sub_agent', 'mcp'] as const;
 export type RunSource = (typeof runSources)[number];
+
+/** Of a run's workflow in Temporal, the first before the others. */
+export const runPriorities = [1, 3, 5] as const;
+export type RunPriority = (typeof runPriorities)[number];
 
 export const toolCallStates = [
   'recorded',

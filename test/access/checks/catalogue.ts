@@ -8,7 +8,7 @@ const commands: readonly Command[] = ['select', 'insert', 'update', 'delete'];
 /** Rules by table and command, in the spelling of the database. */
 export type Designed = ReadonlyMap<string, { readonly using: string | null; readonly check: string | null }>;
 
-/** G10: what the catalogue of the database says about tables, policies, roles and functions, against design 03 §5.3. */
+/** G10: what the catalogue of the database says about tables, policies, roles and functions, against `tableKinds`. */
 export async function catalogueFaults(admin: pg.ClientBase, designed: Designed): Promise<string[]> {
   return [
     ...(await tableFaults(admin)),

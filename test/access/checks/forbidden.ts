@@ -6,7 +6,7 @@ import type { Actor } from '../world/actors.ts';
 import { platform, type Place } from '../world/places.ts';
 import { insidersOf } from './foreign.ts';
 
-/** Tables whose rows of the organization and of the platform everybody there sees (design 03 §5.2). */
+/** Tables whose rows of the organization and of the platform everybody there sees. */
 const ofAnyScope = ['agents', 'agent_revisions', 'personas', 'tools', 'toolkits', 'toolkit_revisions', 'skills'];
 const seenByAll: ReadonlySet<string> = new Set([...ofAnyScope, 'service_keys', 'users']);
 

@@ -6,7 +6,7 @@ import { told, type Fault, type Stage } from '../stage.ts';
 import { actorSpecs, type ActorSpec, type Ground } from '../world/actors.ts';
 import { admitted } from './audit.ts';
 
-/** One way in which a place takes no more writes (design 03 §4). */
+/** One way in which a place takes no more writes. */
 export interface Freeze {
   readonly reason: string;
   readonly set: string;
@@ -40,7 +40,7 @@ export const freezes: readonly Freeze[] = [
 ];
 
 const openAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth', 'Operator']);
-/** restore of design 03 §4, and what opens a stream to read (05). */
+/** What lifts the freeze itself, and what opens a stream to read. */
 const openByName: ReadonlySet<string> = new Set(['restoreWorkspace', 'createStreamToken']);
 
 /** Whether a frozen place still admits an operation: Authentication, Sessions, Oauth, restore, resume, DELETE, purge. */

@@ -8,7 +8,7 @@ interface SourceRule {
   readonly allowed: Readonly<Record<string, string>>;
 }
 
-const sweeper = 'sweeps across tenants (design 03 §5.3)';
+const sweeper = 'sweeps across tenants';
 
 /** G11: ways around the tenant of a unit. */
 export const sourceRules: readonly SourceRule[] = [

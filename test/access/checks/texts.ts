@@ -38,7 +38,7 @@ function refusalFaults(stage: Stage): Fault[] {
   );
 }
 
-/** The run that can't be cancelled any more comes with its refusal, whole, as a view to whoever may read it (design 04). */
+/** The run that can't be cancelled any more comes with its refusal, whole, as a view to whoever may read it. */
 function withoutOwnRow(context: unknown): unknown {
   return typeof context === 'object' && context !== null ? { ...context, run: null } : context;
 }

@@ -33,7 +33,7 @@ const home = (ground: Ground) => ground.home;
 const organization = (ground: Ground) => ground.organization;
 const inHome = (name: string, role: Role): ActorSpec => ({ name, kind: 'user', role, place: home, sight: 'home' });
 
-/** design 03 §9. */
+/** Whoever asks in the access tests. */
 export const actorSpecs: readonly ActorSpec[] = [
   { name: 'nobody', kind: 'nobody', role: null, place: home, sight: 'nothing' },
   { name: 'expired', kind: 'expired', role: 'owner', place: home, sight: 'nothing' },

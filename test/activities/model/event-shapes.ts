@@ -130,6 +130,20 @@ export const eventShapes: readonly EventShape[] = [
       unnamed,
     ),
   ),
+  ...(
+    [
+      ['without its time', { id: 'r1', model: 'm' }],
+      ['with a time as text, numbers as names and no model', { id: 7, created_at: '2026-11-29T00:00:00Z', service_tier: 1 }],
+      ['that is empty', null],
+    ] as const
+  ).map(([what, response]) =>
+    responses(
+      `Responses: a \`response.created\` ${what}`,
+      'constructed',
+      sse({ type: 'response.created', response }, ...output, { type: 'response.completed', response: { usage: tokens } }),
+      told,
+    ),
+  ),
   responses('Responses: `[DONE]` before `response.completed`', 'constructed', sse(created, ...output, '[DONE]'), {
     ...untold,
     warned: true,

@@ -265,6 +265,28 @@ export const streamChunks: readonly StreamShape[] = [
     told,
   ),
   shape(
+    'an empty object before the arguments',
+    'Bedrock: openai/openai-agents-js#712',
+    sse(
+      call({ index: 0, id: 'k', function: { name: 'look_up', arguments: '{}' } }),
+      call({ index: 0, function: { arguments: '{"word":"sun"}' } }),
+      end('tool_calls'),
+      '[DONE]',
+    ),
+    called,
+  ),
+  shape(
+    'arguments encoded twice',
+    'vLLM with Granite: vllm-project/vllm#54964',
+    sse(
+      call({ index: 0, id: 'k', function: { name: 'look_up', arguments: '"{\\"word\\":' } }),
+      call({ index: 0, function: { arguments: ' \\"sun\\"}"' } }),
+      end('tool_calls'),
+      '[DONE]',
+    ),
+    called,
+  ),
+  shape(
     'legacy `function_call`',
     'constructed',
     sse(

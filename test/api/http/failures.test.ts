@@ -54,6 +54,20 @@ test('an unknown path is 404, a trailing slash or another case too', async () =>
   }
 });
 
+test('the root and every unknown path lead to the documents', async () => {
+  for (const path of ['/', '/nothing', '/agents/'])
+    for (const method of ['GET', 'POST'] as const) {
+      const reply = await api.app.inject({ method, url: path });
+
+      expect([path, reply.statusCode, reply.json().detail]).toEqual([path, 404, expect.stringContaining('http://longhaul.test/redoc')]);
+      const links = String(reply.headers['link']).matchAll(/<http:\/\/longhaul\.test([^>]+)>; rel="([\w-]+)"/g);
+      const found = Object.fromEntries([...links].map(([, target, relation]) => [relation, target]));
+      expect(found).toEqual({ 'service-doc': '/redoc', 'service-desc': '/openapi.json' });
+    }
+  const unknownRow = await api.app.inject({ url: `/runs/${crypto.randomUUID()}`, headers: bearer(tenant.tokens.viewer) });
+  expect([unknownRow.statusCode, unknownRow.headers['link']]).toEqual([404, undefined]);
+});
+
 test('a wrong method is 405 with a true Allow, also one that HTTP hardly knows', async () => {
   const reply = await api.app.inject({ method: 'DELETE', url: '/agents' });
   const odd = await fetch(`${api.url}/version`, { method: 'PROPFIND' });

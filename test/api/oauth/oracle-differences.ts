@@ -3,12 +3,12 @@ export const reasonedDifferences: Readonly<Record<string, { readonly ours: strin
   'authorize: no redirect_uri': {
     ours: 'page',
     oracle: 'code',
-    why: 'the request must name its redirect (design 02 §3): it is never guessed from a registration',
+    why: 'the request must name its redirect: it is never guessed from a registration',
   },
   'token, code, open: no redirect_uri': {
     ours: '400 invalid_request',
     oracle: 'ok',
-    why: 'the request must name its redirect (design 02 §3): it is never guessed from a registration',
+    why: 'the request must name its redirect: it is never guessed from a registration',
   },
   'authorize: response_type id_token': {
     ours: 'redirect unsupported_response_type',
@@ -55,41 +55,41 @@ export const reasonedDifferences: Readonly<Record<string, { readonly ours: strin
     oracle: 'redirect invalid_request',
     why: 'with two redirects nobody is sent anywhere (RFC 6749 §4.1.2.1); the oracle trusts the first',
   },
-  'token: JSON': { ours: '415 invalid_request', oracle: '400 invalid_request', why: 'a body of another type is 415 (design 02 §5.9.6)' },
+  'token: JSON': { ours: '415 invalid_request', oracle: '400 invalid_request', why: 'a body of another type is 415' },
   'client: basic, empty secret': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client: basic without colon': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client: basic, bad escape': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client: basic, bad UTF-8': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client: basic, no base64': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client: bare Basic': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client: bearer': {
     ours: '401 invalid_client',
     oracle: '400 invalid_request',
-    why: 'garbled client authentication is 401 (design 02 §9.17; RFC 6749 §5.2: `Authorization` was used)',
+    why: 'garbled client authentication is 401 (RFC 6749 §5.2: `Authorization` was used)',
   },
   'client_credentials: a client without that grant': {
     ours: '400 unauthorized_client',
@@ -104,32 +104,32 @@ export const reasonedDifferences: Readonly<Record<string, { readonly ours: strin
   'register: no redirect': {
     ours: '422 invalid_client_metadata',
     oracle: '400 invalid_redirect_uri',
-    why: 'a registration that breaks its shape is 422 invalid_client_metadata (design 02 §5.9.6)',
+    why: 'a registration that breaks its shape is 422 invalid_client_metadata',
   },
   'register: an empty list': {
     ours: '422 invalid_client_metadata',
     oracle: '400 invalid_redirect_uri',
-    why: 'a registration that breaks its shape is 422 invalid_client_metadata (design 02 §5.9.6)',
+    why: 'a registration that breaks its shape is 422 invalid_client_metadata',
   },
   'register: redirects as text': {
     ours: '422 invalid_client_metadata',
     oracle: '400 invalid_redirect_uri',
-    why: 'a registration that breaks its shape is 422 invalid_client_metadata (design 02 §5.9.6)',
+    why: 'a registration that breaks its shape is 422 invalid_client_metadata',
   },
   'register: method unknown': {
     ours: '422 invalid_client_metadata',
     oracle: '400 invalid_client_metadata',
-    why: 'a registration that breaks its shape is 422 invalid_client_metadata (design 02 §5.9.6)',
+    why: 'a registration that breaks its shape is 422 invalid_client_metadata',
   },
   'register: response type unknown': {
     ours: '422 invalid_client_metadata',
     oracle: '400 invalid_client_metadata',
-    why: 'a registration that breaks its shape is 422 invalid_client_metadata (design 02 §5.9.6)',
+    why: 'a registration that breaks its shape is 422 invalid_client_metadata',
   },
   'register: a list': {
     ours: '422 invalid_client_metadata',
     oracle: '400 invalid_request',
-    why: 'a registration that breaks its shape is 422 invalid_client_metadata (design 02 §5.9.6)',
+    why: 'a registration that breaks its shape is 422 invalid_client_metadata',
   },
   'register: response type without grant': {
     ours: '422 invalid_client_metadata',

@@ -103,6 +103,11 @@ test('the document that /redoc carries renders without network', async () => {
   expect([status, stderr]).toEqual([0, '']);
   expect(stdout).toContain('Tell that the process lives');
   expect(stdout).toContain('/runs/{run_id}');
+  // Forms by name, and the samples of an operation.
+  expect(stdout).toContain('HttpToolConfig');
+  expect(stdout).toMatch(/<option[^>]*>web_fetch<\/option>/);
+  expect(stdout).not.toContain('case 1');
+  expect(stdout).toContain('Request samples');
 });
 
 test('/redoc and /llms.txt are the public reference: no operation of operators is in them', async () => {
@@ -112,7 +117,28 @@ test('/redoc and /llms.txt are the public reference: no operation of operators i
   const lines = llms.body.split('\n').filter((line) => line.startsWith('- '));
   expect(lines).toHaveLength(liveOperations(areas).filter((operation) => !isForOperators(operation)).length);
   expect(lines).toContain('- GET /health/live – Tell that the process lives (none)');
-  expect(llms.body).toMatch(/^# Longhaul\n\n> .+\n\n[\s\S]*\n\n## Runs\n\n- /);
+  expect(llms.body).toMatch(/^# Longhaul\n\n> .+\n\n[\s\S]*\n\n## Runs\n\n.+\n\n- /);
+});
+
+test('/llms.txt opens with how to start, stream, approve and page, at the address of the deployment', async () => {
+  const { body } = await api.app.inject('/llms.txt');
+  const heads = [...body.matchAll(/^#{2,3} (.+)$/gm)].map(([, head]) => head).slice(0, 7);
+
+  expect(heads).toEqual([
+    'How to begin',
+    'Start a run',
+    'Stream it',
+    'Approve what it asks',
+    'Page through a list',
+    'When it fails',
+    'Runs',
+  ]);
+  const known = new Set(liveOperations(areas).map(({ path }) => path.replaceAll(/\{\w+\}/g, '{}')));
+  const called = [...body.matchAll(/curl -sSN? "?http:\/\/longhaul\.test(\/[^\s"?]*)/g)].map(([, path = '']) =>
+    path.replaceAll(/\$[A-Z_]+/g, '{}'),
+  );
+  expect(called.length).toBeGreaterThan(4);
+  for (const path of called) expect([path, known.has(path)]).toEqual([path, true]);
 });
 
 test('/error-codes is the catalogue of the 38', async () => {

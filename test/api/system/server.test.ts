@@ -74,6 +74,7 @@ test.each([
     'DATABASE_SWEEPER_URL',
     'REDIS_URL',
     'TEMPORAL_ADDRESS',
+    'STORAGE_DIR',
     'LOG_LEVEL',
     'EGRESS_ALLOW_HTTP',
     'BILLING_CURRENCY',

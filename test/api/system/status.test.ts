@@ -51,6 +51,17 @@ test('metrics are for operators and for the scrape token, which opens nothing el
   expect((await ask('/system/status', token)).statusCode).toBe(401);
 });
 
+test('metrics come as OpenMetrics to whoever prefers it', async () => {
+  const headers = { ...bearer('metrics-token-of-the-tests'), accept: 'application/openmetrics-text;version=1.0.0;q=0.5,text/plain;q=0.4' };
+  const scraped = await api.app.inject({ url: '/metrics', headers });
+
+  expect(scraped.headers).toMatchObject({
+    'content-type': 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+    'vary': expect.stringMatching(/\bAccept\b/),
+  });
+  expect(scraped.body.endsWith('# EOF\n')).toBe(true);
+});
+
 test('metrics measure operations by name and hold no id', async () => {
   await ask(`/agents/${tenant.workspaceId}`, tenant.tokens.viewer);
   const { body } = await ask('/metrics', tenant.tokens.operator);

@@ -26,29 +26,33 @@ async function openStream(tenant: TestTenant, token: string): Promise<{ status: 
   return { status: reply.status, end: reply.text() };
 }
 
-async function endsWithin(end: Promise<string>, change: () => Promise<{ status: number }>): Promise<{ seconds: number; text: string }> {
-  const { status } = await change();
-  const startedAt = performance.now();
-  const text = await end;
-  expect(status).toBe(200);
-  return { seconds: (performance.now() - startedAt) / 1_000, text };
+/** What came until the end of a stream that nobody looks at by themselves: only being told can end it. */
+async function endOnceTold(end: Promise<string>, change: () => Promise<{ status: number }>): Promise<string> {
+  const { limits } = people.api.deps.hub;
+  const { accessMs } = limits;
+  Object.assign(limits, { accessMs: 86_400_000 });
+  try {
+    expect(await change()).toMatchObject({ status: 200 });
+    return await end;
+  } finally {
+    Object.assign(limits, { accessMs });
+  }
 }
 
-test('a change of home on another process ends the streams that it no longer allows within 5 s', async () => {
+test('a change of home on another process ends the streams that it no longer allows, as soon as it is told', async () => {
   const tenant = await people.tenant({ workspaces: 2 });
   const [, other] = tenant.workspaceIds;
   const { id, token } = tenant.users.member;
   const { status, end } = await openStream(tenant, token);
 
-  const ended = await endsWithin(end, () =>
+  const text = await endOnceTold(end, () =>
     second.call(tenant.organizationOwner.token, 'PUT', `/users/${id}/role`, {
       body: { role: 'member', scope: 'workspace', workspace_id: other },
     }),
   );
 
   expect(status).toBe(200);
-  expect(ended.seconds).toBeLessThan(5);
-  expect(ended.text).toContain('not_found');
+  expect(text).toContain('not_found');
 });
 
 test('deactivation on another process ends the streams of the user and of the keys that they made', async () => {
@@ -58,10 +62,9 @@ test('deactivation on another process ends the streams of the user and of the ke
   const [own, ofKey] = [await openStream(tenant, token), await openStream(tenant, key.body.plaintext)];
   const both = Promise.all([own.end, ofKey.end]).then((texts) => texts.join(''));
 
-  const ended = await endsWithin(both, () => second.call(tenant.organizationOwner.token, 'POST', `/users/${id}/deactivate`));
+  const text = await endOnceTold(both, () => second.call(tenant.organizationOwner.token, 'POST', `/users/${id}/deactivate`));
 
   expect([own.status, ofKey.status]).toEqual([200, 200]);
-  expect(ended.seconds).toBeLessThan(5);
-  expect(ended.text).toContain('session_revoked');
-  expect(ended.text).toContain('credential_invalid');
+  expect(text).toContain('session_revoked');
+  expect(text).toContain('credential_invalid');
 });

@@ -15,6 +15,7 @@ const known = {
   'test/workflows/budget.test.ts': 72,
   'test/e2e/tools.test.ts': 71,
   'test/ports/work-pool.test.ts': 61,
+  'test/metrics/processes.test.ts': 59,
   'test/access/foreign.test.ts': 58,
   'test/api/endings/ending-access.test.ts': 57,
   'test/workflows/stop.test.ts': 53,

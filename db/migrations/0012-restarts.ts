@@ -4,6 +4,6 @@ import { sqlFiles } from './statements.ts';
 /** Runs count the workflows that were started for them anew. */
 export class WorkflowRestarts extends Migration {
   override up(): void {
-    for (const sql of sqlFiles(new URL('./0011-restarts/', import.meta.url))) this.addSql(sql);
+    for (const sql of sqlFiles(new URL('./0012-restarts/', import.meta.url))) this.addSql(sql);
   }
 }

@@ -1,0 +1,59 @@
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readdirSync, readSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** A log file and what came before it (`.1`) hold about so much each. */
+export const maxLogBytes = 10_000_000;
+const lookEveryMs = 500;
+
+/** Opens a log file for a child, which appends to it for as long as it lives, whatever becomes of its launcher. */
+export function openLog(logFile: string): number {
+  mkdirSync(dirname(logFile), { recursive: true, mode: 0o700 });
+  boundLog(logFile);
+  return openSync(logFile, 'a', 0o600);
+}
+
+/** Keeps the log files of a folder bounded while others write to them; gives what ends that. A file may outgrow its limit for half a second. */
+export function keepLogsBounded(folder: string): () => void {
+  const look = () => {
+    try {
+      for (const name of readdirSync(folder)) if (name.endsWith('.log')) boundLog(join(folder, name));
+    } catch {
+      // A disk in trouble, or no log yet: the next look may fare better, and who keeps the processes alive goes on.
+    }
+  };
+  const timer = setInterval(look, lookEveryMs).unref();
+  return () => clearInterval(timer);
+}
+
+/**
+ * Moves what stands in a file over its limit to `<file>.1`, the newest of it, in whole lines, and empties the file: it is not renamed, since whoever
+ * writes to it has it open. As with logrotate's `copytruncate`, a line that comes between the two may be lost. Where there is no room for a
+ * copy, the file is emptied all the same.
+ */
+function boundLog(logFile: string): void {
+  let file: number;
+  try {
+    file = openSync(logFile, 'r+');
+  } catch {
+    return; // not there yet
+  }
+  try {
+    if (fstatSync(file).size <= maxLogBytes) return;
+    keepNewest(file, `${logFile}.1`);
+    ftruncateSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function keepNewest(file: number, copy: string): void {
+  const newest = Buffer.alloc(maxLogBytes);
+  const from = fstatSync(file).size - maxLogBytes;
+  const length = readSync(file, newest, 0, maxLogBytes, from);
+  try {
+    rmSync(copy, { force: true });
+    writeFileSync(copy, newest.subarray(newest.indexOf('\n') + 1, length), { mode: 0o600 });
+  } catch {
+    rmSync(copy, { force: true });
+  }
+}

@@ -1,0 +1,46 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { LiveRunStatus, RunPriority, RunSource } from '../../workflows/contracts/runs.ts';
+import { priorityOf } from '../runs/conversations.ts';
+import { row, rows } from '../sql.ts';
+import { outboxFacts, type OutboxFacts } from './system-status.ts';
+
+/** Runs that have not ended, of one status and source. */
+export interface LiveRuns {
+  readonly status: LiveRunStatus;
+  readonly source: RunSource;
+  readonly priority: RunPriority;
+  readonly count: number;
+  /** Age in seconds of the oldest one that could begin and has not; null when there is none. */
+  readonly oldestReadyS: number | null;
+}
+
+/** What an operator steers by and only the database knows. */
+export interface DeploymentFacts {
+  readonly outbox: OutboxFacts;
+  readonly liveRuns: readonly LiveRuns[];
+  readonly waitingMails: number;
+}
+
+/** Three statements, each on a partial index of the rows that it counts. Sweeper's pool: across all tenants. */
+export async function readDeploymentFacts(em: SqlEntityManager): Promise<DeploymentFacts> {
+  return { outbox: await outboxFacts(em), liveRuns: await liveRuns(em), waitingMails: await waitingMails(em) };
+}
+
+/** What waits for its turn in a conversation or for its time is no queue: only an active run could begin. */
+async function liveRuns(em: SqlEntityManager): Promise<LiveRuns[]> {
+  const found = await rows<Omit<LiveRuns, 'priority'>>(
+    em,
+    `select status, source, count(*)::int as count,
+            (extract(epoch from now() - min(activated_at) filter (where status = 'queued')))::float8 as "oldestReadyS"
+       from runs where status in ('queued', 'running', 'waiting', 'cancelling') group by status, source`,
+  );
+  return found.map((group) => ({ ...group, priority: priorityOf(group.source) }));
+}
+
+async function waitingMails(em: SqlEntityManager): Promise<number> {
+  const found = await row<{ count: number }>(
+    em,
+    "select count(*)::int as count from outbox where kind = 'mail' and payload -> 'settled' is null",
+  );
+  return found?.count ?? 0;
+}
