@@ -18,12 +18,20 @@ export interface WorkerEnd {
  */
 export async function runToEnd(worker: Worker, { signal, graceMs = failedGraceMs }: WorkerEnd): Promise<void> {
   signal.addEventListener('abort', () => worker.shutdown(), { once: true });
-  await Promise.race([worker.run(), untilFailed(worker, graceMs)]);
+  const run = worker.run().catch(async (error: unknown) => {
+    await untilIdle(worker, graceMs);
+    throw error;
+  });
+  await Promise.race([run, untilFailed(worker, graceMs)]);
 }
 
 async function untilFailed(worker: Worker, graceMs: number): Promise<void> {
   while (worker.getState() !== 'FAILED') await delay(lookEveryMs, undefined, { ref: false });
+  await untilIdle(worker, graceMs);
+  throw new Error('the worker polls no more');
+}
+
+async function untilIdle(worker: Worker, graceMs: number): Promise<void> {
   const end = Date.now() + graceMs;
   while (worker.getStatus().numInFlightActivities > 0 && Date.now() < end) await delay(lookEveryMs);
-  throw new Error('the worker polls no more');
 }
