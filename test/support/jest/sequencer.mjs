@@ -4,6 +4,8 @@ import Sequencer from '@jest/test-sequencer';
 /** Files that took over 15 s, in seconds, for a checkout that has not run them yet; any other counts by its size. */
 const known = {
   'test/chaos/mixed.test.ts': 134,
+  'test/e2e/temporal-lost.test.ts': 120,
+  'test/workflows/worker-lost.test.ts': 115,
   'test/chaos/worker-killed.test.ts': 129,
   'test/e2e/approval-waits.test.ts': 122,
   'test/chaos/frozen.test.ts': 117,
