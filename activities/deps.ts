@@ -4,7 +4,7 @@ import type { KeyRing } from '../db/identity/key-ring.ts';
 import type { Databases } from '../db/orm.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../db/streams/emitter.ts';
-import type { Outgoing } from '../db/unit.ts';
+import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { Egress } from '../ports/egress.ts';
 import type { SchemasByTenant } from '../ports/json-schema.ts';
 import type { Mailer } from '../ports/mail.ts';

@@ -6,7 +6,7 @@ import { environmentOrExit, parseTogether } from '../ports/environment.ts';
 import { loadModelRegistry } from '../ports/models.ts';
 import { buildApp } from './app.ts';
 import { parseApiEnv, processEnvironment, type ApiEnv } from './env.ts';
-import { createLog, openParts, type Parts } from './parts.ts';
+import { createLog, openDependencies, type Dependencies } from './dependencies.ts';
 
 /** Everything ends within this time of SIGTERM, whatever still runs. */
 const exitAfterMs = 10_000;
@@ -31,7 +31,7 @@ try {
 }
 
 async function serve(log: Logger, env: ApiEnv): Promise<void> {
-  const parts = await openParts({ env, keys, models: source, log, isDraining: () => draining.signal.aborted });
+  const parts = await openDependencies({ env, keys, models: source, log, isDraining: () => draining.signal.aborted });
   const app = await buildApp(parts.deps);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void drain(app, parts, signal));
 
@@ -41,7 +41,7 @@ async function serve(log: Logger, env: ApiEnv): Promise<void> {
 }
 
 /** Readiness turns 503 at once, the listener closes when probes had time to see it, open requests end; a second signal ends at once. */
-async function drain(app: FastifyInstance, parts: Parts, signal: string): Promise<void> {
+async function drain(app: FastifyInstance, parts: Dependencies, signal: string): Promise<void> {
   if (draining.signal.aborted) process.exit(1);
   draining.abort();
   log.info({ signal }, 'api draining');

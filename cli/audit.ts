@@ -21,7 +21,7 @@ interface VerifyCommand {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** More bad lines of the anchor file than these are only counted. */
-const mostLines = 100;
+const maxLines = 100;
 
 /**
  * `longhaul audit verify [--organization ID]`: holds the audit log against its seals and against the anchors outside the database, and names what was
@@ -98,7 +98,7 @@ async function* goodLines(
   { log, told, known, wanted }: Pick<AnchorsCommand, 'log' | 'known' | 'wanted'> & { readonly told: Told },
 ): AsyncGenerator<AnchorLine> {
   for await (const { number, line, fault } of lines) {
-    if (fault !== null && ++told.faults <= mostLines) log(`  anchor line ${number}: ${fault}`);
+    if (fault !== null && ++told.faults <= maxLines) log(`  anchor line ${number}: ${fault}`);
     if (line === null) continue;
     told.lines += 1;
     told.newest = line.at;

@@ -6,7 +6,7 @@ import { newServiceKeyPlaintext, serviceKeyHash, serviceKeyHashes, shownEnds } f
 import { UserCredential } from '../db/identity/user-credential.entity.ts';
 import { newId } from '../db/ids.ts';
 import { User } from '../db/tenancy/user.entity.ts';
-import type { Unit } from '../db/unit.ts';
+import type { TenantTransaction } from '../db/tenant-transaction.ts';
 import { SetupError } from './setup-error.ts';
 
 const keyName = 'bootstrap';
@@ -38,18 +38,18 @@ interface WantedUser {
 }
 
 /** Gives the password: the known one, or the given one when the user is new, has it already, or is to be reset. */
-export async function ensureUser(unit: Unit, { email, fullName, home, given, known, resets }: WantedUser): Promise<string> {
-  const existing = await unit.em.findOne(User, { email, deletedAt: null });
+export async function ensureUser(tx: TenantTransaction, { email, fullName, home, given, known, resets }: WantedUser): Promise<string> {
+  const existing = await tx.em.findOne(User, { email, deletedAt: null });
 
   if (existing && known !== null) return known;
-  const credential = existing && (await unit.em.findOne(UserCredential, { userId: existing.id }));
+  const credential = existing && (await tx.em.findOne(UserCredential, { userId: existing.id }));
   if (credential && !resets) {
     if (credential.passwordHash !== null && (await verify(credential.passwordHash, given.password))) return given.password;
     refuseUnknownSecret(`the user ${email}`);
   }
   const user =
     existing ??
-    unit.em.create(User, {
+    tx.em.create(User, {
       id: newId(),
       email,
       fullName,
@@ -66,7 +66,7 @@ export async function ensureUser(unit: Unit, { email, fullName, home, given, kno
   } else {
     const { organizationId } = home;
 
-    unit.em.create(UserCredential, {
+    tx.em.create(UserCredential, {
       userId: user.id,
       organizationId,
       passwordHash: given.hash,
@@ -74,8 +74,8 @@ export async function ensureUser(unit: Unit, { email, fullName, home, given, kno
       pendingEmail: null,
     });
   }
-  await unit.em.flush();
-  await record(unit, existing ? 'update' : 'create', {
+  await tx.em.flush();
+  await record(tx, existing ? 'update' : 'create', {
     resourceType: 'user',
     resourceId: user.id,
     organizationId: home.organizationId,
@@ -96,9 +96,9 @@ interface WantedKey {
 }
 
 /** Gives the plaintext: the known one, or the given one when the key is new, has it already, or is to be reset. */
-export async function ensureServiceKey(unit: Unit, wanted: WantedKey): Promise<string> {
+export async function ensureServiceKey(tx: TenantTransaction, wanted: WantedKey): Promise<string> {
   const { keys, organizationId, workspaceId, ownerEmail, given, known, resets } = wanted;
-  const live = await unit.em.findOne(ServiceKey, { name: keyName, workspaceId, revokedAt: null }, { orderBy: { id: 'asc' } });
+  const live = await tx.em.findOne(ServiceKey, { name: keyName, workspaceId, revokedAt: null }, { orderBy: { id: 'asc' } });
 
   // Whoever has rotated it since knows the new one; access.json goes on with what it has.
   if (live && known !== null) return known;
@@ -108,14 +108,14 @@ export async function ensureServiceKey(unit: Unit, wanted: WantedKey): Promise<s
   }
   const keyHash = serviceKeyHash(given, keys.peppers);
   // A key that was revoked doesn't come back to life.
-  if (!live && (await unit.em.count(ServiceKey, { keyHash })) > 0)
-    return ensureServiceKey(unit, { ...wanted, given: newServiceKeyPlaintext() });
+  if (!live && (await tx.em.count(ServiceKey, { keyHash })) > 0)
+    return ensureServiceKey(tx, { ...wanted, given: newServiceKeyPlaintext() });
   const secret = { ...shownEnds(given), keyHash };
-  const key = live ?? unit.em.create(ServiceKey, { ...(await newKey(unit, ownerEmail, { organizationId, workspaceId })), ...secret });
+  const key = live ?? tx.em.create(ServiceKey, { ...(await newKey(tx, ownerEmail, { organizationId, workspaceId })), ...secret });
 
   if (live) Object.assign(live, secret, { rotatedAt: new Date() });
-  await unit.em.flush();
-  await record(unit, live ? 'update' : 'create', {
+  await tx.em.flush();
+  await record(tx, live ? 'update' : 'create', {
     resourceType: 'service_key',
     resourceId: key.id,
     label: keyName,
@@ -125,14 +125,14 @@ export async function ensureServiceKey(unit: Unit, wanted: WantedKey): Promise<s
   return given;
 }
 
-async function newKey(unit: Unit, ownerEmail: string, home: { organizationId: string; workspaceId: string }) {
-  const owner = await unit.em.findOneOrFail(User, { email: ownerEmail, deletedAt: null });
+async function newKey(tx: TenantTransaction, ownerEmail: string, home: { organizationId: string; workspaceId: string }) {
+  const owner = await tx.em.findOneOrFail(User, { email: ownerEmail, deletedAt: null });
   const never = { expiresAt: null, lastUsedAt: null, rotatedAt: null, revokedAt: null };
 
   return { id: newId(), ...home, scope: 'workspace' as const, name: keyName, role: 'admin' as const, createdByUserId: owner.id, ...never };
 }
 
 /** An audit entry of what the first access has changed. */
-export async function record(unit: Unit, action: 'create' | 'update', note: AuditSubject): Promise<void> {
-  await writeAudit(unit, { action, operationId: null, note, ip: null, userAgent: null });
+export async function record(tx: TenantTransaction, action: 'create' | 'update', note: AuditSubject): Promise<void> {
+  await writeAudit(tx, { action, operationId: null, note, ip: null, userAgent: null });
 }

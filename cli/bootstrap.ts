@@ -8,7 +8,7 @@ import { Organization } from '../db/tenancy/organization.entity.ts';
 import { OrganizationSettings, type EgressAllowance } from '../db/tenancy/organization-settings.entity.ts';
 import { Workspace } from '../db/tenancy/workspace.entity.ts';
 import { systemActor, transact } from '../db/transaction.ts';
-import type { Unit } from '../db/unit.ts';
+import type { TenantTransaction } from '../db/tenant-transaction.ts';
 import { lockBootstrap } from '../db/tenancy/bootstrap-lock.ts';
 import { ensureServiceKey, ensureUser, record } from './bootstrap-secrets.ts';
 import { firstAgent } from './first-agent.ts';
@@ -76,8 +76,8 @@ export async function bootstrap({ db, keys }: BootstrapDeps, options: BootstrapO
   const hashes = { operator: await hashPassword(given.operatorPassword), owner: await hashPassword(given.ownerPassword) };
   const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
 
-  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
-    makeMissing(unit, { keys, options, given, hashes, resets }),
+  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
+    makeMissing(tx, { keys, options, given, hashes, resets }),
   );
 
   return value;
@@ -91,12 +91,12 @@ interface Parts {
   readonly resets: boolean;
 }
 
-async function makeMissing(unit: Unit, { keys, options, given, hashes, resets }: Parts): Promise<Bootstrapped> {
+async function makeMissing(tx: TenantTransaction, { keys, options, given, hashes, resets }: Parts): Promise<Bootstrapped> {
   const { publicUrl, defaultModelId } = options;
 
-  await lockBootstrap(unit);
-  const known = resets ? null : await ofThisDatabase(unit, options.known);
-  const operatorPassword = await ensureUser(unit, {
+  await lockBootstrap(tx);
+  const known = resets ? null : await ofThisDatabase(tx, options.known);
+  const operatorPassword = await ensureUser(tx, {
     email: operatorEmail,
     fullName: 'Operator',
     home: { role: 'operator', scope: 'platform', organizationId: null },
@@ -104,9 +104,9 @@ async function makeMissing(unit: Unit, { keys, options, given, hashes, resets }:
     known: known?.operator_email === operatorEmail ? known.operator_password : null,
     resets,
   });
-  const { organizationId, isNew } = await ensureOrganization(unit, options);
-  const workspaceId = await ensureWorkspace(unit, organizationId);
-  const ownerPassword = await ensureUser(unit, {
+  const { organizationId, isNew } = await ensureOrganization(tx, options);
+  const workspaceId = await ensureWorkspace(tx, organizationId);
+  const ownerPassword = await ensureUser(tx, {
     email: ownerEmail,
     fullName: 'Owner',
     home: { role: 'owner', scope: 'organization', organizationId },
@@ -120,7 +120,7 @@ async function makeMissing(unit: Unit, { keys, options, given, hashes, resets }:
     password: ownerPassword,
     operator_email: operatorEmail,
     operator_password: operatorPassword,
-    service_key: await ensureServiceKey(unit, {
+    service_key: await ensureServiceKey(tx, {
       keys,
       organizationId,
       workspaceId,
@@ -131,7 +131,7 @@ async function makeMissing(unit: Unit, { keys, options, given, hashes, resets }:
     }),
     organization_id: organizationId,
     workspace_id: workspaceId,
-    agent_id: await firstAgent(unit, { organizationId, workspaceId, defaultModelId }),
+    agent_id: await firstAgent(tx, { organizationId, workspaceId, defaultModelId }),
   };
 
   return { access, isFirst: isNew };
@@ -144,21 +144,21 @@ function newSecrets(): BootstrapSecrets {
 }
 
 /** A folder's access of another deployment knows nothing of this one. */
-async function ofThisDatabase(unit: Unit, known: BootstrapAccess | null): Promise<BootstrapAccess | null> {
-  const found = known && (await unit.em.findOne(Organization, { slug: organizationSlug }));
+async function ofThisDatabase(tx: TenantTransaction, known: BootstrapAccess | null): Promise<BootstrapAccess | null> {
+  const found = known && (await tx.em.findOne(Organization, { slug: organizationSlug }));
   return known && found?.id === known.organization_id ? known : null;
 }
 
-async function ensureOrganization(unit: Unit, options: BootstrapOptions): Promise<{ organizationId: string; isNew: boolean }> {
-  const existing = await unit.em.findOne(Organization, { slug: organizationSlug });
+async function ensureOrganization(tx: TenantTransaction, options: BootstrapOptions): Promise<{ organizationId: string; isNew: boolean }> {
+  const existing = await tx.em.findOne(Organization, { slug: organizationSlug });
 
   if (existing) {
-    await allowOrigin(unit, existing.id, options);
+    await allowOrigin(tx, existing.id, options);
     return { organizationId: existing.id, isNew: false };
   }
   const organizationId = newId();
 
-  unit.em.create(Organization, {
+  tx.em.create(Organization, {
     id: organizationId,
     name: 'Longhaul',
     slug: organizationSlug,
@@ -167,15 +167,15 @@ async function ensureOrganization(unit: Unit, options: BootstrapOptions): Promis
     deleteAfter: null,
     purgedAt: null,
   });
-  unit.em.create(OrganizationSettings, { organizationId, runRetentionDays: null, egressAllowlist: wantedEntries(options) });
-  await unit.em.flush();
-  await record(unit, 'create', { resourceType: 'organization', resourceId: organizationId, label: organizationSlug, organizationId });
+  tx.em.create(OrganizationSettings, { organizationId, runRetentionDays: null, egressAllowlist: wantedEntries(options) });
+  await tx.em.flush();
+  await record(tx, 'create', { resourceType: 'organization', resourceId: organizationId, label: organizationSlug, organizationId });
   return { organizationId, isNew: true };
 }
 
 // The port may differ from start to start: the entry of the last one goes, so that the list doesn't grow.
-async function allowOrigin(unit: Unit, organizationId: string, options: BootstrapOptions): Promise<void> {
-  const settings = await unit.em.findOneOrFail(OrganizationSettings, { organizationId });
+async function allowOrigin(tx: TenantTransaction, organizationId: string, options: BootstrapOptions): Promise<void> {
+  const settings = await tx.em.findOneOrFail(OrganizationSettings, { organizationId });
   const outdated = options.known ? originEntry(options.known.base_url) : null;
   const isSame = (entry: EgressAllowance, other: EgressAllowance) => entry.host === other.host && entry.port === other.port;
 
@@ -185,8 +185,8 @@ async function allowOrigin(unit: Unit, organizationId: string, options: Bootstra
   if (missing.length === 0) return;
   const kept = present.filter((entry) => !outdated || !isSame(entry, outdated) || wanted.some((other) => isSame(entry, other)));
   settings.egressAllowlist = [...kept, ...missing];
-  await unit.em.flush();
-  await record(unit, 'update', {
+  await tx.em.flush();
+  await record(tx, 'update', {
     resourceType: 'organization_settings',
     resourceId: organizationId,
     organizationId,
@@ -205,11 +205,11 @@ function originEntry(publicUrl: string): EgressAllowance {
   return { host: url.hostname, port: url.port === '' ? (isPlain ? 80 : 443) : Number(url.port), allow_http: isPlain };
 }
 
-async function ensureWorkspace(unit: Unit, organizationId: string): Promise<string> {
-  const existing = await unit.em.findOne(Workspace, { organizationId, slug: workspaceSlug });
+async function ensureWorkspace(tx: TenantTransaction, organizationId: string): Promise<string> {
+  const existing = await tx.em.findOne(Workspace, { organizationId, slug: workspaceSlug });
 
   if (existing) return existing.id;
-  const workspace = unit.em.create(Workspace, {
+  const workspace = tx.em.create(Workspace, {
     id: newId(),
     organizationId,
     slug: workspaceSlug,
@@ -219,8 +219,8 @@ async function ensureWorkspace(unit: Unit, organizationId: string): Promise<stri
     purgeAfter: null,
   });
 
-  await unit.em.flush();
-  await record(unit, 'create', {
+  await tx.em.flush();
+  await record(tx, 'create', {
     resourceType: 'workspace',
     resourceId: workspace.id,
     label: workspaceSlug,

@@ -7,7 +7,7 @@ import { newId } from '../db/ids.ts';
 import { completeWebFetchConfig, webFetchInputSchema } from '../db/tools/tool-config.ts';
 import { Tool } from '../db/tools/tool.entity.ts';
 import { insertTool } from '../db/tools/tools.ts';
-import type { Unit } from '../db/unit.ts';
+import type { TenantTransaction } from '../db/tenant-transaction.ts';
 
 export interface FirstAgentOptions {
   readonly organizationId: string;
@@ -25,19 +25,19 @@ const instructions = `You answer questions about web pages. When the question na
  * The deployment's first agent, with a web_fetch tool bound. When the default model has changed and the active revision is still one
  * that the bootstrap has made, a new revision for the new model becomes active; what people have changed stays as it is.
  */
-export async function firstAgent(unit: Unit, options: FirstAgentOptions): Promise<string> {
+export async function firstAgent(tx: TenantTransaction, options: FirstAgentOptions): Promise<string> {
   const { organizationId, workspaceId, defaultModelId } = options;
   const home = { scope: 'workspace' as const, organizationId, workspaceId };
-  const existing = await unit.em.findOne(Agent, { workspaceId, slug: agentSlug, deletedAt: null });
-  const agent = existing ?? (await insertAgent(unit, home));
-  const active = agent.activeRevisionId === null ? null : await unit.em.findOne(AgentRevision, { id: agent.activeRevisionId });
+  const existing = await tx.em.findOne(Agent, { workspaceId, slug: agentSlug, deletedAt: null });
+  const agent = existing ?? (await insertAgent(tx, home));
+  const active = agent.activeRevisionId === null ? null : await tx.em.findOne(AgentRevision, { id: agent.activeRevisionId });
 
   if (existing && active && !isOutdated(active, defaultModelId)) return agent.id;
-  const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(unit, { home, defaultModelId });
-  const revision = await insertRevision(unit, { agent, document, note, baseRevisionId: null });
+  const document = active ? { ...active.document, model: defaultModelId } : await firstDocument(tx, { home, defaultModelId });
+  const revision = await insertRevision(tx, { agent, document, note, baseRevisionId: null });
 
-  await setActiveRevision(unit, agent.id, revision.id);
-  await writeAudit(unit, {
+  await setActiveRevision(tx, agent.id, revision.id);
+  await writeAudit(tx, {
     action: existing ? 'update' : 'create',
     operationId: null,
     note: {
@@ -58,14 +58,14 @@ function isOutdated(active: AgentRevision, defaultModelId: string): boolean {
   return active.createdBy.kind === 'system' && active.note === note && active.document.model !== defaultModelId;
 }
 
-interface Home {
+interface RowScope {
   readonly scope: 'workspace';
   readonly organizationId: string;
   readonly workspaceId: string;
 }
 
-async function insertAgent(unit: Unit, home: Home): Promise<Agent> {
-  const agent = unit.em.create(Agent, {
+async function insertAgent(tx: TenantTransaction, home: RowScope): Promise<Agent> {
+  const agent = tx.em.create(Agent, {
     id: newId(),
     ...home,
     slug: agentSlug,
@@ -78,20 +78,23 @@ async function insertAgent(unit: Unit, home: Home): Promise<Agent> {
     deletedAt: null,
   });
 
-  await unit.em.flush();
+  await tx.em.flush();
   return agent;
 }
 
-async function firstDocument(unit: Unit, { home, defaultModelId }: { home: Home; defaultModelId: string }): Promise<RevisionDocument> {
-  const existing = await unit.em.findOne(Tool, { workspaceId: home.workspaceId, slug: toolSlug, deletedAt: null });
-  const toolId = existing?.id ?? (await insertWebFetch(unit, home));
+async function firstDocument(
+  tx: TenantTransaction,
+  { home, defaultModelId }: { home: RowScope; defaultModelId: string },
+): Promise<RevisionDocument> {
+  const existing = await tx.em.findOne(Tool, { workspaceId: home.workspaceId, slug: toolSlug, deletedAt: null });
+  const toolId = existing?.id ?? (await insertWebFetch(tx, home));
   const binding = completeBinding({}, { id: toolId, slug: toolSlug, scope: 'workspace' });
 
   return completeDocument({ model: defaultModelId, instructions }, { ...noBindings, tools: [binding] });
 }
 
-async function insertWebFetch(unit: Unit, home: Home): Promise<string> {
-  const toolId = await insertTool(unit, {
+async function insertWebFetch(tx: TenantTransaction, home: RowScope): Promise<string> {
+  const toolId = await insertTool(tx, {
     ...home,
     slug: toolSlug,
     kind: 'web_fetch',
@@ -106,7 +109,7 @@ async function insertWebFetch(unit: Unit, home: Home): Promise<string> {
     isActive: true,
   });
 
-  await writeAudit(unit, {
+  await writeAudit(tx, {
     action: 'create',
     operationId: null,
     note: { resourceType: 'tool', resourceId: toolId, label: toolSlug, organizationId: home.organizationId, workspaceId: home.workspaceId },

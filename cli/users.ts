@@ -33,11 +33,11 @@ export async function resetMfa({ db, keys }: { readonly db: Databases; readonly 
 
   const { id: userId, organizationId, workspaceId, hasFactor } = found.person;
   const tenant = { organizationId, userId, workspaceIds: [], hasAllWorkspaces: organizationId !== null, isOperator: false };
-  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
-    const isReset = await resetFactor(unit, { userId, organizationId, workspaceId, hasFactor });
+  const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, async (tx) => {
+    const isReset = await resetFactor(tx, { userId, organizationId, workspaceId, hasFactor });
 
     // Leaves with the relay of a worker; nothing is sent where there is no mailer.
-    if (isReset) await addMail(unit, keys, { mail: { template: 'factor_removed', userId }, home: { organizationId, workspaceId } });
+    if (isReset) await addMail(tx, keys, { mail: { template: 'factor_removed', userId }, home: { organizationId, workspaceId } });
     return isReset;
   });
   return value;

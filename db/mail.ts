@@ -8,7 +8,7 @@ import { mailToken, tokenHash } from './identity/opaque-tokens.ts';
 import { newId } from './ids.ts';
 import { addOutbox } from './outbox.ts';
 import { change, row } from './sql.ts';
-import type { Unit } from './unit.ts';
+import type { TenantTransaction } from './tenant-transaction.ts';
 
 /** Whose mail it is; the row lies in that tenant, which the transaction must be allowed to write. */
 export interface MailHome {
@@ -24,7 +24,7 @@ export interface QueuedMail {
 
 /** Writes a mail to the outbox. The token is derived from the row's id, so that every try sends the same link. */
 export async function addMail(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
   { mail, home }: { mail: MailRequest; home: MailHome },
 ): Promise<QueuedMail> {
@@ -32,7 +32,7 @@ export async function addMail(
   const [key] = keys.mailKeys;
 
   await addOutbox(
-    unit,
+    tx,
     {
       kind: 'mail',
       mail,
@@ -40,7 +40,7 @@ export async function addMail(
       workflowId: workflowIds.delivery(outboxId),
       organizationId: home.organizationId,
       workspaceId: home.workspaceId,
-      correlationId: unit.correlationId,
+      correlationId: tx.correlationId,
     },
     { id: outboxId, dedupeKey: outboxId },
   );
@@ -67,9 +67,9 @@ export async function loadMail(em: SqlEntityManager, outboxId: string): Promise<
 }
 
 /** Notes how a mail ended, and forgets the address. Gives false when it was noted before. */
-export async function settleMail(unit: Unit, outboxId: string, result: DeliveryResult): Promise<boolean> {
+export async function settleMail(tx: TenantTransaction, outboxId: string, result: DeliveryResult): Promise<boolean> {
   const settled = await change(
-    unit.em,
+    tx.em,
     `update outbox set payload = payload || jsonb_build_object('settled', ?::text, 'mail', (payload -> 'mail') - 'email' - 'to')
     where id = ? and kind = 'mail' and payload -> 'settled' is null`,
     [result, outboxId],
@@ -78,9 +78,9 @@ export async function settleMail(unit: Unit, outboxId: string, result: DeliveryR
 }
 
 /** Notes that the token of a mail is made now. Gives false when an earlier try has made it. */
-export async function noteOpened(unit: Unit, outboxId: string): Promise<boolean> {
+export async function noteOpened(tx: TenantTransaction, outboxId: string): Promise<boolean> {
   const noted = await change(
-    unit.em,
+    tx.em,
     `update outbox set payload = payload || '{"opened": true}' where id = ? and kind = 'mail' and payload -> 'opened' is null`,
     [outboxId],
   );

@@ -1,8 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
 import { newId } from './ids.ts';
-import { change, iso, rows, runLater } from './sql.ts';
-import type { Unit } from './unit.ts';
+import { change, iso, rows, queueStatement } from './sql.ts';
+import type { TenantTransaction } from './tenant-transaction.ts';
 
 /** An unsent message as the sender gets it. */
 export interface OutboxRow {
@@ -34,23 +34,23 @@ interface StoredRow {
 const returned = 'id, payload, attempts, organization_id, created_at';
 
 /**
- * Writes what leaves the process after the commit and notes it in `unit.outgoing`. Gives the id, or null when the key was written before.
+ * Writes what leaves the process after the commit and notes it in `tx.outgoing`. Gives the id, or null when the key was written before.
  */
 export async function addOutbox(
-  unit: Unit,
+  tx: TenantTransaction,
   message: OutboxMessage,
   { id = newId(), dedupeKey, notBefore }: OutboxOptions,
 ): Promise<string | null> {
-  const [organizationId, workspaceId] = homeOf(unit, message);
+  const [organizationId, workspaceId] = homeOf(tx, message);
   const written = await change(
-    unit.em,
+    tx.em,
     `insert into outbox (id, organization_id, workspace_id, kind, dedupe_key, target, payload, not_before)
      values (?, ?, ?, ?, ?, ?, ?::jsonb, coalesce(?::timestamptz, now())) on conflict do nothing`,
     [id, organizationId, workspaceId, message.kind, dedupeKey, message.workflowId, JSON.stringify(message), notBefore ?? null],
   );
   if (written === 0) return null;
 
-  if (!notBefore || notBefore.getTime() <= Date.now()) unit.outgoing.outboxIds.push(id);
+  if (!notBefore || notBefore.getTime() <= Date.now()) tx.outgoing.outboxIds.push(id);
   return id;
 }
 
@@ -60,13 +60,13 @@ interface OutboxDraft {
 }
 
 /** Several messages at once, each under its own key, in one statement. Gives the ids of those that were not written before. */
-export async function addOutboxAll(unit: Unit, entries: readonly OutboxDraft[]): Promise<string[]> {
+export async function addOutboxAll(tx: TenantTransaction, entries: readonly OutboxDraft[]): Promise<string[]> {
   if (entries.length === 0) return [];
-  const written = await rows<{ id: string }>(unit.em, `${insertAll} returning id`, [
-    JSON.stringify(entries.map((entry) => outboxRow(unit, entry))),
+  const written = await rows<{ id: string }>(tx.em, `${insertAll} returning id`, [
+    JSON.stringify(entries.map((entry) => outboxRow(tx, entry))),
   ]);
   const ids = written.map(({ id }) => id);
-  unit.outgoing.outboxIds.push(...ids);
+  tx.outgoing.outboxIds.push(...ids);
   return ids;
 }
 
@@ -75,9 +75,9 @@ const insertAll = `insert into outbox (id, organization_id, workspace_id, kind, 
     from jsonb_to_recordset(?::jsonb) as d(id uuid, organization_id uuid, workspace_id uuid, kind text, dedupe_key text, target text, payload jsonb)
   on conflict do nothing`;
 
-/** The row of a message, for a statement that writes it beside others and notes its id in `unit.outgoing`. Its other columns have defaults. */
-export function outboxRow(unit: Unit, { message, dedupeKey }: OutboxDraft) {
-  const [organizationId, workspaceId] = homeOf(unit, message);
+/** The row of a message, for a statement that writes it beside others and notes its id in `tx.outgoing`. Its other columns have defaults. */
+export function outboxRow(tx: TenantTransaction, { message, dedupeKey }: OutboxDraft) {
+  const [organizationId, workspaceId] = homeOf(tx, message);
   return {
     id: newId(),
     organization_id: organizationId,
@@ -139,9 +139,9 @@ export async function markOutboxSent(em: SqlEntityManager, ids: readonly string[
 }
 
 /** Takes back starts, by their keys, that nobody has sent yet: what they would start is not wanted any more. It goes with the next statement. */
-export async function withdrawStarts(unit: Unit, dedupeKeys: readonly string[]): Promise<void> {
-  await runLater(
-    unit.em,
+export async function withdrawStarts(tx: TenantTransaction, dedupeKeys: readonly string[]): Promise<void> {
+  await queueStatement(
+    tx.em,
     "update outbox set sent_at = now(), last_error = 'withdrawn' where kind = 'workflow.start' and dedupe_key = any (?::text[]) and sent_at is null",
     [[...dedupeKeys]],
   );
@@ -180,9 +180,9 @@ export async function sweepOutbox(em: SqlEntityManager, limit: number): Promise<
 }
 
 // A start belongs to the tenant of its workflow, a mail to that of its reader; the others to the transaction's.
-function homeOf(unit: Unit, message: OutboxMessage): [string | null, string | null] {
+function homeOf(tx: TenantTransaction, message: OutboxMessage): [string | null, string | null] {
   if (message.kind === 'workflow.start' || message.kind === 'mail') return [message.organizationId, message.workspaceId];
-  const { organizationId, workspaceIds, hasAllWorkspaces } = unit.tenant;
+  const { organizationId, workspaceIds, hasAllWorkspaces } = tx.tenant;
   return [organizationId, organizationId && !hasAllWorkspaces && workspaceIds.length === 1 ? (workspaceIds[0] ?? null) : null];
 }
 

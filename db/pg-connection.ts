@@ -13,7 +13,7 @@ export interface SettledStatement extends Statement {
 }
 
 /** A statement that is sent with the next one; its fault comes with the other's. */
-export interface LaterStatement extends Statement {
+export interface QueuedStatement extends Statement {
   readonly isLater: true;
   /** Gets its rows when they have come, before the other's; null: nobody reads them. */
   readonly onRows: ((rows: unknown[]) => void) | null;
@@ -28,8 +28,8 @@ export interface ConnectionRequest extends Statement {
 const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): string | Buffer | null } }).utils;
 
 const usesOfOrdinary = 4;
-const mostNames = 200;
-const mostCounted = 2_000;
+const maxNames = 200;
+const maxCounted = 2_000;
 const names = new Map<string, string>();
 const uses = new Map<string, number>();
 
@@ -40,10 +40,10 @@ const uses = new Map<string, number>();
 function nameOf({ sql, parameters }: Statement): string | undefined {
   if (parameters.length === 0) return undefined;
   const known = names.get(sql);
-  if (known !== undefined || names.size >= mostNames) return known;
+  if (known !== undefined || names.size >= maxNames) return known;
 
   const count = (uses.get(sql) ?? 0) + 1;
-  if (uses.size >= mostCounted) uses.clear();
+  if (uses.size >= maxCounted) uses.clear();
   uses.set(sql, count);
   if (count < usesOfOrdinary) return undefined;
 
@@ -107,7 +107,7 @@ export class PooledConnection implements DatabaseConnection {
     return this.executeQuery({ sql: 'commit', parameters: [] });
   }
 
-  async executeQuery<R>(query: Statement | SettledStatement | LaterStatement | ConnectionRequest): Promise<QueryResult<R>> {
+  async executeQuery<R>(query: Statement | SettledStatement | QueuedStatement | ConnectionRequest): Promise<QueryResult<R>> {
     // Nobody but `takeConnection` asks so, which knows what it gets.
     if ('asksForConnection' in query) return { rows: [this as unknown as R] };
     // First: a value that can't be sent harms nothing yet.
@@ -126,7 +126,7 @@ export class PooledConnection implements DatabaseConnection {
     yield* refuseStream<R>();
   }
 
-  #putOff<R>(prepared: PreparedStatement, onRows: LaterStatement['onRows']): QueryResult<R> {
+  #putOff<R>(prepared: PreparedStatement, onRows: QueuedStatement['onRows']): QueryResult<R> {
     this.#waiting.push({ ...prepared, onAnswer: onRows && (({ rows }) => onRows(rows)) });
     return { rows: [] };
   }

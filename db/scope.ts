@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from './frozen.ts';
+import { assertPlaceActive } from './frozen.ts';
 import { type EntityClass, type FilterQuery, LockMode } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Role } from '../workflows/contracts/access.ts';
@@ -6,27 +6,27 @@ import { fail } from '../workflows/contracts/failure.ts';
 import type { Caller, TenantSettings } from './caller.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './reach.ts';
 import { row } from './sql.ts';
-import type { Unit } from './unit.ts';
+import type { TenantTransaction } from './tenant-transaction.ts';
 
-export { homeOfNewRow, workspaceOfNewRow } from './home.ts';
+export { resolveNewRowScope, resolveNewRowWorkspace } from './new-row-scope.ts';
 export { refuseNarrowed } from './reach.ts';
 export {
-  beginUnit,
-  eachAlone,
+  openTransaction,
+  withAutocommit,
   emptyOutgoing,
   nobodyTenant,
   organizationTenant,
-  readUnit,
+  openReadOnly,
   sweep,
   systemActor,
   tenantOf,
   transact,
-  type UnitOptions,
+  type TransactionOptions,
   workspaceTenant,
 } from './transaction.ts';
 
 /** A transaction with the caller who asks, and the floor of the operation that is asked for: rank counts where a row lies. */
-export interface Scoped extends Unit {
+export interface Scoped extends TenantTransaction {
   readonly caller: Caller;
   readonly floor: Role | null;
 }
@@ -113,8 +113,8 @@ function inWorkspaces<E extends object>(
   return { sql: `(${own})`, params };
 }
 
-/** Which rows of a table whose rows all lie in a workspace a unit reaches; for queries that have no caller. */
-export function reachOf(tenant: TenantSettings, alias: string): Predicate {
+/** Which rows of a table whose rows all lie in a workspace a transaction reaches; for queries that have no caller. */
+export function tenantPredicate(tenant: TenantSettings, alias: string): Predicate {
   if (tenant.isOperator) return { sql: 'true', params: [] };
   const { organizationId, hasAllWorkspaces, workspaceIds } = tenant;
   if (hasAllWorkspaces) return { sql: `${alias}.organization_id = ?::uuid`, params: [organizationId] };
@@ -144,7 +144,7 @@ export async function seeForChange<E extends object>(
   refuseForbidden(ctx, found);
   const versionProperty = options.versionProperty === undefined ? ctx.em.getMetadata(entity).versionProperty : options.versionProperty;
   if (versionProperty) checkIfMatch(ctx, Reflect.get(found, versionProperty));
-  if (!options.openWhenFrozen) await refuseFrozen(ctx.em, found);
+  if (!options.openWhenFrozen) await assertActive(ctx.em, found);
   return found;
 }
 
@@ -160,7 +160,7 @@ export function checkIfMatch(ctx: Pick<Changing, 'ifMatch' | 'isIfMatchRequired'
 }
 
 /** Refuses writes inside a suspended or deleting organization or an archived workspace (423). One query; none for platform rows. */
-export async function refuseFrozen(em: SqlEntityManager, home: TenantRow): Promise<void> {
+export async function assertActive(em: SqlEntityManager, home: TenantRow): Promise<void> {
   if (!home.organizationId) return;
   const state = await row<{ status: string; is_active: boolean | null }>(
     em,
@@ -168,7 +168,7 @@ export async function refuseFrozen(em: SqlEntityManager, home: TenantRow): Promi
     [home.workspaceId ?? null, home.organizationId],
   );
   // Without a workspace there is none to join: null.
-  if (state) refuseFrozenPlace(state.status, state.is_active);
+  if (state) assertPlaceActive(state.status, state.is_active);
 }
 
 /** Deletes exactly one row. A policy would let a foreign delete pass in silence, with nothing changed. */

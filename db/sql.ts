@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery } from 'kysely';
-import { PooledConnection, type ConnectionRequest, type LaterStatement } from './pg-connection.ts';
+import { PooledConnection, type ConnectionRequest, type QueuedStatement } from './pg-connection.ts';
 
 /** What a statement gave: its rows, and how many it wrote. */
 export interface Outcome<T> {
@@ -10,7 +10,7 @@ export interface Outcome<T> {
 
 /**
  * Runs one statement in the transaction of `em` and gives its rows. Statements that are asked for at once (`Promise.all`) are sent together, in
- * the order of their calls, and fail together: one round trip for what does not build on each other, in units that hold no entities.
+ * the order of their calls, and fail together: one round trip for what does not build on each other, in transactions that hold no entities.
  * Each `?` is a bound parameter: an array binds as a PostgreSQL array, JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question
  * mark is written `\?`. Times come back as the database's text (see `iso`), int8 as number, numeric as string. Only named functions of
  * `db/<area>` call this.
@@ -33,14 +33,14 @@ export async function change(em: SqlEntityManager, sql: string, params: readonly
  * Sends a statement together with the next one of the transaction, or with its commit: a round trip less where what it gives is not needed before.
  * Its fault is then that of the other. `onRows` gets its rows when they have come, before the other's.
  */
-export async function runLater<T>(
+export async function queueStatement<T>(
   em: SqlEntityManager,
   sql: string,
   params: readonly unknown[] = [],
   onRows: ((rows: T[]) => void) | null = null,
 ): Promise<void> {
   // The rows have the shape that the statement selects; only its author can know it.
-  await run(em, sql, params, { isLater: true, onRows: onRows as LaterStatement['onRows'] });
+  await run(em, sql, params, { isLater: true, onRows: onRows as QueuedStatement['onRows'] });
 }
 
 /** Has the statements of a transaction that has just begun sent straight to its connection. */
@@ -73,7 +73,7 @@ export async function run<T>(
   em: SqlEntityManager,
   sql: string,
   params: readonly unknown[] = [],
-  marks: Partial<Pick<LaterStatement, 'isLater' | 'onRows'>> = {},
+  marks: Partial<Pick<QueuedStatement, 'isLater' | 'onRows'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
   if (holdsEntities(em)) await flushAlone(em);

@@ -3,20 +3,20 @@ import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
 import { runAlone, type Databases } from './orm.ts';
-import type { LaterStatement, Statement } from './pg-connection.ts';
+import type { QueuedStatement, Statement } from './pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
-import { holdsEntities, run, runLater, takeConnection } from './sql.ts';
-import type { Outgoing, Unit } from './unit.ts';
+import { holdsEntities, run, queueStatement, takeConnection } from './sql.ts';
+import type { Outgoing, TenantTransaction } from './tenant-transaction.ts';
 
-export interface UnitOptions {
+export interface TransactionOptions {
   readonly tenant: TenantSettings;
   readonly actor: Actor;
   readonly correlationId: string;
 }
 
 /** An open transaction. `commit` and `renew` give what has to be dispatched now; after a failed `commit` it is rolled back already. */
-export interface OpenUnit {
-  readonly unit: Unit;
+export interface OpenTransaction {
+  readonly tx: TenantTransaction;
   commit(): Promise<Outgoing>;
   rollback(): Promise<void>;
   /** Commits and begins anew, in the same tenant and on the same connection: a second one could exhaust the pool. */
@@ -65,20 +65,20 @@ export function tenantOf(caller: Caller): TenantSettings {
 }
 
 /** Opens a transaction in a tenant, on a fork of its own; the five settings follow `begin` in one statement. */
-export async function beginUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions): Promise<OpenUnit> {
+export async function openTransaction(db: Databases, { tenant, actor, correlationId }: TransactionOptions): Promise<OpenTransaction> {
   const em: SqlEntityManager = db.app.em.fork();
-  const unit: Unit = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
+  const tx: TenantTransaction = { em, tenant, actor, correlationId, outgoing: emptyOutgoing() };
   const giveBack = await db.shares.take(tenant.organizationId);
   try {
     await translated(() => begin(em));
-    await runLater(em, settingsSql, settingsOf(tenant));
+    await queueStatement(em, settingsSql, settingsOf(tenant));
   } catch (error) {
     giveBack();
     throw error;
   }
 
   return {
-    unit,
+    tx,
     commit: async () => {
       try {
         await em.commit();
@@ -88,33 +88,33 @@ export async function beginUnit(db: Databases, { tenant, actor, correlationId }:
       } finally {
         giveBack();
       }
-      return taken(unit.outgoing);
+      return taken(tx.outgoing);
     },
     rollback: () => rollBack(em).finally(giveBack),
     renew: async () => {
       await translated(async () => {
         await run(em, 'commit and chain');
-        await runLater(em, settingsSql, settingsOf(tenant));
+        await queueStatement(em, settingsSql, settingsOf(tenant));
       });
-      return taken(unit.outgoing);
+      return taken(tx.outgoing);
     },
   };
 }
 
 /**
- * A unit for work that only reads: each statement is a transaction of its own that sees the tenant's rows and can't write, so that it
+ * What stands for a transaction in work that only reads: each statement is a transaction of its own that sees the tenant's rows and can't write, so that it
  * costs one round trip and holds a connection no longer. Statements see what others have committed, as in any transaction here.
  */
-export function readUnit(db: Databases, options: UnitOptions): OpenUnit {
-  const unit = aloneUnit(db, options, { sql: readSettingsSql, parameters: [...settingsOf(options.tenant), 'on'] });
-  const { em } = unit;
+export function openReadOnly(db: Databases, options: TransactionOptions): OpenTransaction {
+  const tx = autocommitTransaction(db, options, { sql: readSettingsSql, parameters: [...settingsOf(options.tenant), 'on'] });
+  const { em } = tx;
 
   return {
-    unit,
+    tx,
     commit: async () => {
       // Nothing should be there to write; if it is, the database says so.
       if (holdsEntities(em)) await translated(() => em.flush());
-      return taken(unit.outgoing);
+      return taken(tx.outgoing);
     },
     rollback: async () => undefined,
     renew: async () => {
@@ -127,9 +127,13 @@ export function readUnit(db: Databases, options: UnitOptions): OpenUnit {
  * Runs `work` with each of its statements a transaction of its own in a tenant: one round trip each, for work whose statements stand alone. Faults
  * of the database become Failures; nothing may be outgoing.
  */
-export async function eachAlone<R>(db: Databases, options: UnitOptions, work: (unit: Unit) => Promise<R>): Promise<R> {
+export async function withAutocommit<R>(
+  db: Databases,
+  options: TransactionOptions,
+  work: (tx: TenantTransaction) => Promise<R>,
+): Promise<R> {
   const settings = { sql: settingsSql, parameters: settingsOf(options.tenant) };
-  return translated(() => work(aloneUnit(db, options, settings)));
+  return translated(() => work(autocommitTransaction(db, options, settings)));
 }
 
 /**
@@ -138,23 +142,27 @@ export async function eachAlone<R>(db: Databases, options: UnitOptions, work: (u
  */
 export async function transact<R>(
   db: Databases,
-  options: UnitOptions,
-  work: (unit: Unit) => Promise<R>,
+  options: TransactionOptions,
+  work: (tx: TenantTransaction) => Promise<R>,
 ): Promise<{ value: R; outgoing: Outgoing }> {
   return retried(async () => {
-    const open = await beginUnit(db, options);
+    const open = await openTransaction(db, options);
     return orRollBack(open.rollback, async () => {
-      const value = await work(open.unit);
+      const value = await work(open.tx);
       return { value, outgoing: await open.commit() };
     });
   });
 }
 
-function aloneUnit(db: Databases, { tenant, actor, correlationId }: UnitOptions, settings: Statement): Unit {
+function autocommitTransaction(
+  db: Databases,
+  { tenant, actor, correlationId }: TransactionOptions,
+  settings: Statement,
+): TenantTransaction {
   const em: SqlEntityManager = db.app.em.fork();
   em.setTransactionContext({
     // Nothing has to wait here for a transaction: what is said to be later is sent at once.
-    executeQuery: async ({ sql, parameters, onRows }: CompiledQuery & Partial<LaterStatement>) => {
+    executeQuery: async ({ sql, parameters, onRows }: CompiledQuery & Partial<QueuedStatement>) => {
       const found = await runAlone(db.app, { sql, parameters, settings });
       onRows?.(found.rows);
       return found;

@@ -117,7 +117,7 @@ export function createBoundedThread<Job, Result>(
 }
 
 /** A thread that gets no processor is not waited for any longer than so many times its time. */
-const mostTurns = 30;
+const maxTurns = 30;
 
 /**
  * A timer for the work of a thread: it counts the processor time that the thread has had, so that a machine which is too busy, or a process
@@ -138,7 +138,7 @@ function afterWorkingFor(limitMs: number, worker: Worker, over: () => void): () 
     const used = await worker.cpuUsage(await before).catch(() => null);
     if (isCancelled) return;
     const leftMs = used === null ? 0 : limitMs - (used.user + used.system) / 1_000;
-    if (leftMs > 0 && ++turns < mostTurns) arm(Math.max(leftMs, limitMs / 10));
+    if (leftMs > 0 && ++turns < maxTurns) arm(Math.max(leftMs, limitMs / 10));
     else over();
   };
 

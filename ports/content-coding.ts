@@ -18,7 +18,7 @@ const decoders = {
 export const acceptedCodings = Object.keys(decoders).join(', ');
 
 /** As many as curl undoes; each costs a decoder. */
-const mostCodings = 5;
+const maxCodings = 5;
 /** What a decoder may take beyond what it gives. An honest coding never grows a body by more than a few bytes a block. */
 const slackBytes = 1024 * 1024;
 
@@ -26,7 +26,7 @@ const slackBytes = 1024 * 1024;
 export function codingsOf(contentEncoding: string | undefined): readonly ContentCoding[] | null {
   const named = (contentEncoding ?? '').toLowerCase().split(',');
   const names = named.map((name) => name.trim().replace(/^x-gzip$/, 'gzip')).filter((name) => name !== '' && name !== 'identity');
-  if (names.length > mostCodings || !names.every(isKnown)) return null;
+  if (names.length > maxCodings || !names.every(isKnown)) return null;
   return names.filter(isKnown).toReversed();
 }
 

@@ -5,7 +5,7 @@ import { localText } from './wall-time.ts';
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December'];
 const turns = ['first', 'second', 'third', 'fourth', 'fifth'];
-const mostTimes = 6;
+const maxTimes = 6;
 
 /** A timetable in plain words: `at 08:00 on Monday and Friday (Europe/Berlin)`. */
 export function describeCadence({ cadence, zone }: Timetable): string {
@@ -35,7 +35,7 @@ function spanOf(seconds: number): string {
 function timesOf({ minutes, hours, isEveryHour }: CronSpec): string {
   const minuteText = minutes.length === 60 ? 'every minute' : `at minute ${listed(minutes.map(String))}`;
   if (isEveryHour) return minuteText === 'every minute' ? minuteText : `${minuteText} of every hour`;
-  if (minutes.length * hours.length <= mostTimes) {
+  if (minutes.length * hours.length <= maxTimes) {
     const times = hours.flatMap((hour) => minutes.map((minute) => `${two(hour)}:${two(minute)}`));
     return `at ${listed(times)}`;
   }

@@ -6,7 +6,7 @@ interface Edit {
 /** Lines of context around a change. */
 const contextLines = 3;
 /** Edits up to which the shortest way is looked for; texts further apart are told as one replacement. */
-const mostEdits = 1_000;
+const maxEdits = 1_000;
 
 /** Two texts to compare line by line. */
 interface DiffJob {
@@ -41,7 +41,7 @@ function editsBetween(before: readonly string[], after: readonly string[]): Edit
 function shortestEdits(before: readonly string[], after: readonly string[]): Edit[] {
   const furthest = new Map<number, number>([[1, 0]]);
   const trace: Map<number, number>[] = [];
-  for (let edits = 0; edits <= Math.min(before.length + after.length, mostEdits); edits++) {
+  for (let edits = 0; edits <= Math.min(before.length + after.length, maxEdits); edits++) {
     trace.push(new Map(furthest));
     for (let k = -edits; k <= edits; k += 2) {
       let x = isDown(furthest, k, edits) ? (furthest.get(k + 1) ?? 0) : (furthest.get(k - 1) ?? 0) + 1;

@@ -26,8 +26,8 @@ export interface FoundTools {
   readonly ignored: readonly ToolNote[];
 }
 
-const mostTools = 200;
-const mostOffered = 1_000;
+const maxTools = 200;
+const maxOffered = 1_000;
 const limitName = 200;
 const limitReason = 300;
 const limitDescription = 16_384;
@@ -40,7 +40,7 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
   const leftOut: ToolNote[] = [];
   const ignored: ToolNote[] = [];
   let bytes = 0;
-  for (const raw of offered.slice(0, mostOffered)) {
+  for (const raw of offered.slice(0, maxOffered)) {
     const tool = toFoundTool(raw);
     const name = tool.name.slice(0, limitName);
     const size = Buffer.byteLength(JSON.stringify(tool));
@@ -56,8 +56,8 @@ export async function readFoundTools(offered: readonly Tool[], schemas: Pick<Ten
     ignored.push(...schema.ignored.map((each) => ({ name, reason: `has something in its input schema that is ignored: ${told(each)}` })));
   }
   const beyond = offered
-    .slice(mostOffered)
-    .map(({ name }) => ({ name: name.slice(0, limitName), reason: `is beyond the first ${mostOffered}` }));
+    .slice(maxOffered)
+    .map(({ name }) => ({ name: name.slice(0, limitName), reason: `is beyond the first ${maxOffered}` }));
   return { tools: [...tools.values()], leftOut: [...leftOut, ...beyond], ignored };
 }
 
@@ -91,7 +91,7 @@ function unfit(tool: FoundTool, kept: ReadonlyMap<string, unknown>): string | nu
   if (tool.description.length > limitDescription) return `has a description of more than ${limitDescription} characters`;
   const parts = [tool.input_schema, tool.output_schema, tool.annotations];
   if (parts.some((part) => Buffer.byteLength(JSON.stringify(part)) > limitPartBytes)) return 'has a schema of more than 64 KiB';
-  return kept.size >= mostTools ? `is beyond the first ${mostTools}` : null;
+  return kept.size >= maxTools ? `is beyond the first ${maxTools}` : null;
 }
 
 function told(problem: SchemaProblem | undefined): string {

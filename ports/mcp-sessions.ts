@@ -39,7 +39,7 @@ interface Entry {
 
 const idleMs = 60_000;
 const connectTimeoutMs = 15_000;
-const mostSessions = 500;
+const maxSessions = 500;
 
 export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessionsOptions): McpSessions {
   const entries = new Map<string, Entry>();
@@ -71,7 +71,7 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
       return known;
     }
     if (known) drop(key, known);
-    if (entries.size >= mostSessions) dropIdlest();
+    if (entries.size >= maxSessions) dropIdlest();
     const entry: Entry = { opening: open(key, asked), session: null, uses: 0, timer: null };
     entries.set(key, entry);
     entry.opening.then(
@@ -89,7 +89,7 @@ export function createMcpSessions({ egress, idleMs: idleFor = idleMs }: McpSessi
 
   // All who wait share it: no single caller's signal ends it.
   function open(key: string, { target, headers, onToolsChanged, timeoutMs }: McpUse): Promise<McpSession> {
-    if (older.size > 10 * mostSessions) older.clear();
+    if (older.size > 10 * maxSessions) older.clear();
     const known = older.has(key) ? { ...target, transport: 'sse' as const } : target;
     const patience = { timeoutMs: Math.min(timeoutMs, connectTimeoutMs), signal: new AbortController().signal };
     return connectMcp(egress, known, { ...patience, headers, ...(onToolsChanged ? { onToolsChanged } : {}) });

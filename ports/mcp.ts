@@ -62,7 +62,7 @@ export interface McpConnectOptions extends Omit<McpPatience, 'headers'> {
 }
 
 const clientInfo = { name: 'longhaul', version: '1.0.0' };
-const mostPages = 20;
+const maxPages = 20;
 const closeTimeoutMs = 2_000;
 /** Statuses of a server that knows only the older transport. */
 const olderTransport: readonly number[] = [400, 404, 405];
@@ -98,7 +98,7 @@ async function connect(egress: Egress, target: McpTarget, kind: 'http' | 'sse', 
     versionNegotiation: { mode: kind === 'sse' ? 'legacy' : 'auto' },
     inputRequired: { autoFulfill: false },
     jsonSchemaValidator: trustingValidator,
-    listMaxPages: mostPages,
+    listMaxPages: maxPages,
   });
   const death = new AbortController();
   let isConnected = false;

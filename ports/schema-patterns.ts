@@ -89,7 +89,7 @@ function visit(node: unknown, pointer: string, look: (node: Node, pointer: strin
 }
 
 const read = new Map<string, string | null>();
-const mostRead = 2_000;
+const maxRead = 2_000;
 
 /** Why a pattern can't be read; null for one that can. */
 function unreadable(pattern: string): string | null {
@@ -101,7 +101,7 @@ function unreadable(pattern: string): string | null {
   } catch (error) {
     message = `the pattern can not be read in linear time: ${error instanceof Error ? error.message : String(error)}`.slice(0, 200);
   }
-  if (read.size >= mostRead) read.clear();
+  if (read.size >= maxRead) read.clear();
   read.set(pattern, message);
   return message;
 }

@@ -8,7 +8,7 @@ export interface BundleFile {
   readonly bytes: Buffer;
 }
 
-const mostEntries = 1_000;
+const maxEntries = 1_000;
 const entryLimitBytes = 8 * 1_024 * 1_024;
 const totalLimitBytes = 16 * 1_024 * 1_024;
 
@@ -39,7 +39,7 @@ export function isZip(bytes: Buffer): boolean {
 }
 
 async function readEntries(zip: ZipFile, pointer: string): Promise<BundleFile[]> {
-  if (zip.entryCount > mostEntries) throw tooBig(pointer, `more than ${mostEntries} entries`);
+  if (zip.entryCount > maxEntries) throw tooBig(pointer, `more than ${maxEntries} entries`);
   const files: BundleFile[] = [];
   const names = new Set<string>();
   let total = 0;

@@ -17,7 +17,7 @@ import type { ByteSource, Storage, StoredObject } from './storage.ts';
 import { checkKey, isStorageKey } from './storage-key.ts';
 import type { S3Settings } from './storage-settings.ts';
 
-const mostTries = 3;
+const maxTries = 3;
 const chunkBytes = 65_536;
 /** What it says names buckets; what matters comes as an error. */
 const silent = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined };
@@ -71,7 +71,7 @@ function clientOf({ region, endpoint, credentials }: S3Settings): S3Client {
     region,
     ...(endpoint === null ? {} : { endpoint, forcePathStyle: true }),
     ...(credentials === null ? {} : { credentials }),
-    maxAttempts: mostTries,
+    maxAttempts: maxTries,
     logger: silent,
     // The SDK's own checksums come as trailers, which most servers but Amazon's refuse.
     requestChecksumCalculation: 'WHEN_REQUIRED',
@@ -142,7 +142,7 @@ async function retried<R>(send: () => Promise<R>): Promise<R> {
       return await send();
     } catch (error) {
       const isFinal = error instanceof S3ServiceException && (error.$metadata.httpStatusCode ?? 500) < 500;
-      if (isFinal || isAbort(error) || tries === mostTries) throw error;
+      if (isFinal || isAbort(error) || tries === maxTries) throw error;
       await delay(100 * 2 ** tries);
     }
   }

@@ -25,13 +25,13 @@ interface NamedSpan extends Span {
   readonly name: string;
 }
 
-const leastLength = 8;
+const minLength = 8;
 /** So much of the beginning of a long form is looked for first. */
 const probeLength = 32;
 /** Characters that may be compared in vain before a text counts as made for it. */
 const comparedMax = 32 * 1024 * 1024;
 /** Layers of escapes that are taken off: JSON in JSON in a URL in HTML, and the text itself. */
-const mostLayers = 4;
+const maxLayers = 4;
 
 /** A mask whose values become `[secret:name]`, or what `label` makes of their names. */
 export function createTextMask(label: (name: string) => string = (name) => `[secret:${name}]`): TextMask {
@@ -42,12 +42,12 @@ export function createTextMask(label: (name: string) => string = (name) => `[sec
   return {
     conceal(name, value) {
       hasValues = true;
-      if (value.length < leastLength) return;
+      if (value.length < minLength) return;
       for (const form of formsOf(value)) known.set(form, label(name));
       const all = [...known].map(([text, shown]) => ({ text, name: shown }));
       const beginnings = new Set(
         all.map(({ text }) =>
-          text.slice(0, leastLength).replaceAll(/[^\w]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+          text.slice(0, minLength).replaceAll(/[^\w]/g, (tx) => `\\u${tx.charCodeAt(0).toString(16).padStart(4, '0')}`),
         ),
       );
       forms = {
@@ -55,7 +55,7 @@ export function createTextMask(label: (name: string) => string = (name) => `[sec
         beginning: new RegExp([...beginnings].join('|')),
       };
     },
-    mask: (text) => (forms === null || text.length < leastLength ? text : masked(text, forms)),
+    mask: (text) => (forms === null || text.length < minLength ? text : masked(text, forms)),
     hasValues: () => hasValues,
   };
 }
@@ -85,7 +85,7 @@ function masked(text: string, forms: Forms): string {
       spans = joined(spans.map(({ name }, at) => ({ name, from: before[at]?.from ?? 0, to: before[at]?.to ?? 0 })));
     }
     found = joined([...found, ...spans]);
-    const next = top < mostLayers ? unescapeOnce(layers[top] ?? '') : layers[top];
+    const next = top < maxLayers ? unescapeOnce(layers[top] ?? '') : layers[top];
     if (next === undefined || next === layers[top]) break;
     layers.push(next);
   }
@@ -116,7 +116,7 @@ function spansOf(text: string, { all, beginning }: Forms): NamedSpan[] {
   // A text that was cut may end within a value: what of it is there goes too.
   for (const form of all) {
     const length = tailLength(whole, form.text);
-    if (length >= leastLength) spans.push({ from: whole.length - length, to: text.length, name: form.name });
+    if (length >= minLength) spans.push({ from: whole.length - length, to: text.length, name: form.name });
   }
   return joined(spans);
 }
@@ -145,7 +145,7 @@ function placesOf(text: string, form: string): Span[] {
 /** The length of the longest beginning of a form, short of the whole, with which a text ends. In linear time (Knuth, Morris, Pratt 1977). */
 function tailLength(text: string, form: string): number {
   const tail = text.slice(Math.max(0, text.length - form.length + 1));
-  if (!tail.includes(form.slice(0, leastLength))) return 0;
+  if (!tail.includes(form.slice(0, minLength))) return 0;
 
   const known = new Int32Array(form.length); // the longest border of each beginning of the form
   let length = 0;
@@ -180,12 +180,12 @@ function formsOf(value: string): string[] {
     Buffer.from(inUtf16).swap16().toString('latin1'),
     ...(/^\d+$/.test(value) ? [String(Number(value))] : []),
   ];
-  return [...new Set(forms)].filter((form) => form.length >= leastLength);
+  return [...new Set(forms)].filter((form) => form.length >= minLength);
 }
 
 function unescapedWhole(text: string): string {
   let whole = text;
-  for (let layer = 0; layer < mostLayers; layer++) whole = unescapeOnce(whole);
+  for (let layer = 0; layer < maxLayers; layer++) whole = unescapeOnce(whole);
   return whole;
 }
 

@@ -5,7 +5,7 @@ import { markRunDue } from '../db/runs/reconcile.ts';
 import { topmostLiveRun } from '../db/runs/restart-run.ts';
 import { sweep } from '../db/scope.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
-import type { Outgoing } from '../db/unit.ts';
+import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { Measurement } from '../workflows/contracts/measurements.ts';
 import { isRunStart } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
@@ -24,9 +24,9 @@ export interface DispatchDeps {
 }
 
 /** What a batch leaves beyond this is the relays', among whom workspaces take turns: else its rows would hold up those of small requests. */
-const mostSentHere = 10;
+const maxSentHere = 10;
 /** So are starts of runs behind so many that were slow: by their pace the next one would have to wait that long. */
-const mostSlowHere = 2;
+const maxSlowHere = 2;
 const slowMs = 1_000;
 
 /**
@@ -46,7 +46,7 @@ export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Prom
     if (outboxIds.length === 0) return;
 
     try {
-      await sendRows(deps, outboxIds.slice(0, mostSentHere), pace);
+      await sendRows(deps, outboxIds.slice(0, maxSentHere), pace);
     } catch (err) {
       log.warn({ err }, 'outbox rows left to the relay');
     }
@@ -59,7 +59,7 @@ async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace):
   let slow = 0;
   for (const row of unsent) {
     const isStart = isRunStart(row.message);
-    if (isStart && slow >= mostSlowHere) continue;
+    if (isStart && slow >= maxSlowHere) continue;
     const startedAt = performance.now();
     const result = await sendRow(deps, row);
     if (isStart && result === 'settled' && pace.after(performance.now() - startedAt) >= slowMs) slow += 1;

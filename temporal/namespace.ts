@@ -9,7 +9,7 @@ import { addSearchAttributes, missingSearchAttributes } from './search-attribute
 
 const aMinuteMs = 60_000;
 const againMs = 2_000;
-const mostLookMs = 10_000;
+const maxLookMs = 10_000;
 /** How long operators can read what has ended, in a namespace that was made here. */
 const retentionS = 3 * 24 * 3600;
 
@@ -31,7 +31,7 @@ export function completeNamespace(temporal: Temporal): Promise<Completed> {
   const underWay = looks.get(temporal);
   if (underWay) return underWay;
 
-  const look = temporal.connection.withDeadline(Date.now() + mostLookMs, () => complete(temporal)).finally(() => looks.delete(temporal));
+  const look = temporal.connection.withDeadline(Date.now() + maxLookMs, () => complete(temporal)).finally(() => looks.delete(temporal));
   looks.set(temporal, look);
   return look;
 }

@@ -1,5 +1,5 @@
 /** Held back no longer than this at once. */
-const mostPauseMs = 3_000;
+const maxPauseMs = 3_000;
 /** What an idle service needs for a send, as long as nothing is known: the first ones may have to wait in line. */
 const assumedMs = 10;
 /** How much is held back of what is in Temporal's way. */
@@ -26,7 +26,7 @@ export function createPace(now: () => number = () => performance.now()): Pace {
       const at = now();
       quickestMs = Math.max(1, Math.min(quickestMs * 2 ** ((at - askedAt) / doublingMs), tookMs));
       askedAt = at;
-      return Math.min(mostPauseMs, Math.max(0, tookMs * gain * (tookMs / quickestMs - 1)));
+      return Math.min(maxPauseMs, Math.max(0, tookMs * gain * (tookMs / quickestMs - 1)));
     },
   };
 }

@@ -18,7 +18,7 @@ import {
 import { admitRun, dueRuns } from '../db/runs/delayed-start.ts';
 import { topmostLiveRun } from '../db/runs/restart-run.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/scope.ts';
-import type { Outgoing, Unit } from '../db/unit.ts';
+import type { Outgoing, TenantTransaction } from '../db/tenant-transaction.ts';
 import { agentRunSignals, type FinishRunInput } from '../workflows/contracts/agent-run.ts';
 import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';
 import { runIdOf, workflowIds } from '../workflows/contracts/queues.ts';
@@ -28,8 +28,8 @@ import { isBegun, restartRun, workflowState, type WorkflowState } from './restar
 import { listWorkflowIds } from './visibility.ts';
 
 const describesPerS = 20;
-const mostDescribes = 300;
-const mostRepairs = 100;
+const maxDescribes = 300;
+const maxRepairs = 100;
 
 export interface ReconcilerDeps {
   readonly temporal: Temporal;
@@ -89,12 +89,12 @@ async function finishAbandoned(deps: ReconcilerDeps, counts: Counts): Promise<vo
   });
   const runs = await among(ids, (runIds) => sweep(deps.db, (em) => liveRunsAmong(em, runIds)));
 
-  for (const run of runs.slice(0, mostDescribes)) await guarded(deps, run.id, () => repair(deps, counts, run));
+  for (const run of runs.slice(0, maxDescribes)) await guarded(deps, run.id, () => repair(deps, counts, run));
 }
 
 /** Live runs without a sign of life. */
 async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: AbortSignal): Promise<void> {
-  const silent = await sweep(deps.db, (em) => silentRuns(em, mostDescribes));
+  const silent = await sweep(deps.db, (em) => silentRuns(em, maxDescribes));
 
   for (const run of silent) {
     if (signal.aborted) return;
@@ -155,7 +155,7 @@ async function terminateLeftOver(deps: ReconcilerDeps, counts: Counts, from: Uin
   });
   const ended = await among(ids, (runIds) => sweep(deps.db, (em) => endedRunsAmong(em, runIds)));
 
-  for (const runId of ended.slice(0, mostRepairs)) {
+  for (const runId of ended.slice(0, maxRepairs)) {
     const id = workflowIds.run(runId);
 
     if ((await pacedState(deps.temporal, id)) !== 'open') continue;
@@ -166,7 +166,7 @@ async function terminateLeftOver(deps: ReconcilerDeps, counts: Counts, from: Uin
 }
 
 async function activateLines(deps: ReconcilerDeps, counts: Counts): Promise<void> {
-  for (const conversation of await sweep(deps.db, (em) => freeConversations(em, mostRepairs))) {
+  for (const conversation of await sweep(deps.db, (em) => freeConversations(em, maxRepairs))) {
     await guarded(deps, conversation.id, async () => {
       if (await activateLine(deps, conversation)) counts.activated++;
     });
@@ -174,10 +174,10 @@ async function activateLines(deps: ReconcilerDeps, counts: Counts): Promise<void
 }
 
 async function activateLine(deps: ReconcilerDeps, conversation: FreeConversation): Promise<boolean> {
-  const activated = await changing(deps, conversation, async (unit) => {
-    const locked = await lockConversation(unit, conversation.id);
+  const activated = await changing(deps, conversation, async (tx) => {
+    const locked = await lockConversation(tx, conversation.id);
 
-    return locked && !locked.active_run_id ? activateNext(unit, conversation.id) : null;
+    return locked && !locked.active_run_id ? activateNext(tx, conversation.id) : null;
   });
 
   return activated !== null;
@@ -185,9 +185,9 @@ async function activateLine(deps: ReconcilerDeps, conversation: FreeConversation
 
 /** Delayed runs whose time came half a minute ago without their workflow: whoever comes second finds it done. */
 async function admitDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
-  for (const run of await sweep(deps.db, (em) => dueRuns(em, mostRepairs))) {
+  for (const run of await sweep(deps.db, (em) => dueRuns(em, maxRepairs))) {
     await guarded(deps, run.id, async () => {
-      const { isDone } = await changing(deps, run, (unit) => admitRun(unit, run.id));
+      const { isDone } = await changing(deps, run, (tx) => admitRun(tx, run.id));
 
       if (isDone) counts.activated++;
     });
@@ -198,7 +198,7 @@ async function admitDue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
 async function changing<R>(
   { db, dispatch }: ReconcilerDeps,
   { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
-  work: (unit: Unit) => Promise<R>,
+  work: (tx: TenantTransaction) => Promise<R>,
 ): Promise<R> {
   const tenant = workspaceTenant(organizationId, workspaceId);
   const { value, outgoing } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work);
@@ -209,7 +209,7 @@ async function changing<R>(
 
 /** Deadlines that passed a minute ago: the workflow's own clock should have rung. */
 async function finishOverdue(deps: ReconcilerDeps, counts: Counts): Promise<void> {
-  for (const run of await sweep(deps.db, (em) => overdueRuns(em, mostRepairs))) {
+  for (const run of await sweep(deps.db, (em) => overdueRuns(em, maxRepairs))) {
     await guarded(deps, run.id, async () => {
       await deps.finish(run, { reason: 'timeout' });
       counts.finished++;
@@ -219,7 +219,7 @@ async function finishOverdue(deps: ReconcilerDeps, counts: Counts): Promise<void
 
 /** Waits that ended a minute ago: the workflow is told to look, or the run ends that has none. */
 async function wakeLate(deps: ReconcilerDeps, counts: Counts, signal: AbortSignal): Promise<void> {
-  for (const run of await sweep(deps.db, (em) => lateWaits(em, mostRepairs))) {
+  for (const run of await sweep(deps.db, (em) => lateWaits(em, maxRepairs))) {
     if (signal.aborted) return;
     await guarded(deps, run.id, async () => {
       if ((await repair(deps, counts, run)) !== 'open') return;

@@ -16,7 +16,7 @@ const olderThanMs = 2000;
 const idleMs = 1000;
 /** While starts are held back the rest is looked for as often. */
 const heldIdleMs = 250;
-const mostPauseMs = 5000;
+const maxPauseMs = 5000;
 
 export interface RelayDeps {
   readonly temporal: Temporal;
@@ -65,7 +65,7 @@ async function keepSending(deps: RelayDeps, signal: AbortSignal): Promise<void> 
       failures = 0;
     } catch (err) {
       failures++;
-      pauseMs = Math.min(500 * 2 ** failures, mostPauseMs);
+      pauseMs = Math.min(500 * 2 ** failures, maxPauseMs);
       deps.log.warn({ err, failures }, 'outbox relay paused');
     }
     if (pauseMs > 0) await pause(pauseMs, signal);

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { runStartMessage } from '../db/runs/conversations.ts';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/orm.ts';
-import { countRestart, mostRestarts, readRestartPoint, type RestartableRun } from '../db/runs/restart-run.ts';
+import { countRestart, maxRestarts, readRestartPoint, type RestartableRun } from '../db/runs/restart-run.ts';
 import { sweep } from '../db/scope.ts';
 import { workflowIds } from '../workflows/contracts/queues.ts';
 import type { Temporal } from './client.ts';
@@ -36,7 +36,7 @@ export type Restarted = 'started' | 'later' | 'spent';
 /** Starts a new workflow for a begun run that has none any more: it goes on from the run's rows, as after continue-as-new. */
 export async function restartRun({ temporal, db, log }: RestartDeps, run: RestartableRun): Promise<Restarted> {
   if (run.is_at_work) return 'later';
-  if (run.restarts >= mostRestarts) return 'spent';
+  if (run.restarts >= maxRestarts) return 'spent';
 
   const point = await sweep(db, (em) => readRestartPoint(em, run.id));
   await sendMessage(temporal, { ...runStartMessage(run, newId()), args: [{ runId: run.id, ...point }] });

@@ -2,7 +2,7 @@ import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
 import { linkToRun, toAttachmentRef, type AttachmentRef } from '../../db/attachments/run-attachments.ts';
 import type { CallState } from '../../db/runs/call-state.ts';
 import type { CallEnd } from '../../db/runs/tool-calls.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
 import { newStorageKey } from '../../ports/storage-key.ts';
 import type { Storage } from '../../ports/storage.ts';
@@ -31,7 +31,7 @@ export interface KeepOptions {
   readonly signal: AbortSignal;
 }
 
-const mostFiles = 20;
+const maxFiles = 20;
 
 /**
  * Stores the bytes of a result before there is a transaction for it. What is then not recorded stays without a row, and the sweep removes
@@ -44,12 +44,12 @@ export async function storeFiles(
 ): Promise<KeptFiles> {
   const stored: StoredFile[] = [];
   const notes: string[] = [];
-  for (const file of outcome.files.slice(0, mostFiles)) {
+  for (const file of outcome.files.slice(0, maxFiles)) {
     const kept = await storeOne(storage, file, options);
     if (kept === null) notes.push(`[${file.name.slice(0, 200)} (${file.mediaType}) is of a type or size that is not kept.]`);
     else stored.push(kept);
   }
-  if (outcome.files.length > mostFiles) notes.push(`[${outcome.files.length - mostFiles} more files were not kept.]`);
+  if (outcome.files.length > maxFiles) notes.push(`[${outcome.files.length - maxFiles} more files were not kept.]`);
   return { stored, text: [outcome.text, ...notes].filter((line) => line !== '').join('\n\n') };
 }
 
@@ -61,10 +61,10 @@ export interface RecordedFiles {
 }
 
 /** Writes the rows of kept files, in the transaction that records the call's result; the run holds them. */
-export async function recordFiles(unit: Unit, run: KeptFor, { stored, isScanned }: RecordedFiles): Promise<AttachmentRef[]> {
+export async function recordFiles(tx: TenantTransaction, run: KeptFor, { stored, isScanned }: RecordedFiles): Promise<AttachmentRef[]> {
   const made: AttachmentRef[] = [];
   for (const file of stored) {
-    const row = await insertAttachment(unit, {
+    const row = await insertAttachment(tx, {
       ...file,
       organizationId: run.organizationId,
       workspaceId: run.workspaceId,
@@ -76,7 +76,7 @@ export async function recordFiles(unit: Unit, run: KeptFor, { stored, isScanned 
   }
   const holder = { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId, conversationId: run.conversationId };
   await linkToRun(
-    unit,
+    tx,
     holder,
     made.map((ref) => ref.attachment_id),
   );

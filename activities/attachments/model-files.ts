@@ -1,5 +1,5 @@
 import { readRunFiles, type RunFile } from '../../db/attachments/run-attachments.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import { FileBytes, type PromptBlock, type PromptMessage } from '../model/prompt.ts';
 import type { ModelStepRequest } from '../model/step.ts';
@@ -8,12 +8,12 @@ import { bytesOfFile, isReadable, limitFileBytes, textOfFile, type FileParts } f
 
 /** Where the rows of files are read. */
 export interface FileSource extends FileParts {
-  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+  readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 }
 
 type AttachedBlock = Extract<PromptBlock, { type: 'attachment' }>;
 
-const mostFiles = 20;
+const maxFiles = 20;
 const limitTextChars = 65_536;
 const limitAllTextChars = 262_144;
 const imageTypes: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -34,8 +34,8 @@ export async function withFiles(source: FileSource, runId: string, request: Mode
   const blocks = request.messages.flatMap((message) => (message.role === 'user' ? message.content.filter(isAttached) : []));
   if (blocks.length === 0) return request;
   const ids = [...new Set(blocks.map((block) => block.attachment_id))];
-  const files = new Map((await source.transact((unit) => readRunFiles(unit, runId, ids))).map((file) => [file.id, file]));
-  const reader = { source, model: request.model, files, room: { files: mostFiles, bytes: limitFileBytes, chars: limitAllTextChars } };
+  const files = new Map((await source.transact((tx) => readRunFiles(tx, runId, ids))).map((file) => [file.id, file]));
+  const reader = { source, model: request.model, files, room: { files: maxFiles, bytes: limitFileBytes, chars: limitAllTextChars } };
 
   const messages: PromptMessage[] = [];
   for (const message of request.messages.toReversed()) messages.unshift(await readMessage(reader, message));

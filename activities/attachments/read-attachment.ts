@@ -1,5 +1,5 @@
 import { findRunFile } from '../../db/attachments/run-attachments.ts';
-import type { ExecutorParts } from '../tools/executor-parts.ts';
+import type { ToolDeps } from '../tools/tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from '../tools/outcome.ts';
 import { cutText } from '../tools/output.ts';
 import { textOfFile } from './file-text.ts';
@@ -7,10 +7,10 @@ import { textOfFile } from './file-text.ts';
 const readLimitChars = 20_000;
 
 /** Builtin `attachment_read`: text of a file that the conversation was given or has made, from `offset` on. */
-export async function readAttachment(execution: ToolExecution, parts: ExecutorParts): Promise<ToolOutcome> {
+export async function readAttachment(execution: ToolExecution, parts: ToolDeps): Promise<ToolOutcome> {
   const { attachment_id: id, offset } = execution.args;
   const { run } = execution;
-  const file = typeof id === 'string' && run !== null ? await execution.transact((unit) => findRunFile(unit, run.id, id)) : null;
+  const file = typeof id === 'string' && run !== null ? await execution.transact((tx) => findRunFile(tx, run.id, id)) : null;
   if (file === null) return failed('invalid_arguments', 'this conversation has no file under that attachment_id', false);
   if (file.state !== 'ready')
     return failed('tool_unavailable', `the file is ${file.state}`, file.state === 'scanning', 'attachment_not_ready');

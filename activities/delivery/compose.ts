@@ -7,7 +7,7 @@ import type { MailMessage, StoredMail } from '../../db/mail.ts';
 import type { Databases } from '../../db/orm.ts';
 import { readInvitation, readReader } from '../../db/tenancy/mail-facts.ts';
 import { organizationTenant, systemActor, transact } from '../../db/transaction.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { DeliveryResult } from '../../workflows/contracts/delivery.ts';
 import type { MailRequest } from '../../workflows/contracts/mail.ts';
 import type { Letter } from './letter.ts';
@@ -67,11 +67,11 @@ async function composeReset(
 
   const { id: userId, organizationId } = found.person;
   const token = tokenOf(deps, outboxId, message);
-  return asUser(deps, { organizationId, userId, message }, async (unit) => {
-    const state = await openReset(unit, { outboxId, userId, organizationId, tokenHash: tokenHash(token) });
+  return asUser(deps, { organizationId, userId, message }, async (tx) => {
+    const state = await openReset(tx, { outboxId, userId, organizationId, tokenHash: tokenHash(token) });
     if (state.state !== 'open') return state.state;
 
-    const reader = await readReader(unit, userId);
+    const reader = await readReader(tx, userId);
     return reader ? { to: reader.email, letter: resetLetter(deps.places, reader, { token, expiresAt: state.expiresAt }) } : 'void';
   });
 }
@@ -84,11 +84,11 @@ async function composeTokenMail(
 ): Promise<Composition> {
   const { userId } = mail;
   const token = tokenOf(deps, outboxId, message);
-  return asUser(deps, { organizationId: message.organizationId, userId, message }, async (unit) => {
-    const state = await tokenState(unit, { userId, tokenHash: tokenHash(token) });
+  return asUser(deps, { organizationId: message.organizationId, userId, message }, async (tx) => {
+    const state = await tokenState(tx, { userId, tokenHash: tokenHash(token) });
     if (state.state !== 'open') return state.state;
 
-    const reader = await readReader(unit, userId);
+    const reader = await readReader(tx, userId);
     if (!reader) return 'void';
     const mailed = { token, expiresAt: state.expiresAt };
     return mail.template === 'password_set'
@@ -108,7 +108,7 @@ async function composeInvitation(
 
   const token = tokenOf(deps, outboxId, message);
   const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId };
-  const { value } = await transact(deps.db, options, (unit) => readInvitation(unit, { invitationId, tokenHash: tokenHash(token) }));
+  const { value } = await transact(deps.db, options, (tx) => readInvitation(tx, { invitationId, tokenHash: tokenHash(token) }));
 
   if (value.token.state !== 'open') return value.token.state;
   if (!value.facts) return 'void';
@@ -121,8 +121,8 @@ async function composeNotice(
   mail: RequestOf<Parameters<typeof noticeLetter>[1]> & { readonly to: string | null },
 ): Promise<Composition> {
   const { userId, template, to } = mail;
-  return asUser(deps, { organizationId: message.organizationId, userId, message }, async (unit) => {
-    const reader = await readReader(unit, userId);
+  return asUser(deps, { organizationId: message.organizationId, userId, message }, async (tx) => {
+    const reader = await readReader(tx, userId);
 
     return reader ? { to: to ?? reader.email, letter: noticeLetter(deps.places, template, reader) } : 'void';
   });
@@ -131,7 +131,7 @@ async function composeNotice(
 async function asUser<R>(
   { db }: ComposeDeps,
   { organizationId, userId, message }: { organizationId: string | null; userId: string; message: MailMessage },
-  work: (unit: Unit) => Promise<R>,
+  work: (tx: TenantTransaction) => Promise<R>,
 ): Promise<R> {
   const tenant = { organizationId, userId, workspaceIds: [], hasAllWorkspaces: organizationId !== null, isOperator: false };
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: message.correlationId }, work);

@@ -58,9 +58,9 @@ async function settle(
   const { organizationId, correlationId, mail } = message;
   const tenant = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
 
-  await transact(deps.db, { tenant, actor: systemActor, correlationId }, async (unit) => {
-    const isFirst = await settleMail(unit, outboxId, result);
+  await transact(deps.db, { tenant, actor: systemActor, correlationId }, async (tx) => {
+    const isFirst = await settleMail(tx, outboxId, result);
 
-    if (isFirst && result === 'sent' && mail.template === 'invitation') await markInvitationSent(unit, mail.invitationId);
+    if (isFirst && result === 'sent' && mail.template === 'invitation') await markInvitationSent(tx, mail.invitationId);
   });
 }

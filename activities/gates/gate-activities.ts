@@ -18,18 +18,18 @@ export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivitie
 }
 
 async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<GateState> {
-  const { cancels, ...state } = await inTenant(deps, input.runId, async (unit): Promise<MovedGates> => {
-    const locked = await lockRunWithAncestors(unit, input.runId);
+  const { cancels, ...state } = await inTenant(deps, input.runId, async (tx): Promise<MovedGates> => {
+    const locked = await lockRunWithAncestors(tx, input.runId);
     if (!locked) return nothingOpen;
     const { step, wait } = input;
-    return wait ? moveRunWait(unit, locked, { step, wait, opens }) : moveGates(unit, locked, { step, refusalOf });
+    return wait ? moveRunWait(tx, locked, { step, wait, opens }) : moveGates(tx, locked, { step, refusalOf });
   });
   return cancels === undefined ? state : cancelTree(deps, input.runId, cancels);
 }
 
 /** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
 async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<GateState> {
-  await inTenant(deps, runId, (unit) => cancelRun(unit, { runId: rootId, policy: 'interrupt', reason: 'evaluation' })).catch(
+  await inTenant(deps, runId, (tx) => cancelRun(tx, { runId: rootId, policy: 'interrupt', reason: 'evaluation' })).catch(
     (error: unknown) => {
       // Ended meanwhile: as good as cancelled.
       if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;

@@ -5,8 +5,8 @@ import { inTenant } from '../runs/in-tenant.ts';
 
 /** Settles whether a run waits now that something of it has ended, in a transaction of its own. May be repeated. */
 export async function settleRun(deps: ActivityDeps, runId: string): Promise<void> {
-  await inTenant(deps, runId, async (unit) => {
-    const locked = await lockRunWithAncestors(unit, runId);
-    if (locked) await settleStatus(unit, locked);
+  await inTenant(deps, runId, async (tx) => {
+    const locked = await lockRunWithAncestors(tx, runId);
+    if (locked) await settleStatus(tx, locked);
   });
 }

@@ -22,21 +22,21 @@ const linkS = 600;
 export async function exchangeReturned(deps: ConsentDeps, asker: McpAsker): Promise<boolean> {
   const { toolkit, principal, transact } = asker;
   if (toolkit.config.auth.type !== 'oauth') return false;
-  const { connection, returned } = await transact(async (unit) => {
-    const found = await findConnection(unit, toolkit.id, principal);
-    return { connection: found, returned: found && (await findReturned(unit, deps.keys, found.id)) };
+  const { connection, returned } = await transact(async (tx) => {
+    const found = await findConnection(tx, toolkit.id, principal);
+    return { connection: found, returned: found && (await findReturned(tx, deps.keys, found.id)) };
   });
   if (connection === null || returned === null || returned.consent.code === null) return false;
 
   const { at, client, verifier, redirectUri, scopes, code } = returned.consent;
   const tokens = await exchangeCode({ ...deps, ...asker }, { at, client, code, verifier, redirectUri }).catch(async (error: unknown) => {
-    if (error instanceof McpOauthError && error.isRefusal) await transact((unit) => endConsent(unit, returned.stateHash));
+    if (error instanceof McpOauthError && error.isRefusal) await transact((tx) => endConsent(tx, returned.stateHash));
     throw error;
   });
   const grant = { at, client, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken };
-  await transact(async (unit) => {
-    await storeGrant(unit, deps.keys, { ...connection, grant, scopes: tokens.scopes ?? scopes, lifeS: tokens.lifeS });
-    await endConsent(unit, returned.stateHash);
+  await transact(async (tx) => {
+    await storeGrant(tx, deps.keys, { ...connection, grant, scopes: tokens.scopes ?? scopes, lifeS: tokens.lifeS });
+    await endConsent(tx, returned.stateHash);
   });
   return true;
 }
@@ -62,11 +62,11 @@ export async function consentNeeded(deps: ConsentDeps, asker: McpAsker, refusal:
     const asked = await askConsent({ ...deps, ...asker }, { url, challenge, clientId: auth.client_id, scopes: auth.scopes, redirectUri });
     const { at, client, verifier, scopes } = asked;
     const consent = { at, client, verifier, redirectUri, scopes, code: null };
-    const isBegun = await transact(async (unit) => {
+    const isBegun = await transact(async (tx) => {
       // A grant of the former server would go to the new one.
-      if (!(await holdThere(unit, toolkit))) return false;
-      const connection = await openConnection(unit, toolkit, principal);
-      await beginConsent(unit, deps.keys, { connection, state: asked.state, consent, url: asked.url, lifeS });
+      if (!(await holdThere(tx, toolkit))) return false;
+      const connection = await openConnection(tx, toolkit, principal);
+      await beginConsent(tx, deps.keys, { connection, state: asked.state, consent, url: asked.url, lifeS });
       return true;
     });
     if (!isBegun) return without('The address or the credentials of the toolkit changed during the sync.');

@@ -12,7 +12,7 @@ import {
 import type { McpGrant } from '../../db/mcp/grant.ts';
 import { isStillThere, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Egress, EgressPolicy } from '../../ports/egress.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpOauthError, refreshTokens } from '../../ports/mcp-oauth.ts';
@@ -23,7 +23,7 @@ export interface McpAsker {
   readonly principal: McpPrincipal;
   readonly policy: EgressPolicy;
   /** A short transaction in the tenant of the place. */
-  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+  readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   readonly secret: (name: string) => Promise<string | null>;
   /** Told of tokens, so that none leaves in an output. */
   readonly conceal?: (name: string, value: string) => void;
@@ -82,7 +82,7 @@ async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused:
     if (connection === null || grant === null || connection.state === 'needs_auth') throw unauthorized();
     if (connection.is_fresh && connection.row_version !== refused) return toCredential(asker, connection, grant);
 
-    if (await asker.transact((unit) => takeRefreshLease(unit, connection))) {
+    if (await asker.transact((tx) => takeRefreshLease(tx, connection))) {
       await refresh(parts, asker, { connection, grant });
     } else if (Date.now() > until) {
       throw unauthorized();
@@ -93,10 +93,10 @@ async function tokenCredential(parts: CredentialParts, asker: McpAsker, refused:
 }
 
 function readConnection({ keys }: CredentialParts, { toolkit, principal, transact }: McpAsker) {
-  return transact(async (unit) => {
+  return transact(async (tx) => {
     // A grant of the new server never goes to the former one.
-    const connection = (await isStillThere(unit, toolkit)) ? await findConnection(unit, toolkit.id, principal) : null;
-    return { connection, grant: connection && (await readGrant(unit, keys, connection)) };
+    const connection = (await isStillThere(tx, toolkit)) ? await findConnection(tx, toolkit.id, principal) : null;
+    return { connection, grant: connection && (await readGrant(tx, keys, connection)) };
   });
 }
 
@@ -109,23 +109,21 @@ interface Held {
 async function refresh(parts: CredentialParts, asker: McpAsker, { connection, grant }: Held): Promise<void> {
   const { refreshToken } = grant;
   if (refreshToken === null) {
-    await asker.transact((unit) =>
-      refuseGrant(unit, connection, 'The access token is not accepted any more, and there is none to refresh it.'),
+    await asker.transact((tx) =>
+      refuseGrant(tx, connection, 'The access token is not accepted any more, and there is none to refresh it.'),
     );
     throw unauthorized();
   }
   try {
     const tokens = await refreshTokens({ ...parts, ...asker }, { at: grant.at, client: grant.client, refreshToken });
     const fresh = { ...grant, accessToken: tokens.accessToken, refreshToken: tokens.refreshToken ?? refreshToken };
-    await asker.transact((unit) =>
-      storeGrant(unit, parts.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }),
-    );
+    await asker.transact((tx) => storeGrant(tx, parts.keys, { ...connection, grant: fresh, scopes: tokens.scopes, lifeS: tokens.lifeS }));
   } catch (error) {
     if (error instanceof McpOauthError && error.isRefusal) {
-      await asker.transact((unit) => refuseGrant(unit, connection, error.message));
+      await asker.transact((tx) => refuseGrant(tx, connection, error.message));
       throw unauthorized();
     }
-    await asker.transact((unit) => dropRefreshLease(unit, connection));
+    await asker.transact((tx) => dropRefreshLease(tx, connection));
     throw error;
   }
 }

@@ -22,8 +22,8 @@ export function createToolsChanged(deps: Pick<ActivityDeps, 'db' | 'log' | 'disp
   async function ask(toolkit: McpToolkit, principal: McpPrincipal): Promise<void> {
     if (toolkit.organizationId === null) return;
     const tenant = organizationTenant(toolkit.organizationId);
-    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
-      requestSync(unit, toolkit, {
+    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
+      requestSync(tx, toolkit, {
         note: 'The server said that its tools have changed.',
         createdBy: principal.kind === 'user' ? { kind: 'user', id: principal.id } : { kind: 'system', id: null },
       }),

@@ -23,11 +23,11 @@ export async function consentForRun(
     throw error;
   });
   if (isGranted) {
-    await transact((unit) => wakeConsenting(unit, toolkit.id, principal));
+    await transact((tx) => wakeConsenting(tx, toolkit.id, principal));
     return { isGranted, isAsked: false };
   }
   // Another call may have asked a moment ago: a second link would kill the first.
-  const isUnderWay = (await transact((unit) => openConsentUrl(unit, toolkit.id, principal))) !== null;
+  const isUnderWay = (await transact((tx) => openConsentUrl(tx, toolkit.id, principal))) !== null;
   if (isUnderWay) return { isGranted, isAsked: true };
   return { isGranted, isAsked: (await consentNeeded(deps, ask, await challenged(deps, ask, refusal), linkS)).isBegun };
 }

@@ -7,7 +7,7 @@ import { organizationTenant, sweep, systemActor } from '../../db/scope.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { finishSync, sha256Of, type SyncFindings } from '../../db/toolkits/revisions.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { EgressRefused } from '../../ports/egress.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
@@ -27,7 +27,7 @@ import { toToolkitTool } from './found-tools.ts';
 import { asNobody, useMcp } from './use-mcp.ts';
 
 const timeoutMs = 60_000;
-const mostATick = 500;
+const maxATick = 500;
 
 /** A sync that is to be done now. */
 export interface ClaimedSync {
@@ -44,7 +44,7 @@ export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities 
   return {
     syncToolkit: (input) => syncToolkit(deps, input),
     async failSync({ toolkitId }) {
-      const open = await inPlace(deps, (unit) => readOpenSync(unit, toolkitId));
+      const open = await inPlace(deps, (tx) => readOpenSync(tx, toolkitId));
       if (open) await endSync(deps, { toolkitId, revisionId: open.id }, failedSync('The sync was interrupted three times.', false));
     },
   };
@@ -54,7 +54,7 @@ export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities 
 export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities, 'startDueSyncs'> {
   return {
     async startDueSyncs() {
-      const due = await sweep(deps.db, (em) => dueSyncs(em, mostATick));
+      const due = await sweep(deps.db, (em) => dueSyncs(em, maxATick));
       for (const toolkit of due) {
         cancellationSignal().throwIfAborted();
         await startDue(deps, toolkit).catch((err: unknown) => deps.log.error({ err, toolkit_id: toolkit.id }, 'due sync not started'));
@@ -67,8 +67,8 @@ export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities
 async function startDue(deps: ActivityDeps, toolkit: SyncedToolkit): Promise<void> {
   if (toolkit.organizationId === null) return;
   const tenant = organizationTenant(toolkit.organizationId);
-  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
-    requestSync(unit, toolkit, { note: null, createdBy: { kind: 'system', id: null } }),
+  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
+    requestSync(tx, toolkit, { note: null, createdBy: { kind: 'system', id: null } }),
   );
 }
 
@@ -81,17 +81,17 @@ async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise
 
 async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promise<ClaimedSync | null> {
   const { workspaceId } = tenantOfActivity();
-  return inPlace(deps, async (unit) => {
-    const revision = await readOpenSync(unit, toolkitId);
-    const toolkit = revision && (await readMcpToolkit(unit, toolkitId));
+  return inPlace(deps, async (tx) => {
+    const revision = await readOpenSync(tx, toolkitId);
+    const toolkit = revision && (await readMcpToolkit(tx, toolkitId));
     if (revision === null || toolkit === null) return null;
     const row = { scope: toolkit.scope, toolId: null, organizationId: toolkit.organizationId ?? '', workspaceId };
     const secrets = createSecretMask((name) => inPlace(deps, (each) => resolveSecret(each, deps.keys, { name, row })));
     const asker = {
       toolkit,
       principal: principalOf(toolkit, revision),
-      policy: { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, toolkit.organizationId) },
-      transact: <R>(work: (each: Unit) => Promise<R>) => inPlace(deps, work),
+      policy: { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, toolkit.organizationId) },
+      transact: <R>(work: (each: TenantTransaction) => Promise<R>) => inPlace(deps, work),
       secret: secrets.secret,
       conceal: secrets.conceal,
       signal: cancellationSignal(),
@@ -160,9 +160,9 @@ function endSync(
   { toolkitId, revisionId }: ToolkitSyncInput & { readonly revisionId: string },
   found: SyncFindings,
 ): Promise<void> {
-  return inPlace(deps, async (unit) => {
-    const { state, quarantined } = await finishSync(unit, revisionId, found);
-    await scheduleNextSync(unit, toolkitId);
+  return inPlace(deps, async (tx) => {
+    const { state, quarantined } = await finishSync(tx, revisionId, found);
+    await scheduleNextSync(tx, toolkitId);
     deps.log.info({ toolkit_id: toolkitId, state, quarantined: quarantined.length }, 'toolkit synced');
   });
 }

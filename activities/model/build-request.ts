@@ -74,7 +74,7 @@ function roomOf({ document, retries, lastError, tools }: OpenedStep, { model, ta
   const window = model.contextWindow - Math.min(answer, answerTokens, model.contextWindow / 2);
   return {
     rules: document.context,
-    mostTokens: Math.min(window, document.context.max_input_tokens ?? window),
+    maxTokens: Math.min(window, document.context.max_input_tokens ?? window),
     windowTokens: model.contextWindow,
     takenTokens,
     reader: readerOf(tools),

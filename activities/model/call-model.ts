@@ -1,6 +1,6 @@
 import { resultToolSlug } from '../../db/agents/result-tool.ts';
 import { newId } from '../../db/ids.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { retryNoteOf } from '../../db/runs/model-steps.ts';
 import type { ContentBlock } from '../../db/runs/run-types.ts';
 import { toPlannedCall } from '../../db/runs/planned-calls.ts';
@@ -95,7 +95,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
     await whileAway(async () => {
       await writer.flush();
-      await store(deps, result, (unit, frames) => writer.appendInside(unit, frames));
+      await store(deps, result, (tx, frames) => writer.appendInside(tx, frames));
     });
     return planOf(result.stopReason, result.calls.map(toPlanned));
   } catch (error) {
@@ -117,7 +117,7 @@ function emptyWarning({ content, calls, result }: CollectedStep): string[] {
 async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal: AbortSignal): Promise<ModelStepRequest> {
   const { organizationId } = tenantOfActivity();
   const named = await buildRequest(deps.templates.of(organizationId), opened, model, signal);
-  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, opened.run.id, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => inTenant(deps, opened.run.id, work);
   return withFiles({ storage: deps.storage, pages: deps.pages, organizationId, transact }, opened.run.id, named);
 }
 
@@ -126,13 +126,13 @@ async function store(
   deps: ActivityDeps,
   result: ModelStepResult,
   append: (
-    unit: Parameters<typeof storeModelStep>[0],
+    tx: Parameters<typeof storeModelStep>[0],
     frames: Parameters<Parameters<typeof storeModelStep>[2]>[0],
   ) => Promise<{ result: string }>,
 ): Promise<void> {
-  const stored = await inTenant(deps, result.runId, (unit) =>
-    storeModelStep(unit, result, async (frames) => {
-      const answer = await append(unit, frames);
+  const stored = await inTenant(deps, result.runId, (tx) =>
+    storeModelStep(tx, result, async (frames) => {
+      const answer = await append(tx, frames);
       if (answer.result === 'ended') throw runCancelled();
       if (answer.result !== 'ok') throw fenced();
     }),

@@ -4,7 +4,7 @@ import { rejectsUnpriced } from '../../db/billing/prices.ts';
 import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
 import { openModelStep, readCallsMade, type OpenedStep, type StepClaim, type StepToOpen } from '../../db/runs/model-steps.ts';
 import { lostEntries } from '../../db/runs/retries.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -14,7 +14,7 @@ import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
 
-const mostLostTries = 3;
+const maxLostTries = 3;
 
 export type ClaimedTry = Exclude<StepClaim, OpenedStep | { readonly kind: 'held' }> | { readonly kind: 'try'; readonly modelTry: ModelTry };
 
@@ -34,16 +34,16 @@ function claimOver(
   deps: ActivityDeps,
   { runId, step, over }: Required<StepToOpen>,
 ): Promise<ClaimedTry | Extract<StepClaim, { kind: 'held' }>> {
-  return inTenant(deps, runId, async (unit) => {
-    const opened = await openModelStep(unit, { runId, step, over });
+  return inTenant(deps, runId, async (tx) => {
+    const opened = await openModelStep(tx, { runId, step, over });
     if (opened.kind !== 'open') return opened;
-    if (lostEntries(opened.retries) >= mostLostTries) throw workerLost();
+    if (lostEntries(opened.retries) >= maxLostTries) throw workerLost();
     const model = modelOf(deps, opened);
     const place = { workspaceId: opened.run.workspace_id, caps: capsAbove(opened.run) };
     const [terms, callsMade, approved] = await Promise.all([
-      readTerms(unit, { id: model.id, currency: deps.env.billingCurrency }, place),
-      readCallsMade(unit, runId),
-      approvedIn(unit, opened),
+      readTerms(tx, { id: model.id, currency: deps.env.billingCurrency }, place),
+      readCallsMade(tx, runId),
+      approvedIn(tx, opened),
     ]);
     refuseUnpriced(deps, model, terms);
     return { kind: 'try' as const, modelTry: { opened, step, model, terms, startedAt: new Date(), callsMade, approved } };
@@ -51,8 +51,8 @@ function claimOver(
 }
 
 /** Tools that were to be approved once and have been; asked for only where the run has such tools. */
-async function approvedIn(unit: Unit, { run }: OpenedStep): Promise<ReadonlySet<string>> {
-  return run.manifest.tools.some(({ gate }) => gate === 'first') ? readApprovedSlugs(unit, run.id) : new Set();
+async function approvedIn(tx: TenantTransaction, { run }: OpenedStep): Promise<ReadonlySet<string>> {
+  return run.manifest.tools.some(({ gate }) => gate === 'first') ? readApprovedSlugs(tx, run.id) : new Set();
 }
 
 /** The pinned model, or after its tries are used up the next fallback. */

@@ -9,7 +9,7 @@ import { estimateTokens } from './usage.ts';
 export interface ContextRoom {
   readonly rules: ContextRules;
   /** Tokens that model and revision leave for the prompt, an answer provided for. */
-  readonly mostTokens: number;
+  readonly maxTokens: number;
   /** All that the model can read and write: what is longer is not sent. */
   readonly windowTokens: number;
   /** Tokens of instructions and tools. */
@@ -37,15 +37,15 @@ const noShorterShare = 0.9;
 export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom): readonly HistoryMessage[] {
   const factor = countFactor(history, room.takenTokens);
   const total = tokensOf(history);
-  const left = Math.max(0, room.mostTokens / factor - room.takenTokens);
+  const left = Math.max(0, room.maxTokens / factor - room.takenTokens);
   const limit = room.wasTooLong ? Math.min(left, total / 2) : left;
   if (total <= limit) return history;
   if (room.rules.on_overflow === 'fail')
     throw giveUp(tooLong(history, room, { factor, what: 'The conversation is longer than the agent allows' }));
 
   // Whole steps of the run go only where the prompt could not be sent else: a model that forgets them may take them again.
-  const mostTokens = room.wasTooLong ? limit : room.windowTokens / factor - room.takenTokens;
-  const fitted = shorten(history, room, { limit: limit * keptShare, mostTokens });
+  const maxTokens = room.wasTooLong ? limit : room.windowTokens / factor - room.takenTokens;
+  const fitted = shorten(history, room, { limit: limit * keptShare, maxTokens });
   const size = tokensOf(fitted);
   const isRefusedAgain = room.wasTooLong && size > total * noShorterShare;
   if (isRefusedAgain || (size + room.takenTokens) * factor > room.windowTokens)
@@ -58,19 +58,19 @@ export function fitHistory(history: readonly HistoryMessage[], room: ContextRoom
 function shorten(
   history: readonly HistoryMessage[],
   room: ContextRoom,
-  { limit, mostTokens }: Pick<Shortening, 'limit' | 'mostTokens'>,
+  { limit, maxTokens }: Pick<Shortening, 'limit' | 'maxTokens'>,
 ): HistoryMessage[] {
   const asked = history.filter((message) => message.is_own);
-  const own = shortenRun(asked, { limit, mostTokens, tokensOf: tokensOfOne, reader: room.reader });
+  const own = shortenRun(asked, { limit, maxTokens, tokensOf: tokensOfOne, reader: room.reader });
   const turns = turnsOf(history.filter((message) => !message.is_own));
   const isShortening = room.rules.on_overflow === 'summarize';
   const left = limit - tokensOf(own);
   const kept: HistoryMessage[][] = [];
   let used = 0;
-  const mostUsed = isShortening ? left * (1 - shortShare) : left;
+  const maxUsed = isShortening ? left * (1 - shortShare) : left;
   for (const turn of turns.toReversed()) {
     used += tokensOf(turn);
-    if (used > mostUsed) break;
+    if (used > maxUsed) break;
     kept.unshift(turn);
   }
   const older = turns.slice(0, turns.length - kept.length);
@@ -78,7 +78,7 @@ function shorten(
 }
 
 /** Fewer tokens than this say nothing of a text's own measure. */
-const leastCompared = 100;
+const minCompared = 100;
 const largestFactor = 4;
 
 /**
@@ -94,7 +94,7 @@ function countFactor(history: readonly HistoryMessage[], takenTokens: number): n
     const { counted = null } = message;
     if (counted !== null) {
       const grown = estimated - (last?.estimated ?? estimated);
-      if (last !== null && grown >= leastCompared) factor = Math.max(factor, (counted - last.counted) / grown);
+      if (last !== null && grown >= minCompared) factor = Math.max(factor, (counted - last.counted) / grown);
       last = { counted, estimated };
     }
     estimated += tokensOfOne(message);
@@ -127,7 +127,7 @@ function tooLong(
   ] as const;
   const told = parts.filter(([, tokens]) => tokens > 0).map(([name, tokens]) => `${name} about ${Math.ceil(tokens * factor)}`);
   const size = Math.ceil((tokensOf(history) + room.takenTokens) * factor);
-  const most = room.wasTooLong ? '' : ` where ${Math.floor(Math.min(room.mostTokens, room.windowTokens))} have room`;
+  const most = room.wasTooLong ? '' : ` where ${Math.floor(Math.min(room.maxTokens, room.windowTokens))} have room`;
   const said = room.refusal === null ? '' : ` It was refused: ${room.refusal}`;
   const detail = `${what}: about ${size} tokens${most} (${told.join(', ')}).${said}`;
   return fail('validation_failed', { reason: 'context_too_long', detail: detail.slice(0, 1_000).toWellFormed() });

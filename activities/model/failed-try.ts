@@ -7,7 +7,7 @@ import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { recordFailedTry } from '../../db/runs/model-steps.ts';
 import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
 import { settleStepUsage, type RunWithAncestors } from '../../db/runs/step-usage.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
@@ -23,7 +23,7 @@ import { contextTooLongCode, longestPauseMs, pauseMs, triesPerModel, triesWithEr
 import type { TokenUsage } from './usage.ts';
 
 /** Tries that failed for a fault of our own, before the run ends with it: each may have paid for a model call. */
-const mostOwnFaults = 5;
+const maxOwnFaults = 5;
 
 export interface FailedTryFacts {
   readonly modelTry: ModelTry;
@@ -142,7 +142,7 @@ async function onOtherError(deps: ActivityDeps, modelTry: ModelTry, error: unkno
     deps.log.warn({ err }, 'failed try not recorded'),
   );
   const ownFaults = modelTry.opened.retries.filter(isOwnFault).length + 1;
-  return ownFaults < mostOwnFaults ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
+  return ownFaults < maxOwnFaults ? error : giveUp(error instanceof Failure ? error : fail('internal_error', { cause: error }));
 }
 
 function isOwnFault({ cause, error_code: code }: StepRetry): boolean {
@@ -160,10 +160,10 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
   const { opened, step } = modelTry;
   const persist = recorded.cause === 'shutdown' ? evenUnwaited : whileAway;
   return persist(() =>
-    inTenant(deps, opened.run.id, async (unit) => {
-      const runs = await lockTried(unit, modelTry);
-      await recordFailedTry(unit, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
-      await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+    inTenant(deps, opened.run.id, async (tx) => {
+      const runs = await lockTried(tx, modelTry);
+      await recordFailedTry(tx, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
+      await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
     }),
   );
 }
@@ -171,9 +171,9 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
   if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
   return evenUnwaited(() =>
-    inTenant(deps, modelTry.opened.run.id, async (unit) => {
-      const runs = await lockTried(unit, modelTry);
-      await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+    inTenant(deps, modelTry.opened.run.id, async (tx) => {
+      const runs = await lockTried(tx, modelTry);
+      await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
     }),
   );
 }
@@ -182,24 +182,24 @@ function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null
 function yieldTry(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
   const { opened, step } = modelTry;
   return evenUnwaited(() =>
-    inTenant(deps, opened.run.id, async (unit) => {
-      const runs = await lockTried(unit, modelTry);
-      await sayAlive(unit, { runId: runs.run.id, step, toolCallId: null, attempt: opened.attempt });
-      await account(unit, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
+    inTenant(deps, opened.run.id, async (tx) => {
+      const runs = await lockTried(tx, modelTry);
+      await sayAlive(tx, { runId: runs.run.id, step, toolCallId: null, attempt: opened.attempt });
+      await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
     }),
   );
 }
 
 /** A run that was purged meanwhile has cost all the same: the ledger, which outlives it, knows it by what the try has read. */
-async function lockTried(unit: Unit, { opened }: ModelTry): Promise<RunWithAncestors> {
-  return (await lockRunWithAncestors(unit, opened.run.id)) ?? { run: opened.run, ancestors: [] };
+async function lockTried(tx: TenantTransaction, { opened }: ModelTry): Promise<RunWithAncestors> {
+  return (await lockRunWithAncestors(tx, opened.run.id)) ?? { run: opened.run, ancestors: [] };
 }
 
 /** What the try has cost goes into the ledger; one that cost nothing gives back what it holds. */
-async function account(unit: Unit, runs: RunWithAncestors, modelTry: ModelTry, usage: ModelUsage | null): Promise<void> {
+async function account(tx: TenantTransaction, runs: RunWithAncestors, modelTry: ModelTry, usage: ModelUsage | null): Promise<void> {
   const { opened, step, terms } = modelTry;
-  if (usage !== null) await settleStepUsage(unit, runs, { step, attempt: opened.attempt, usage });
-  else if (terms.isCounted) await releaseHolds(unit, callKeyOf(modelTry));
+  if (usage !== null) await settleStepUsage(tx, runs, { step, attempt: opened.attempt, usage });
+  else if (terms.isCounted) await releaseHolds(tx, callKeyOf(modelTry));
 }
 
 function faultOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepFault {

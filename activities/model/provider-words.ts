@@ -7,9 +7,9 @@ export interface ProviderWords {
   readonly message: string;
 }
 
-const mostDepth = 5;
-const mostParts = 5;
-const mostChars = 4_000;
+const maxDepth = 5;
+const maxParts = 5;
+const maxChars = 4_000;
 
 /** The words of an error body: JSON in any of the shapes that servers use, a page of HTML, or plain text. Null when there are none. */
 export function wordsInText(text: string): ProviderWords | null {
@@ -18,7 +18,7 @@ export function wordsInText(text: string): ProviderWords | null {
   const value = parsedJson(trimmed);
   if (value !== undefined) return wordsIn(value);
 
-  const message = trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed.slice(0, mostChars);
+  const message = trimmed.startsWith('<') ? textOfPage(trimmed) : trimmed.slice(0, maxChars);
   return message === '' ? null : { status: null, code: null, message };
 }
 
@@ -79,7 +79,7 @@ const wordKeys = [
 ];
 
 function sentenceOf(value: unknown, depth: number): string | null {
-  if (depth > mostDepth) return null;
+  if (depth > maxDepth) return null;
   if (typeof value === 'string') return sentenceOfText(value, depth);
   if (Array.isArray(value)) return sentenceOfList(value, depth);
   const object = record(value);
@@ -96,12 +96,12 @@ function sentenceOfText(text: string, depth: number): string | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;
   const inner = trimmed.startsWith('{') || trimmed.startsWith('[') ? parsedJson(trimmed) : undefined;
-  return sentenceOf(typeof inner === 'object' ? inner : null, depth + 1) ?? trimmed.slice(0, mostChars);
+  return sentenceOf(typeof inner === 'object' ? inner : null, depth + 1) ?? trimmed.slice(0, maxChars);
 }
 
 /** FastAPI lists what is wrong where, and repeats the input beside it, which is left out. */
 function sentenceOfList(list: readonly unknown[], depth: number): string | null {
-  const parts = list.slice(0, mostParts).flatMap((entry) => {
+  const parts = list.slice(0, maxParts).flatMap((entry) => {
     const sentence = sentenceOf(entry, depth + 1);
     const place = record(entry)?.['loc'];
     return sentence === null ? [] : [Array.isArray(place) ? `${place.join('.')}: ${sentence}` : sentence];

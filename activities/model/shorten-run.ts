@@ -4,7 +4,7 @@ export interface Shortening {
   /** Tokens to come down to. */
   readonly limit: number;
   /** Where shortening leaves more than this, old steps go whole. */
-  readonly mostTokens: number;
+  readonly maxTokens: number;
   readonly tokensOf: (message: HistoryMessage) => number;
   /** Slug of the tool by which this agent can read a stored result; null when it has none. */
   readonly reader: string | null;
@@ -13,18 +13,18 @@ export interface Shortening {
 /** Longer texts and arguments of old steps are cut to this many characters. */
 const keptChars = 160;
 /** Arguments that are longer even so are left out whole. */
-const mostArgsChars = 1_000;
+const maxArgsChars = 1_000;
 
 /**
  * Shortens the messages of a run itself, oldest first, until enough is gone: results make way for a note, texts and arguments are cut; where that is
  * not enough, the oldest steps are left out whole. What was asked and the newest step, with its calls and results, stay; calls and answers stay paired.
  */
 export function shortenRun(own: readonly HistoryMessage[], shortening: Shortening): readonly HistoryMessage[] {
-  const { limit, mostTokens, tokensOf } = shortening;
+  const { limit, maxTokens, tokensOf } = shortening;
   const sizeOf = (messages: readonly HistoryMessage[]) => messages.reduce((sum, message) => sum + tokensOf(message), 0);
   const shorter = withShortParts(own, sizeOf(own) - limit, shortening);
   const size = sizeOf(shorter);
-  return size > mostTokens ? withoutOldSteps(shorter, size - limit, tokensOf) : shorter;
+  return size > maxTokens ? withoutOldSteps(shorter, size - limit, tokensOf) : shorter;
 }
 
 function withShortParts(own: readonly HistoryMessage[], excess: number, { tokensOf, reader }: Shortening): readonly HistoryMessage[] {
@@ -92,7 +92,7 @@ function withCutText(message: HistoryMessage): HistoryMessage {
 function shortArgs(args: Record<string, unknown>): Record<string, unknown> {
   const chars = JSON.stringify(args).length;
   const short = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, shortValue(value)]));
-  return JSON.stringify(short).length <= mostArgsChars
+  return JSON.stringify(short).length <= maxArgsChars
     ? short
     : { left_out: `[Arguments of ${chars} characters were left out to make room.]` };
 }

@@ -19,7 +19,7 @@ import type { ModelStepRequest } from './step.ts';
 const limitBusyMs = 60_000;
 const shortestPauseMs = 1_000;
 const longestPauseMs = 10_000;
-const mostRolls = 5;
+const maxRolls = 5;
 
 /** A try that may be made. `close` ends the renewal of its hold; settling or releasing it is the business of whoever settles the try. */
 export interface OpenHold {
@@ -66,16 +66,16 @@ export async function holdCost(
 /** What the windows say, those that have ended rolled before. Where they are full an admin may have let this step pass. */
 async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): Promise<Exclude<ReserveResult, { outcome: 'stale' }>> {
   const { run } = modelTry.opened;
-  for (let rolls = 0; rolls < mostRolls; rolls += 1) {
+  for (let rolls = 0; rolls < maxRolls; rolls += 1) {
     const found = await reserveOnce(deps, modelTry, { estimate, isAllowed: false });
     if (found.outcome === 'full') {
-      const isAllowed = await aloneInTenant(deps, run.id, (unit) => isStepAllowed(unit, { runId: run.id, step: modelTry.step }));
+      const isAllowed = await aloneInTenant(deps, run.id, (tx) => isStepAllowed(tx, { runId: run.id, step: modelTry.step }));
       const again = isAllowed ? await reserveOnce(deps, modelTry, { estimate, isAllowed }) : found;
       if (again.outcome !== 'stale') return again;
     } else if (found.outcome !== 'stale') {
       return found;
     }
-    await whileAway(() => inTenant(deps, run.id, (unit) => rollWindows(unit.em, run.workspace_id)));
+    await whileAway(() => inTenant(deps, run.id, (tx) => rollWindows(tx.em, run.workspace_id)));
   }
   throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
 }
@@ -88,8 +88,8 @@ function reserveOnce(
 ): Promise<ReserveResult> {
   const { run } = modelTry.opened;
   return whileAway(() =>
-    aloneInTenant(deps, run.id, (unit) =>
-      reserve(unit, {
+    aloneInTenant(deps, run.id, (tx) =>
+      reserve(tx, {
         callKey: callKeyOf(modelTry),
         organizationId: run.organization_id,
         workspaceId: run.workspace_id,
@@ -104,7 +104,7 @@ function reserveOnce(
 /** The call is not made now: its claim is taken back, so that the wait is no lost try. */
 async function putOff(deps: ActivityDeps, { opened, step }: ModelTry, wait: StepWait): Promise<{ kind: 'wait'; wait: StepWait }> {
   const claim = { runId: opened.run.id, step, attempt: opened.attempt };
-  const isOurs = await whileAway(() => inTenant(deps, claim.runId, (unit) => unclaimStep(unit, claim)));
+  const isOurs = await whileAway(() => inTenant(deps, claim.runId, (tx) => unclaimStep(tx, claim)));
   if (!isOurs) throw fenced();
   return { kind: 'wait', wait };
 }
@@ -115,9 +115,7 @@ function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
   const { id } = modelTry.opened.run;
   const timer = setInterval(
     () => {
-      aloneInTenant(deps, id, (unit) => renewHolds(unit, key)).catch((err: unknown) =>
-        deps.log.warn({ err, run_id: id }, 'hold not renewed'),
-      );
+      aloneInTenant(deps, id, (tx) => renewHolds(tx, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
     },
     (leaseS * 1_000) / 6,
   );

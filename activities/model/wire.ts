@@ -43,8 +43,8 @@ const graceMs = 2_000;
 /** How long the end of a connection is waited for behind the end of its answer. */
 const leaveMs = 100;
 /** Longest event, and longest answer in one piece, in characters. */
-const mostChars = 4 * 1024 * 1024;
-const mostErrorBytes = 64 * 1024;
+const maxChars = 4 * 1024 * 1024;
+const maxErrorBytes = 64 * 1024;
 
 /**
  * The answer of a provider as the SDK is to read it. A stream ends with its own end mark, or two seconds after its answer is whole, whatever the
@@ -69,7 +69,7 @@ type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
 async function readSome(reader: BodyReader): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
-  while (text.length < mostErrorBytes) {
+  while (text.length < maxErrorBytes) {
     const { done, value } = await reader.read();
     if (done) return text + decoder.decode();
     text += decoder.decode(value, { stream: true });
@@ -101,7 +101,7 @@ class WireBody {
     this.#ending = ending;
     ending.warnings = protocol.warnings;
     this.#parser = createParser({
-      maxBufferSize: mostChars,
+      maxBufferSize: maxChars,
       onEvent: ({ data, event }) => this.#take(data, event),
       onError: (error) =>
         error.type === 'max-buffer-size-exceeded' ? this.#giveUp('one event of its stream is too long') : this.#takeLine(error),
@@ -162,7 +162,7 @@ class WireBody {
       this.#start = null;
       this.#feed(text);
     } else if (isWhole) this.#takeWhole(text);
-    else if (text.length > mostChars) this.#giveUp('the answer is too long');
+    else if (text.length > maxChars) this.#giveUp('the answer is too long');
   }
 
   #takeWhole(text: string): void {

@@ -15,17 +15,17 @@ import type { MaintenanceActivities } from '../../workflows/contracts/maintenanc
 import type { ActivityDeps } from '../deps.ts';
 import { eraseStreamsOf } from './erase-streams.ts';
 
-const mostATick = 500;
+const maxATick = 500;
 
 /** What a day makes due. In no tenant, on the sweeper's pool; each place by itself, so that one that can't go holds up no other. */
 export function createDueActivities(deps: ActivityDeps): Pick<MaintenanceActivities, 'startDuePurges' | 'purgeWorkspaces'> {
   return {
     async startDuePurges() {
-      const due = await sweep(deps.db, (em) => duePurges(em, mostATick));
+      const due = await sweep(deps.db, (em) => duePurges(em, maxATick));
       return eachOf(due, (id) => startOne(deps, id), deps);
     },
     async purgeWorkspaces() {
-      const due = await sweep(deps.db, (em) => dueWorkspaces(em, mostATick));
+      const due = await sweep(deps.db, (em) => dueWorkspaces(em, maxATick));
       return eachOf(due, (workspace) => purgeOne(deps, workspace), deps);
     },
   };
@@ -35,8 +35,8 @@ async function startOne({ db, dispatch }: ActivityDeps, organizationId: string):
   const outgoing = emptyOutgoing();
   await sweep(db, async (em) => {
     if (!(await lockDue(em, organizationId))) return;
-    const unit = { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing };
-    await requestPurge(unit, organizationId, { reason: null, requestedByUserId: null });
+    const tx = { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing };
+    await requestPurge(tx, organizationId, { reason: null, requestedByUserId: null });
   });
   await dispatch(outgoing);
 }

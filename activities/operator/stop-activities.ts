@@ -14,12 +14,12 @@ export function createStopActivities(deps: ActivityDeps): StopActivities {
   return {
     async cancelRuns() {
       const { organizationId, workspaceId } = tenantOfActivity();
-      const stop = await inPlace(deps, (unit) => readStop(unit, { organizationId, workspaceId }));
+      const stop = await inPlace(deps, (tx) => readStop(tx, { organizationId, workspaceId }));
       if (stop === null) {
-        await inPlace(deps, (unit) => resumeSchedulesOfPlace(unit, stopReasons));
+        await inPlace(deps, (tx) => resumeSchedulesOfPlace(tx, stopReasons));
         return { isStopped: false, cancelled: 0 };
       }
-      await inPlace(deps, (unit) => pauseSchedulesOfPlace(unit, stop));
+      await inPlace(deps, (tx) => pauseSchedulesOfPlace(tx, stop));
       const cancelled = await stopRuns(deps);
       if (cancelled > 0) deps.log.info({ organization_id: organizationId, workspace_id: workspaceId, cancelled, stop }, 'runs stopped');
       return { isStopped: true, cancelled };
@@ -29,11 +29,11 @@ export function createStopActivities(deps: ActivityDeps): StopActivities {
 
 /** Tells up to 200 runs of the tenant to end, each in a transaction of its own; gives how many there were. */
 export async function stopRuns(deps: ActivityDeps): Promise<number> {
-  const runIds = await inPlace(deps, (unit) => runsToStop(unit, runsARound));
+  const runIds = await inPlace(deps, (tx) => runsToStop(tx, runsARound));
 
   for (const runId of runIds) {
     cancellationSignal().throwIfAborted();
-    await inPlace(deps, (unit) => stopRun(unit, runId)).catch(ignoreEnded);
+    await inPlace(deps, (tx) => stopRun(tx, runId)).catch(ignoreEnded);
   }
   return runIds.length;
 }

@@ -7,7 +7,7 @@ import { inPlace } from '../support/in-place.ts';
 export function createAdmitActivities(deps: ActivityDeps): DelayedStartActivities {
   return {
     async admitRun({ runId }) {
-      const admission = await inPlace(deps, (unit) => admitRun(unit, runId));
+      const admission = await inPlace(deps, (tx) => admitRun(tx, runId));
       if (!admission.isDone) return { done: false, dueInMs: admission.dueInMs };
       deps.log.info({ run_id: runId }, 'delayed run admitted');
       return { done: true, dueInMs: 0 };

@@ -1,6 +1,6 @@
 import { writeAudit } from '../../db/audit/audit.ts';
 import { cancelRound, lockBulkCancel } from '../../db/runs/bulk-cancel.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inPlace } from '../support/in-place.ts';
@@ -11,7 +11,7 @@ const runsARound = 200;
 export function createBulkCancelActivities(deps: ActivityDeps): BulkCancelActivities {
   return {
     async cancelMatching({ cancelId }) {
-      const round = await inPlace(deps, (unit) => cancelSome(unit, cancelId));
+      const round = await inPlace(deps, (tx) => cancelSome(tx, cancelId));
       if (round > 0) deps.log.info({ bulk_cancel_id: cancelId, cancelled: round }, 'runs cancelled');
       return { more: round > 0 };
     },
@@ -19,13 +19,13 @@ export function createBulkCancelActivities(deps: ActivityDeps): BulkCancelActivi
 }
 
 /** How many runs there were; 0: none is left, or the cancel is done or gone. */
-async function cancelSome(unit: Unit, cancelId: string): Promise<number> {
-  const bulk = await lockBulkCancel(unit, cancelId);
+async function cancelSome(tx: TenantTransaction, cancelId: string): Promise<number> {
+  const bulk = await lockBulkCancel(tx, cancelId);
   if (!bulk) return 0;
-  const cancelled = await cancelRound(unit, bulk, runsARound);
+  const cancelled = await cancelRound(tx, bulk, runsARound);
   if (cancelled > 0) return cancelled;
 
-  await writeAudit(unit, {
+  await writeAudit(tx, {
     action: 'submit',
     operationId: null,
     note: {

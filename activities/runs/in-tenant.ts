@@ -1,20 +1,20 @@
-import { eachAlone, workspaceTenant, type UnitOptions } from '../../db/scope.ts';
-import type { Unit } from '../../db/unit.ts';
+import { withAutocommit, workspaceTenant, type TransactionOptions } from '../../db/scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 /** One transaction of a run's activity in its signed tenant, as the run; what it let out is sent after the commit. */
-export async function inTenant<R>(deps: ActivityDeps, runId: string, work: (unit: Unit) => Promise<R>): Promise<R> {
+export async function inTenant<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return transactAndSend(deps, asRun(runId), work);
 }
 
 /** The same, each statement a transaction of its own: one round trip, and locks that last no longer than it. Nothing may be let out. */
-export async function aloneInTenant<R>(deps: ActivityDeps, runId: string, work: (unit: Unit) => Promise<R>): Promise<R> {
-  return eachAlone(deps.db, asRun(runId), work);
+export async function aloneInTenant<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+  return withAutocommit(deps.db, asRun(runId), work);
 }
 
-function asRun(runId: string): UnitOptions {
+function asRun(runId: string): TransactionOptions {
   const { organizationId, workspaceId, correlationId } = tenantOfActivity();
   if (workspaceId === null) throw new Error('a run has a workspace');
   return {

@@ -9,7 +9,7 @@ import { inTenant } from './in-tenant.ts';
  */
 export async function stopFrozen(deps: ActivityDeps, runId: string): Promise<boolean> {
   try {
-    return await inTenant(deps, runId, (unit) => stopRun(unit, runId));
+    return await inTenant(deps, runId, (tx) => stopRun(tx, runId));
   } catch (error) {
     // Ended meanwhile: as good as told.
     if (error instanceof Failure && (error.code === 'state_conflict' || error.code === 'not_found')) return true;

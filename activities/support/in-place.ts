@@ -1,28 +1,32 @@
-import { organizationTenant, readUnit, systemActor, transact, workspaceTenant, type UnitOptions } from '../../db/scope.ts';
-import type { Unit } from '../../db/unit.ts';
+import { organizationTenant, openReadOnly, systemActor, transact, workspaceTenant, type TransactionOptions } from '../../db/scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from './tenant.ts';
 
 type Sending = Pick<ActivityDeps, 'db' | 'dispatch'>;
 
 /** One transaction; what it lets out is sent after the commit. */
-export async function transactAndSend<R>({ db, dispatch }: Sending, options: UnitOptions, work: (unit: Unit) => Promise<R>): Promise<R> {
+export async function transactAndSend<R>(
+  { db, dispatch }: Sending,
+  options: TransactionOptions,
+  work: (tx: TenantTransaction) => Promise<R>,
+): Promise<R> {
   const { value, outgoing } = await transact(db, options, work);
   await dispatch(outgoing);
   return value;
 }
 
 /** One transaction in the signed tenant of the activity, as the system. */
-export function inPlace<R>(deps: Sending, work: (unit: Unit) => Promise<R>): Promise<R> {
+export function inPlace<R>(deps: Sending, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return transactAndSend(deps, placeOptions(), work);
 }
 
 /** Statements that only read, in the same tenant: no transaction is begun or committed for them. */
-export function readInPlace<R>({ db }: Pick<ActivityDeps, 'db'>, read: (unit: Unit) => Promise<R>): Promise<R> {
-  return read(readUnit(db, placeOptions()).unit);
+export function readInPlace<R>({ db }: Pick<ActivityDeps, 'db'>, read: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+  return read(openReadOnly(db, placeOptions()).tx);
 }
 
-function placeOptions(): UnitOptions {
+function placeOptions(): TransactionOptions {
   const { organizationId, workspaceId, correlationId } = tenantOfActivity();
   const tenant = workspaceId === null ? organizationTenant(organizationId) : workspaceTenant(organizationId, workspaceId);
   return { tenant, actor: systemActor, correlationId };

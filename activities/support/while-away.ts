@@ -6,7 +6,7 @@ const limitAwayMs = 300_000;
 /** What has been spent is written down even if nobody waits for it any more, as long as a stopping worker has time. */
 const limitUnwaitedMs = 20_000;
 const firstPauseMs = 200;
-const mostPauseMs = 2_000;
+const maxPauseMs = 2_000;
 
 /**
  * Does work that would be dear to repeat from the start (an effect or an answer stands behind it) again and again while the database is away,
@@ -25,7 +25,7 @@ export function evenUnwaited<R>(work: () => Promise<R>): Promise<R> {
 async function again<R>(work: () => Promise<R>, until: { readonly limitMs: number; readonly signal?: AbortSignal }): Promise<R> {
   const end = Date.now() + until.limitMs;
 
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, mostPauseMs)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     try {
       return await work();
     } catch (error) {

@@ -26,10 +26,10 @@ interface KeptToken {
   readonly until: number;
 }
 
-const mostKept = 500;
+const maxKept = 500;
 const limitBytes = 64 * 1024;
 const earlyMs = 30_000;
-const mostLifeMs = 3_600_000;
+const maxLifeMs = 3_600_000;
 
 export function createAccessTokens(egress: Egress): AccessTokens {
   const kept = new Map<string, KeptToken>();
@@ -42,7 +42,7 @@ export function createAccessTokens(egress: Egress): AccessTokens {
 
       const answer = await ask(egress, execution, request);
       if ('outcome' in answer) return answer;
-      if (kept.size >= mostKept) kept.delete(kept.keys().next().value ?? '');
+      if (kept.size >= maxKept) kept.delete(kept.keys().next().value ?? '');
       kept.set(key, answer);
       return { token: answer.token };
     },
@@ -117,7 +117,7 @@ function read(answer: EgressResponse): KeptToken | { readonly outcome: ToolOutco
     };
   }
   const lifeMs = typeof seconds === 'number' && seconds > 0 ? seconds * 1_000 : 300_000;
-  return { token, until: Date.now() + Math.min(lifeMs, mostLifeMs) - earlyMs };
+  return { token, until: Date.now() + Math.min(lifeMs, maxLifeMs) - earlyMs };
 }
 
 function jsonOf({ body, headers }: EgressResponse): Record<string, unknown> {

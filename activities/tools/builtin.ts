@@ -1,5 +1,5 @@
 import { readAttachment } from '../attachments/read-attachment.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { cutText } from './output.ts';
 import { loadSkill, writeSkill } from './skills.ts';
@@ -8,7 +8,7 @@ import { loadSkill, writeSkill } from './skills.ts';
 const noteChars = 80;
 
 /** One builtin by its name. It gets the process's parts, for what it reads or stores. */
-export type BuiltinHandler = (execution: ToolExecution, parts: ExecutorParts) => ToolOutcome | Promise<ToolOutcome>;
+export type BuiltinHandler = (execution: ToolExecution, parts: ToolDeps) => ToolOutcome | Promise<ToolOutcome>;
 
 /** Builtins by name, as `config.name` says it. */
 const builtins: Readonly<Record<string, BuiltinHandler>> = {
@@ -22,7 +22,7 @@ const builtins: Readonly<Record<string, BuiltinHandler>> = {
 };
 
 /** Runs the builtin that the tool names, inside the process. */
-export async function executeBuiltin(parts: ExecutorParts, execution: ToolExecution): Promise<ToolOutcome> {
+export async function executeBuiltin(parts: ToolDeps, execution: ToolExecution): Promise<ToolOutcome> {
   const { name } = execution.tool.config;
   const handler = typeof name === 'string' && Object.hasOwn(builtins, name) ? builtins[name] : undefined;
   if (!handler) return failed('tool_unavailable', 'this deployment has no builtin tool of that name', false);

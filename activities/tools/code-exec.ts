@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { Value } from 'typebox/value';
 import type { CodeReply } from '../../ports/sandbox.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { exactOutcome, failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 
 /** Config of a tool of kind `code_exec` as the API stored it. */
@@ -28,7 +28,7 @@ const limitTexts: Readonly<Record<Extract<CodeReply, { kind: 'limit' }>['reason'
  * Runs a program in the sandbox: the author's own, with the arguments as its input, or what the model sent. It sees no secret.
  * What it gives is `{value, console}`; its own error is a failed result that tells it.
  */
-export async function executeCode({ sandbox }: Pick<ExecutorParts, 'sandbox'>, execution: ToolExecution): Promise<ToolOutcome> {
+export async function executeCode({ sandbox }: Pick<ToolDeps, 'sandbox'>, execution: ToolExecution): Promise<ToolOutcome> {
   if (sandbox === null) return failed('tool_unavailable', 'this deployment runs no code', false, 'code_exec_off');
   const config = Value.Parse(CodeExecConfig, execution.tool.config);
   const { args } = execution;

@@ -1,6 +1,6 @@
 import type { CallState } from '../../db/runs/call-state.ts';
 import { appendResult, endCallBeside, type CallEnd } from '../../db/runs/tool-calls.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../gates/settle-run.ts';
@@ -17,15 +17,15 @@ export interface Ending {
 export async function endAndSettle(
   deps: ActivityDeps,
   { runId }: RunToolInput,
-  judge: (unit: Unit) => Promise<Ending | 'gated' | null>,
+  judge: (tx: TenantTransaction) => Promise<Ending | 'gated' | null>,
 ): Promise<RunToolResult> {
-  const done = await inTenant(deps, runId, async (unit) => {
-    const ending = await judge(unit);
+  const done = await inTenant(deps, runId, async (tx) => {
+    const ending = await judge(tx);
     if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
     const { call, attempt, end } = ending;
-    const ended = await endCallBeside(unit, call, attempt, end);
+    const ended = await endCallBeside(tx, call, attempt, end);
     // Without a try of its own: a scope above every one of the call, so that whoever still holds it is fenced from now on.
-    if (ended !== null) await appendResult(unit, call, attempt ?? call.attempt + 1, ended.frame);
+    if (ended !== null) await appendResult(tx, call, attempt ?? call.attempt + 1, ended.frame);
     return { gated: false, hasWaits: ended !== null && (ended.hasWaits || call.run_status === 'waiting') };
   });
   if (done.hasWaits) await settleRun(deps, runId);

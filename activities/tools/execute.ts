@@ -6,7 +6,7 @@ import { isGivenUpFailure } from '../support/failures.ts';
 import { createAccessTokens, type AccessTokens } from './access-tokens.ts';
 import { executeBuiltin } from './builtin.ts';
 import { executeCode } from './code-exec.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { executeHttp } from './http.ts';
 import { failed, toolError, type GuardedExecution, type ToolError, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { executeRemote } from './remote-protocol.ts';
@@ -23,7 +23,7 @@ export interface ToolExecutor {
  * The executor of one process. It throws only when the execution's own signal is aborted, or nobody waits for it any more; all else is an outcome,
  * in which every secret that the call was given stands by its name.
  */
-export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
+export function createToolExecutor(parts: ToolDeps): ToolExecutor {
   const own = { ...parts, tokens: createAccessTokens(parts.egress) };
   return {
     async execute(execution) {
@@ -51,7 +51,7 @@ export function createToolExecutor(parts: ExecutorParts): ToolExecutor {
   };
 }
 
-type OwnParts = ExecutorParts & { readonly tokens: AccessTokens };
+type OwnParts = ToolDeps & { readonly tokens: AccessTokens };
 
 function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOutcome> {
   switch (execution.tool.kind) {

@@ -1,7 +1,7 @@
 import { completeHttpConfig, type HttpConfigDraft, type HttpToolConfig } from '../../db/tools/tool-config.ts';
 import type { EgressResponse } from '../../ports/egress.ts';
 import type { AccessTokens } from './access-tokens.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { withCredential, withNamedCredential } from './http-auth.ts';
 import { renderRequest, type HttpRequest } from './http-request.ts';
 import { failed, type GuardedExecution, type ToolExecution, type ToolOutcome } from './outcome.ts';
@@ -11,7 +11,7 @@ import { bodyOutcome } from './output.ts';
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 const limitBytes = 10 * 1024 * 1024;
 
-type HttpParts = Pick<ExecutorParts, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
+type HttpParts = Pick<ToolDeps, 'egress' | 'templates'> & { readonly tokens: AccessTokens };
 
 /** Sends the one request that the tool describes, through the egress guard, and gives its body as text, JSON or a file. */
 export async function executeHttp(parts: HttpParts, execution: GuardedExecution): Promise<ToolOutcome> {
@@ -33,7 +33,7 @@ export async function executeHttp(parts: HttpParts, execution: GuardedExecution)
 
 /** The request that a call would send, with secrets by name; or the result that it would have instead. */
 export async function describeHttp(
-  { templates }: Pick<ExecutorParts, 'templates'>,
+  { templates }: Pick<ToolDeps, 'templates'>,
   execution: ToolExecution,
 ): Promise<HttpRequest | { readonly outcome: ToolOutcome }> {
   const config = configOf(execution);

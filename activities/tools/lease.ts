@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { dropLeaseRow, renewLeaseRow, takeLeaseRow, type LeaseKey, type TakenAt } from '../../db/tools/tool-leases.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
 /** An exclusive tool, held by one call in its workspace. */
@@ -12,25 +12,25 @@ export interface HeldLease {
 }
 
 export interface LeaseOptions {
-  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+  readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   readonly key: LeaseKey;
   readonly waitMs: number;
   readonly signal: AbortSignal;
 }
 
 const firstPauseMs = 50;
-const mostPauseMs = 500;
+const maxPauseMs = 500;
 const renewMs = 5_000;
 /** Below the lease's own 30 s: whoever can't renew stops before another may begin. */
-const mostSilentMs = 20_000;
+const maxSilentMs = 20_000;
 
 /** Waits for the tool and holds it, renewing it until it is released. Null: it was busy for all of `waitMs`. Throws the signal's reason. */
 export async function holdLease({ transact, key, waitMs, signal }: LeaseOptions): Promise<HeldLease | null> {
   const end = performance.now() + waitMs;
-  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, mostPauseMs)) {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     signal.throwIfAborted();
     const asked = performance.now();
-    const takenAt = await transact((unit) => takeLeaseRow(unit, key));
+    const takenAt = await transact((tx) => takeLeaseRow(tx, key));
     if (takenAt !== null) return keep({ transact, key }, takenAt, asked);
     const leftMs = end - performance.now();
     if (leftMs <= 0) return null;
@@ -46,13 +46,13 @@ function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt
   const renew = async () => {
     const asked = performance.now();
     try {
-      if (await transact((unit) => renewLeaseRow(unit, key, takenAt))) renewedAt = asked;
+      if (await transact((tx) => renewLeaseRow(tx, key, takenAt))) renewedAt = asked;
       else lose();
     } catch {
       // The database is away for a moment: the timer below judges.
     }
   };
-  const isSilent = () => performance.now() - renewedAt > mostSilentMs;
+  const isSilent = () => performance.now() - renewedAt > maxSilentMs;
   const timer = setInterval(() => {
     if (isSilent()) lose();
     else void renew();
@@ -66,7 +66,7 @@ function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt
     },
     async release() {
       clearInterval(timer);
-      await transact((unit) => dropLeaseRow(unit, key, takenAt)).catch(() => undefined);
+      await transact((tx) => dropLeaseRow(tx, key, takenAt)).catch(() => undefined);
     },
   };
 }

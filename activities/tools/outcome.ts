@@ -1,4 +1,4 @@
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { exactText, markInexact } from '../../workflows/contracts/exact-json.ts';
 import { valueAt } from '../../ports/json-pointer.ts';
@@ -26,7 +26,7 @@ export interface ToolExecution {
   /** Value of a secret that the tool names; null when there is none. What it gave is masked in output, error and echo. */
   readonly secret: (name: string) => Promise<string | null>;
   /** A short transaction in the tenant of the place. */
-  readonly transact: <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+  readonly transact: <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
   /** Roots for templates beside `args`: agent, workspace, subject, now, vars, run. */
   readonly variables: Readonly<Record<string, unknown>>;
   readonly policy: EgressPolicy;

@@ -12,16 +12,16 @@ import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
 import { consentForRun } from '../mcp/run-consent.ts';
 import { useMcp } from '../mcp/use-mcp.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { exactOutcome, failed, toolError, type GuardedExecution, type ToolFile, type ToolOutcome } from './outcome.ts';
 
 /** Config of a tool of kind `remote_protocol` as the activation stored it. */
 const RemoteConfig = Type.Object({ toolkit_id: Type.String(), remote_name: Type.String() });
 
 /** Calls a tool of an MCP server with the client of its toolkit. What the server says of a failure is a result for the model. */
-export async function executeRemote(parts: ExecutorParts, execution: GuardedExecution): Promise<ToolOutcome> {
+export async function executeRemote(parts: ToolDeps, execution: GuardedExecution): Promise<ToolOutcome> {
   const config = Value.Parse(RemoteConfig, execution.tool.config);
-  const found = await execution.transact((unit) => readRemoteTool(unit, { toolkitId: config.toolkit_id, remoteName: config.remote_name }));
+  const found = await execution.transact((tx) => readRemoteTool(tx, { toolkitId: config.toolkit_id, remoteName: config.remote_name }));
   if (found === null || !found.toolkit.isActive) return failed('tool_unavailable', 'the toolkit of the tool is not active any more', false);
   const { toolkit, tool } = found;
   if (tool === null) return failed('tool_unavailable', 'the tool is not in the active revision of its toolkit', false);

@@ -2,7 +2,7 @@ import { readRunPrincipal, type RunPrincipal } from '../../db/runs/run-principal
 import { iso } from '../../db/sql.ts';
 import { countActiveOfTool, createSchedule, readScheduleOfCall } from '../../db/triggers/schedules.ts';
 import type { ScheduleToolConfig } from '../../db/tools/kind-config.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { strikesAfter } from '../../ports/cadence.ts';
 import { planSchedule, ScheduleProblem, type SchedulePlan, type ScheduleTimes } from '../../ports/schedule-plan.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
@@ -21,7 +21,7 @@ export async function executeSchedule(execution: ToolExecution): Promise<ToolOut
   const { run } = execution;
   const { toolId } = execution.tool;
   if (run === null || toolId === null) return failed('tool_unavailable', 'a schedule is made inside a run only', false);
-  const attempt = () => execution.transact((unit) => plan(unit, execution, { runId: run.id, toolId }));
+  const attempt = () => execution.transact((tx) => plan(tx, execution, { runId: run.id, toolId }));
   try {
     // Another try of the call may be making it at this moment: then it is found the second time.
     return await attempt().catch((error: unknown) => {
@@ -37,17 +37,17 @@ export async function executeSchedule(execution: ToolExecution): Promise<ToolOut
 }
 
 async function plan(
-  unit: Unit,
+  tx: TenantTransaction,
   execution: ToolExecution,
   { runId, toolId }: { readonly runId: string; readonly toolId: string },
 ): Promise<ToolOutcome> {
   const { toolCallId, place, tool, args } = execution;
-  const made = await readScheduleOfCall(unit, toolCallId);
+  const made = await readScheduleOfCall(tx, toolCallId);
   if (made) return outcomeOf(made.id, made.description, made.next_run_at === null ? null : iso(made.next_run_at));
 
   // The API has checked the config against its kind.
   const config = tool.config as unknown as ScheduleToolConfig;
-  const principal = await readRunPrincipal(unit, runId);
+  const principal = await readRunPrincipal(tx, runId);
   if (principal === null) return failed('tool_unavailable', 'the run is gone', false);
   const now = new Date();
   const times = timesOf(execution, config, now);
@@ -56,11 +56,11 @@ async function plan(
     return failed('invalid_arguments', isOnce ? 'this tool plans recurring runs only' : 'this tool plans single runs only', false, 'allow');
   const planned = planSchedule(times, now);
   refuseFarOrDense(planned, times, { config, now });
-  if ((await countActiveOfTool(unit, { workspaceId: place.workspaceId, toolId })) >= config.max_active)
+  if ((await countActiveOfTool(tx, { workspaceId: place.workspaceId, toolId })) >= config.max_active)
     return failed('invalid_arguments', `at most ${config.max_active} schedules of this tool may be open`, false, 'max_active');
 
   const prompt = String(args['prompt'] ?? '');
-  const id = await createSchedule(unit, {
+  const id = await createSchedule(tx, {
     ...place,
     agentId: config.agent === 'self' ? principal.agentId : config.agent.id,
     name: typeof args['name'] === 'string' ? args['name'] : prompt.slice(0, 60).toWellFormed(),

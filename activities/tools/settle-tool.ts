@@ -3,7 +3,7 @@ import { isOpen, isRepeatable, lockCall, lostTries, type CallState } from '../..
 import { cancelledEnd } from '../../db/runs/close-run.ts';
 import { leaveChild, settleChild } from '../../db/runs/settle-child.ts';
 import type { CallEnd } from '../../db/runs/tool-calls.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { SettleToolInput, SettleToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { inTenant } from '../runs/in-tenant.ts';
@@ -12,28 +12,28 @@ import { toolError } from './outcome.ts';
 import { failedEnd } from './settlement.ts';
 
 /** Tries of a call that may be lost with their workers before its run ends, or its model is told. */
-export const mostTries = 3;
+export const maxTries = 3;
 
 /** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
 export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
   const { runId, toolCallId, cause } = input;
-  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, runId, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => inTenant(deps, runId, work);
   if (cause === 'child') return settleChild({ transact }, input);
   let again = false;
   let hasChild = false;
-  const { gated } = await endAndSettle(deps, input, async (unit) => {
-    const call = await lockCall(unit, runId, toolCallId);
+  const { gated } = await endAndSettle(deps, input, async (tx) => {
+    const call = await lockCall(tx, runId, toolCallId);
     hasChild = call?.child_run_id !== undefined && call.child_run_id !== null;
     // A child's end is its call's result.
     if (!call || !isOpen(call) || hasChild) return null;
     const isStopped = cause === 'cancelled' || call.run_status === 'cancelling';
     if (!isStopped && (call.state === 'recorded' || call.state === 'gated')) return 'gated';
-    again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < mostTries));
+    again = !isStopped && (call.state !== 'executing' || (cause === 'lost' && isRepeatable(call) && lostTries(call) < maxTries));
     if (again) return null;
 
     const end = settledEnd(call, cause);
     const isInDoubt = !isStopped && end.state === 'unknown' && isCritical(call);
-    if (isInDoubt && (await gateCall(unit, call, 'confirmation'))) return 'gated';
+    if (isInDoubt && (await gateCall(tx, call, 'confirmation'))) return 'gated';
     return { call, attempt: null, end };
   });
   if (hasChild) await leaveChild({ transact }, input);

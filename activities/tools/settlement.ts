@@ -1,7 +1,7 @@
 import { resultWithoutOutput } from '../../db/runs/run-frames.ts';
 import { isRepeatable, type CallState } from '../../db/runs/call-state.ts';
 import type { CallEnd } from '../../db/runs/tool-calls.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { filesEnd, keptFor, recordFiles, storeFiles } from '../attachments/keep-files.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { cleanText } from '../model/plain-text.ts';
@@ -9,7 +9,7 @@ import { toolError, type ToolError, type ToolOutcome } from './outcome.ts';
 import { capOutput } from './output.ts';
 
 /** Writes what comes with a result, in its transaction, and gives the end. */
-export type Settlement = (unit: Unit) => Promise<CallEnd>;
+export type Settlement = (tx: TenantTransaction) => Promise<CallEnd>;
 
 /** Files are stored before the transaction that records them. */
 export async function settlementOf(deps: ActivityDeps, call: CallState, outcome: ToolOutcome, signal: AbortSignal): Promise<Settlement> {
@@ -20,7 +20,7 @@ export async function settlementOf(deps: ActivityDeps, call: CallState, outcome:
   const { maxBytes: limitBytes, scan } = deps.env.attachments;
   const kept = await storeFiles(deps.storage, outcome, { organizationId: call.organization_id, limitBytes, signal });
   const recorded = { stored: kept.stored, isScanned: scan !== null };
-  return async (unit) => filesEnd(await recordFiles(unit, keptFor(call), recorded), kept.text, call.response_max_chars);
+  return async (tx) => filesEnd(await recordFiles(tx, keptFor(call), recorded), kept.text, call.response_max_chars);
 }
 
 function endOf(call: CallState, outcome: Exclude<ToolOutcome, { readonly type: 'files' }>): CallEnd {

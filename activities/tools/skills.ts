@@ -15,19 +15,19 @@ const outsideRun = failed('tool_unavailable', 'skills are loaded and written wit
 export async function loadSkill({ args, run, place, transact }: ToolExecution): Promise<ToolOutcome> {
   if (run === null) return outsideRun;
   const slug = String(args['slug']);
-  const loaded = await transact(async (unit) => {
-    const pins = (await readPinnedSkills(unit, run.id)) ?? [];
+  const loaded = await transact(async (tx) => {
+    const pins = (await readPinnedSkills(tx, run.id)) ?? [];
     const pin = pins.find((other) => other.slug === slug);
-    const text = pin ? await readLoadable(unit, pin) : null;
+    const text = pin ? await readLoadable(tx, pin) : null;
     if (pin && text?.is_open)
-      await recordSkillUse(unit, { id: run.id, organization_id: place.organizationId, workspace_id: place.workspaceId }, [pin]);
+      await recordSkillUse(tx, { id: run.id, organization_id: place.organizationId, workspace_id: place.workspaceId }, [pin]);
     return { pins, pin, text };
   });
 
   if (!loaded.pin) return unknownSkill(loaded.pins);
   if (!loaded.text?.is_open) return failed('tool_unavailable', `the skill ${slug} can not be loaded any more`, false);
   const file = loaded.text.reference_docs.find(({ name, attachment_id: id }) => id !== undefined && name === args['doc']);
-  if (file) return lend(file, await transact((unit) => lendSkillFile(unit, run.id, file.attachment_id ?? '')));
+  if (file) return lend(file, await transact((tx) => lendSkillFile(tx, run.id, file.attachment_id ?? '')));
   return readFrom(loaded.text, { doc: args['doc'], offset: args['offset'] });
 }
 
@@ -44,7 +44,7 @@ export async function writeSkill({ args, run, place, transact }: ToolExecution):
     if (text === '' || text.includes('\u0000') || !text.isWellFormed())
       return failed('invalid_arguments', 'description and instructions must be text that can be kept, and not empty', false);
   try {
-    const written = await transact((unit) => writeAgentSkill(unit, { runId: run.id, place, ...wish }));
+    const written = await transact((tx) => writeAgentSkill(tx, { runId: run.id, place, ...wish }));
     return { status: 'succeeded', type: 'json', value: written };
   } catch (error) {
     // A slug of somebody else's, a retired skill, a source that the run does not have: the model may choose another.

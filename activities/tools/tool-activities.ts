@@ -6,7 +6,7 @@ import { claimCall, readWholeOutput, recordRetry } from '../../db/runs/tool-call
 import { isAimedAsNow } from '../../db/secrets/secret-aim.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AgentRunActivities, RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
@@ -23,7 +23,7 @@ import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { holdLease, type HeldLease } from './lease.ts';
 import { failed, toolError, type ToolOutcome } from './outcome.ts';
 import { gateOf, refusalOf } from './refusal.ts';
-import { mostTries, settleTool } from './settle-tool.ts';
+import { maxTries, settleTool } from './settle-tool.ts';
 import { failedEnd, settlementOf, type Settlement } from './settlement.ts';
 
 /** The activities of a single tool call. The claim is committed before the effect, the result before the activity completes. */
@@ -73,14 +73,14 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
     const outcome = await measured(deps, call, () => execute(deps, executor, claimed, signal)).catch(async (error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
       if (abort.cause() === 'shutdown')
-        await inTenant(deps, input.runId, (unit) => recordRetry(unit, call, { attempt, cause: 'shutdown', code: null }));
+        await inTenant(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'shutdown', code: null }));
       if (abort.cause() === 'unawaited')
-        await inTenant(deps, input.runId, (unit) => recordRetry(unit, call, { attempt, cause: 'worker_lost', code: stoodStill }));
+        await inTenant(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: stoodStill }));
       throw error;
     });
     const settle = await settlementOf(deps, call, outcome, signal);
     return await whileAway(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
-      if (isFenced(error)) await evenUnwaited(() => inTenant(deps, input.runId, (unit) => sayAlive(unit, { ...placeOf(call), attempt })));
+      if (isFenced(error)) await evenUnwaited(() => inTenant(deps, input.runId, (tx) => sayAlive(tx, { ...placeOf(call), attempt })));
       throw error;
     });
   } finally {
@@ -119,7 +119,7 @@ async function claim(deps: ActivityDeps, input: RunToolInput, hasTool: boolean):
   let over: number | null = null;
   for (;;) {
     const asked: AskedCall = { input, hasTool, over };
-    const claimed = await inTenant(deps, input.runId, (unit) => claimIn(deps, unit, asked));
+    const claimed = await inTenant(deps, input.runId, (tx) => claimIn(deps, tx, asked));
     if (typeof claimed === 'object' && 'heldBy' in claimed) {
       await refuseGivenUp();
       over = claimed.heldBy;
@@ -138,10 +138,10 @@ interface AskedCall {
 
 async function claimIn(
   deps: ActivityDeps,
-  unit: Unit,
+  tx: TenantTransaction,
   { input, hasTool, over }: AskedCall,
 ): Promise<ClaimedCall | HeldCall | WaitingCall | NoClaim | 'frozen'> {
-  const call = await lockCall(unit, input.runId, input.toolCallId);
+  const call = await lockCall(tx, input.runId, input.toolCallId);
   if (!call || !isOpen(call)) return 'ended';
   if (call.run_status === 'cancelling') throw runCancelled();
   if (call.is_frozen) return 'frozen';
@@ -150,15 +150,15 @@ async function claimIn(
   // Between claim and result a write may have happened: only settleTool, which knows that nothing executes any more, may judge it.
   if (call.state === 'executing' && !isRepeatable(call)) throw toApplicationFailure(fail('internal_error', { reason: 'outcome_unknown' }));
   if (isHeld(call) && call.attempt !== over) return { heldBy: call.attempt };
-  if (lostTries(call) >= mostTries) throw workerLost();
+  if (lostTries(call) >= maxTries) throw workerLost();
   const isRefused = refusalOf(call) !== null;
   const gate = isRefused ? null : gateOf(call);
-  if (gate !== null && (await gateCall(unit, call, gate))) return 'gated';
+  if (gate !== null && (await gateCall(tx, call, gate))) return 'gated';
   if (call.concurrency === 'exclusive' && !hasTool && !isRefused) return { waiting: call };
 
-  const tools = call.manifest === null ? [] : await readRunTools(unit, call.manifest);
-  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, call.organization_id) };
-  const attempt = await claimCall(unit, call);
+  const tools = call.manifest === null ? [] : await readRunTools(tx, call.manifest);
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, call.organization_id) };
+  const attempt = await claimCall(tx, call);
   return { call, attempt, tool: tools.find((tool) => tool.slug === call.slug) ?? null, policy };
 }
 
@@ -185,14 +185,14 @@ function execute(
   if (refusal !== null) return Promise.resolve({ status: 'failed', error: refusal });
   if (tool === null) return Promise.resolve(failed('tool_unavailable', 'the run has no such tool', false));
   const { manifest } = call;
-  const transact = <R>(work: (unit: Unit) => Promise<R>) => inTenant(deps, call.run_id, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => inTenant(deps, call.run_id, work);
   return executor.execute({
     tool,
     toolCallId: call.id,
     args: call.args,
     run: { id: call.run_id },
     place: { organizationId: call.organization_id, workspaceId: call.workspace_id },
-    secret: (name) => transact((unit) => secretOf(deps, unit, { call, name, config: tool.config })),
+    secret: (name) => transact((tx) => secretOf(deps, tx, { call, name, config: tool.config })),
     transact,
     variables: {
       run: { id: call.run_id },
@@ -205,7 +205,7 @@ function execute(
     policy,
     timeoutMs: call.timeout_s * 1_000,
     signal,
-    readOutput: (callId, offset, limit) => transact((unit) => readWholeOutput(unit, call.run_id, callId, offset, limit)),
+    readOutput: (callId, offset, limit) => transact((tx) => readWholeOutput(tx, call.run_id, callId, offset, limit)),
   });
 }
 
@@ -215,13 +215,13 @@ function execute(
  */
 async function secretOf(
   deps: ActivityDeps,
-  unit: Unit,
+  tx: TenantTransaction,
   { call, name, config }: { readonly call: CallState; readonly name: string; readonly config: RunTool['config'] },
 ): Promise<string | null> {
   if (call.live === null || call.tool_id === null) return null;
-  const toolId = (await isAimedAsNow(unit, call.tool_id, config)) ? call.tool_id : null;
+  const toolId = (await isAimedAsNow(tx, call.tool_id, config)) ? call.tool_id : null;
   const row = { scope: call.live.scope, toolId, organizationId: call.organization_id, workspaceId: call.workspace_id };
-  return resolveSecret(unit, deps.keys, { name, row });
+  return resolveSecret(tx, deps.keys, { name, row });
 }
 
 /** The tool was another call's all the time: a result for the model, which may try again. */
@@ -229,8 +229,8 @@ async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: se
   await refuseStale();
   const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
   return await whileAway(() =>
-    endAndSettle(deps, { runId, toolCallId: id }, async (unit) => {
-      const call = await lockCall(unit, runId, id);
+    endAndSettle(deps, { runId, toolCallId: id }, async (tx) => {
+      const call = await lockCall(tx, runId, id);
       return call && isOpen(call) ? { call, attempt: null, end: failedEnd('failed', 'failed', error) } : null;
     }),
   );
@@ -243,15 +243,15 @@ interface Came {
 
 /** Stores what came back; a result for an ended call is dropped, and so is that of a try which is not the call's any more: `fenced`. */
 function record(deps: ActivityDeps, { call, attempt }: ClaimedCall, { outcome, settle }: Came): Promise<RunToolResult> {
-  return endAndSettle(deps, { runId: call.run_id, toolCallId: call.id }, async (unit) => {
-    const locked = await lockCall(unit, call.run_id, call.id);
+  return endAndSettle(deps, { runId: call.run_id, toolCallId: call.id }, async (tx) => {
+    const locked = await lockCall(tx, call.run_id, call.id);
     if (!locked || !isOpen(locked)) return null;
     if (locked.attempt !== attempt) throw fenced();
     const needsConsent = outcome.status === 'failed' && outcome.needsConsent === true;
-    if (needsConsent && (await askAgain(unit, locked, { gate: 'auth', attempt, code: outcome.error.code }))) return 'gated';
-    const end = await settle(unit);
+    if (needsConsent && (await askAgain(tx, locked, { gate: 'auth', attempt, code: outcome.error.code }))) return 'gated';
+    const end = await settle(tx);
     const isInDoubt = end.state === 'unknown' && isCritical(locked) && locked.run_status !== 'cancelling';
-    if (isInDoubt && (await askAgain(unit, locked, { gate: 'confirmation', attempt, code: 'outcome_unknown' }))) return 'gated';
+    if (isInDoubt && (await askAgain(tx, locked, { gate: 'confirmation', attempt, code: 'outcome_unknown' }))) return 'gated';
     return { call: locked, attempt, end };
   });
 }
@@ -263,8 +263,8 @@ interface Doubt {
 }
 
 /** People are to say what becomes of a call that was executed to no end. */
-async function askAgain(unit: Unit, call: CallState, { gate, attempt, code }: Doubt): Promise<boolean> {
-  if (!(await gateCall(unit, call, gate, attempt))) return false;
-  await recordRetry(unit, call, { attempt: call.attempt, cause: 'upstream_error', code });
+async function askAgain(tx: TenantTransaction, call: CallState, { gate, attempt, code }: Doubt): Promise<boolean> {
+  if (!(await gateCall(tx, call, gate, attempt))) return false;
+  await recordRetry(tx, call, { attempt: call.attempt, cause: 'upstream_error', code });
   return true;
 }

@@ -9,7 +9,7 @@ import {
   type TestState,
   type ToolTestResult,
 } from '../../db/tools/tool-tests.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -40,14 +40,14 @@ export function createToolTestActivities(deps: ActivityDeps): ToolTestActivities
       if (tenantOfActivity().workspaceId === null) throw new Error('a test of a tool has a workspace');
       const transactTest: Transact = (work) => inPlace(deps, work);
       const began = performance.now();
-      const claimed = await transactTest((unit) => claim(deps, unit, testId));
+      const claimed = await transactTest((tx) => claim(deps, tx, testId));
       if (claimed === null) return;
 
       const execution = executionOf(deps, transactTest, claimed);
       const request = claimed.tool.kind === 'http' ? await described(deps, execution) : null;
       const outcome = await outcomeOf(executor, claimed, execution);
       const result = resultOfTest(claimed.tool, { outcome, request, durationMs: Math.round(performance.now() - began) });
-      await whileAway(() => transactTest((unit) => settleToolTest(unit, testId, result)));
+      await whileAway(() => transactTest((tx) => settleToolTest(tx, testId, result)));
     },
   };
 }
@@ -61,25 +61,25 @@ async function described(deps: ActivityDeps, execution: ToolExecution): Promise<
 }
 
 /** Null when there is nothing to execute. A write that was claimed before is never executed again: what came of it is not known. */
-async function claim(deps: ActivityDeps, unit: Unit, testId: string): Promise<ClaimedTest | null> {
-  const test = await lockToolTest(unit, testId);
+async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string): Promise<ClaimedTest | null> {
+  const test = await lockToolTest(tx, testId);
   if (test === null || test.is_settled) return null;
   const { tool } = test;
-  if (tool === null) return refuse(unit, testId, failed('tool_unavailable', 'the tool was deleted', false));
+  if (tool === null) return refuse(tx, testId, failed('tool_unavailable', 'the tool was deleted', false));
   if (tool.is_quarantined)
-    return refuse(unit, testId, failed('tool_quarantined', 'the tool has changed on its server and waits for an approval', false));
+    return refuse(tx, testId, failed('tool_quarantined', 'the tool has changed on its server and waits for an approval', false));
   const isRepeatable = tool.effect === 'read' || tool.is_idempotent || test.dry_run;
   if (test.is_claimed && !isRepeatable)
-    return refuse(unit, testId, failed('outcome_unknown', 'The test was interrupted while it was executed; it may have happened.', false));
+    return refuse(tx, testId, failed('outcome_unknown', 'The test was interrupted while it was executed; it may have happened.', false));
 
-  await claimToolTest(unit, testId);
-  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(unit, test.organization_id) };
+  await claimToolTest(tx, testId);
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, test.organization_id) };
   return { test, tool, policy };
 }
 
-async function refuse(unit: Unit, testId: string, outcome: ToolOutcome): Promise<null> {
+async function refuse(tx: TenantTransaction, testId: string, outcome: ToolOutcome): Promise<null> {
   const result: ToolTestResult = resultOfTest(null, { outcome, request: null, durationMs: 0 });
-  await settleToolTest(unit, testId, result);
+  await settleToolTest(tx, testId, result);
   return null;
 }
 
@@ -115,8 +115,7 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
     args: test.arguments,
     run: null,
     place,
-    secret: (name) =>
-      transactTest((unit) => resolveSecret(unit, deps.keys, { name, row: { scope: tool.scope, toolId: tool.id, ...place } })),
+    secret: (name) => transactTest((tx) => resolveSecret(tx, deps.keys, { name, row: { scope: tool.scope, toolId: tool.id, ...place } })),
     transact: transactTest,
     variables: {
       run: { id: test.id },

@@ -4,7 +4,7 @@ import { checkUrlForm, type Egress, type EgressRequest, type EgressResponse } fr
 import type { PageJob, PageText } from '../../ports/page-work.ts';
 import type { WorkPool } from '../../ports/untrusted/pool.ts';
 import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { bodyOutcome } from './output.ts';
 import { isAllowedDomain } from './web-domains.ts';
@@ -68,7 +68,7 @@ export function createWebPages(pool: Pick<WorkPool, 'run'>): WebPages {
 }
 
 /** Reads one page: a guarded GET, HTML and PDF turned into text, from `offset` on. */
-export async function executeWebFetch({ egress, pages }: ExecutorParts, execution: ToolExecution): Promise<ToolOutcome> {
+export async function executeWebFetch({ egress, pages }: ToolDeps, execution: ToolExecution): Promise<ToolOutcome> {
   const config = Value.Parse(WebFetchConfig, execution.tool.config);
   const { url, offset } = execution.args;
   if (typeof url !== 'string' || !URL.canParse(url)) return failed('invalid_arguments', 'url must be an absolute URL', false);
@@ -142,7 +142,7 @@ function fetchPage(
 
 /** RFC 9309: a robots.txt that is absent (4xx) allows all, one that can't be had (5xx, no answer) allows nothing. */
 async function isAllowedByRobots(
-  { egress, pages }: Pick<ExecutorParts, 'egress' | 'pages'>,
+  { egress, pages }: Pick<ToolDeps, 'egress' | 'pages'>,
   page: URL,
   execution: ToolExecution,
 ): Promise<boolean> {

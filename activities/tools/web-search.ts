@@ -1,7 +1,7 @@
 import type { WebSearchToolConfig } from '../../db/tools/kind-config.ts';
 import { readBodyText } from '../../ports/body-text.ts';
 import type { EgressResponse } from '../../ports/egress.ts';
-import type { ExecutorParts } from './executor-parts.ts';
+import type { ToolDeps } from './tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { cutText } from './output.ts';
 import { searchProviders, type FoundRow } from './search-providers.ts';
@@ -21,7 +21,7 @@ interface SearchRow {
 }
 
 /** Asks a search service once; gives its rows in its order, of the domains that the tool allows, each address once. */
-export async function executeWebSearch({ egress }: Pick<ExecutorParts, 'egress'>, execution: ToolExecution): Promise<ToolOutcome> {
+export async function executeWebSearch({ egress }: Pick<ToolDeps, 'egress'>, execution: ToolExecution): Promise<ToolOutcome> {
   // The API has checked and completed it before it was stored.
   const config = execution.tool.config as unknown as WebSearchToolConfig;
   const { query } = execution.args;

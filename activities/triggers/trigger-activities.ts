@@ -1,7 +1,7 @@
 import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';
 import { lockSchedule, markSynced, readSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import type { RenderedStart } from '../../db/triggers/start-scheduled.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { strikeAt, type Strike } from '../../ports/cadence.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
 import { renderTexts } from '../../ports/schedule-texts.ts';
@@ -15,28 +15,28 @@ import { toApplicationFailure } from '../support/failures.ts';
 import { inPlace, readInPlace } from '../support/in-place.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
-const mostReadings = 5;
+const maxReadings = 5;
 
 /** The activities of schedules: both are judged by the row and may be repeated anywhere. */
 export function createTriggerActivities(deps: ActivityDeps, temporal: Temporal): TriggerActivities {
   return {
     async fireOccurrence(input) {
-      for (let reading = 1; reading <= mostReadings; reading++) if (await fire(deps, input)) return;
+      for (let reading = 1; reading <= maxReadings; reading++) if (await fire(deps, input)) return;
       // Somebody changes it without pause; the next try finds it at rest.
       throw toApplicationFailure(fail('service_unavailable', { reason: 'schedule_changing' }));
     },
     async syncSchedule({ scheduleId }) {
-      const schedule = await readInPlace(deps, (unit) => readSchedule(unit, scheduleId));
+      const schedule = await readInPlace(deps, (tx) => readSchedule(tx, scheduleId));
       if (schedule === null || schedule.deleted_at !== null) await removeTriggerSchedule(temporal, scheduleId);
       else await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
-      return schedule === null || inPlace(deps, (unit) => markSynced(unit, scheduleId, schedule.version));
+      return schedule === null || inPlace(deps, (tx) => markSynced(tx, scheduleId, schedule.version));
     },
   };
 }
 
 /** False when the row changed between reading and locking: its templates may be others now. */
 async function fire(deps: ActivityDeps, { scheduleId, nominalAt }: OccurrenceInput): Promise<boolean> {
-  const schedule = await readInPlace(deps, (unit) => readSchedule(unit, scheduleId));
+  const schedule = await readInPlace(deps, (tx) => readSchedule(tx, scheduleId));
   if (!isFiring(schedule)) return true;
   const timetable = timetableOf(schedule);
   const nominal = new Date(nominalAt);
@@ -58,13 +58,13 @@ async function fire(deps: ActivityDeps, { scheduleId, nominalAt }: OccurrenceInp
     currency: deps.env.billingCurrency,
     now: new Date(),
   };
-  return inPlace(deps, (unit) => fireUnchanged(unit, schedule, firing));
+  return inPlace(deps, (tx) => fireUnchanged(tx, schedule, firing));
 }
 
-async function fireUnchanged(unit: Unit, read: ScheduleRow, firing: Firing): Promise<boolean> {
-  const locked = await lockSchedule(unit, read.id);
+async function fireUnchanged(tx: TenantTransaction, read: ScheduleRow, firing: Firing): Promise<boolean> {
+  const locked = await lockSchedule(tx, read.id);
   if (locked?.version !== read.version) return false;
-  if (isFiring(locked)) await fireInstant(unit, locked, firing);
+  if (isFiring(locked)) await fireInstant(tx, locked, firing);
   return true;
 }
 

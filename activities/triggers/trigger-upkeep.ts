@@ -14,7 +14,7 @@ import {
   unsyncedSchedules,
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { strikesAfter } from '../../ports/cadence.ts';
 import { compileTimetable } from '../../ports/compile-cadence.ts';
 import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
@@ -24,10 +24,10 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';
 
-const mostATick = 200;
-const mostMissed = 1_000;
+const maxATick = 200;
+const maxMissed = 1_000;
 
-type Upkeep = (unit: Unit, schedule: ScheduleRow) => Promise<void>;
+type Upkeep = (tx: TenantTransaction, schedule: ScheduleRow) => Promise<void>;
 
 /**
  * Repairs of schedules: versions that never reached Temporal, schedules that it has lost, instants that nobody fired, gaps of the clocks that have
@@ -38,13 +38,13 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
     async tendTriggers() {
       const there = await scheduleIdsOf(temporal);
       const isLost = ({ id }: DueSchedule): boolean => !there.has(workflowIds.trigger(id));
-      const lost = await each(deps, async (em) => (await syncedSchedules(em)).filter(isLost).slice(0, mostATick), syncAgain);
-      const unsynced = await each(deps, unsyncedSchedules, async (unit, schedule) => {
-        if (schedule.synced_version < schedule.version) await syncAgain(unit, schedule);
+      const lost = await each(deps, async (em) => (await syncedSchedules(em)).filter(isLost).slice(0, maxATick), syncAgain);
+      const unsynced = await each(deps, unsyncedSchedules, async (tx, schedule) => {
+        if (schedule.synced_version < schedule.version) await syncAgain(tx, schedule);
       });
       const overdue = await each(deps, overdueSchedules, noteOverdue);
-      const compiled = await each(deps, schedulesToCompile, (unit, schedule) =>
-        storeCompiled(unit, schedule, compileTimetable(timetableOf(schedule), Date.now())),
+      const compiled = await each(deps, schedulesToCompile, (tx, schedule) =>
+        storeCompiled(tx, schedule, compileTimetable(timetableOf(schedule), Date.now())),
       );
       return lost + unsynced + overdue + compiled;
     },
@@ -63,7 +63,7 @@ async function each(
   find: (em: SqlEntityManager, limit: number) => Promise<DueSchedule[]>,
   work: Upkeep,
 ): Promise<number> {
-  const due = await sweep(deps.db, (em) => find(em, mostATick));
+  const due = await sweep(deps.db, (em) => find(em, maxATick));
   for (const schedule of due) {
     cancellationSignal().throwIfAborted();
     await inPlaceOf(deps, schedule, work).catch((err: unknown) => deps.log.error({ err, schedule_id: schedule.id }, 'schedule not tended'));
@@ -73,21 +73,21 @@ async function each(
 
 async function inPlaceOf(deps: ActivityDeps, due: DueSchedule, work: Upkeep): Promise<void> {
   const tenant = workspaceTenant(due.organization_id, due.workspace_id);
-  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, async (unit) => {
-    const schedule = await lockSchedule(unit, due.id);
-    if (schedule) await work(unit, schedule);
+  await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, async (tx) => {
+    const schedule = await lockSchedule(tx, due.id);
+    if (schedule) await work(tx, schedule);
   });
 }
 
 /** Each instant up to the last that may still be caught up with gets its row, if it has none. */
-async function noteOverdue(unit: Unit, schedule: ScheduleRow): Promise<void> {
+async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
   if (!schedule.is_active || schedule.deleted_at !== null) return;
   const timetable = timetableOf(schedule);
   const until = new Date(Date.now() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
   const strikes = strikesAfter(timetable, {
     after: new Date(schedule.evaluated_until).getTime(),
     until: until.getTime(),
-    count: mostMissed,
+    count: maxMissed,
   });
   const instants = strikes.map(({ at, localTime, shiftedFrom, isSkipped }) => ({
     kind: 'regular' as const,
@@ -96,8 +96,8 @@ async function noteOverdue(unit: Unit, schedule: ScheduleRow): Promise<void> {
     shiftedFrom,
     isSkipped,
   }));
-  await noteMissed(unit, schedule, instants);
+  await noteMissed(tx, schedule, instants);
   // Cut short: the next pass goes on behind the last one noted.
-  const reached = strikes.length === mostMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
-  await moveWatermark(unit, schedule, { until: reached, nextRunAt: nextAfter(timetable, reached) });
+  const reached = strikes.length === maxMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
+  await moveWatermark(tx, schedule, { until: reached, nextRunAt: nextAfter(timetable, reached) });
 }

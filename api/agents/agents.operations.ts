@@ -8,7 +8,7 @@ import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/
 import { listSubAgents } from '../../db/agents/sub-agents.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseRank } from '../../db/reach.ts';
-import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';
 import { noteOfNamed } from '../http/audit.ts';
@@ -69,7 +69,7 @@ export const agents = area('Agents', {
       checkBytes('/attributes', body.attributes, 16_384);
       if (body.activate === true && body.revision === undefined)
         throw invalid('/revision', 'required', 'There is no revision to activate.');
-      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       await checkImageUrl(ctx, body.image_url, home.organizationId);
       if (body.activate === true) refuseRank(ctx.caller, home.workspaceId ?? '', 'admin');
       const agent = newAgent(ctx, home, body);

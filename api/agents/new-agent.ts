@@ -1,5 +1,5 @@
 import { Agent, type avatarPresets } from '../../db/agents/agent.entity.ts';
-import type { Home } from '../../db/home.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
 import { newId } from '../../db/ids.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -15,7 +15,7 @@ interface AgentFields {
 }
 
 /** An agent that is not stored yet: it is persisted once everything about it has been checked. */
-export function newAgent(ctx: Ctx, home: Home, fields: AgentFields): Agent {
+export function newAgent(ctx: Ctx, home: RowScope, fields: AgentFields): Agent {
   return ctx.em.create(
     Agent,
     {

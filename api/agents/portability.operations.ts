@@ -10,7 +10,7 @@ import { insertRevision } from '../../db/agents/revisions.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid, validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
 import { scopeOf } from '../../db/reach.ts';
-import { homeOfNewRow } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/scope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';
@@ -51,7 +51,7 @@ export const portabilityOperations = {
     },
     async (ctx, { body }) => {
       checkBytes('/attributes', body.attributes, 16_384);
-      const home = await homeOfNewRow(ctx, { scope: body.scope ?? null });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope ?? null });
       await checkImageUrls(ctx, imagesOf(body), home.organizationId);
       const agent = newAgent(ctx, home, body);
       const personas = (body.personas ?? []).map(toNewPersona);
@@ -97,7 +97,7 @@ export const portabilityOperations = {
       const source = await readAgent(ctx, params.agent_id);
       const parts = await readCopiedParts(ctx, source, { revisionId: body.revision_id ?? null, pointer: '/revision_id' });
       const personas = body.include_personas === false ? [] : parts.personas;
-      const home = await homeOfNewRow(ctx, homeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
+      const home = await resolveNewRowScope(ctx, homeOfClone(source, { scope: body.scope ?? null, own: scopeOf(ctx.caller) }));
       const { description, avatar_preset, image_url, attributes } = source;
       const agent = newAgent(ctx, home, {
         slug: body.slug,
@@ -133,7 +133,7 @@ interface WholeAgent {
 }
 
 /** A clone lives where its original does unless it is said otherwise, and where its author's new rows do when that is narrower. */
-function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof homeOfNewRow>[1] {
+function homeOfClone(source: AgentRow, { scope, own }: { scope: Scope | null; own: Scope }): Parameters<typeof resolveNewRowScope>[1] {
   if (source.scope === 'workspace' && (scope ?? 'workspace') === 'workspace') return { scope, workspace_id: source.workspace_id };
   // An operator's own rows are everybody's: not so the copy of an organization's agent.
   if (scope === null && source.scope === 'organization' && own === 'platform') return { scope: 'organization' };

@@ -2,7 +2,7 @@ import Type, { type Static } from 'typebox';
 import { avatarPresets } from '../../db/agents/agent.entity.ts';
 import type { AgentRow } from '../../db/agents/agents.ts';
 import type { CopiedParts } from '../../db/agents/copied-revision.ts';
-import { mostPersonas } from '../../db/agents/personas.ts';
+import { maxPersonas } from '../../db/agents/personas.ts';
 import { toPortable } from '../../db/agents/portable.ts';
 import type { AgentSummaryRow } from '../../db/agents/sub-agents.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
@@ -25,7 +25,7 @@ const importFields = {
   is_active: Type.Optional(Type.Boolean({ default: true })),
   attributes: Type.Optional(FreeObject),
   revision: Type.Optional(RevisionDocument),
-  personas: Type.Optional(listOf(PersonaDocument, { maxItems: mostPersonas })),
+  personas: Type.Optional(listOf(PersonaDocument, { maxItems: maxPersonas })),
 };
 
 export const AgentImport = closed(importFields, {

@@ -1,6 +1,6 @@
 import { seeAttachment, uploaderOf } from '../../db/attachments/attachments.ts';
 import { insertAttachment } from '../../db/attachments/insert-attachment.ts';
-import { readUnit, workspaceOfNewRow } from '../../db/scope.ts';
+import { openReadOnly, resolveNewRowWorkspace } from '../../db/scope.ts';
 import { area, post, raw } from '../http/operation.ts';
 import { bytes } from '../http/schema.ts';
 import {
@@ -34,7 +34,7 @@ export const attachments = area('Attachments', {
     },
     async (ctx, { identified }) => {
       const { body, storageKey } = identified as Upload; // what this operation's own `identify` gave
-      const home = await workspaceOfNewRow(ctx, body.workspace_id);
+      const home = await resolveNewRowWorkspace(ctx, body.workspace_id);
       const row = await insertAttachment(ctx, {
         ...home,
         ...body.file,
@@ -68,8 +68,8 @@ export const attachments = area('Attachments', {
       success: [200, 206],
     },
     async ({ caller, floor, correlationId, deps, tenant, actor }, { params }, http) => {
-      const { unit } = readUnit(deps.db, { tenant, actor, correlationId });
-      const row = await seeAttachment({ ...unit, caller, floor }, params.attachment_id);
+      const { tx } = openReadOnly(deps.db, { tenant, actor, correlationId });
+      const row = await seeAttachment({ ...tx, caller, floor }, params.attachment_id);
       if (http.request.headers.accept === 'application/json') {
         http.reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(toAttachmentView(row)));
         return;

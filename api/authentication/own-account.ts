@@ -55,8 +55,8 @@ export function keepFailure(
     reason,
   }: { email: string; person: { readonly id: string; readonly organizationId: string | null }; reason: LoginFailureReason },
 ): Promise<void> {
-  return ctx.keep((unit) =>
-    recordLoginFailure(unit, {
+  return ctx.keep((tx) =>
+    recordLoginFailure(tx, {
       accountHash: accountHash(ctx.deps.keys, email),
       person,
       networkAddress: truncateAddress(ctx.address),

@@ -4,7 +4,7 @@ import { ServiceKey } from '../../db/identity/service-key.entity.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../db/identity/service-key-format.ts';
 import { listServiceKeys } from '../../db/identity/service-keys.ts';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow, see, seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope, see, seeForChange } from '../../db/scope.ts';
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { get, list, post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
@@ -183,7 +183,7 @@ async function homeOfNewKey(
   body: Static<typeof ServiceKeyCreate>,
 ): Promise<{ organizationId: string; workspaceId: string | null }> {
   const scope = body.scope ?? (body.workspace_id ? 'workspace' : undefined);
-  const home = await homeOfNewRow(ctx, { scope, workspace_id: body.workspace_id }, { openWhenFrozen: true });
+  const home = await resolveNewRowScope(ctx, { scope, workspace_id: body.workspace_id }, { openWhenFrozen: true });
 
   if (home.organizationId === null) throw invalid('/scope', 'range', 'a key belongs to a workspace or an organization');
   return { organizationId: home.organizationId, workspaceId: home.workspaceId };

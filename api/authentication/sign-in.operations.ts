@@ -7,7 +7,7 @@ import { notify } from '../../db/identity/notices.ts';
 import { defaultLifetime, judgeRefresh, openSession, rotateRefresh, type SessionDevice } from '../../db/identity/sessions.ts';
 import { newId } from '../../db/ids.ts';
 import { readUser } from '../../db/tenancy/users.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post, type Ctx } from '../http/operation.ts';
 import { LoginView, TokenView, toChallengeView, toLoginView, toTokenView } from '../http/login-view.ts';
@@ -128,18 +128,18 @@ async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
   const verdict = await judgeRefresh(ctx, hash);
 
   if (verdict === 'refresh_reuse_detected') {
-    await ctx.keep((unit) => endFamily(ctx, unit, found));
+    await ctx.keep((tx) => endFamily(ctx, tx, found));
   }
   throw fail(verdict);
 }
 
 /** A token that comes back ends its family, is audited and told to its owner: once, of any number at once. */
-async function endFamily(ctx: Ctx, unit: Unit, { session, person }: RefreshAttempt['found']): Promise<void> {
+async function endFamily(ctx: Ctx, tx: TenantTransaction, { session, person }: RefreshAttempt['found']): Promise<void> {
   const { id: userId, organizationId, workspaceId } = person;
-  if (!(await revokeSession(unit, { sessionId: session.id, reason: 'refresh_reuse' }))) return;
+  if (!(await revokeSession(tx, { sessionId: session.id, reason: 'refresh_reuse' }))) return;
 
-  await notify(unit, ctx.deps.keys, { template: 'refresh_reuse', userId, organizationId, workspaceId });
-  await writeAudit(unit, {
+  await notify(tx, ctx.deps.keys, { template: 'refresh_reuse', userId, organizationId, workspaceId });
+  await writeAudit(tx, {
     action: 'logout',
     operationId: ctx.operationId,
     note: { resourceType: 'session', resourceId: session.id, organizationId, workspaceId },

@@ -7,7 +7,7 @@ import { recordLoginFailure, type LoginFailure } from '../../db/identity/login-f
 import { accountHash, isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
-import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
+import { withAutocommit, systemActor, tenantOf } from '../../db/scope.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { awaitedLater } from '../http/awaited-later.ts';
 import type { AppDeps } from '../http/deps.ts';
@@ -92,7 +92,7 @@ async function lookAt(
 
 /** One round trip, committed with it. */
 function recordAlone({ deps, correlationId }: IdentifyRequest, caller: Caller, failure: LoginFailure): Promise<void> {
-  return eachAlone(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId }, (unit) => recordLoginFailure(unit, failure));
+  return withAutocommit(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId }, (tx) => recordLoginFailure(tx, failure));
 }
 
 /** A refresh whose session is known, before anything is decided. */

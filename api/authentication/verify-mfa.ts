@@ -134,8 +134,8 @@ export async function stepUp(
 async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<CountedTry> {
   let counted: Awaited<ReturnType<typeof countTry>> = null;
 
-  await ctx.keep(async (unit) => {
-    counted = await countTry(unit, of);
+  await ctx.keep(async (tx) => {
+    counted = await countTry(tx, of);
   });
   return counted ?? deadChallenge();
 }

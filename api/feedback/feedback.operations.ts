@@ -9,7 +9,7 @@ import {
   type VotedRun,
 } from '../../db/feedback/feedback.ts';
 import { mapPage } from '../../db/page.ts';
-import { refuseFrozen } from '../../db/scope.ts';
+import { assertActive } from '../../db/scope.ts';
 import { area, list, put, remove, type Ctx } from '../http/operation.ts';
 import { FeedbackAggregateView, FeedbackFilters, FeedbackPut, FeedbackView, VotedRunParams } from './feedback.schema.ts';
 
@@ -46,7 +46,7 @@ export const feedback = area('Feedback', {
     },
     async (ctx, { params, body }) => {
       const run = await holdVotedRun(ctx, params.run_id);
-      await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
+      await assertActive(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
       const voter = voterOf(ctx.caller);
       const { rating, comment = null, tags = [], correction = null } = body;
       const row = await putVote(ctx, run, { voter, vote: { rating, comment, tags, correction } });

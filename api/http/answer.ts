@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Outgoing } from '../../db/unit.ts';
+import type { Outgoing } from '../../db/tenant-transaction.ts';
 import { toFailure } from './error-envelope.ts';
 import { isNotModified } from './etag.ts';
 import { execute, type Executed } from './execute.ts';

@@ -13,7 +13,7 @@ const formName = 'application/x-www-form-urlencoded';
 const multipartName = 'multipart/form-data';
 const jsonDepth = 64;
 /** More than a refusal lists. */
-const mostMarks = 60;
+const maxMarks = 60;
 const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 // A parsed body needs a walk only where the text holds an escape or a name that could reach a prototype.
 const needsWalk = /\\u|__proto__|"constructor"/;
@@ -72,7 +72,7 @@ export function parseJson(bytes: Buffer): unknown {
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
-  const marked = markInexact(text, 'large', mostMarks);
+  const marked = markInexact(text, 'large', maxMarks);
   const value = parseText(marked);
   if (marked !== text || needsWalk.test(text)) refuseForbidden(value);
   return value;

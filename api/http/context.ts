@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Logger } from 'pino';
 import type { Caller } from '../../db/caller.ts';
 import type { PageRequest } from '../../db/page.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { Violation } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
@@ -20,7 +20,7 @@ export interface AuditNote {
 }
 
 /** What a handler works with: the caller and, unless the operation is `raw` or has `transaction: 'none'`, one transaction in the caller's tenant; in a GET each statement has one of its own, which can't write. */
-export interface Ctx extends Unit {
+export interface Ctx extends TenantTransaction {
   readonly caller: Caller;
   readonly deps: AppDeps;
   readonly log: Logger;
@@ -41,7 +41,7 @@ export interface Ctx extends Unit {
   /** Replaces the default audit note (resource type of the area, id of the view); null: nothing has happened yet that is worth an entry. */
   audit(note: AuditNote | null): void;
   /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
-  keep(write: (unit: Unit) => Promise<void>): Promise<void>;
+  keep(write: (tx: TenantTransaction) => Promise<void>): Promise<void>;
 }
 
 /** A reply that differs from the operation's plain success. */

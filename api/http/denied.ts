@@ -32,8 +32,8 @@ export async function recordDenied(deps: Deps, request: FastifyRequest, tried: T
   // Shapes are judged after the refusal: what the path holds may be no id.
   const params = Object.entries((tried ? tried.params : request.params) ?? {}).filter(([, value]) => plainId.test(String(value)));
   const note = { ...defaultNote(operation, null, Object.fromEntries(params)), workspaceId: caller.workspaceId };
-  await transact(deps.db, { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id }, (unit) =>
-    writeAudit(unit, {
+  await transact(deps.db, { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id }, (tx) =>
+    writeAudit(tx, {
       // The log has no action for reading.
       action: operation.audit === 'none' ? 'impersonate' : operation.audit,
       operationId: operation.operationId,

@@ -22,7 +22,7 @@ interface OpenApiDocument {
   readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
 }
 
-const leastNoticeMs = 180 * 86_400_000;
+const minNoticeMs = 180 * 86_400_000;
 
 /** Stops the start of a process that gives less than 180 days of notice, or deprecates what its document doesn't hold. */
 export function checkDeprecations(deprecations: readonly Deprecation[], document: OpenApiDocument): void {
@@ -51,7 +51,7 @@ export function deprecationHeaders(
 
 function faultsOf(entry: Deprecation, document: OpenApiDocument): string[] {
   const faults: string[] = [];
-  if (entry.sunsetAt.getTime() - entry.deprecatedAt.getTime() < leastNoticeMs) faults.push('gives less than 180 days of notice');
+  if (entry.sunsetAt.getTime() - entry.deprecatedAt.getTime() < minNoticeMs) faults.push('gives less than 180 days of notice');
 
   const root = rootOf(entry, document);
   if (root === undefined) faults.push('names nothing in the document');

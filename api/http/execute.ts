@@ -1,11 +1,11 @@
 import { writeAuditLater, type AuditOptions } from '../../db/audit/audit.ts';
 import { isRetried } from '../../db/faults.ts';
-import { beginUnit, emptyOutgoing, readUnit } from '../../db/scope.ts';
-import type { Outgoing, Unit } from '../../db/unit.ts';
+import { openTransaction, emptyOutgoing, openReadOnly } from '../../db/scope.ts';
+import type { Outgoing, TenantTransaction } from '../../db/tenant-transaction.ts';
 import { defaultNote } from './audit.ts';
 import type { AuditNote, Reply } from './context.ts';
 import { storeSuccess, type Reservation } from './idempotency.ts';
-import { makeContext, outsideUnit, refuseRenew, userAgentOf, type Execution, type Renew } from './make-context.ts';
+import { makeContext, outsideTransaction, refuseRenew, userAgentOf, type Execution, type Renew } from './make-context.ts';
 import { toPageView } from './page.ts';
 import { render, unwrap, type Rendered } from './render.ts';
 import { stateOf } from './request-state.ts';
@@ -17,7 +17,7 @@ export interface Executed {
   readonly afterCommit: (() => Promise<Reply<unknown>>) | null;
 }
 
-const mostTries = 3;
+const maxTries = 3;
 const openAreas: ReadonlySet<string> = new Set(['Authentication', 'Sessions', 'Oauth', 'Operator']);
 
 type Handle = (ctx: unknown, input: unknown) => Promise<unknown>;
@@ -25,11 +25,11 @@ type Handle = (ctx: unknown, input: unknown) => Promise<unknown>;
 /** Runs the handler in the caller's tenant; row, audit entry, outbox and stored reply commit together or not at all. */
 export async function execute(execution: Execution, reservation: Reservation | null): Promise<Executed> {
   if (execution.operation.transaction === 'none')
-    return { ...(await run(execution, outsideUnit(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
+    return { ...(await run(execution, outsideTransaction(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
 
   const isRead = execution.operation.method === 'GET' && !execution.operation.writes;
   for (let tries = 1; ; tries += 1) {
-    const open = isRead ? readUnit(execution.deps.db, execution.options) : await beginUnit(execution.deps.db, execution.options);
+    const open = isRead ? openReadOnly(execution.deps.db, execution.options) : await openTransaction(execution.deps.db, execution.options);
     let hasKept = false;
     const { admitted } = stateOf(execution.request);
     const renew: Renew = async () => {
@@ -38,21 +38,26 @@ export async function execute(execution: Execution, reservation: Reservation | n
       return open.renew();
     };
     try {
-      const done = await run(execution, open.unit, renew, reservation);
+      const done = await run(execution, open.tx, renew, reservation);
       await admitted;
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();
       // What was kept stands already, so such a handler does not run twice.
-      if (hasKept || tries === mostTries || !isDeadlock(error)) throw error;
+      if (hasKept || tries === maxTries || !isDeadlock(error)) throw error;
     }
   }
 }
 
-async function run(execution: Execution, unit: Unit, renew: Renew, reservation: Reservation | null): Promise<Omit<Executed, 'outgoing'>> {
+async function run(
+  execution: Execution,
+  tx: TenantTransaction,
+  renew: Renew,
+  reservation: Reservation | null,
+): Promise<Omit<Executed, 'outgoing'>> {
   const { operation, input } = execution;
   let noted: { readonly note: AuditNote | null } | null = null;
-  const ctx = makeContext(execution, unit, renew, (given) => {
+  const ctx = makeContext(execution, tx, renew, (given) => {
     noted = { note: given };
   });
   // The registry erases each handler's own types; its schemas have just been enforced on the input.
@@ -66,8 +71,8 @@ async function run(execution: Execution, unit: Unit, renew: Renew, reservation: 
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));
   // The net under the handlers, which refuse earlier: what was done in a frozen place is rolled back. Both leave with the commit.
-  if (operation.audit !== 'none' && reply.status < 300 && note) await writeAuditLater(unit, auditOf(execution, operation.audit, note));
-  if (reservation) await storeSuccess(execution, unit, reservation, reply, options.afterCommit === undefined);
+  if (operation.audit !== 'none' && reply.status < 300 && note) await writeAuditLater(tx, auditOf(execution, operation.audit, note));
+  if (reservation) await storeSuccess(execution, tx, reservation, reply, options.afterCommit === undefined);
   return { reply, afterCommit: options.afterCommit ?? null };
 }
 

@@ -14,8 +14,8 @@ import {
   type IdempotencyRow,
   type IdempotencyScope,
 } from '../../db/http/idempotency.ts';
-import { eachAlone, transact, type UnitOptions } from '../../db/scope.ts';
-import type { Unit } from '../../db/unit.ts';
+import { withAutocommit, transact, type TransactionOptions } from '../../db/scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
 import { toEnvelope } from './error-envelope.ts';
@@ -35,13 +35,13 @@ interface Claiming {
   readonly deps: AppDeps;
   readonly operation: RegisteredOperation;
   readonly caller: Caller;
-  readonly options: UnitOptions;
+  readonly options: TransactionOptions;
   readonly input: ParsedInput;
 }
 
 const storedRefusals = new Set([402, 404, 409, 410, 412, 423]);
 const refusalType = 'application/problem+json; charset=utf-8';
-const mostTries = 5;
+const maxTries = 5;
 /** Together about as long as a lease. */
 const pausesMs = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
 
@@ -51,9 +51,9 @@ export async function claimKey(claiming: Claiming, key: string): Promise<Claim |
   if (!scope) return null;
   const fingerprint = fingerprintOf(claiming.deps.keys.idempotencyKey.secret, claiming.input);
 
-  for (let tries = 0; tries < mostTries; tries += 1) {
+  for (let tries = 0; tries < maxTries; tries += 1) {
     // Each of its statements is judged by the row that it finds, so that none needs the one before it undone.
-    const claim = await eachAlone(claiming.deps.db, claiming.options, (unit) => attempt(claiming, unit, scope, fingerprint));
+    const claim = await withAutocommit(claiming.deps.db, claiming.options, (tx) => attempt(claiming, tx, scope, fingerprint));
     if (claim) return claim;
   }
   throw fail('idempotency_in_progress', { retryAfterS: 1 });
@@ -62,56 +62,56 @@ export async function claimKey(claiming: Claiming, key: string): Promise<Claim |
 /** Stores a success in the handler's own transaction, at its end; 409 when the lease went to another meanwhile, so that all of it rolls back. */
 export async function storeSuccess(
   claiming: Pick<Claiming, 'deps'>,
-  unit: Unit,
+  tx: TenantTransaction,
   reservation: Reservation,
   reply: Rendered,
   isFinal: boolean,
 ): Promise<void> {
-  const stored = await toStored(claiming.deps.keys, unit, reservation, reply);
-  await storeReplyLater(unit.em, reservation.id, reservation.lease, stored, isFinal);
+  const stored = await toStored(claiming.deps.keys, tx, reservation, reply);
+  await storeReplyLater(tx.em, reservation.id, reservation.lease, stored, isFinal);
 }
 
 /** Stores a refusal that a repeat must get too, or gives the key free. Never throws: the request already has its answer. */
 export async function settleRefusal(claiming: Claiming, reservation: Reservation, failure: Failure): Promise<void> {
   const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
-  await quietly(claiming, async (unit) => {
-    if (!isStored) return releaseKey(unit.em, reservation.id, reservation.lease);
-    const told = (await showsPurgedRun(unit, failure)) ? fail('not_found') : failure;
+  await quietly(claiming, async (tx) => {
+    if (!isStored) return releaseKey(tx.em, reservation.id, reservation.lease);
+    const told = (await showsPurgedRun(tx, failure)) ? fail('not_found') : failure;
     const reply = refusalOf(claiming.deps, told, claiming.options.correlationId);
-    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, unit, reservation, reply), true);
+    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, tx, reservation, reply), true);
   });
 }
 
 /** A refusal may show the run (`run_finished`): when that was purged meanwhile, a repeat gets what the run itself answers now. */
-async function showsPurgedRun(unit: Unit, { context: { run } }: Failure): Promise<boolean> {
+async function showsPurgedRun(tx: TenantTransaction, { context: { run } }: Failure): Promise<boolean> {
   if (typeof run !== 'object' || run === null || !('id' in run)) return false;
-  return !(await holdShownRun(unit.em, String(run.id)));
+  return !(await holdShownRun(tx.em, String(run.id)));
 }
 
 /** Replaces the stored 202 by the final reply, or makes it final when there is none. */
 export async function settleFinal(claiming: Claiming, reservation: Reservation, reply: Rendered | null): Promise<void> {
-  await quietly(claiming, async (unit) => {
-    if (!reply) return settleStandIn(unit.em, reservation.id, reservation.lease);
-    await storeReply(unit.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, unit, reservation, reply), true);
+  await quietly(claiming, async (tx) => {
+    if (!reply) return settleStandIn(tx.em, reservation.id, reservation.lease);
+    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, tx, reservation, reply), true);
   });
 }
 
 /** One look at the row; null asks for another. */
-async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, fingerprint: Buffer): Promise<Claim | null> {
-  const found = await reserveKey(unit.em, scope, fingerprint);
+async function attempt(claiming: Claiming, tx: TenantTransaction, scope: IdempotencyScope, fingerprint: Buffer): Promise<Claim | null> {
+  const found = await reserveKey(tx.em, scope, fingerprint);
   if (!found) return null;
   if (found.isMine && found.leaseUntil) return mine(claiming, found, found.leaseUntil);
   if (found.isExpired) {
-    await removeExpiredKey(unit.em, found.id);
+    await removeExpiredKey(tx.em, found.id);
     return null;
   }
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
-  if (found.state === 'done') return { kind: 'replay', reply: await replay(claiming, unit, found) };
+  if (found.state === 'done') return { kind: 'replay', reply: await replay(claiming, tx, found) };
   if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
   // The holder died after its commit: what it stored stands.
-  if (found.status !== null) return { kind: 'replay', reply: await replay(claiming, unit, found) };
+  if (found.status !== null) return { kind: 'replay', reply: await replay(claiming, tx, found) };
 
-  const lease = await takeOverLease(unit.em, found.id, found.leaseUntil);
+  const lease = await takeOverLease(tx.em, found.id, found.leaseUntil);
   return lease ? mine(claiming, found, lease) : null;
 }
 
@@ -120,15 +120,19 @@ async function attempt(claiming: Claiming, unit: Unit, scope: IdempotencyScope, 
  * rank there (403): a right that is lost is lost for what was stored, too. A reply that names no workspace (a revision, the test of a tool) lies where the row
  * of its path lies.
  */
-async function replay({ deps, caller, operation, options, input }: Claiming, unit: Unit, found: IdempotencyRow): Promise<Rendered> {
+async function replay(
+  { deps, caller, operation, options, input }: Claiming,
+  tx: TenantTransaction,
+  found: IdempotencyRow,
+): Promise<Rendered> {
   if (found.body === null)
     return {
       ...refusalOf(deps, fail('not_found'), options.correlationId),
       headers: { 'content-type': refusalType, 'idempotency-replayed': 'true' },
     };
-  const reply = await toReply(deps.keys, unit, found);
+  const reply = await toReply(deps.keys, tx, found);
   const named = placesIn(reply);
-  refuseLostPlaces(caller, named.size > 0 ? named : await placesOfPath(unit.em, input.params), floorOf(operation));
+  refuseLostPlaces(caller, named.size > 0 ? named : await placesOfPath(tx.em, input.params), floorOf(operation));
   return reply;
 }
 
@@ -158,18 +162,18 @@ function scopeOfKey({ operation, caller, options }: Claiming, key: string): Idem
 }
 
 /** Never throws. What the database does not take now, because it is away, is tried again behind the answer: else a repeat would wait out the lease. */
-async function quietly(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {
+async function quietly(claiming: Claiming, work: (tx: TenantTransaction) => Promise<void>): Promise<void> {
   if (!(await isTaken(claiming, work))) void tryAgain(claiming, work);
 }
 
-async function tryAgain(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<void> {
+async function tryAgain(claiming: Claiming, work: (tx: TenantTransaction) => Promise<void>): Promise<void> {
   for (const pauseMs of pausesMs) {
     await delay(pauseMs, undefined, { ref: false });
     if (await isTaken(claiming, work)) return;
   }
 }
 
-async function isTaken(claiming: Claiming, work: (unit: Unit) => Promise<void>): Promise<boolean> {
+async function isTaken(claiming: Claiming, work: (tx: TenantTransaction) => Promise<void>): Promise<boolean> {
   try {
     await transact(claiming.deps.db, claiming.options, work);
     return true;

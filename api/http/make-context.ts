@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import type { PageRequest } from '../../db/page.ts';
-import { emptyOutgoing, type UnitOptions } from '../../db/scope.ts';
-import type { Outgoing, Unit } from '../../db/unit.ts';
+import { emptyOutgoing, type TransactionOptions } from '../../db/scope.ts';
+import type { Outgoing, TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AuditNote, Ctx } from './context.ts';
 import type { AppDeps } from './deps.ts';
 import type { RegisteredOperation } from './operation.ts';
@@ -20,7 +20,7 @@ export interface Execution {
   /** Aborted when nobody waits for the answer any more; null where that is not watched. */
   readonly signal: AbortSignal | null;
   readonly caller: Caller;
-  readonly options: UnitOptions;
+  readonly options: TransactionOptions;
   readonly input: ParsedInput;
   readonly identified: unknown;
   readonly page: PageRequest;
@@ -31,17 +31,17 @@ export interface Execution {
 export type Renew = () => Promise<Outgoing>;
 
 /** What a handler works with, over one transaction. */
-export function makeContext(execution: Execution, unit: Unit, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
+export function makeContext(execution: Execution, tx: TenantTransaction, renew: Renew, audit: (note: AuditNote | null) => void): Ctx {
   const { deps, operation, request, caller, input, page, source, signal } = execution;
   return {
     // Read late: outside a transaction there is none to read.
     get em() {
-      return unit.em;
+      return tx.em;
     },
-    tenant: unit.tenant,
-    actor: unit.actor,
-    correlationId: unit.correlationId,
-    outgoing: unit.outgoing,
+    tenant: tx.tenant,
+    actor: tx.actor,
+    correlationId: tx.correlationId,
+    outgoing: tx.outgoing,
     admitted: stateOf(request).admitted,
     caller,
     deps,
@@ -59,7 +59,7 @@ export function makeContext(execution: Execution, unit: Unit, renew: Renew, audi
     userAgent: userAgentOf(request),
     audit,
     keep: async (write) => {
-      await write(unit);
+      await write(tx);
       void deps.dispatch(await renew());
     },
   };
@@ -67,11 +67,11 @@ export function makeContext(execution: Execution, unit: Unit, renew: Renew, audi
 
 /** What a raw handler works with: everything but a transaction. */
 export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'keep'> {
-  return makeContext(execution, outsideUnit(execution), refuseRenew, () => undefined);
+  return makeContext(execution, outsideTransaction(execution), refuseRenew, () => undefined);
 }
 
-/** A unit for handlers that promised to touch no row; reaching for the transaction is a bug. */
-export function outsideUnit({ options, operation }: Execution): Unit {
+/** A transaction for handlers that promised to touch no row; reaching for the transaction is a bug. */
+export function outsideTransaction({ options, operation }: Execution): TenantTransaction {
   return {
     get em(): never {
       throw new Error(`${operation.operationId} has no transaction`);

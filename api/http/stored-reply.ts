@@ -1,7 +1,7 @@
 import { storedReplyBinding, type IdempotencyRow, type StoredReply } from '../../db/http/idempotency.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { keyIdOf, open, seal } from '../../db/tenancy/envelope.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Rendered } from './render.ts';
 
 /** A key that a request holds: it alone may execute, and store what it answered. */
@@ -16,7 +16,7 @@ const keptHeaders = ['content-type', 'location', 'etag'];
 /** A reply as it is stored: what a repeat must get again, secrets as an envelope. */
 export async function toStored(
   keys: KeyRing,
-  unit: Unit,
+  tx: TenantTransaction,
   reservation: Pick<Reservation, 'id' | 'isSecret'>,
   reply: Rendered,
 ): Promise<StoredReply> {
@@ -25,7 +25,7 @@ export async function toStored(
   const shownIds = idsIn(reply.body);
   if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null, shownIds };
 
-  const envelope = await seal(unit.em, keys, storedReplyBinding(unit.tenant.organizationId, reservation.id), body);
+  const envelope = await seal(tx.em, keys, storedReplyBinding(tx.tenant.organizationId, reservation.id), body);
   return { status: reply.status, headers, body: envelope, bodyKeyId: keyIdOf(envelope), shownIds };
 }
 
@@ -59,9 +59,9 @@ function parsed(body: string | null): unknown {
 }
 
 /** A stored reply as it goes out again. */
-export async function toReply(keys: KeyRing, unit: Unit, row: IdempotencyRow): Promise<Rendered> {
+export async function toReply(keys: KeyRing, tx: TenantTransaction, row: IdempotencyRow): Promise<Rendered> {
   const stored = row.body ?? Buffer.alloc(0);
-  const body = row.bodyKeyId === null ? stored : await open(unit.em, keys, storedReplyBinding(unit.tenant.organizationId, row.id), stored);
+  const body = row.bodyKeyId === null ? stored : await open(tx.em, keys, storedReplyBinding(tx.tenant.organizationId, row.id), stored);
   const status = row.status ?? 200;
   return { status, headers: { ...row.headers, 'idempotency-replayed': 'true' }, body: status === 204 ? null : body.toString() };
 }

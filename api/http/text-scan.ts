@@ -15,7 +15,7 @@ interface Way {
   readonly isWhole: boolean;
 }
 
-const mostPointers = 50;
+const maxPointers = 50;
 const longestPointer = 300;
 
 /** Whether a string holds U+0000 or half a surrogate pair. */
@@ -33,7 +33,7 @@ export function findForbiddenText(value: unknown): ForbiddenText {
   let hasPrototypeKey = false;
 
   const note = (way: Way, found = pointers): void => {
-    if (found.size < mostPointers) found.add(way.pointer);
+    if (found.size < maxPointers) found.add(way.pointer);
   };
   const visit = (node: unknown, way: Way): void => {
     if (typeof node === 'string' && isForbiddenText(node)) note(way, isMark(node) ? numbers : pointers);
@@ -56,7 +56,7 @@ export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Viola
   return [
     ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'holds U+0000 or half a surrogate pair')),
     ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that can not be kept exactly; send it as a text')),
-  ].slice(0, mostPointers);
+  ].slice(0, maxPointers);
 }
 
 /** One segment of a JSON pointer (RFC 6901 §3). */

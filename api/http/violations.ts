@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import type { Violation, ViolationSource } from '../../workflows/contracts/failure.ts';
 import { escapePointer } from './text-scan.ts';
 
-export const mostViolations = 50;
+export const maxViolations = 50;
 const longestPointer = 2_000;
 
 /** What the schema validator found, in the words of the error envelope; holds no input value. */
@@ -16,7 +16,7 @@ export function sortViolations(violations: readonly Violation[]): Violation[] {
   return violations
     .map(withinBounds)
     .toSorted((left, right) => (keyOf(left) < keyOf(right) ? -1 : 1))
-    .slice(0, mostViolations);
+    .slice(0, maxViolations);
 }
 
 /** A pointer that is too long ends at its last whole parent. */

@@ -17,7 +17,7 @@ type Entry =
   | { readonly kind: 'broken'; readonly value: unknown; readonly fault: RpcFault };
 
 /** Nothing says how many a server has to take; each may start a run or wait for one. */
-export const mostMessages = 20;
+export const maxMessages = 20;
 /** The only revision with batches. Its clients send no version header, which came with the next one. */
 const version = '2025-03-26';
 
@@ -53,7 +53,7 @@ function refuseUnfit(values: readonly unknown[], { request }: Http): void {
   const named = request.headers['mcp-protocol-version'];
   if (values.length === 0) throw invalidMessage('A batch must hold a message.');
   if (named !== undefined && named !== version) throw invalidMessage(`Send one message in a body: only ${version} has batches.`);
-  if (values.length > mostMessages) throw invalidMessage(`A batch must hold no more than ${mostMessages} messages.`);
+  if (values.length > maxMessages) throw invalidMessage(`A batch must hold no more than ${maxMessages} messages.`);
 }
 
 function entryOf(value: unknown): Entry {

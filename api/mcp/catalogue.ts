@@ -14,7 +14,7 @@ export interface Catalogue {
 }
 
 const known = new WeakMap<readonly RegisteredOperation[], Catalogue>();
-const mostLists = 200;
+const maxLists = 200;
 const askable = [...oauthScopes.keys()];
 
 /** The catalogue over the mounted operations, made once. */
@@ -44,7 +44,7 @@ function makeCatalogue(operations: readonly RegisteredOperation[]): Catalogue {
       const names = key === '' ? [] : key.split(',');
       const list = `[${names.map((name) => texts.get(name)).join()}]`;
       // As many as there are kinds of callers; scopes could make more.
-      if (lists.size < mostLists) lists.set(key, list);
+      if (lists.size < maxLists) lists.set(key, list);
       return list;
     },
   };

@@ -6,7 +6,7 @@ import type { ApiEnv } from '../env.ts';
 import { raw, rawPost, remove } from '../http/operation.ts';
 import { closed, maxInteger, plainText } from '../http/schema.ts';
 import { principalOf } from '../streams/attach.ts';
-import { mostMessages } from './batch.ts';
+import { maxMessages } from './batch.ts';
 import { answerPost } from './dispatch.ts';
 import { isSessionVersion } from './era.ts';
 import { notificationText } from './json-rpc.ts';
@@ -34,7 +34,7 @@ const McpMessage = Type.Object(
 
 /** One message, or several. */
 const McpBody = Type.Unsafe<object>({
-  oneOf: [McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: mostMessages, description: 'A batch; 2025-03-26 alone has them' })],
+  oneOf: [McpMessage, Type.Array(McpMessage, { minItems: 1, maxItems: maxMessages, description: 'A batch; 2025-03-26 alone has them' })],
 });
 
 /** What a request of JSON-RPC 2.0 is answered with: one of `result` and `error`. What breaks the protocol fails with it too. */
@@ -64,7 +64,7 @@ const McpAnswer = closed(
 const McpReply = Type.Unsafe<object>({
   $id: 'McpReply',
   description: 'The answer to a message, or those to a batch',
-  oneOf: [McpAnswer, Type.Array(McpAnswer, { minItems: 1, maxItems: mostMessages, description: 'Of a batch, in its order' })],
+  oneOf: [McpAnswer, Type.Array(McpAnswer, { minItems: 1, maxItems: maxMessages, description: 'Of a batch, in its order' })],
 });
 
 /** The endpoint of the Model Context Protocol (Streamable HTTP): its tools are operations of this contract. */

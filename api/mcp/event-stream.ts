@@ -13,7 +13,7 @@ export interface EventStream {
 /** Proxies close what is silent for longer. */
 const commentMs = 15_000;
 /** A client that leaves so much unread is told nothing more; one message may be larger than this. */
-const mostUnsentBytes = 4 * 1024 * 1024;
+const maxUnsentBytes = 4 * 1024 * 1024;
 /** How long an ended stream waits for a client that takes nothing. */
 const lingerMs = 5_000;
 
@@ -48,7 +48,7 @@ export function openEventStream(http: { readonly request: FastifyRequest; readon
   function write(chunk: string): void {
     if (response.destroyed || response.writableEnded) return;
     // Judged before the chunk: a large answer to a client that reads is no reason to cut it off.
-    if (response.writableLength > mostUnsentBytes) response.destroy();
+    if (response.writableLength > maxUnsentBytes) response.destroy();
     else response.write(chunk);
   }
 }

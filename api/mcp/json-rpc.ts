@@ -41,9 +41,9 @@ export class RpcFault extends Error {
   }
 }
 
-const mostDepth = 64;
+const maxDepth = 64;
 /** More than a refusal lists. */
-const mostMarks = 60;
+const maxMarks = 60;
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -55,13 +55,13 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
   let hasMarks = false;
   try {
     const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-    const marked = markInexact(text, 'large', mostMarks);
+    const marked = markInexact(text, 'large', maxMarks);
     hasMarks = marked !== text;
     value = JSON.parse(marked);
   } catch {
     throw new RpcFault(rpcCodes.parseError, 'The body is not valid JSON in UTF-8.', { status: 400 });
   }
-  if (!isWithin(value, mostDepth)) throw invalidMessage('The message is nested too deeply.');
+  if (!isWithin(value, maxDepth)) throw invalidMessage('The message is nested too deeply.');
   return { value, hasMarks };
 }
 

@@ -4,7 +4,7 @@ import { takeCode } from '../../db/mcp/consents.ts';
 import { readMcpStatus } from '../../db/mcp/status.ts';
 import { startSync } from '../../db/mcp/syncs.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { refuseFrozen, seeForChange } from '../../db/scope.ts';
+import { assertActive, seeForChange } from '../../db/scope.ts';
 import type { McpToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { readToolkitRevision } from '../../db/toolkits/toolkits.ts';
@@ -40,7 +40,7 @@ export const mcpToolkitOperations = {
     },
     async (ctx, { body }) => {
       const home = placeOf(ctx);
-      await refuseFrozen(ctx.em, home);
+      await assertActive(ctx.em, home);
       const policy = await discoveryPolicy(ctx, body.url);
       ctx.audit({ resourceType: 'mcp_server', label: new URL(body.url).host, ...home });
       const before = { ...nothingYet };

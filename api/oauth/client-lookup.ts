@@ -34,8 +34,8 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
     if (fault !== null) throw new DocumentRefused(fault);
     const client = { ...accept(document), clientId, kind: 'document' } as const;
 
-    await transact(deps.db, { tenant: nobodyTenant, actor: systemActor, correlationId }, (unit) =>
-      storeDocument(unit, client, { document, lifeSeconds }),
+    await transact(deps.db, { tenant: nobodyTenant, actor: systemActor, correlationId }, (tx) =>
+      storeDocument(tx, client, { document, lifeSeconds }),
     );
   };
   try {

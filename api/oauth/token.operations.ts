@@ -134,7 +134,7 @@ async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' 
 async function spoil(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'unproven_code' }>): Promise<never> {
   const { client, hash } = attempt;
   let isSpoiled = false;
-  await ctx.keep(async (unit) => void (isSpoiled = await spoilCode(unit, hash)));
+  await ctx.keep(async (tx) => void (isSpoiled = await spoilCode(tx, hash)));
 
   ctx.log.warn({ client_id: client.clientId }, 'authorization code came without its proof');
   if (isSpoiled) throw invalidGrant();
@@ -159,8 +159,8 @@ async function endReused(
   const { userId, organizationId, workspaceId } = ctx.caller;
   if (sessionId === null || userId === null) throw invalidGrant();
 
-  await ctx.keep(async (unit) => {
-    if (!(await revokeSession(unit, { sessionId, reason }))) return;
+  await ctx.keep(async (tx) => {
+    if (!(await revokeSession(tx, { sessionId, reason }))) return;
     const note = {
       resourceType: 'session',
       resourceId: sessionId,
@@ -168,9 +168,9 @@ async function endReused(
       workspaceId,
       changes: { reason: { to: reason }, client_id: { to: client.clientId } },
     };
-    await writeAudit(unit, { action: 'logout', operationId: ctx.operationId, note, ip: ctx.address, userAgent: ctx.userAgent });
+    await writeAudit(tx, { action: 'logout', operationId: ctx.operationId, note, ip: ctx.address, userAgent: ctx.userAgent });
     if (reason === 'refresh_reuse' && ctx.deps.env.mail !== null)
-      await addMail(unit, ctx.deps.keys, { mail: { template: 'refresh_reuse', userId }, home: { organizationId, workspaceId } });
+      await addMail(tx, ctx.deps.keys, { mail: { template: 'refresh_reuse', userId }, home: { organizationId, workspaceId } });
   });
   throw invalidGrant();
 }

@@ -3,11 +3,11 @@ import type { Static } from 'typebox';
 import { lockMaker, madeBy } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/scope.ts';
 import {
   listInvitationRows,
   lockInvitation,
-  mostResends,
+  maxResends,
   renewInvitation,
   seeInvitation,
   setRevoked,
@@ -159,7 +159,7 @@ export const invitationOperations = {
 };
 
 async function invite(ctx: Ctx, body: Static<typeof InvitationCreate>): Promise<InvitationRow> {
-  const { scope, organizationId, workspaceId } = await homeOfNewRow(ctx, body);
+  const { scope, organizationId, workspaceId } = await resolveNewRowScope(ctx, body);
   if (organizationId === null || scope === 'platform')
     throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization, or a workspace');
   refuseUnattended(ctx.caller, body.role);
@@ -190,8 +190,8 @@ async function resend(ctx: Ctx, invitation: LockedInvitation): Promise<Invitatio
   refuseWithoutMailer(ctx);
   if (!admitsDomain(invitation.email, { emailDomains: invitation.email_domains }))
     throw fail('state_conflict', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
-  if (invitation.resend_count >= mostResends)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${mostResends} times` });
+  if (invitation.resend_count >= maxResends)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `an invitation is sent again at most ${maxResends} times` });
   if (invitation.wait_s > 0)
     throw fail('rate_limited', { retryAfterS: invitation.wait_s, context: { violated_policies: ['invitation_resend'] } });
 

@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from '../../db/frozen.ts';
+import { assertPlaceActive } from '../../db/frozen.ts';
 import { mapPage } from '../../db/page.ts';
 import { lockGrantee, putGrant, refuseUngranted, removeGrant } from '../../db/tenancy/grants.ts';
 import { listMemberRows } from '../../db/tenancy/members.ts';
@@ -50,7 +50,7 @@ export const memberOperations = {
       refuseHigherRank(ctx.caller, body.role, workspace.id);
       refuseOutranked(ctx.caller, { role: user.home_role, workspaceId: workspace.id });
       refuseUnattended(ctx.caller, user.home_role, body.role);
-      refuseFrozenPlace(workspace.status, workspace.is_active);
+      assertPlaceActive(workspace.status, workspace.is_active);
       refuseUngranted(workspace, user);
 
       const member = await putGrant(ctx, { workspace, user, role: body.role }, ctx.caller.userId);

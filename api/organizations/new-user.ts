@@ -5,7 +5,7 @@ import { isPerson, lockMaker } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { homeOfNewRow } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/scope.ts';
 import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
 import { insertUser, type NewUser } from '../../db/tenancy/new-user.ts';
 import { refuseHigherRank, refuseUnattended, sessionRequired } from '../../db/tenancy/rank-rules.ts';
@@ -51,7 +51,7 @@ function refusePasswordByKey(password: string | undefined, sendsMails: boolean):
 
 /** Makes a user where the caller may: home, rank (R1), domains, the day's number, the address. Without a password one is asked for by mail. */
 export async function createUser(ctx: Ctx, body: Static<typeof UserCreate>, { passwordHash }: PreparedUser): Promise<UserRow> {
-  const home = await homeOfNewRow(ctx, body);
+  const home = await resolveNewRowScope(ctx, body);
   refuseHigherRank(ctx.caller, body.role, home.workspaceId);
   refuseMisfit(body.role, home.scope);
 

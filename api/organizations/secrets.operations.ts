@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow, removeOne, seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope, removeOne, seeForChange } from '../../db/scope.ts';
 import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
 import { Secret } from '../../db/secrets/secret.entity.ts';
 import { findSecretId, listSecretRows, putSecretRow, type SecretBefore, type SecretRow } from '../../db/secrets/secrets.ts';
-import type { Home } from '../../db/home.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { list, put, remove, type AuditNote, type Ctx } from '../http/operation.ts';
 import { putSecretRight } from '../http/secret-right.ts';
@@ -39,7 +39,7 @@ export const secretOperations = {
       example: { body: { value: 'x3k-90-example', description: 'Key of the order service' } },
     },
     async (ctx, { params, body }) => {
-      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const secret = { name: params.name, value: body.value, description: body.description };
       const { row, before } = await putSecretRow(ctx, ctx.deps.keys, { home, secret });
 
@@ -81,8 +81,8 @@ export const secretOperations = {
 };
 
 /** The one place that is meant. A workspace that is named need not be seen: then nothing is found there. */
-async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretPlace>): Promise<Pick<Home, 'scope' | 'workspaceId'>> {
-  if (query.workspace_id === undefined) return homeOfNewRow(ctx, query, { openWhenFrozen: true }).catch(toQueryFailure);
+async function placeOfSecret(ctx: Ctx, query: Static<typeof SecretPlace>): Promise<Pick<RowScope, 'scope' | 'workspaceId'>> {
+  if (query.workspace_id === undefined) return resolveNewRowScope(ctx, query, { openWhenFrozen: true }).catch(toQueryFailure);
   if (query.scope !== undefined && query.scope !== 'workspace')
     throw invalidQuery('range', `a secret of scope ${query.scope} has no workspace`);
   return { scope: 'workspace', workspaceId: query.workspace_id };

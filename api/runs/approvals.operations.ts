@@ -5,7 +5,7 @@ import { mapPage } from '../../db/page.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
-import { refuseFrozen } from '../../db/scope.ts';
+import { assertActive } from '../../db/scope.ts';
 import { list, post } from '../http/operation.ts';
 import { ApprovalFilters, ApprovalResolutionView, ApprovalView, RunApprovalsResolve } from './approval.schema.ts';
 import { resolverOf } from './resolver.ts';
@@ -48,7 +48,7 @@ export const approvalOperations = {
     },
     async (ctx, { params, body }) => {
       const place = await requireRun(ctx, params.run_id);
-      await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+      await assertActive(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
       const { approvals, applied, unchanged } = await resolveApprovals(ctx, {
         runId: place.id,
         resolutions: body.resolutions,

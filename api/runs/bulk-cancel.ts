@@ -2,7 +2,7 @@ import type Type from 'typebox';
 import { organizationOf, refuseRank } from '../../db/reach.ts';
 import { cancelAll, leaveToWorkflow, matchingRuns, seenRuns, type CancelFilter, type RunAddress } from '../../db/runs/bulk-cancel.ts';
 import type { Cancel } from '../../db/runs/cancel-locked.ts';
-import { refuseFrozen } from '../../db/scope.ts';
+import { assertActive } from '../../db/scope.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import type { AuditNote, Ctx } from '../http/operation.ts';
 import type { RunBulkCancel, RunBulkCancelView } from './bulk.schema.ts';
@@ -26,7 +26,7 @@ async function cancelNamed(ctx: Ctx, named: readonly string[], cancel: Cancel): 
   const seen = await seenRuns(ctx, [...ids]);
   const places = distinctPlaces(seen);
   for (const place of places) refuseRank(ctx.caller, place.workspace_id, ctx.floor);
-  for (const place of places) await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+  for (const place of places) await assertActive(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
 
   const counts = await cancelAll(
     ctx,

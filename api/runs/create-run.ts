@@ -7,7 +7,7 @@ import type { RunCreate } from './run.schema.ts';
 
 type Body = Type.Static<typeof RunCreate>;
 
-const mostDelayMs = 366 * 86_400_000;
+const maxDelayMs = 366 * 86_400_000;
 
 /** A start as the caller asks for it, bound by what it sees and may. Throws 422 for what the schema alone can't refuse. */
 export function toStartRun(ctx: Ctx, body: Body): StartRun {
@@ -73,7 +73,7 @@ function refuseShape(body: Body): void {
 function refuseDelay({ start_after: startAfter, mode }: Body): void {
   if (!startAfter) return;
   if (mode === 'wait') throw invalid('/start_after', 'excludes', 'a run that starts later is not waited for', { excludes: 'mode' });
-  if (new Date(startAfter).getTime() > Date.now() + mostDelayMs) throw invalid('/start_after', 'maximum', 'at most 366 days ahead');
+  if (new Date(startAfter).getTime() > Date.now() + maxDelayMs) throw invalid('/start_after', 'maximum', 'at most 366 days ahead');
 }
 
 function agentOf(body: Body): StartRun['agent'] {

@@ -1,6 +1,6 @@
 import { requireRun, seeRun } from '../../db/runs/run-queries.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
-import { refuseFrozen } from '../../db/scope.ts';
+import { assertActive } from '../../db/scope.ts';
 import { post } from '../http/operation.ts';
 import { addInput } from './add-input.ts';
 import { RunInputAdd } from './input.schema.ts';
@@ -30,7 +30,7 @@ export const inputOperations = {
     },
     async (ctx, { params, body }) => {
       const place = await requireRun(ctx, params.run_id);
-      await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+      await assertActive(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
       await addInput(ctx, place, body);
       return toRunView(await seeRun(ctx, place.id));
     },

@@ -2,7 +2,7 @@ import type Type from 'typebox';
 import { retryRun, type RetryAsk } from '../../db/runs/retry-run.ts';
 import { requireRun } from '../../db/runs/run-queries.ts';
 import type { StartedRun } from '../../db/runs/start-run.ts';
-import { refuseFrozen } from '../../db/scope.ts';
+import { assertActive } from '../../db/scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 import { startedBy, inputOf } from './create-run.ts';
@@ -14,7 +14,7 @@ type Body = Type.Static<typeof RunRetry>;
 export async function retryOf(ctx: Ctx, runId: string, body: Body): Promise<StartedRun> {
   const ask = askOf(body);
   const run = await requireRun(ctx, runId);
-  await refuseFrozen(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
+  await assertActive(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
   return retryRun(ctx, { runId: run.id, ask, by: startedBy(ctx) });
 }
 

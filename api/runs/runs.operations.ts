@@ -5,7 +5,7 @@ import { listRunRows, requireRun, seeRun } from '../../db/runs/run-queries.ts';
 import { toRunView } from '../../db/runs/run-view.ts';
 import { startRun } from '../../db/runs/start-run.ts';
 import { listStepRows, toRunStepView } from '../../db/runs/steps.ts';
-import { refuseFrozen } from '../../db/scope.ts';
+import { assertActive } from '../../db/scope.ts';
 import { area, get, list, post, reply } from '../http/operation.ts';
 import { approvalOperations } from './approvals.operations.ts';
 import { bulkOperations } from './bulk.operations.ts';
@@ -101,7 +101,7 @@ export const runs = area('Runs', {
     },
     async (ctx, { params, body }) => {
       const place = await requireRun(ctx, params.run_id);
-      await refuseFrozen(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
+      await assertActive(ctx.em, { organizationId: place.organization_id, workspaceId: place.workspace_id });
       return toRunView(await cancelRun(ctx, { runId: place.id, policy: body.policy ?? 'interrupt', reason: body.reason ?? null }));
     },
   ),

@@ -1,7 +1,7 @@
 import { organizationOf } from '../../db/reach.ts';
-import { readUnit, systemActor, tenantOf } from '../../db/scope.ts';
+import { openReadOnly, systemActor, tenantOf } from '../../db/scope.ts';
 import { uploaderOf, usableAttachment } from '../../db/attachments/attachments.ts';
-import type { Home } from '../../db/home.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
 import { findSkillOfHome } from '../../db/skills/visible-skills.ts';
 import { changeSkillText, insertSkill } from '../../db/skills/skills.ts';
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
@@ -44,8 +44,8 @@ export async function readImport(request: IdentifyRequest): Promise<ReadImport> 
 }
 
 async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRequest, body: SkillImportBody): Promise<SkillBundle> {
-  const { unit } = readUnit(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
-  const attachment = await usableAttachment({ ...unit, caller, floor }, body.attachment_id ?? '');
+  const { tx } = openReadOnly(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
+  const attachment = await usableAttachment({ ...tx, caller, floor }, body.attachment_id ?? '');
   const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
   return deps.skillReader.read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
 }
@@ -134,7 +134,7 @@ function slugOf(name: string): string {
 export async function storeImport(
   ctx: Ctx,
   { slug, text: read, files }: ReadImport,
-  where: { readonly home: Home; readonly onConflict: 'reject' | 'new_version' },
+  where: { readonly home: RowScope; readonly onConflict: 'reject' | 'new_version' },
 ): Promise<{ readonly skill: Skill; readonly isNew: boolean; readonly before: number }> {
   const existing = await findSkillOfHome(ctx, where.home, slug);
   if (existing !== null && where.onConflict === 'reject')
@@ -156,7 +156,7 @@ export async function storeImport(
 async function recordFiles(
   ctx: Ctx,
   files: readonly NewSkillFile[],
-  { home, known }: { readonly home: Home; readonly known: readonly StoredReferenceDoc[] },
+  { home, known }: { readonly home: RowScope; readonly known: readonly StoredReferenceDoc[] },
 ): Promise<StoredReferenceDoc[]> {
   if (home.organizationId === null) return []; // it has kept none
   const isScanned = ctx.deps.env.attachments.scan !== null;

@@ -1,6 +1,6 @@
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/scope.ts';
 import { curateSkill } from '../../db/skills/curation.ts';
 import { refuseOwners } from '../../db/skills/owners.ts';
 import { dropSkillFiles } from '../../db/skills/skill-files.ts';
@@ -67,7 +67,7 @@ export const skills = area('Skills', {
     },
     async (ctx, { body }) => {
       const referenceDocs = toStoredDocs(body.reference_docs ?? [], { pointer: '/reference_docs', field: 'name' });
-      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const owners = { ownerAgentId: body.owner_agent_id ?? null, ownerUserId: body.owner_user_id ?? null };
       await refuseOwners(ctx, home, owners);
       const text = { description: body.description, instructions: body.instructions, referenceDocs, frontMatter: null };
@@ -100,7 +100,7 @@ export const skills = area('Skills', {
       },
     },
     async (ctx, { body, identified }) => {
-      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       // `identified` is what readImport gave.
       const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject' });
       const { skill, isNew, before } = stored;

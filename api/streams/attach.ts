@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Caller } from '../../db/caller.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
 import { openingState, type OpeningState } from '../../db/streams/opening.ts';
-import { eachAlone, systemActor, tenantOf } from '../../db/scope.ts';
+import { withAutocommit, systemActor, tenantOf } from '../../db/scope.ts';
 import type { Databases } from '../../db/orm.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Slot } from './admission.ts';
@@ -34,7 +34,7 @@ export async function openStream(deps: { readonly db: Databases; readonly hub: H
   try {
     const options = { tenant: tenantOf(caller), actor: systemActor, correlationId };
     const state = await deps.hub.openings.inTurn('run', socket, () =>
-      eachAlone(deps.db, options, (unit) => openingState({ ...unit, caller, floor: 'viewer' }, runId)),
+      withAutocommit(deps.db, options, (tx) => openingState({ ...tx, caller, floor: 'viewer' }, runId)),
     );
     if (!state) throw fail('not_found');
 

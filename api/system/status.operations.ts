@@ -3,7 +3,7 @@ import { markAt, outboxFacts, postgresFacts, runFacts } from '../../db/http/syst
 import { metricsPage, metricsTypes } from '../../ports/metrics/exposition.ts';
 import { transact } from '../../db/scope.ts';
 import { iso } from '../../db/sql.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { get, raw, type Ctx } from '../http/operation.ts';
 import { plainText } from '../http/schema.ts';
 import { isScrapeToken } from './scrape-token.ts';
@@ -58,9 +58,9 @@ async function readStatus(ctx: Ctx): Promise<StatusView> {
     attempt('redis', () => readRedis(ctx)),
     attempt('temporal', async () => ({ latency_ms: await latencyOf(() => deps.temporal.check(partTimeoutMs)) })),
     attempt('outbox', () => readOutbox(ctx)),
-    attempt('runs', () => inUnit(ctx, (unit) => runFacts(unit.em))),
+    attempt('runs', () => inTransaction(ctx, (tx) => runFacts(tx.em))),
     attempt('schedules', () => readSchedules(ctx)),
-    attempt('last_backup', () => inUnit(ctx, (unit) => markAt(unit.em, 'last_backup'))),
+    attempt('last_backup', () => inTransaction(ctx, (tx) => markAt(tx.em, 'last_backup'))),
     attempt('queues', () => deps.temporal.queues(partTimeoutMs)),
     attempt('workers', () => deps.temporal.workers(partTimeoutMs)),
   ]);
@@ -94,7 +94,7 @@ async function readStatus(ctx: Ctx): Promise<StatusView> {
 
 async function readPostgres(ctx: Ctx): Promise<NonNullable<StatusView['postgres']>> {
   const startedAt = performance.now();
-  const facts = await inUnit(ctx, (unit) => postgresFacts(unit.em));
+  const facts = await inTransaction(ctx, (tx) => postgresFacts(tx.em));
   return {
     version: facts.version,
     size_bytes: facts.sizeBytes,
@@ -116,7 +116,7 @@ async function readRedis({ deps }: Ctx): Promise<NonNullable<StatusView['redis']
 }
 
 async function readOutbox(ctx: Ctx): Promise<NonNullable<StatusView['outbox']>> {
-  const facts = await inUnit(ctx, (unit) => outboxFacts(unit.em));
+  const facts = await inTransaction(ctx, (tx) => outboxFacts(tx.em));
   return { due: facts.due, oldest_due_age_s: facts.oldestDueAgeS, failing: facts.failing };
 }
 
@@ -132,7 +132,7 @@ async function readSchedules({ deps }: Ctx): Promise<NonNullable<StatusView['sch
 }
 
 /** Each part has a transaction of its own: one that hangs or fails takes no other along. */
-async function inUnit<T>({ deps, tenant, actor, correlationId }: Ctx, read: (unit: Unit) => Promise<T>): Promise<T> {
+async function inTransaction<T>({ deps, tenant, actor, correlationId }: Ctx, read: (tx: TenantTransaction) => Promise<T>): Promise<T> {
   return (await transact(deps.db, { tenant, actor, correlationId }, read)).value;
 }
 

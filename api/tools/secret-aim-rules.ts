@@ -1,4 +1,4 @@
-import type { Home } from '../../db/home.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
 import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
 import { namesAimedAnew, sharedPlacesOf } from '../../db/secrets/secret-aim.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -19,7 +19,7 @@ export interface AimChange {
  * former one did not: whoever aims a secret gets its value. Held to what `putSecret` asks for: role in the secret's place, scope of the
  * credential, neither in another user's name nor inside an impersonation.
  */
-export async function refuseForeignAim(ctx: Ctx, home: Home, changes: readonly AimChange[]): Promise<void> {
+export async function refuseForeignAim(ctx: Ctx, home: RowScope, changes: readonly AimChange[]): Promise<void> {
   const names = [...new Set(changes.flatMap(({ before, after }) => namesAimedAnew(before, after)))];
   const places = names.length === 0 ? [] : await sharedPlacesOf(ctx, home, names);
   if (places.length === 0) return;

@@ -1,4 +1,4 @@
-import type { Home } from '../../db/home.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { findAgentTarget } from '../../db/tools/agent-target.ts';
@@ -12,7 +12,7 @@ import { configSchemas } from './kind-config.schema.ts';
 import type { NamedAgent, ToolChecks } from './tool-rules.ts';
 
 /** What the rules of tools ask of the deployment and of the tool's home. */
-export async function toolChecks(ctx: Ctx, home: Home): Promise<ToolChecks> {
+export async function toolChecks(ctx: Ctx, home: RowScope): Promise<ToolChecks> {
   return {
     schemas: ctx.deps.schemas.of(organizationOf(ctx.caller)),
     templates: ctx.deps.templates.of(organizationOf(ctx.caller)),
@@ -34,7 +34,7 @@ export function checkConfigForm(kind: string, config: Readonly<Record<string, un
 
 async function findAgent(
   ctx: Ctx,
-  home: Home,
+  home: RowScope,
   { pointer, named }: { readonly pointer: string; readonly named: NamedAgent },
 ): Promise<StoredAgentRef> {
   const { agent } = named;

@@ -7,7 +7,7 @@ import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import type { ToolShape } from './tool-rules.ts';
 import type { ToolCreate, ToolUpdate } from './tool.schema.ts';
 
-const mostSecrets = 20;
+const maxSecrets = 20;
 
 /** What a toolkit leaves to its tools; the rest is its revisions' to say. */
 const ownOfToolkitTools: ReadonlySet<string> = new Set([
@@ -113,8 +113,8 @@ function timeoutOf(tool: { readonly kind: ToolKind; readonly clientOwned: boolea
 
 function withSecretsOf(config: Readonly<Record<string, unknown>>, asked: readonly string[]): string[] {
   const names = [...new Set([...asked, ...secretsOfConfig(config)])];
-  if (names.length > mostSecrets)
-    throw invalid('/secrets_required', 'maxItems', 'At most 20, with those of the config.', { limit: mostSecrets });
+  if (names.length > maxSecrets)
+    throw invalid('/secrets_required', 'maxItems', 'At most 20, with those of the config.', { limit: maxSecrets });
   return names;
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admit } from '../../db/billing/admit.ts';
 import { organizationOf, refuseRank } from '../../db/reach.ts';
-import { transact, workspaceOfNewRow } from '../../db/scope.ts';
+import { transact, resolveNewRowWorkspace } from '../../db/scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
 import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
 import { readTool, type ToolRow } from '../../db/tools/tools.ts';
@@ -13,7 +13,7 @@ import { ToolParams } from './tool.schema.ts';
 import { ToolTest, ToolTestView, toToolTestView } from './tool-test.schema.ts';
 
 const firstPauseMs = 40;
-const mostPauseMs = 400;
+const maxPauseMs = 400;
 
 /** What a repeat finds whose first request died while it waited: the test went on without anybody. */
 const notWaitedFor: ToolTestResult = {
@@ -48,7 +48,7 @@ export const toolTestOperations = {
     async (ctx, { params, body }) => {
       const tool = await readTool(ctx, params.tool_id);
       const isDryRun = body.dry_run === true;
-      const home = await workspaceOfNewRow(ctx, tool.workspace_id);
+      const home = await resolveNewRowWorkspace(ctx, tool.workspace_id);
       if (!isDryRun && (tool.effect === 'write' || tool.critical)) refuseRank(ctx.caller, home.workspaceId, 'admin');
       if (!isDryRun && (tool.client_owned || tool.kind === 'delegate' || tool.kind === 'schedule'))
         throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
@@ -91,8 +91,8 @@ async function waitForResult(
   const end = performance.now() + toolTestLimitS * 1_000;
 
   return whileEntitled(ctx, { place: home }, async (signal) => {
-    for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, mostPauseMs)) {
-      const { value } = await transact(deps.db, { tenant, actor, correlationId }, (unit) => readToolTestResult(unit, testId));
+    for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
+      const { value } = await transact(deps.db, { tenant, actor, correlationId }, (tx) => readToolTestResult(tx, testId));
       if (value !== null) return value;
       await delay(pauseMs);
     }

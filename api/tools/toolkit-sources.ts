@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { usableAttachment } from '../../db/attachments/attachments.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { readUnit, tenantOf } from '../../db/scope.ts';
+import { openReadOnly, tenantOf } from '../../db/scope.ts';
 import { sha256Of, toolHash, type NewToolkitRevision } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
@@ -31,12 +31,12 @@ export async function readSource(request: IdentifyRequest): Promise<SourceTools 
   const { source } = request.body as ToolkitRevisionCreate; // checked by the operation's schema
   if (source.type !== 'openapi') return null;
   try {
-    const { unit } = readUnit(request.deps.db, {
+    const { tx } = openReadOnly(request.deps.db, {
       tenant: tenantOf(request.caller),
       actor: actorOf(request.caller),
       correlationId: request.correlationId,
     });
-    const ctx = { ...unit, caller: request.caller, floor: request.floor };
+    const ctx = { ...tx, caller: request.caller, floor: request.floor };
     await requireToolkit(ctx, String(request.params['toolkit_id']));
     if ((source.document === undefined) === (source.attachment_id === undefined))
       throw invalid('/source', 'oneOf', 'Either a document or an attachment is demanded.');

@@ -4,7 +4,7 @@ import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
 import { newId } from '../../db/ids.ts';
 import { forgetConnections } from '../../db/mcp/connections.ts';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
 import { quarantineAll } from '../../db/toolkits/revisions.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { agentsBinding, listToolkitRows, readToolkit, removeToolkit, toolsOfToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
@@ -55,7 +55,7 @@ export const toolkitOperations = {
       view: ToolkitView,
     },
     async (ctx, { body }) => {
-      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const config = await toolkitConfigOf(ctx, { kind: body.kind, config: body.config, organizationId: home.organizationId });
       await refuseForeignAim(ctx, home, [{ before: null, after: { ...config } }]);
       const toolkit = ctx.em.create(Toolkit, {

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
-import { homeOfNewRow, seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
 import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
 import { creatableToolKinds } from '../../db/tools/tool-config.ts';
 import { agentsUsing, deleteToolRow } from '../../db/tools/tool-use.ts';
@@ -64,7 +64,7 @@ export const tools = area('Tools', {
       view: ToolView,
     },
     async (ctx, { body }) => {
-      const home = await homeOfNewRow(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const draft = { kind: body.kind, config: body.config ?? {}, inputSchema: body.input_schema, clientOwned: body.client_owned ?? false };
       const shape = await shapeOf(draft, await toolChecks(ctx, home));
       await refuseForeignAim(ctx, home, [{ before: null, after: shape.config }]);

@@ -1,5 +1,5 @@
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** How deep agents may ask agents: the widest `max_depth` that a run may have. */
 export const limitDelegations = 5;
@@ -8,8 +8,8 @@ export const limitDelegations = 5;
  * Holds the activations of an organization apart until the transaction ends: two that close a cycle together would else both pass. Platform
  * agents refer to platform agents only and have a lock of their own.
  */
-export async function lockActivations(unit: Pick<Unit, 'em'>, organizationId: string | null): Promise<void> {
-  await rows(unit.em, `select pg_advisory_xact_lock(hashtextextended('agent-activation:' || ?::text, 0))`, [organizationId ?? 'platform']);
+export async function lockActivations(tx: Pick<TenantTransaction, 'em'>, organizationId: string | null): Promise<void> {
+  await rows(tx.em, `select pg_advisory_xact_lock(hashtextextended('agent-activation:' || ?::text, 0))`, [organizationId ?? 'platform']);
 }
 
 export interface Delegations {
@@ -20,10 +20,14 @@ export interface Delegations {
 }
 
 /** Follows the active revisions from the agents that a revision asks. */
-export async function followDelegations(unit: Pick<Unit, 'em'>, agentId: string | null, askedIds: readonly string[]): Promise<Delegations> {
+export async function followDelegations(
+  tx: Pick<TenantTransaction, 'em'>,
+  agentId: string | null,
+  askedIds: readonly string[],
+): Promise<Delegations> {
   if (askedIds.length === 0) return { isCyclic: false, depth: 0 };
   const found = await row<{ is_cyclic: boolean | null; depth: number | null }>(
-    unit.em,
+    tx.em,
     `with recursive asked as (
        select a.id, 1 as depth from agents a where a.id = any (?::uuid[]) and a.deleted_at is null
        union

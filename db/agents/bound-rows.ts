@@ -1,7 +1,7 @@
 import { rows } from '../sql.ts';
 import { isToolOn } from '../tools/tool-on.sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RevisionDocument } from './revision-document.ts';
 
 /** A tool that a revision binds, alone or in a toolkit, at the version that a run beginning now would pin. */
@@ -79,12 +79,12 @@ export interface BoundAsk {
 }
 
 /** Reads everything that a revision binds, in one statement whatever their number; none when it binds nothing. */
-export async function readBoundRows(unit: Pick<Unit, 'em'>, ask: BoundAsk): Promise<BoundRows> {
+export async function readBoundRows(tx: Pick<TenantTransaction, 'em'>, ask: BoundAsk): Promise<BoundRows> {
   const { document, place } = ask;
   const { tools, toolkits, skills, sub_agents: agents } = document;
   const bound: Record<keyof BoundRows, unknown[]> = { tools: [], toolkits: [], skills: [], sub_agents: [] };
   if (tools.length + toolkits.length + skills.length + agents.length > 0) {
-    const found = await rows<{ kind: keyof BoundRows; facts: Record<string, unknown> }>(unit.em, boundSql, [
+    const found = await rows<{ kind: keyof BoundRows; facts: Record<string, unknown> }>(tx.em, boundSql, [
       place.organizationId,
       place.workspaceId,
       ask.withTexts,

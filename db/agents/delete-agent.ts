@@ -2,7 +2,7 @@ import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
 import { rows } from '../sql.ts';
 import { pauseSchedulesOfAgent } from '../triggers/pause.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Agent } from './agent.entity.ts';
 
 /**
@@ -10,12 +10,12 @@ import type { Agent } from './agent.entity.ts';
  * it: 409 `runs_live` with their number; with `force` each is cancelled instead.
  */
 export async function deleteAgent(
-  unit: Unit,
+  tx: TenantTransaction,
   agent: Agent,
   { force, now }: { readonly force: boolean; readonly now: Date },
 ): Promise<void> {
   const live = await rows<{ id: string; status: string }>(
-    unit.em,
+    tx.em,
     "select id, status from runs where agent_id = ? and status in ('queued', 'running', 'waiting', 'cancelling') order by activated_at is not null, id desc",
     [agent.id],
   );
@@ -27,16 +27,16 @@ export async function deleteAgent(
     });
 
   agent.deletedAt = now;
-  await unit.em.flush();
-  await pauseSchedulesOfAgent(unit, agent.id);
+  await tx.em.flush();
+  await pauseSchedulesOfAgent(tx, agent.id);
   // Those in line first, so that no line moves for nothing.
-  for (const run of live) if (run.status !== 'cancelling') await cancelUnlessEnded(unit, run.id);
+  for (const run of live) if (run.status !== 'cancelling') await cancelUnlessEnded(tx, run.id);
 }
 
 /** A run may end by itself between being found and being locked. */
-async function cancelUnlessEnded(unit: Unit, runId: string): Promise<void> {
+async function cancelUnlessEnded(tx: TenantTransaction, runId: string): Promise<void> {
   try {
-    await cancelRun(unit, { runId, policy: 'interrupt', reason: 'agent_deleted' });
+    await cancelRun(tx, { runId, policy: 'interrupt', reason: 'agent_deleted' });
   } catch (error) {
     if (error instanceof Failure && error.context['reason'] === 'run_finished') return;
     throw error;

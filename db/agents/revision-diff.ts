@@ -14,7 +14,7 @@ export interface RevisionDiff {
   readonly truncated: boolean;
 }
 
-const mostChanges = 1_000;
+const maxChanges = 1_000;
 
 /** Lists whose members are known by a field, whatever their position. */
 const memberKeys: Readonly<Record<string, string>> = {
@@ -31,14 +31,14 @@ export function diffDocuments(base: RevisionDocument, target: RevisionDocument):
   const changes: RevisionChange[] = [];
   compare('', base, target, changes);
   return {
-    changes: changes.slice(0, mostChanges),
-    truncated: changes.length > mostChanges,
+    changes: changes.slice(0, maxChanges),
+    truncated: changes.length > maxChanges,
   };
 }
 
 function compare(pointer: string, before: unknown, after: unknown, changes: RevisionChange[]): void {
   // One over the limit tells that there is more.
-  if (changes.length > mostChanges || isDeepStrictEqual(before, after)) return;
+  if (changes.length > maxChanges || isDeepStrictEqual(before, after)) return;
   const key = memberKeys[pointer];
   if (key !== undefined && Array.isArray(before) && Array.isArray(after)) return compareMembers(pointer, { key, before, after }, changes);
   if (!isObject(before) || !isObject(after)) {

@@ -27,11 +27,11 @@ export function atRun(pointer: string, { rule, message, params }: Told): Revisio
   return { severity: 'warning', stage: 'run', pointer, rule, message, ...(params ? { params } : {}) };
 }
 
-const mostTold = 50;
+const maxTold = 50;
 
 /** 422 with all problems of stage create, their pointers under `prefix`; else nothing. */
 export function refuseInvalid(problems: readonly RevisionProblem[], prefix: string): void {
-  const errors = problems.filter((problem) => problem.stage === 'create' && problem.severity === 'error').slice(0, mostTold);
+  const errors = problems.filter((problem) => problem.stage === 'create' && problem.severity === 'error').slice(0, maxTold);
   if (errors.length === 0) return;
   throw fail('validation_failed', {
     detail: 'The revision is not valid.',
@@ -48,7 +48,7 @@ export function refuseInvalid(problems: readonly RevisionProblem[], prefix: stri
 
 /** 409 `revision_not_activatable` with the problems of stages create and activate; else nothing. */
 export function refuseNotActivatable(problems: readonly RevisionProblem[]): void {
-  const errors = problems.filter((problem) => problem.severity === 'error' && problem.stage !== 'run').slice(0, mostTold);
+  const errors = problems.filter((problem) => problem.severity === 'error' && problem.stage !== 'run').slice(0, maxTold);
   if (errors.length === 0) return;
   throw fail('state_conflict', {
     reason: 'revision_not_activatable',

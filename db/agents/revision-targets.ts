@@ -3,7 +3,7 @@ import type { CurationState } from '../skills/skill.entity.ts';
 import { rows } from '../sql.ts';
 import { isToolOn } from '../tools/tool-on.sql.ts';
 import type { ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Ref, RevisionDraft } from './revision-document.ts';
 
 /** Where the agent of a document lives: it may refer to rows of its own scope or a wider one. */
@@ -66,15 +66,15 @@ interface FoundTarget extends Target {
   readonly facts: Record<string, unknown>;
 }
 
-type Asking = Pick<Unit, 'em' | 'tenant' | 'actor'>;
+type Asking = Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>;
 
 /** Reads what the references of a draft may mean, in one statement whatever their number; none for a draft without references. */
-export async function readTargets(unit: Asking, home: RevisionHome, draft: RevisionDraft): Promise<RevisionTargets> {
+export async function readTargets(tx: Asking, home: RevisionHome, draft: RevisionDraft): Promise<RevisionTargets> {
   const { tools = [], toolkits = [], skills = [], sub_agents: agents = [] } = draft;
   const targets = { tools: [] as Target[], toolkits: [] as Target[], skills: [] as Target[], agents: [] as Target[] };
   if (tools.length + toolkits.length + skills.length + agents.length > 0) {
-    const reach = [unit.tenant.isOperator, home.organizationId, home.workspaceId];
-    const found = await rows<FoundTarget>(unit.em, targetsSql, [
+    const reach = [tx.tenant.isOperator, home.organizationId, home.workspaceId];
+    const found = await rows<FoundTarget>(tx.em, targetsSql, [
       ...namesOf(tools),
       ...reach,
       fixedRevisions(toolkits),
@@ -82,8 +82,8 @@ export async function readTargets(unit: Asking, home: RevisionHome, draft: Revis
       ...reach,
       ...namesOf(skills),
       ...reach,
-      seesPrivate(unit),
-      unit.tenant.userId,
+      seesPrivate(tx),
+      tx.tenant.userId,
       fixedRevisions(agents),
       ...namesOf(agents),
       ...reach,

@@ -7,7 +7,7 @@ import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { inSightOf, seen, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Agent } from './agent.entity.ts';
 import type { agentRefKinds } from './agent-ref.entity.ts';
 import type { ResolvedRef, RevisionDocument } from './revision-document.ts';
@@ -49,11 +49,11 @@ function hashDocument(document: RevisionDocument): string {
 }
 
 /** Writes the next revision and what it refers to; never activates. The caller holds the agent's lock. */
-export async function insertRevision(unit: Unit, revision: NewRevision): Promise<{ id: string; number: number }> {
+export async function insertRevision(tx: TenantTransaction, revision: NewRevision): Promise<{ id: string; number: number }> {
   const { agent, document } = revision;
   const id = newId();
   const inserted = await row<{ number: number }>(
-    unit.em,
+    tx.em,
     `insert into agent_revisions (id, agent_id, organization_id, workspace_id, number, document, document_hash, note, created_by, created_at)
      select ?::uuid, ?::uuid, ?::uuid, ?::uuid, coalesce(newest.number, 0) + 1, ?::jsonb, ?::text, ?::text, ?::jsonb, now()
        from (select 1) one left join lateral (select v.id, v.number from agent_revisions v where v.agent_id = ?::uuid order by v.number desc limit 1) newest on true
@@ -67,7 +67,7 @@ export async function insertRevision(unit: Unit, revision: NewRevision): Promise
       JSON.stringify(document),
       hashDocument(document),
       revision.note,
-      JSON.stringify(creatorOf(unit.actor)),
+      JSON.stringify(creatorOf(tx.actor)),
       agent.id,
       revision.baseRevisionId,
       revision.baseRevisionId,
@@ -79,7 +79,7 @@ export async function insertRevision(unit: Unit, revision: NewRevision): Promise
       detail: 'The agent has a newer revision than the one this was made from.',
     });
 
-  await insertRefs(unit, agent, { revisionId: id, targets: targetsOf(document) });
+  await insertRefs(tx, agent, { revisionId: id, targets: targetsOf(document) });
   return { id, number: inserted.number };
 }
 
@@ -100,14 +100,14 @@ function targetsOf({ tools, toolkits, skills, sub_agents: agents, knowledge }: R
 }
 
 async function insertRefs(
-  unit: Unit,
+  tx: TenantTransaction,
   agent: AgentHome,
   refs: { readonly revisionId: string; readonly targets: readonly RefTarget[] },
 ): Promise<void> {
   const { targets } = refs;
   if (targets.length === 0) return;
   await rows(
-    unit.em,
+    tx.em,
     `insert into agent_refs (id, organization_id, workspace_id, revision_id, persona_id, kind, target_id, created_at)
      select r.id, ?::uuid, ?::uuid, ?::uuid, null, r.kind, r.target_id, now() from unnest(?::uuid[], ?::text[], ?::uuid[]) as r (id, kind, target_id)`,
     [
@@ -122,9 +122,9 @@ async function insertRefs(
 }
 
 /** Makes a revision the agent's active one; false when it is so already. The caller holds the agent's lock and has validated the document. */
-export async function setActiveRevision(unit: Unit, agentId: string, revisionId: string): Promise<boolean> {
+export async function setActiveRevision(tx: TenantTransaction, agentId: string, revisionId: string): Promise<boolean> {
   const changed = await rows(
-    unit.em,
+    tx.em,
     `update agents set active_revision_id = ?, row_version = row_version + 1, updated_at = now() where id = ? and active_revision_id is distinct from ?::uuid returning id`,
     [revisionId, agentId, revisionId],
   );
@@ -193,8 +193,8 @@ export async function readRevisionPair(
 }
 
 /** Revisions of an agent that the caller has been shown, newest first, without documents. */
-export function listRevisionRows(unit: Pick<Unit, 'em'>, agentId: string, page: PageRequest): Promise<Page<AgentRevisionRow>> {
-  return fetchPage<AgentRevisionRow>(unit.em, {
+export function listRevisionRows(tx: Pick<TenantTransaction, 'em'>, agentId: string, page: PageRequest): Promise<Page<AgentRevisionRow>> {
+  return fetchPage<AgentRevisionRow>(tx.em, {
     select: listColumns,
     from: 'agent_revisions v join agents a on a.id = v.agent_id',
     where: 'v.agent_id = ?',

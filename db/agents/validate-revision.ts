@@ -1,4 +1,4 @@
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { followDelegations, limitDelegations } from './agent-graph.ts';
 import {
   completeDocument,
@@ -52,12 +52,12 @@ export interface ModelFacts {
  * most two statements. Whoever activates holds the lock of `lockActivations` before, or a cycle could slip through.
  */
 export async function validateRevision(
-  unit: Pick<Unit, 'em' | 'tenant' | 'actor'>,
+  tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
   subject: { readonly home: RevisionHome; readonly draft: RevisionDraft },
   checks: RevisionChecks,
 ): Promise<{ document: RevisionDocument; problems: RevisionProblem[] }> {
   const { home, draft } = subject;
-  const targets = await readTargets(unit, home, draft);
+  const targets = await readTargets(tx, home, draft);
   const tools = await bindTools(draft.tools ?? [], targets, checks);
   const toolkits = bindToolkits(draft.toolkits ?? [], targets);
   const skills = bindSkills(draft.skills ?? [], targets, home.id);
@@ -78,7 +78,7 @@ export async function validateRevision(
     // No knowledge base exists yet that a reference could mean.
     ...(draft.knowledge ?? []).map((ref, index) => unresolved(`/knowledge/${index}`, 'knowledge', ref)),
     ...nameProblems(tools.bindings, agents.bindings),
-    ...(await delegationProblems(unit, home, agents.bindings)),
+    ...(await delegationProblems(tx, home, agents.bindings)),
     ...(await documentProblems(document, checks)),
   ];
   return { document, problems };
@@ -105,12 +105,12 @@ function nameProblems(tools: readonly ToolBinding[], agents: readonly SubAgentBi
 }
 
 async function delegationProblems(
-  unit: Pick<Unit, 'em'>,
+  tx: Pick<TenantTransaction, 'em'>,
   home: RevisionHome,
   agents: readonly SubAgentBinding[],
 ): Promise<RevisionProblem[]> {
   const { isCyclic, depth } = await followDelegations(
-    unit,
+    tx,
     home.id ?? null,
     agents.map(({ id }) => id),
   );

@@ -6,7 +6,7 @@ import type { StepFault } from '../runs/run-types.ts';
 import { endCall, resultBatch } from '../runs/tool-calls.ts';
 import { rows } from '../sql.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { requestedFrame, resolvedFrame } from './approval-frames.ts';
 import { applyAnswer, denyRepeated, readyCall } from './call-answers.ts';
 import { insertQuestions, questionOfCall, readApprovedSlugs, readRejected, type Question } from './questions.ts';
@@ -20,26 +20,26 @@ export interface Asked {
 }
 
 /** Puts the questions of calls that have not been asked about, where there is something to ask. Gives the frames. */
-export async function askAbout(unit: Unit, run: RunState, asked: Asked): Promise<FrameBatch[]> {
+export async function askAbout(tx: TenantTransaction, run: RunState, asked: Asked): Promise<FrameBatch[]> {
   const recorded = asked.calls.filter((call) => call.state === 'recorded');
   if (recorded.length === 0) return [];
 
   const batches: FrameBatch[] = [];
   const questions: Question[] = [];
-  const sort = await sorting(unit, run, asked.calls);
+  const sort = await sorting(tx, run, asked.calls);
   for (const call of recorded) {
     const refusal = asked.refusalOf(call);
-    if (refusal !== null) batches.push(...(await refuse(unit, call, refusal)));
-    else if (sort.isRejected(call)) batches.push(...(await denyRepeated(unit, call)));
-    else if (sort.isApproved(call)) batches.push(...(await readyCall(unit, call)));
+    if (refusal !== null) batches.push(...(await refuse(tx, call, refusal)));
+    else if (sort.isRejected(call)) batches.push(...(await denyRepeated(tx, call)));
+    else if (sort.isApproved(call)) batches.push(...(await readyCall(tx, call)));
     else if (!sort.isHeldBack(call)) {
-      const consent = call.gate === 'auth' ? await readConsent(unit, call) : null;
-      if (consent === 'granted') batches.push(...(await readyCall(unit, call)));
-      else if (call.gate === 'auth' && consent === null) batches.push(...(await refuse(unit, call, consentGone)));
+      const consent = call.gate === 'auth' ? await readConsent(tx, call) : null;
+      if (consent === 'granted') batches.push(...(await readyCall(tx, call)));
+      else if (call.gate === 'auth' && consent === null) batches.push(...(await refuse(tx, call, consentGone)));
       else questions.push(questionOfCall(run, call, consent));
     }
   }
-  return [...batches, ...(await put(unit, run, { ...asked, calls: recorded, questions }))];
+  return [...batches, ...(await put(tx, run, { ...asked, calls: recorded, questions }))];
 }
 
 const consentGone = {
@@ -50,9 +50,9 @@ const consentGone = {
 };
 
 /** What has been said before of calls like these. */
-async function sorting(unit: Unit, run: RunState, calls: readonly CallState[]) {
-  const rejected = await readRejected(unit, run.id);
-  const approved = calls.some(({ gate }) => gate === 'first') ? await readApprovedSlugs(unit, run.id) : new Set<string>();
+async function sorting(tx: TenantTransaction, run: RunState, calls: readonly CallState[]) {
+  const rejected = await readRejected(tx, run.id);
+  const approved = calls.some(({ gate }) => gate === 'first') ? await readApprovedSlugs(tx, run.id) : new Set<string>();
   const firsts = new Set(calls.filter((call) => call.gate === 'first' && call.state === 'gated').map(({ slug }) => slug));
   const asksForCall = ({ gate }: CallState) => gate === 'critical' || gate === 'binding' || gate === 'first' || gate === 'effect';
   return {
@@ -69,16 +69,14 @@ async function sorting(unit: Unit, run: RunState, calls: readonly CallState[]) {
 }
 
 async function put(
-  unit: Unit,
+  tx: TenantTransaction,
   run: RunState,
   { calls, questions, inEvaluation }: Pick<Asked, 'calls' | 'inEvaluation'> & { readonly questions: readonly Question[] },
 ): Promise<FrameBatch[]> {
   if (questions.length === 0) return [];
-  await rows(unit.em, `update tool_calls set state = 'gated' where id = any (?::uuid[])`, [
-    questions.flatMap(({ call }) => call?.id ?? []),
-  ]);
+  await rows(tx.em, `update tool_calls set state = 'gated' where id = any (?::uuid[])`, [questions.flatMap(({ call }) => call?.id ?? [])]);
   const rejected = inEvaluation ? { comment: 'Nobody is asked in an evaluation.' } : null;
-  const approvals = await insertQuestions(unit, run, questions, rejected);
+  const approvals = await insertQuestions(tx, run, questions, rejected);
   const frames = approvals.flatMap((approval) => {
     const requested = requestedFrame(approval);
     return inEvaluation ? [requested, resolvedFrame(approval)] : [requested];
@@ -87,12 +85,12 @@ async function put(
   if (!inEvaluation) return batches;
   for (const approval of approvals) {
     const call = calls.find(({ id }) => id === approval.tool_call_id);
-    if (call) batches.push(...(await applyAnswer(unit, call, approval)));
+    if (call) batches.push(...(await applyAnswer(tx, call, approval)));
   }
   return batches;
 }
 
-async function refuse(unit: Unit, call: CallState, fault: StepFault): Promise<FrameBatch[]> {
-  const frame = await endCall(unit, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
+async function refuse(tx: TenantTransaction, call: CallState, fault: StepFault): Promise<FrameBatch[]> {
+  const frame = await endCall(tx, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
   return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
 }

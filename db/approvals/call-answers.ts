@@ -5,25 +5,25 @@ import { resultWithoutOutput, type ToolResult } from '../runs/run-frames.ts';
 import { endCall, executingFrame, resultBatch, type CallEnd } from '../runs/tool-calls.ts';
 import { rows } from '../sql.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ApprovalRow } from './approval-view.ts';
 
 /**
  * What an answer, or its lack, does to the call that asked: it may be executed, goes to its client, or has its result. Gives the frames of it, for the
  * caller to append behind the answer's own.
  */
-export async function applyAnswer(unit: Unit, call: CallState, approval: ApprovalRow): Promise<FrameBatch[]> {
+export async function applyAnswer(tx: TenantTransaction, call: CallState, approval: ApprovalRow): Promise<FrameBatch[]> {
   switch (approval.status) {
     case 'approved':
-      return readyCall(unit, call);
+      return readyCall(tx, call);
     case 'edited':
-      return readyCall(unit, call, approval.edited_args ?? call.args);
+      return readyCall(tx, call, approval.edited_args ?? call.args);
     case 'responded':
-      return approval.reason === 'auth' ? readyCall(unit, call) : endHere(unit, call, respondedEnd(approval.response));
+      return approval.reason === 'auth' ? readyCall(tx, call) : endHere(tx, call, respondedEnd(approval.response));
     case 'rejected':
-      return endHere(unit, call, refusedEnd(call, withComment('A person rejected this call.', approval.comment)));
+      return endHere(tx, call, refusedEnd(call, withComment('A person rejected this call.', approval.comment)));
     case 'expired':
-      return endHere(unit, call, refusedEnd(call, 'Nobody answered whether this call may be made, and it was not made.'));
+      return endHere(tx, call, refusedEnd(call, 'Nobody answered whether this call may be made, and it was not made.'));
     case 'pending':
     case 'cancelled':
       return [];
@@ -33,24 +33,28 @@ export async function applyAnswer(unit: Unit, call: CallState, approval: Approva
 }
 
 /** A call like one that was rejected before: nobody is asked again. */
-export function denyRepeated(unit: Unit, call: CallState): Promise<FrameBatch[]> {
-  return endHere(unit, call, refusedEnd(call, 'A call of this tool with the same arguments was rejected before; it was not made.'));
+export function denyRepeated(tx: TenantTransaction, call: CallState): Promise<FrameBatch[]> {
+  return endHere(tx, call, refusedEnd(call, 'A call of this tool with the same arguments was rejected before; it was not made.'));
 }
 
 /** Makes a call that was asked about ready to be executed; one of a client goes to it. */
-export async function readyCall(unit: Unit, call: CallState, args: Readonly<Record<string, unknown>> = call.args): Promise<FrameBatch[]> {
-  await rows(unit.em, `update tool_calls set state = 'ready', args = ?::jsonb, args_hash = ? where id = ?`, [
+export async function readyCall(
+  tx: TenantTransaction,
+  call: CallState,
+  args: Readonly<Record<string, unknown>> = call.args,
+): Promise<FrameBatch[]> {
+  await rows(tx.em, `update tool_calls set state = 'ready', args = ?::jsonb, args_hash = ? where id = ?`, [
     JSON.stringify(args),
     argsHashOf(args),
     call.id,
   ]);
-  return call.client_owned ? [await openClientCall(unit, call)] : [];
+  return call.client_owned ? [await openClientCall(tx, call)] : [];
 }
 
 /** Gives a call to its client, who has the tool's time for it, and opens its step. Gives the frame that says so. */
-export async function openClientCall(unit: Unit, call: CallState): Promise<FrameBatch> {
+export async function openClientCall(tx: TenantTransaction, call: CallState): Promise<FrameBatch> {
   const [opened] = await rows<{ deadline_at: string }>(
-    unit.em,
+    tx.em,
     `with opened as (
        update tool_calls set deadline_at = clock_timestamp() + make_interval(secs => timeout_s) where id = ?
          returning id, organization_id, workspace_id, run_id, step, slug, attempt, message_id, args, deadline_at
@@ -66,13 +70,13 @@ export async function openClientCall(unit: Unit, call: CallState): Promise<Frame
 }
 
 /** The client of a call has let its time pass. */
-export function expireClientCall(unit: Unit, call: CallState): Promise<FrameBatch[]> {
+export function expireClientCall(tx: TenantTransaction, call: CallState): Promise<FrameBatch[]> {
   const error = { code: 'timed_out', message: `no result within ${call.timeout_s} s`, retryable: true, reason: null };
-  return endHere(unit, call, { state: 'timed_out', result: resultWithoutOutput('timed_out', error), rest: null });
+  return endHere(tx, call, { state: 'timed_out', result: resultWithoutOutput('timed_out', error), rest: null });
 }
 
-async function endHere(unit: Unit, call: CallState, end: CallEnd): Promise<FrameBatch[]> {
-  const frame = await endCall(unit, call, null, end);
+async function endHere(tx: TenantTransaction, call: CallState, end: CallEnd): Promise<FrameBatch[]> {
+  const frame = await endCall(tx, call, null, end);
   // A scope above every try of the call: whoever still holds it is fenced from now on.
   return frame === null ? [] : [resultBatch(call, call.attempt + 1, frame)];
 }

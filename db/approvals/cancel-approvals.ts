@@ -1,7 +1,7 @@
 import { rows } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import type { RunState } from '../runs/run-state.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { resolvedFrame } from './approval-frames.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
@@ -9,13 +9,16 @@ import { approvalColumns, type ApprovalRow } from './approval-view.ts';
  * Withdraws what is pending of runs that are cancelled or over, and of nobody else: the caller has locked them, their ancestors and the descendants that
  * end with them, and names them all. Gives the frames by run, for the caller to append before the run's own. Costs nothing when nothing is pending.
  */
-export async function cancelApprovals(unit: Unit, runs: readonly RunState[]): Promise<ReadonlyMap<string, readonly FrameDraft[]>> {
+export async function cancelApprovals(
+  tx: TenantTransaction,
+  runs: readonly RunState[],
+): Promise<ReadonlyMap<string, readonly FrameDraft[]>> {
   const frames = new Map<string, FrameDraft[]>();
   const asking = runs.filter((run) => run.pending_approvals > 0);
   if (asking.length === 0) return frames;
 
   const cancelled = await rows<ApprovalRow>(
-    unit.em,
+    tx.em,
     `with cancelled as (
        update approvals set status = 'cancelled', resolved_at = clock_timestamp() where run_id = any (?::uuid[]) and status = 'pending' returning *
      ), counted as (

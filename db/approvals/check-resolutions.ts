@@ -2,7 +2,7 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { readRunTools } from '../runs/manifest-tools.ts';
 import type { Manifest } from '../runs/manifest.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { readQuestions, type AskedRow } from './question-rows.ts';
 import type { ResolveApprovals, Resolution } from './resolve.ts';
 
@@ -22,10 +22,10 @@ const limitBytes = 64 * 1024;
 const limitArgsBytes = 200 * 1024;
 
 /** Judges the answers by what their questions offer. Throws 422; for an id that is not a question of the run or a descendant, rule `reference`. */
-export async function checkResolutions(unit: Unit, input: ResolveApprovals): Promise<CheckedResolution[]> {
+export async function checkResolutions(tx: TenantTransaction, input: ResolveApprovals): Promise<CheckedResolution[]> {
   const { resolutions, pointerOf = (index: number) => `/resolutions/${index}` } = input;
   const ids = resolutions.map(({ approval_id: id }) => id);
-  const found = await readQuestions(unit, input.runId, ids);
+  const found = await readQuestions(tx, input.runId, ids);
   const checked: CheckedResolution[] = [];
   for (const [index, resolution] of resolutions.entries()) {
     const pointer = pointerOf(index);
@@ -36,7 +36,7 @@ export async function checkResolutions(unit: Unit, input: ResolveApprovals): Pro
     checked.push({
       resolution,
       approval,
-      args: resolution.decision === 'edit' ? await editedArgs(unit, input, { approval, resolution, pointer }) : null,
+      args: resolution.decision === 'edit' ? await editedArgs(tx, input, { approval, resolution, pointer }) : null,
       subjectId: approval.subject_kind === 'user' ? approval.subject_id : null,
       pointer,
     });
@@ -65,9 +65,9 @@ function refuseUnless(isDemanded: boolean, isGiven: boolean, pointer: string): v
   if (!isDemanded && isGiven) throw invalid(pointer, 'forbidden', 'The decision does not take it.');
 }
 
-async function editedArgs(unit: Unit, { validate }: ResolveApprovals, { approval, resolution, pointer }: One) {
-  const manifest = await readManifest(unit, approval.run_id);
-  const tool = (manifest === null ? [] : await readRunTools(unit, manifest)).find(({ slug }) => slug === approval.tool_slug);
+async function editedArgs(tx: TenantTransaction, { validate }: ResolveApprovals, { approval, resolution, pointer }: One) {
+  const manifest = await readManifest(tx, approval.run_id);
+  const tool = (manifest === null ? [] : await readRunTools(tx, manifest)).find(({ slug }) => slug === approval.tool_slug);
   if (!tool) throw invalid(`${pointer}/edited_args`, 'reference', 'The run does not have the tool any more.');
   const args = { ...resolution.edited_args, ...tool.pin.preset };
   if (Buffer.byteLength(JSON.stringify(args)) > limitArgsBytes)
@@ -104,8 +104,8 @@ async function refuseUnfit({ validate }: Pick<ResolveApprovals, 'validate'>, { s
   });
 }
 
-async function readManifest(unit: Unit, runId: string): Promise<Manifest | null> {
-  const found = await row<{ manifest: Manifest | null }>(unit.em, 'select manifest from runs where id = ?', [runId]);
+async function readManifest(tx: TenantTransaction, runId: string): Promise<Manifest | null> {
+  const found = await row<{ manifest: Manifest | null }>(tx.em, 'select manifest from runs where id = ?', [runId]);
   return found?.manifest ?? null;
 }
 

@@ -2,20 +2,20 @@ import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { takeCode } from '../mcp/consents.ts';
 import { readToolkitOfCall } from '../mcp/consent-of-call.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CheckedResolution } from './check-resolutions.ts';
 
 /** Keeps the code of a consent, sealed, for the call that exchanges it. Throws 422 for a state that is not of this call's consent. */
 export async function takeConsent(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'keks'>,
   { approval, resolution, subjectId, pointer }: CheckedResolution,
 ): Promise<void> {
-  const toolkitId = approval.tool_call_id === null ? null : await readToolkitOfCall(unit, approval.tool_call_id);
+  const toolkitId = approval.tool_call_id === null ? null : await readToolkitOfCall(tx, approval.tool_call_id);
   const { code, state } = codeOf(resolution.response);
   if (toolkitId === null || subjectId === null) throw refused(`${pointer}/response/state`);
   try {
-    await takeCode(unit, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
+    await takeCode(tx, keys, { toolkitId, principal: { kind: 'user', id: subjectId }, code, state });
   } catch (error) {
     throw error instanceof Failure && error.code === 'validation_failed' ? refused(`${pointer}/response/state`) : error;
   }

@@ -1,14 +1,14 @@
 import { identityOf, type RunState } from '../runs/run-state.ts';
 import { rows } from '../sql.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { resolvedFrame } from './approval-frames.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
 /** Ends the questions of a locked run whose time is over, and adds the frames that say so. Gives them; none is given twice. */
-export async function expireQuestions(unit: Unit, run: RunState, batches: FrameBatch[]): Promise<ApprovalRow[]> {
+export async function expireQuestions(tx: TenantTransaction, run: RunState, batches: FrameBatch[]): Promise<ApprovalRow[]> {
   const expired = await rows<ApprovalRow>(
-    unit.em,
+    tx.em,
     `with a as (
        update approvals set status = 'expired', resolved_at = clock_timestamp() where run_id = ? and status = 'pending' and expires_at <= clock_timestamp() returning *
      ) select ${approvalColumns} from a order by a.id`,

@@ -2,7 +2,7 @@ import type { GateState } from '../../workflows/contracts/agent-run.ts';
 import { openStates } from '../runs/call-state.ts';
 import { toPlannedCall, type StoredCall } from '../runs/planned-calls.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 export const nothingOpen: GateState = { ready: [], open: 0, nextMs: 0 };
 
@@ -14,9 +14,9 @@ interface GateRow extends StoredCall {
 }
 
 /** What stands between a step and its end, by its rows. */
-export async function readGateState(unit: Unit, runId: string, step: number): Promise<GateState> {
+export async function readGateState(tx: TenantTransaction, runId: string, step: number): Promise<GateState> {
   const calls = await rows<GateRow>(
-    unit.em,
+    tx.em,
     `select c.id, c.kind, c.effect, c.concurrency, c.timeout_s, c.is_idempotent, c.state, c.gate, c.client_owned,
             case when c.client_owned and c.state = 'ready' then c.deadline_at
                  else (select a.expires_at from approvals a where a.tool_call_id = c.id and a.status = 'pending') end as until,

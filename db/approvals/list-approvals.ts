@@ -2,20 +2,20 @@ import type { ApprovalStatus } from '../../workflows/contracts/approvals.ts';
 import { fetchPage } from '../page-query.ts';
 import { endEarly, type Page, type PageRequest } from '../page.ts';
 import type { RunPlace } from '../runs/run-queries.ts';
-import { reachOf } from '../scope.ts';
-import type { Unit } from '../unit.ts';
+import { tenantPredicate } from '../scope.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
 const limitPageChars = 4 * 1024 * 1024;
 
 /** Questions of a run that the caller sees and of its descendants, newest first. A page of long arguments ends early. */
 export async function listApprovalRows(
-  unit: Pick<Unit, 'em' | 'tenant'>,
+  tx: Pick<TenantTransaction, 'em' | 'tenant'>,
   run: RunPlace,
   { status }: { readonly status?: ApprovalStatus },
   page: PageRequest,
 ): Promise<Page<ApprovalRow>> {
-  const own = reachOf(unit.tenant, 'a');
+  const own = tenantPredicate(tx.tenant, 'a');
   const where = [
     'a.root_run_id = (select root_run_id from runs where id = ?)',
     '(d.id = ?::uuid or d.lineage @> array[?::uuid])',
@@ -27,7 +27,7 @@ export async function listApprovalRows(
     where.push('a.status = ?');
     params.push(status);
   }
-  const found = await fetchPage<ApprovalRow>(unit.em, {
+  const found = await fetchPage<ApprovalRow>(tx.em, {
     select: approvalColumns,
     from: 'approvals a join runs d on d.id = a.run_id',
     where: where.join(' and '),

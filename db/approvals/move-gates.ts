@@ -5,7 +5,7 @@ import { identityOf, type RunState } from '../runs/run-state.ts';
 import type { StepFault } from '../runs/run-types.ts';
 import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { resolvedFrame } from './approval-frames.ts';
 import { askAbout } from './ask.ts';
 import { applyAnswer, expireClientCall, openClientCall, readyCall } from './call-answers.ts';
@@ -27,25 +27,25 @@ export interface GateMove {
  * Takes the gates of a step as far as they go: what has expired is judged, questions that have not been put are, clients get their calls. The run and
  * its ancestors are locked. A repeat finds what is there and asks nothing twice.
  */
-export async function moveGates(unit: Unit, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
+export async function moveGates(tx: TenantTransaction, locked: LockedRuns, { step, refusalOf }: GateMove): Promise<MovedGates> {
   const { run } = locked;
   if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
 
-  const found = await openCallsOf(unit, run, step);
-  const lead = [...(await release(unit, run, found)), ...(await expire(unit, run, found))];
-  const calls = lead.length === 0 ? found : await openCallsOf(unit, run, step);
-  const inEvaluation = calls.some(isNewWait) && (await isEvaluation(unit, run));
-  lead.push(...(await askAbout(unit, run, { calls, refusalOf, inEvaluation })));
+  const found = await openCallsOf(tx, run, step);
+  const lead = [...(await release(tx, run, found)), ...(await expire(tx, run, found))];
+  const calls = lead.length === 0 ? found : await openCallsOf(tx, run, step);
+  const inEvaluation = calls.some(isNewWait) && (await isEvaluation(tx, run));
+  lead.push(...(await askAbout(tx, run, { calls, refusalOf, inEvaluation })));
   const forClients = calls.filter((call) => call.state === 'ready' && isNewWait(call));
   if (inEvaluation && forClients.length > 0) return { ...nothingOpen, cancels: run.root_run_id };
-  for (const call of forClients) lead.push(await openClientCall(unit, call));
+  for (const call of forClients) lead.push(await openClientCall(tx, call));
 
-  await settleStatus(unit, locked, { lead });
-  return readGateState(unit, run.id, step);
+  await settleStatus(tx, locked, { lead });
+  return readGateState(tx, run.id, step);
 }
 
-async function openCallsOf(unit: Unit, run: RunState, step: number): Promise<CallState[]> {
-  return (await lockOpenCalls(unit, [run.id])).filter((call) => call.step === step);
+async function openCallsOf(tx: TenantTransaction, run: RunState, step: number): Promise<CallState[]> {
+  return (await lockOpenCalls(tx, [run.id])).filter((call) => call.step === step);
 }
 
 /** Nobody has been asked about the call yet, or it has not been given to its client. */
@@ -54,27 +54,27 @@ function isNewWait(call: CallState): boolean {
 }
 
 /** Calls that ask for a consent which has been given meanwhile, for another call or in a sync of the toolkit. */
-async function release(unit: Unit, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
+async function release(tx: TenantTransaction, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
   const batches: FrameBatch[] = [];
   for (const call of calls) {
-    if (call.gate !== 'auth' || call.state !== 'gated' || (await readConsent(unit, call)) !== 'granted') continue;
-    const withdrawn = await withdrawQuestion(unit, { toolCallId: call.id });
-    if (withdrawn) batches.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]), ...(await readyCall(unit, call)));
+    if (call.gate !== 'auth' || call.state !== 'gated' || (await readConsent(tx, call)) !== 'granted') continue;
+    const withdrawn = await withdrawQuestion(tx, { toolCallId: call.id });
+    if (withdrawn) batches.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]), ...(await readyCall(tx, call)));
   }
   return batches;
 }
 
 /** What a lack of answers does to calls. A question whose lack ends the run leaves its call as it is: `finishRun` closes it. */
-async function expire(unit: Unit, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
+async function expire(tx: TenantTransaction, run: RunState, calls: readonly CallState[]): Promise<FrameBatch[]> {
   const batches: FrameBatch[] = [];
-  const expired = await expireQuestions(unit, run, batches);
+  const expired = await expireQuestions(tx, run, batches);
   for (const approval of expired) {
     const call = calls.find(({ id }) => id === approval.tool_call_id);
-    if (call && approval.on_expiry === 'deny') batches.push(...(await applyAnswer(unit, call, approval)));
+    if (call && approval.on_expiry === 'deny') batches.push(...(await applyAnswer(tx, call, approval)));
   }
   for (const call of calls) {
     const isLate = call.client_owned && call.state === 'ready' && call.deadline_at !== null && new Date(call.deadline_at) <= new Date();
-    if (isLate) batches.push(...(await expireClientCall(unit, call)));
+    if (isLate) batches.push(...(await expireClientCall(tx, call)));
   }
   return batches;
 }

@@ -1,6 +1,6 @@
-import { reachOf } from '../scope.ts';
+import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 import type { CheckedResolution } from './check-resolutions.ts';
 import type { Resolver } from './resolve.ts';
@@ -20,10 +20,10 @@ export interface LockedQuestion extends ApprovalRow {
 const below = '(a.run_id = ?::uuid or d.lineage @> array[?::uuid])';
 
 /** Those of these questions that a run or a descendant of it asks. */
-export function readQuestions(unit: Unit, runId: string, ids: readonly string[]): Promise<AskedRow[]> {
-  const own = reachOf(unit.tenant, 'a');
+export function readQuestions(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<AskedRow[]> {
+  const own = tenantPredicate(tx.tenant, 'a');
   return rows<AskedRow>(
-    unit.em,
+    tx.em,
     `select ${approvalColumns}, d.subject_kind, d.subject_id from approvals a join runs d on d.id = a.run_id
       where a.id = any (?::uuid[]) and ${below} and d.deleted_at is null and ${own.sql}`,
     [[...ids], runId, runId, ...own.params],
@@ -31,10 +31,10 @@ export function readQuestions(unit: Unit, runId: string, ids: readonly string[])
 }
 
 /** What is pending of a run and its descendants, and not too late to be answered. */
-export function pendingBelow(unit: Unit, runId: string): Promise<{ readonly id: string }[]> {
-  const own = reachOf(unit.tenant, 'a');
+export function pendingBelow(tx: TenantTransaction, runId: string): Promise<{ readonly id: string }[]> {
+  const own = tenantPredicate(tx.tenant, 'a');
   return rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `select a.id from approvals a join runs d on d.id = a.run_id
       where a.root_run_id = (select root_run_id from runs where id = ?) and a.status = 'pending' and a.expires_at > clock_timestamp() and ${below} and ${own.sql}
       order by a.id`,
@@ -43,9 +43,9 @@ export function pendingBelow(unit: Unit, runId: string): Promise<{ readonly id: 
 }
 
 /** Locks questions by ascending id; their runs are locked. */
-export async function lockQuestions(unit: Unit, ids: readonly string[]): Promise<Map<string, LockedQuestion>> {
+export async function lockQuestions(tx: TenantTransaction, ids: readonly string[]): Promise<Map<string, LockedQuestion>> {
   const locked = await rows<LockedQuestion>(
-    unit.em,
+    tx.em,
     `select ${approvalColumns}, a.expires_at <= clock_timestamp() as is_late from approvals a where a.id = any (?::uuid[]) order by a.id for no key update`,
     [[...ids]],
   );
@@ -55,11 +55,15 @@ export async function lockQuestions(unit: Unit, ids: readonly string[]): Promise
 const statusOf = { approve: 'approved', reject: 'rejected', edit: 'edited', respond: 'responded' } as const;
 
 /** Writes the answer of a locked question that is pending. A consent's code is nobody's to read. */
-export async function writeAnswer(unit: Unit, { approval, resolution, args }: CheckedResolution, by: Resolver): Promise<ApprovalRow> {
+export async function writeAnswer(
+  tx: TenantTransaction,
+  { approval, resolution, args }: CheckedResolution,
+  by: Resolver,
+): Promise<ApprovalRow> {
   const { decision, response, comment } = resolution;
   const isKept = decision === 'respond' && approval.reason !== 'auth';
   const written = await row<ApprovalRow>(
-    unit.em,
+    tx.em,
     `with a as (
        update approvals set status = ?, edited_args = ?::jsonb, response = ?::jsonb, comment = ?, resolved_by_kind = ?, resolved_by_id = ?, resolved_at = clock_timestamp()
         where id = ? and status = 'pending' returning *

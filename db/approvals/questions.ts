@@ -6,7 +6,7 @@ import type { CallState } from '../runs/call-state.ts';
 import type { RunState } from '../runs/run-state.ts';
 import { row, rows } from '../sql.ts';
 import { questionOf } from '../tools/ask-user.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 
 /** What is put to people. */
@@ -75,7 +75,7 @@ export interface InstantAnswer {
 
 /** Puts questions of a run to people until its limit of time for answers, or until the run's own end. Gives them in their order. */
 export async function insertQuestions(
-  unit: Unit,
+  tx: TenantTransaction,
   run: RunState,
   questions: readonly Question[],
   rejected: InstantAnswer | null = null,
@@ -96,7 +96,7 @@ export async function insertQuestions(
     until: question.until?.toISOString() ?? null,
   }));
   return rows<ApprovalRow>(
-    unit.em,
+    tx.em,
     `with a as (
        insert into approvals (id, organization_id, workspace_id, run_id, root_run_id, agent_id, tool_call_id, round, tool_slug, reason, status, prompt, args, args_hash,
          response_schema, decisions, critical, approver_floor, expires_at, on_expiry, comment, resolved_by_kind, resolved_at, created_at)
@@ -125,9 +125,9 @@ export async function insertQuestions(
 }
 
 /** Slugs of the tools that people have approved in a run. */
-export async function readApprovedSlugs(unit: Unit, runId: string): Promise<Set<string>> {
+export async function readApprovedSlugs(tx: TenantTransaction, runId: string): Promise<Set<string>> {
   const found = await rows<{ tool_slug: string }>(
-    unit.em,
+    tx.em,
     `select distinct tool_slug from approvals where run_id = ? and reason = 'tool_call' and status in ('approved', 'edited') and tool_slug is not null`,
     [runId],
   );
@@ -135,9 +135,9 @@ export async function readApprovedSlugs(unit: Unit, runId: string): Promise<Set<
 }
 
 /** Calls that people have rejected in a run, as `<slug> <args_hash>`: the like is denied unasked. */
-export async function readRejected(unit: Unit, runId: string): Promise<Set<string>> {
+export async function readRejected(tx: TenantTransaction, runId: string): Promise<Set<string>> {
   const found = await rows<{ key: string }>(
-    unit.em,
+    tx.em,
     `select distinct tool_slug || ' ' || args_hash as key from approvals
       where run_id = ? and reason = 'tool_call' and status = 'rejected' and tool_slug is not null and args_hash is not null`,
     [runId],
@@ -146,9 +146,9 @@ export async function readRejected(unit: Unit, runId: string): Promise<Set<strin
 }
 
 /** Whether the tree of a run works for an evaluation, where nobody is asked. */
-export async function isEvaluation(unit: Unit, run: RunState): Promise<boolean> {
+export async function isEvaluation(tx: TenantTransaction, run: RunState): Promise<boolean> {
   if (run.source === 'evaluation') return true;
   if (run.root_run_id === run.id) return false;
-  const root = await row<{ source: string }>(unit.em, 'select source from runs where id = ?', [run.root_run_id]);
+  const root = await row<{ source: string }>(tx.em, 'select source from runs where id = ?', [run.root_run_id]);
   return root?.source === 'evaluation';
 }

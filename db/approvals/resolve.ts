@@ -11,7 +11,7 @@ import { toRunView } from '../runs/run-view.ts';
 import { lockCall } from '../runs/call-state.ts';
 import { settleStatuses } from '../runs/waiting.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { resolvedFrame } from './approval-frames.ts';
 import type { ApprovalRow } from './approval-view.ts';
 import { applyAnswer } from './call-answers.ts';
@@ -66,19 +66,19 @@ export interface ResolvedApprovals {
  * runs itself. Throws 422 for an id that is not one of them and for what an answer may not be, 403 below the floor, 409 `approval_resolved`,
  * `approval_expired`, `args_changed`, `run_finished`.
  */
-export async function resolveApprovals(unit: Unit, input: ResolveApprovals): Promise<ResolvedApprovals> {
-  const checked = await checkResolutions(unit, input);
+export async function resolveApprovals(tx: TenantTransaction, input: ResolveApprovals): Promise<ResolvedApprovals> {
+  const checked = await checkResolutions(tx, input);
   for (const { approval } of checked) input.refuseBelow(approval.approver_floor);
   refuseForeignConsents(checked, input.by);
 
-  const runs = await lockRunsWithTrees(unit, [input.runId]);
-  await refuseFinished(unit, runs, input.runId);
+  const runs = await lockRunsWithTrees(tx, [input.runId]);
+  await refuseFinished(tx, runs, input.runId);
   const locked = await lockQuestions(
-    unit,
+    tx,
     checked.map(({ approval }) => approval.id),
   );
   const open = checked.filter((one) => judgeState(one, locked.get(one.approval.id)) === 'open');
-  const answered = await answerAll(unit, { input, open, runs });
+  const answered = await answerAll(tx, { input, open, runs });
   const now = new Map(answered.map((approval) => [approval.id, approval]));
   return {
     approvals: checked.map(({ approval }) => now.get(approval.id) ?? locked.get(approval.id) ?? approval),
@@ -89,15 +89,15 @@ export async function resolveApprovals(unit: Unit, input: ResolveApprovals): Pro
 
 /** Rejects all that is pending of a run and its descendants (`deny_pending`); gives how many. Throws 403 for a question above the caller. */
 export async function denyPending(
-  unit: Unit,
+  tx: TenantTransaction,
   input: Omit<ResolveApprovals, 'resolutions' | 'validate' | 'pointerOf'> & { readonly comment: string | null },
 ): Promise<number> {
   // First, so that nobody else answers meanwhile what is found pending.
-  await lockRunsWithTrees(unit, [input.runId]);
-  const pending = await pendingBelow(unit, input.runId);
+  await lockRunsWithTrees(tx, [input.runId]);
+  const pending = await pendingBelow(tx, input.runId);
   if (pending.length === 0) return 0;
   const resolutions = pending.map(({ id }): Resolution => ({ approval_id: id, decision: 'reject', comment: input.comment }));
-  const { applied } = await resolveApprovals(unit, { ...input, resolutions, validate: () => Promise.resolve([]) });
+  const { applied } = await resolveApprovals(tx, { ...input, resolutions, validate: () => Promise.resolve([]) });
   return applied;
 }
 
@@ -109,31 +109,31 @@ interface Answering {
 }
 
 /** Writes answers, what they do to their calls and runs, and wakes the workflows. */
-async function answerAll(unit: Unit, { input, open, runs }: Answering): Promise<ApprovalRow[]> {
+async function answerAll(tx: TenantTransaction, { input, open, runs }: Answering): Promise<ApprovalRow[]> {
   const answered: ApprovalRow[] = [];
   const batches: FrameBatch[] = [];
   for (const one of open) {
     const run = runs.find(({ id }) => id === one.approval.run_id);
     if (!run) throw fail('not_found');
-    if (one.approval.reason === 'auth' && one.resolution.decision === 'respond') await takeConsent(unit, input.keys, one);
-    const approval = await writeAnswer(unit, one, input.by);
+    if (one.approval.reason === 'auth' && one.resolution.decision === 'respond') await takeConsent(tx, input.keys, one);
+    const approval = await writeAnswer(tx, one, input.by);
     answered.push(approval);
     batches.push(stateBatch(identityOf(run), [resolvedFrame(approval)]));
-    const call = approval.tool_call_id === null ? null : await lockCall(unit, run.id, approval.tool_call_id);
-    if (call?.state === 'gated') batches.push(...(await applyAnswer(unit, call, approval)));
+    const call = approval.tool_call_id === null ? null : await lockCall(tx, run.id, approval.tool_call_id);
+    if (call?.state === 'gated') batches.push(...(await applyAnswer(tx, call, approval)));
   }
   if (answered.length === 0) return answered;
 
-  await settleStatuses(unit, runs, { lead: batches });
-  await wake(unit, answered);
+  await settleStatuses(tx, runs, { lead: batches });
+  await wake(tx, answered);
   return answered;
 }
 
 /** One signal a workflow: it reads the rows. */
-async function wake(unit: Unit, answered: readonly ApprovalRow[]): Promise<void> {
+async function wake(tx: TenantTransaction, answered: readonly ApprovalRow[]): Promise<void> {
   const first = new Map(answered.toReversed().map((approval) => [approval.run_id, approval.id]));
   await addOutboxAll(
-    unit,
+    tx,
     [...first].map(([runId, approvalId]) => ({
       message: { kind: 'workflow.signal', workflowId: workflowIds.run(runId), signal: agentRunSignals.approvalDecided },
       dedupeKey: `approval:${approvalId}`,
@@ -141,11 +141,11 @@ async function wake(unit: Unit, answered: readonly ApprovalRow[]): Promise<void>
   );
 }
 
-async function refuseFinished(unit: Unit, runs: readonly RunState[], runId: string): Promise<void> {
+async function refuseFinished(tx: TenantTransaction, runs: readonly RunState[], runId: string): Promise<void> {
   const run = runs.find(({ id }) => id === runId);
   if (!run) throw fail('not_found');
   if (!isTerminal(run.status)) return;
-  const ended = await readRunRow(unit, run.id);
+  const ended = await readRunRow(tx, run.id);
   throw fail('state_conflict', { reason: 'run_finished', detail: 'The run has ended.', context: { run: ended && toRunView(ended) } });
 }
 

@@ -4,7 +4,7 @@ import { identityOf, type RunState } from '../runs/run-state.ts';
 import { settleStatus, type LockedRuns } from '../runs/waiting.ts';
 import { row } from '../sql.ts';
 import { stateBatch, type FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { requestedFrame, resolvedFrame } from './approval-frames.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 import { expireQuestions } from './expire-questions.ts';
@@ -21,21 +21,21 @@ export interface RunWait {
 }
 
 /** Opens a wait of the run itself, or looks whether it is over. The run and its ancestors are locked. May be repeated. */
-export async function moveRunWait(unit: Unit, locked: LockedRuns, { step, wait, opens }: RunWait): Promise<MovedGates> {
+export async function moveRunWait(tx: TenantTransaction, locked: LockedRuns, { step, wait, opens }: RunWait): Promise<MovedGates> {
   const { run } = locked;
   if (run.status !== 'running' && run.status !== 'waiting') return nothingOpen;
-  if (opens && (await isEvaluation(unit, run))) return { ...nothingOpen, cancels: run.root_run_id };
-  if (wait.on === 'timer') return waitForTimer(unit, locked, new Date(wait.untilMs));
-  return waitForBudget(unit, locked, { step, wait, opens });
+  if (opens && (await isEvaluation(tx, run))) return { ...nothingOpen, cancels: run.root_run_id };
+  if (wait.on === 'timer') return waitForTimer(tx, locked, new Date(wait.untilMs));
+  return waitForBudget(tx, locked, { step, wait, opens });
 }
 
 /** A run never waits past its own end. */
-async function waitForTimer(unit: Unit, locked: LockedRuns, asked: Date): Promise<GateState> {
+async function waitForTimer(tx: TenantTransaction, locked: LockedRuns, asked: Date): Promise<GateState> {
   const { run } = locked;
   const end = run.hard_deadline_at === null ? asked : new Date(run.hard_deadline_at);
   const until = asked < end ? asked : end;
   const isOver = until.getTime() <= Date.now();
-  await settleStatus(unit, locked, { timer: { runId: run.id, until: isOver ? null : until } });
+  await settleStatus(tx, locked, { timer: { runId: run.id, until: isOver ? null : until } });
   return isOver ? nothingOpen : { ready: [], open: 1, nextMs: leftMs(until.getTime()) };
 }
 
@@ -46,19 +46,19 @@ interface BudgetLook {
 }
 
 /** An admin may let the step's calls pass, or end the run; the wait is over as well once there is room again. */
-async function waitForBudget(unit: Unit, locked: LockedRuns, look: BudgetLook): Promise<GateState> {
+async function waitForBudget(tx: TenantTransaction, locked: LockedRuns, look: BudgetLook): Promise<GateState> {
   const { run } = locked;
   const lead: FrameBatch[] = [];
-  await expireQuestions(unit, run, lead);
-  const last = await lastQuestion(unit, run, look.step);
+  await expireQuestions(tx, run, lead);
+  const last = await lastQuestion(tx, run, look.step);
   const isOpen = last?.status === 'pending';
   if (!isOpen && !(look.opens && (last === null || last.status === 'cancelled'))) {
-    await settleStatus(unit, locked, { lead });
+    await settleStatus(tx, locked, { lead });
     return { ...nothingOpen, ...endOf(last) };
   }
 
-  const { question, turnsAt } = isOpen ? await lookAgain(unit, run, { last, look, lead }) : await ask(unit, run, { look, lead });
-  await settleStatus(unit, locked, { lead });
+  const { question, turnsAt } = isOpen ? await lookAgain(tx, run, { last, look, lead }) : await ask(tx, run, { look, lead });
+  await settleStatus(tx, locked, { lead });
   if (question === null) return nothingOpen;
   const expires = new Date(question.expires_at).getTime();
   return { ready: [], open: 1, nextMs: leftMs(turnsAt === null ? expires : Math.min(expires, turnsAt.getTime())) };
@@ -71,12 +71,12 @@ interface OpenQuestion {
 }
 
 async function ask(
-  unit: Unit,
+  tx: TenantTransaction,
   run: RunState,
   { look, lead }: { readonly look: BudgetLook; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
-  const { prompt, args, turnsAt } = await budgetQuestion(unit, run, look.step, look.wait);
-  const [question = null] = await insertQuestions(unit, run, [
+  const { prompt, args, turnsAt } = await budgetQuestion(tx, run, look.step, look.wait);
+  const [question = null] = await insertQuestions(tx, run, [
     { call: null, reason: 'budget', prompt, args, responseSchema: null, decisions: ['approve', 'reject'], critical: false, floor: 'admin' },
   ]);
   if (question) lead.push(stateBatch(identityOf(run), [requestedFrame(question)]));
@@ -85,21 +85,21 @@ async function ask(
 
 /** The budget may have been written, or its period may have turned. */
 async function lookAgain(
-  unit: Unit,
+  tx: TenantTransaction,
   run: RunState,
   { last, look, lead }: { readonly last: ApprovalRow; readonly look: BudgetLook; readonly lead: FrameBatch[] },
 ): Promise<OpenQuestion> {
-  const { isFree, turnsAt } = await isBudgetFree(unit, run, look.wait);
+  const { isFree, turnsAt } = await isBudgetFree(tx, run, look.wait);
   if (!isFree) return { question: last, turnsAt };
-  const withdrawn = await withdrawQuestion(unit, { id: last.id });
+  const withdrawn = await withdrawQuestion(tx, { id: last.id });
   if (withdrawn) lead.push(stateBatch(identityOf(run), [resolvedFrame(withdrawn)]));
   return { question: null, turnsAt: null };
 }
 
 /** The newest question of the run about the budget of this step. */
-function lastQuestion(unit: Unit, run: RunState, step: number): Promise<ApprovalRow | null> {
+function lastQuestion(tx: TenantTransaction, run: RunState, step: number): Promise<ApprovalRow | null> {
   return row<ApprovalRow>(
-    unit.em,
+    tx.em,
     `select ${approvalColumns} from approvals a where a.run_id = ? and a.reason = 'budget' and (a.args ->> 'step')::int = ? order by a.id desc limit 1`,
     [run.id, step],
   );

@@ -3,7 +3,7 @@ import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { attachmentColumns, unlinkedHours, type AttachmentRow } from './attachments.ts';
 import type { Attachment } from './attachment.entity.ts';
 
@@ -23,9 +23,9 @@ export interface NewAttachment {
 }
 
 /** Writes the row of stored bytes. Nothing holds them yet: unless something does within a day, they go. */
-export async function insertAttachment(unit: Unit, file: NewAttachment): Promise<AttachmentRow> {
+export async function insertAttachment(tx: TenantTransaction, file: NewAttachment): Promise<AttachmentRow> {
   const [made] = await rows<AttachmentRow>(
-    unit.em,
+    tx.em,
     `insert into attachments as a (id, organization_id, workspace_id, filename, media_type, size_bytes, sha256, purpose, state, created_by,
        storage_key, expires_at, created_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, ?, now() + make_interval(hours => ?), now()) returning ${attachmentColumns}`,
@@ -45,14 +45,14 @@ export async function insertAttachment(unit: Unit, file: NewAttachment): Promise
     ],
   );
   if (!made) throw new Error('an attachment that was made is not visible');
-  if (file.isScanned) await startScan(unit, made);
+  if (file.isScanned) await startScan(tx, made);
   return made;
 }
 
 /** Not behind a batch: runs wait for it. */
-async function startScan(unit: Unit, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
+async function startScan(tx: TenantTransaction, { id, organization_id, workspace_id }: AttachmentRow): Promise<void> {
   await addOutbox(
-    unit,
+    tx,
     {
       kind: 'workflow.start',
       workflowType: 'attachmentScan',
@@ -61,7 +61,7 @@ async function startScan(unit: Unit, { id, organization_id, workspace_id }: Atta
       args: [{ attachmentId: id }],
       organizationId: organization_id,
       workspaceId: workspace_id,
-      correlationId: unit.correlationId,
+      correlationId: tx.correlationId,
       reuse: 'reject_duplicate',
       priority: 3,
       searchAttributes: {},

@@ -1,9 +1,9 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { inSightOf, type Scoped } from '../scope.ts';
-import { row, rows, runLater } from '../sql.ts';
+import { row, rows, queueStatement } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Attachment } from './attachment.entity.ts';
 import { refuseNotReady, unknownAttachment, visibleAttachments, type AttachmentRow } from './attachments.ts';
 
@@ -61,20 +61,20 @@ export function toAttachmentRef(file: Pick<RunFile, 'id' | 'filename' | 'media_t
 }
 
 /** Makes a run hold attachments: it shows them, and they stay as long as it does. All or, with 422, none of them; what it holds already is no fault. */
-export async function linkToRun(unit: Unit, run: AttachingRun, ids: readonly string[]): Promise<void> {
+export async function linkToRun(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const unique = [...new Set(ids)];
   // Locked first and by itself: one that another transaction was changing would be missing from a statement that both locks and writes.
   const held = await rows(
-    unit.em,
+    tx.em,
     'select a.id from attachments a where a.id = any(?::uuid[]) and a.organization_id = ? order by a.id for no key update',
     [unique, run.organizationId],
   );
   // One that the sweep has just taken away.
   if (held.length < unique.length) throw unknownAttachment('/input/attachments');
   const links = unique.map((id) => ({ id: newId(), attachment: id }));
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `with held as (update attachments set expires_at = null where id = any(?::uuid[]))
      insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
      select l.id, l.attachment, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
@@ -84,11 +84,11 @@ export async function linkToRun(unit: Unit, run: AttachingRun, ids: readonly str
 }
 
 /** Lets a run read files of another, which stay as long as one of the two does. What it has already, or what is gone, is left as it is. */
-export async function shareWithRun(unit: Unit, run: AttachingRun, ids: readonly string[]): Promise<void> {
+export async function shareWithRun(tx: TenantTransaction, run: AttachingRun, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const links = ids.map((id) => ({ id: newId(), attachment: id }));
   await rows(
-    unit.em,
+    tx.em,
     `insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
      select l.id, a.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid)
        join attachments a on a.id = l.attachment and a.organization_id = ?
@@ -98,9 +98,9 @@ export async function shareWithRun(unit: Unit, run: AttachingRun, ids: readonly 
 }
 
 /** Files that the history of a run names, as they are now; what is gone is left out. */
-export function readRunFiles(unit: Unit, runId: string, ids: readonly string[]): Promise<RunFile[]> {
+export function readRunFiles(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<RunFile[]> {
   return rows<RunFile>(
-    unit.em,
+    tx.em,
     `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
       where a.id = any(?::uuid[]) and ${ofConversation}`,
     [ids, runId],
@@ -108,9 +108,9 @@ export function readRunFiles(unit: Unit, runId: string, ids: readonly string[]):
 }
 
 /** A file that some run of this run's conversation was given or made; null when there is none of this id. */
-export function findRunFile(unit: Unit, runId: string, attachmentId: string): Promise<RunFile | null> {
+export function findRunFile(tx: TenantTransaction, runId: string, attachmentId: string): Promise<RunFile | null> {
   return row<RunFile>(
-    unit.em,
+    tx.em,
     `select a.id, a.filename, a.media_type, a.size_bytes, a.state, a.storage_key from attachments a
       where a.id::text = lower(?) and ${ofConversation}`,
     [attachmentId, runId],
@@ -134,13 +134,13 @@ const waitForScanMs = 120_000;
  * `service_unavailable`, which is tried again; after two minutes it goes on without it.
  */
 export async function unusableInputs(
-  unit: Unit,
+  tx: TenantTransaction,
   run: { readonly id: string; readonly activatedAt: Date },
   refs: readonly AttachmentRef[],
 ): Promise<string[]> {
   if (refs.length === 0) return [];
   const files = await readRunFiles(
-    unit,
+    tx,
     run.id,
     refs.map((ref) => ref.attachment_id),
   );

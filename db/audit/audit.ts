@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
-import { change, iso, runLater } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import { change, iso, queueStatement } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { auditActions } from './audit-entry.entity.ts';
 
 export type AuditAction = (typeof auditActions)[number];
@@ -51,19 +51,19 @@ const whereOpen = `app_refuse('LH423', (
    where o.id = ?::uuid and (o.status <> 'active' or w.is_active is false)))`;
 
 /** Writes one audit entry in the transaction of the change it records; gives its id. */
-export async function writeAudit(unit: Unit, options: AuditOptions): Promise<string> {
+export async function writeAudit(tx: TenantTransaction, options: AuditOptions): Promise<string> {
   const id = newId();
-  await change(unit.em, ...statementOf(unit, id, options));
+  await change(tx.em, ...statementOf(tx, id, options));
   return id;
 }
 
 /** The same together with the next statement, or the commit. */
-export async function writeAuditLater(unit: Unit, options: AuditOptions): Promise<void> {
-  await runLater(unit.em, ...statementOf(unit, newId(), options));
+export async function writeAuditLater(tx: TenantTransaction, options: AuditOptions): Promise<void> {
+  await queueStatement(tx.em, ...statementOf(tx, newId(), options));
 }
 
 function statementOf(
-  { actor, tenant, correlationId }: Unit,
+  { actor, tenant, correlationId }: TenantTransaction,
   id: string,
   { action, operationId, note, ip, userAgent, outcome = 'success', demandsOpen = false }: AuditOptions,
 ): [sql: string, params: unknown[]] {

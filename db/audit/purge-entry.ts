@@ -15,9 +15,9 @@ interface Purged {
 /** Writes the `purge` entry of what retention took from an organization; null is the platform. In the transaction that takes it. Gives its id. */
 export async function writePurgeEntry(em: SqlEntityManager, { organizationId, resourceType, counts }: Purged): Promise<string> {
   const tenant = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
-  const unit = { em, tenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+  const tx = { em, tenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
   const changes = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, { from: null, to: count }]));
   const note = { resourceType, resourceId: organizationId, organizationId, changes };
 
-  return writeAudit(unit, { action: 'purge', operationId: null, note, ip: null, userAgent: null });
+  return writeAudit(tx, { action: 'purge', operationId: null, note, ip: null, userAgent: null });
 }

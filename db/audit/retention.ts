@@ -15,8 +15,8 @@ import { sealProof, type AuditKeys } from './seal.ts';
 export const retentionMark = 'retention';
 
 /** A transaction takes away at most so many seals, and stops after so many entries. */
-const mostSeals = 2_000;
-const mostEntries = 20_000;
+const maxSeals = 2_000;
+const maxEntries = 20_000;
 
 /** What one run took away. */
 export interface Retained {
@@ -133,13 +133,13 @@ async function dueSeals(em: SqlEntityManager, organizationId: string): Promise<D
     em,
     `with oldest as (
        select seal_no, last_seq, created_at, sum(entries) over (order by seal_no) - entries as before
-       from audit_seals where chain = ? and purged_at is null order by seal_no limit ${mostSeals}),
+       from audit_seals where chain = ? and purged_at is null order by seal_no limit ${maxSeals}),
      kept as (
        select greatest(s.audit_retention_days, ${fewestDays}) as days,
               min(o.seal_no) filter (where o.created_at >= now() - make_interval(days => greatest(s.audit_retention_days, ${fewestDays}))) as seal_no
        from organization_settings s, oldest o where s.organization_id = ?::uuid group by s.organization_id)
      select count(*) as seals, min(o.seal_no) as from_seal, max(o.seal_no) as through_seal, max(o.last_seq) as through_seq, max(k.days) as days
-     from oldest o, kept k where o.before < ${mostEntries} and (k.seal_no is null or o.seal_no < k.seal_no)`,
+     from oldest o, kept k where o.before < ${maxEntries} and (k.seal_no is null or o.seal_no < k.seal_no)`,
     [chainOf(organizationId), organizationId],
   );
 }

@@ -3,10 +3,10 @@ import { setMark } from '../http/system-status.ts';
 import type { Databases } from '../orm.ts';
 import { sweep } from '../transaction.ts';
 import { chainOf } from './chain.ts';
-import { chainsToSeal, mostInSeal, sealChain, type AuditKeys } from './seal.ts';
+import { chainsToSeal, maxInSeal, sealChain, type AuditKeys } from './seal.ts';
 
 /** Most chains of one tick; the rest come first in the next. */
-const mostChains = 500;
+const maxChains = 500;
 
 /** The mark in `system_marks` that says when the log was sealed last. */
 export const sealMark = 'audit_seal';
@@ -25,7 +25,7 @@ export async function sealAll(
   keys: AuditKeys,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
 ): Promise<Sealed> {
-  const due = await sweep(db, (em) => chainsToSeal(em, mostChains));
+  const due = await sweep(db, (em) => chainsToSeal(em, maxChains));
   const faults: unknown[] = [];
   let entries = 0;
 
@@ -48,7 +48,7 @@ export async function sealAll(
 
 async function sealWhole(db: Databases, keys: AuditKeys, organizationId: string | null, signal: AbortSignal): Promise<number> {
   let entries = 0;
-  for (let count = mostInSeal; count === mostInSeal; entries += count) {
+  for (let count = maxInSeal; count === maxInSeal; entries += count) {
     signal.throwIfAborted();
     count = await sweep(db, (em) => sealChain(em, keys, organizationId));
   }

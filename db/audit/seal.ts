@@ -7,7 +7,7 @@ import { entryForm, entryMac, sealMac, unsealedColumns, type SealedEntry, type S
 export type AuditKeys = Pick<KeyRing, 'auditKeys'>;
 
 /** Most entries of one seal. */
-export const mostInSeal = 5_000;
+export const maxInSeal = 5_000;
 
 /** An entry this old is sealed: nearly everything that was written before it has been committed by then. */
 const settled = "created_at < now() - interval '10 seconds'";
@@ -31,7 +31,7 @@ export async function chainsToSeal(em: SqlEntityManager, limit: number): Promise
 }
 
 /**
- * Seals the oldest entries of one chain, at most `mostInSeal`: numbers them on from the last seal and binds them to it. Gives how many; 0
+ * Seals the oldest entries of one chain, at most `maxInSeal`: numbers them on from the last seal and binds them to it. Gives how many; 0
  * when there are none or another process is at it. An entry that is committed late comes into the next seal. Sweeper's pool.
  */
 export async function sealChain(em: SqlEntityManager, keys: AuditKeys, organizationId: string | null): Promise<number> {
@@ -86,7 +86,7 @@ async function takeUnsealed(em: SqlEntityManager, organizationId: string | null)
   const own = inChain(organizationId);
   return rows<UnsealedEntry>(
     em,
-    `select ${unsealedColumns} from audit_entries where ${own.sql} and seal_no is null and ${settled} order by created_at, id limit ${mostInSeal}`,
+    `select ${unsealedColumns} from audit_entries where ${own.sql} and seal_no is null and ${settled} order by created_at, id limit ${maxInSeal}`,
     own.params,
   );
 }

@@ -31,7 +31,7 @@ export interface VerifiedChain {
 }
 
 const sealsAPage = 100;
-const mostFaults = 1_000;
+const maxFaults = 1_000;
 
 /** Names of all chains that have seals or sealed entries. Sweeper's pool. */
 export async function auditChains(em: SqlEntityManager): Promise<string[]> {
@@ -48,13 +48,13 @@ export async function verifyChain(db: Databases, { auditKeys }: AuditKeys, chain
     await change(em, 'set transaction isolation level repeatable read, read only');
     const faults: AuditFault[] = [];
     const report: Report = (fault) => {
-      if (faults.length <= mostFaults) faults.push({ chain, ...fault });
+      if (faults.length <= maxFaults) faults.push({ chain, ...fault });
     };
     const counted = await checkSeals(em, { chain, auditKeys, report });
     // An entry under another seal's number has been told of as changed.
     await findStrays(em, { chain, report, known: new Set(faults.map(({ entryId }) => entryId)) });
 
-    return { chain, ...counted, faults: faults.slice(0, mostFaults), isCut: faults.length > mostFaults };
+    return { chain, ...counted, faults: faults.slice(0, maxFaults), isCut: faults.length > maxFaults };
   });
 }
 
@@ -106,7 +106,7 @@ async function findStrays(
     `select e.id, e.seq, e.seal_no from audit_entries e
      where ${own.sql} and (e.seq is not null or e.seal_no is not null) and not exists (
        select from audit_seals s where s.chain = ? and s.seal_no = e.seal_no and s.purged_at is null and e.seq between s.first_seq and s.last_seq)
-     order by e.seq, e.id limit ${mostFaults + 1}`,
+     order by e.seq, e.id limit ${maxFaults + 1}`,
     [...own.params, chain],
   );
   for (const { id, seq, seal_no: sealNo } of strays.filter((stray) => !known.has(stray.id)))

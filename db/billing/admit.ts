@@ -1,6 +1,6 @@
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** How the enforced budgets of a workspace stand: the period that is spent up, and whether calls in flight take the rest of one. */
 export interface Admission {
@@ -31,9 +31,9 @@ export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: Admission)
 }
 
 /** Admits work that will spend in a workspace, in one query, or throws what `spendingRefusal` gives. */
-export async function admit(unit: Pick<Unit, 'em'>, workspaceId: string): Promise<void> {
+export async function admit(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<void> {
   const found = await row<{ spending: Admission }>(
-    unit.em,
+    tx.em,
     `select ${admissionSql('place.id')} as spending from (select ?::uuid as id) place`,
     [workspaceId],
   );

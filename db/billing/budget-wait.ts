@@ -4,7 +4,7 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutboxAll } from '../outbox.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { capsAbove } from './caps.ts';
 import { money } from './money.ts';
 import { rollWindows } from './windows.ts';
@@ -34,8 +34,8 @@ interface WindowRow {
 }
 
 /** The question that a run puts whose next call finds no room. */
-export async function budgetQuestion(unit: Unit, run: WaitingRun, step: number, wait: BudgetWait): Promise<BudgetQuestion> {
-  const full = await fullWindows(unit, run, wait);
+export async function budgetQuestion(tx: TenantTransaction, run: WaitingRun, step: number, wait: BudgetWait): Promise<BudgetQuestion> {
+  const full = await fullWindows(tx, run, wait);
   const shown = full.find(({ name }) => name === wait.fullAt) ?? full[0];
   const period = shown === undefined ? (wait.fullAt ?? 'budget') : nameOf(shown.name);
   const needed = money(wait.needed ?? '0');
@@ -52,22 +52,25 @@ export async function budgetQuestion(unit: Unit, run: WaitingRun, step: number, 
 
 /**
  * Whether a waiting call would find room by now, since a budget was written or a period has turned. What calls in flight hold does not count:
- * they are waited for elsewhere. Ended windows are rolled first; the unit may hold runs, and no window.
+ * they are waited for elsewhere. Ended windows are rolled first; the transaction may hold runs, and no window.
  */
 export async function isBudgetFree(
-  unit: Unit,
+  tx: TenantTransaction,
   run: WaitingRun,
   wait: BudgetWait,
 ): Promise<{ readonly isFree: boolean; readonly turnsAt: Date | null }> {
-  await rollWindows(unit.em, run.workspace_id);
-  const full = await fullWindows(unit, run, wait);
+  await rollWindows(tx.em, run.workspace_id);
+  const full = await fullWindows(tx, run, wait);
   return { isFree: full.length === 0, turnsAt: turnOf(full) };
 }
 
 /** Whether an admin has let the calls of this step pass. */
-export async function isStepAllowed(unit: Unit, { runId, step }: { readonly runId: string; readonly step: number }): Promise<boolean> {
+export async function isStepAllowed(
+  tx: TenantTransaction,
+  { runId, step }: { readonly runId: string; readonly step: number },
+): Promise<boolean> {
   const allowed = await row(
-    unit.em,
+    tx.em,
     `select from approvals where run_id = ? and reason = 'budget' and status = 'approved' and (args ->> 'step')::int = ? limit 1`,
     [runId, step],
   );
@@ -78,16 +81,16 @@ export async function isStepAllowed(unit: Unit, { runId, step }: { readonly runI
  * Wakes the runs of a workspace whose budget question is open: to be called by whoever writes a budget, in the same transaction. They look
  * again; a signal that is lost costs time until the next look, no more.
  */
-export async function wakeBudgetWaiters(unit: Unit, workspaceId: string): Promise<number> {
+export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: string): Promise<number> {
   const waiting = await rows<{ run_id: string }>(
-    unit.em,
+    tx.em,
     `select distinct run_id from approvals where workspace_id = ? and reason = 'budget' and status = 'pending' order by run_id`,
     [workspaceId],
   );
   // The key is new each time: a second writing wakes them again.
   const occasion = newId();
   const woken = await addOutboxAll(
-    unit,
+    tx,
     waiting.map(({ run_id: runId }) => ({
       message: { kind: 'workflow.signal', workflowId: workflowIds.run(runId), signal: agentRunSignals.budgetChanged },
       dedupeKey: `budget:${runId}:${occasion}`,
@@ -97,9 +100,9 @@ export async function wakeBudgetWaiters(unit: Unit, workspaceId: string): Promis
 }
 
 /** The open windows above a run in which the spending leaves no room for the call. */
-function fullWindows(unit: Unit, run: WaitingRun, { needed = '0' }: BudgetWait): Promise<WindowRow[]> {
+function fullWindows(tx: TenantTransaction, run: WaitingRun, { needed = '0' }: BudgetWait): Promise<WindowRow[]> {
   return rows<WindowRow>(
-    unit.em,
+    tx.em,
     `select coalesce(b.cap_key, b.period) as name, b.limit_amount::text as limit, b.spent::text as spent, b.currency, b.window_end
        from budget_windows b
       where b.workspace_id = ? and b.closed_at is null and (b.cap_key is null or b.cap_key = any (?)) and b.is_enforced and b.limit_amount is not null

@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** The cap of a run with `max_cost`: it bounds the run with its descendants. */
 export function runCapKey(runId: string): string {
@@ -22,10 +22,10 @@ export interface CapDraft {
 }
 
 /** Opens enforced windows without a budget; they have no end of their own. A cap that is open already stays as it is. */
-export async function openCaps(unit: Unit, caps: readonly CapDraft[]): Promise<void> {
+export async function openCaps(tx: TenantTransaction, caps: readonly CapDraft[]): Promise<void> {
   if (caps.length === 0) return;
   await rows(
-    unit.em,
+    tx.em,
     `insert into budget_windows (id, organization_id, workspace_id, period, cap_key, window_start, currency, limit_amount, is_enforced)
      select c.id, c."organizationId", c."workspaceId", 'cap', c."capKey", clock_timestamp(), c.currency, c."limit", true
        from jsonb_to_recordset(?::jsonb) as c(id uuid, "organizationId" uuid, "workspaceId" uuid, "capKey" text, currency text, "limit" numeric)
@@ -40,12 +40,12 @@ interface CappedRun {
 }
 
 /** Closes the caps of runs that have ended; costs nothing where no run has one. Calls in flight still settle into them. */
-export async function closeRunCaps(unit: Unit, runs: readonly CappedRun[]): Promise<void> {
+export async function closeRunCaps(tx: TenantTransaction, runs: readonly CappedRun[]): Promise<void> {
   const keys = runs.filter(({ limits }) => limits.max_cost !== null).map(({ id }) => runCapKey(id));
   if (keys.length === 0) return;
   // In the order in which every reservation locks them.
   await rows(
-    unit.em,
+    tx.em,
     `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(
        select b.id from budget_windows b where b.cap_key = any (?) and b.closed_at is null order by b.period, b.id for update))`,
     [keys],

@@ -1,5 +1,5 @@
 import { change, row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** What a call may cost at most and which windows it needs room in: the workspace's, and the caps above it. */
 export interface Reservation {
@@ -58,8 +58,8 @@ select fits and not stale as ok, full_at, stale, clock_timestamp() as at from v`
  * Holds what a call may cost in every window above it, or in none. One statement; limit and enforcement are those of the newest commit. Call
  * it in a transaction of its own. A call key that holds already is `ok` again; one that has given up what it held, and was not settled, holds anew.
  */
-export async function reserve(unit: Unit, wanted: Reservation): Promise<ReserveResult> {
-  const found = await row<{ ok: boolean; full_at: string | null; stale: boolean; at: string }>(unit.em, reserveSql, [
+export async function reserve(tx: TenantTransaction, wanted: Reservation): Promise<ReserveResult> {
+  const found = await row<{ ok: boolean; full_at: string | null; stale: boolean; at: string }>(tx.em, reserveSql, [
     wanted.callKey,
     wanted.organizationId,
     wanted.workspaceId,
@@ -106,14 +106,14 @@ select p.period, p.limit_amount::text as limit, p.spent::text as spent, p.reserv
  * What a call did cost takes the place of what it held, in the windows in which it was reserved, closed or not; a hold that was released or
  * has expired counts all the same. Part of the transaction that writes the call's ledger row, and only if that wrote it. Null: nothing is limited.
  */
-export function settleHolds(unit: Unit, callKey: string, cost: string): Promise<BudgetState | null> {
-  return row<BudgetState>(unit.em, settleSql, [callKey, cost]);
+export function settleHolds(tx: TenantTransaction, callKey: string, cost: string): Promise<BudgetState | null> {
+  return row<BudgetState>(tx.em, settleSql, [callKey, cost]);
 }
 
 /** Gives back what a call holds that never left, or cost nothing. */
-export async function releaseHolds(unit: Unit, callKey: string): Promise<void> {
+export async function releaseHolds(tx: TenantTransaction, callKey: string): Promise<void> {
   await rows(
-    unit.em,
+    tx.em,
     `with a as (select ?::text as key),
      ${windowsOfCall},
      h as (
@@ -125,9 +125,9 @@ export async function releaseHolds(unit: Unit, callKey: string): Promise<void> {
 }
 
 /** Moves the lease of a call in flight on. False: it holds nothing any more. */
-export async function renewHolds(unit: Unit, callKey: string): Promise<boolean> {
+export async function renewHolds(tx: TenantTransaction, callKey: string): Promise<boolean> {
   const renewed = await change(
-    unit.em,
+    tx.em,
     `update budget_holds set lease_until = clock_timestamp() + interval '${leaseS} seconds' where call_key = ? and state = 'held'`,
     [callKey],
   );

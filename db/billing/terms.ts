@@ -1,5 +1,5 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { pricesInForceSql, standardTier, type PinnedPrice } from './prices.ts';
 
 /** What a call to a model is judged and priced by, as of its start. */
@@ -19,12 +19,12 @@ export interface CallPlace {
 
 /** Prices of a model and what stands above a call to it, in one query. */
 export async function readTerms(
-  unit: Unit,
+  tx: TenantTransaction,
   model: { readonly id: string; readonly currency: string },
   place: CallPlace,
 ): Promise<CallTerms> {
   const found = await row<{ prices: PinnedPrice[]; has_budget: boolean; is_bounded: boolean; has_cap: boolean }>(
-    unit.em,
+    tx.em,
     `select coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'bucket', p.bucket, 'price', p.price) order by p.bucket) from (${pricesInForceSql}) p), '[]') as prices,
             exists (select from budgets g where g.workspace_id = ?) as has_budget,
             exists (select from budgets g where g.workspace_id = ? and g.is_enforced and g.limit_amount is not null) as is_bounded,

@@ -2,7 +2,7 @@ import { Decimal } from 'decimal.js';
 import { newId } from '../ids.ts';
 import type { TokenCounts, UsageTotals } from '../runs/run-types.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { settleHolds, type BudgetState } from './gate.ts';
 import { money } from './money.ts';
 import { standardTier, type PinnedPrice, type PriceBucket } from './prices.ts';
@@ -50,12 +50,12 @@ export function callKey(sourceKind: 'run', sourceId: string, step: number, attem
  * when the call has been settled before. `created_at` is the moment of the entry itself, not of its transaction's begin: a bill that waited for the
  * lock of a run that ended meanwhile is dated after that end.
  */
-export async function settleModelCall(unit: Unit, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
+export async function settleModelCall(tx: TenantTransaction, source: UsageSource, usage: ModelUsage): Promise<SettledCall | null> {
   const key = callKey('run', source.runId, source.step, source.attempt);
   const cost = costOf(usage);
   const isUnpriced = !usage.isFree && usage.prices.length === 0;
   const inserted = await rows(
-    unit.em,
+    tx.em,
     `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
        service_key_id, step, attempt, kind, model, provider, tier, provider_request_id, input_tokens, cached_read_tokens, cached_write_tokens, output_tokens,
        reasoning_tokens, units, cost, currency, estimated, unpriced, price_ids, reserved_at, correlation_id)
@@ -89,14 +89,14 @@ export async function settleModelCall(unit: Unit, source: UsageSource, usage: Mo
       isUnpriced,
       usage.prices.map((price) => price.id),
       usage.reservedAt,
-      unit.correlationId,
+      tx.correlationId,
     ],
   );
   if (inserted.length === 0) return null;
-  unit.outgoing.measurements.push({ kind: 'usage', provider: usage.provider, tokens: usage.tokens, cost, currency: usage.currency });
+  tx.outgoing.measurements.push({ kind: 'usage', provider: usage.provider, tokens: usage.tokens, cost, currency: usage.currency });
   return {
     totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
-    budget: usage.isCounted ? await settleHolds(unit, key, cost) : null,
+    budget: usage.isCounted ? await settleHolds(tx, key, cost) : null,
   };
 }
 

@@ -4,9 +4,9 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import { newId } from '../ids.ts';
 import { refuseRank, workspacesOf } from '../reach.ts';
-import { row, run, runLater } from '../sql.ts';
+import { row, run, queueStatement } from '../sql.ts';
 import type { Binding } from '../tenancy/envelope.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { forgetSql } from './idempotency-gates.sql.ts';
 
 /** Whose key it is and on which request: one row each. */
@@ -109,7 +109,7 @@ export async function storeReplyLater(
   isFinal: boolean,
 ): Promise<void> {
   const sql = `with stored as (${storeSql(isFinal)}) select app_refuse('LH409', case when not exists (select from stored) then 'lease_lost' end)`;
-  await runLater(em, sql, storeParams(id, lease, stored));
+  await queueStatement(em, sql, storeParams(id, lease, stored));
 }
 
 function storeSql(isFinal: boolean): string {
@@ -191,8 +191,8 @@ export async function holdShownRun(em: SqlEntityManager, runId: string): Promise
  * Forgets the stored replies that show rows which are being erased, and with a person's those of their invitations: a key stays used, and its repeat is 404.
  * Of the reply to a batch only what shows a run goes; `gone` is the error in its place. Leaves with the transaction's next statement, or its commit.
  */
-export async function forgetReplies(unit: Pick<Unit, 'em'>, ids: readonly string[], gone: object = {}): Promise<void> {
-  await runLater(unit.em, 'select gate_forget_replies(?::uuid[], ?::jsonb)', [[...ids], JSON.stringify(gone)]);
+export async function forgetReplies(tx: Pick<TenantTransaction, 'em'>, ids: readonly string[], gone: object = {}): Promise<void> {
+  await queueStatement(tx.em, 'select gate_forget_replies(?::uuid[], ?::jsonb)', [[...ids], JSON.stringify(gone)]);
 }
 
 /** The same in one organization on the sweeper's pool. */

@@ -1,10 +1,10 @@
 import { newId } from '../ids.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Minutes in which a sign-in may be completed, and how many codes may be tried. */
 const challengeMinutes = 5;
-const mostTries = 5;
+const maxTries = 5;
 
 /** A half-done sign-in: the password was right, the second factor is still to come. */
 export interface LoginChallenge {
@@ -18,12 +18,12 @@ export interface LoginChallenge {
  * been deactivated or lost the factor meanwhile.
  */
 export async function openChallenge(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, passwordHash, deviceLabel }: { readonly userId: string; readonly passwordHash: string; readonly deviceLabel: string | null },
 ): Promise<LoginChallenge | null> {
   const id = newId();
   const opened = await row<{ expires_at: Date | string; has_codes: boolean }>(
-    unit.em,
+    tx.em,
     `with standing as (
        select u.id, u.organization_id from users u join user_credentials c on c.user_id = u.id
        where u.id = ?::uuid and c.password_hash = ? and u.is_active and u.deleted_at is null
@@ -48,13 +48,13 @@ export interface CountedTry {
 
 /** Counts a try before its code is looked at, so that no number of them at once gets past the limit. Null when the challenge is dead. */
 export async function countTry(
-  unit: Unit,
+  tx: TenantTransaction,
   { challengeId, userId }: { readonly challengeId: string; readonly userId: string },
 ): Promise<CountedTry | null> {
   const counted = await row<{ device_label: string | null; sealed_factor: Buffer | null }>(
-    unit.em,
+    tx.em,
     `update auth_challenges set attempts = attempts + 1
-      where id = ?::uuid and user_id = ?::uuid and purpose = 'login' and used_at is null and expires_at > now() and attempts < ${mostTries}
+      where id = ?::uuid and user_id = ?::uuid and purpose = 'login' and used_at is null and expires_at > now() and attempts < ${maxTries}
      returning payload ->> 'device_label' as device_label,
        (select f.secret_enc from totp_factors f where f.user_id = auth_challenges.user_id and f.confirmed_at is not null) as sealed_factor`,
     [challengeId, userId],

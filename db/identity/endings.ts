@@ -1,5 +1,5 @@
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Why sessions of a person end. */
 export type EndReason =
@@ -33,9 +33,9 @@ interface Ending {
  * An earlier statement has locked the user or their credential: every sign-in locks both, every approval and change of address the latter. So one
  * statement sees all that came before, and whoever comes after finds nothing to go on with.
  */
-export async function endSignInsOf(unit: Unit, { userId, exceptSessionId = null, reason }: Ending): Promise<string[]> {
+export async function endSignInsOf(tx: TenantTransaction, { userId, exceptSessionId = null, reason }: Ending): Promise<string[]> {
   const ended = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `with answered as (delete from auth_challenges where user_id = ?::uuid and used_at is null),
        wanted as (update user_credentials set pending_email = null where user_id = ?::uuid and pending_email is not null),
        approved as (delete from oauth_codes where user_id = ?::uuid and used_at is null)
@@ -45,13 +45,13 @@ export async function endSignInsOf(unit: Unit, { userId, exceptSessionId = null,
   );
   const ids = ended.map(({ id }) => id);
 
-  unit.outgoing.revoked.push(`user:${userId}`, ...ids.map((id) => `session:${id}`));
+  tx.outgoing.revoked.push(`user:${userId}`, ...ids.map((id) => `session:${id}`));
   return ids;
 }
 
 /** Locks what every sign-in of a person locks, before everything of theirs ends. */
-export async function lockSignInsOf(unit: Unit, userId: string): Promise<void> {
-  await row(unit.em, 'select user_id from user_credentials where user_id = ?::uuid for no key update', [userId]);
+export async function lockSignInsOf(tx: TenantTransaction, userId: string): Promise<void> {
+  await row(tx.em, 'select user_id from user_credentials where user_id = ?::uuid for no key update', [userId]);
 }
 
 /**
@@ -60,11 +60,11 @@ export async function lockSignInsOf(unit: Unit, userId: string): Promise<void> {
  * A change of address whose session is unknown ends with any. False when the session was dead already.
  */
 export async function revokeSession(
-  unit: Unit,
+  tx: TenantTransaction,
   { sessionId, reason }: { readonly sessionId: string; readonly reason: EndReason },
 ): Promise<boolean> {
   const done = await row<{ ended: number }>(
-    unit.em,
+    tx.em,
     `with ended as (update sessions set revoked_at = now(), revoke_reason = ? where id = ?::uuid and revoked_at is null returning id),
        asked as (
          delete from auth_challenges c using sessions s
@@ -78,19 +78,19 @@ export async function revokeSession(
     [reason, sessionId, sessionId, sessionId, reason === 'logout'],
   );
 
-  unit.outgoing.revoked.push(`session:${sessionId}`);
+  tx.outgoing.revoked.push(`session:${sessionId}`);
   return done !== null && done.ended > 0;
 }
 
 /** Erases what a user signs in with: the rows themselves go, in one statement. The user is locked. */
-export async function eraseCredentialsOf(unit: Unit, { userId }: Pick<Ending, 'userId'>): Promise<void> {
+export async function eraseCredentialsOf(tx: TenantTransaction, { userId }: Pick<Ending, 'userId'>): Promise<void> {
   const others = ['auth_challenges', 'recovery_codes', 'totp_factors', 'user_credentials', 'oauth_codes', 'refresh_tokens'];
   const erased = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `with ${others.map((table) => `${table}_gone as (delete from ${table} where user_id = ?::uuid)`).join(', ')}
      delete from sessions where user_id = ?::uuid returning id`,
     [...others.map(() => userId), userId],
   );
 
-  unit.outgoing.revoked.push(`user:${userId}`, ...erased.map(({ id }) => `session:${id}`));
+  tx.outgoing.revoked.push(`user:${userId}`, ...erased.map(({ id }) => `session:${id}`));
 }

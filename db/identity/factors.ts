@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { change, iso, row } from '../sql.ts';
 import { open, seal, type Binding } from '../tenancy/envelope.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endSignInsOf } from './endings.ts';
 import type { KeyRing } from './key-ring.ts';
 
@@ -26,13 +26,13 @@ export interface FactorPlace {
 
 /** Stores an unconfirmed factor in place of an older unconfirmed one. 409 `factor_active` when there is a confirmed one. */
 export async function storeFactor(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Keks,
   { secret, ...place }: FactorPlace & { readonly secret: string },
 ): Promise<string> {
-  const sealed = await seal(unit.em, keys, bindingOf(place), Buffer.from(secret));
+  const sealed = await seal(tx.em, keys, bindingOf(place), Buffer.from(secret));
   const stored = await row<{ expires_at: string }>(
-    unit.em,
+    tx.em,
     `insert into totp_factors (user_id, organization_id, secret_enc, created_at, expires_at)
      values (?::uuid, ?::uuid, ?, now(), now() + make_interval(mins => ${confirmMinutes}))
      on conflict (user_id) do update set secret_enc = excluded.secret_enc, created_at = now(), expires_at = excluded.expires_at, last_step = null
@@ -46,22 +46,26 @@ export async function storeFactor(
 }
 
 /** The factor of a user, confirmed or not; null without one. */
-export async function readFactor(unit: Unit, keys: Keks, place: FactorPlace): Promise<StoredFactor | null> {
+export async function readFactor(tx: TenantTransaction, keys: Keks, place: FactorPlace): Promise<StoredFactor | null> {
   const found = await row<{ secret_enc: Buffer; is_confirmed: boolean; is_over: boolean }>(
-    unit.em,
+    tx.em,
     `select secret_enc, confirmed_at is not null as is_confirmed, coalesce(expires_at <= now(), false) as is_over
      from totp_factors where user_id = ?::uuid`,
     [place.userId],
   );
   if (!found) return null;
 
-  const secret = await openFactor(unit, keys, { ...place, sealed: found.secret_enc });
+  const secret = await openFactor(tx, keys, { ...place, sealed: found.secret_enc });
   return { secret, sealed: found.secret_enc, isConfirmed: found.is_confirmed, isOver: found.is_over };
 }
 
 /** The secret of a factor as it was read. */
-export async function openFactor(unit: Unit, keys: Keks, { sealed, ...place }: FactorPlace & { readonly sealed: Buffer }): Promise<string> {
-  return (await open(unit.em, keys, bindingOf(place), sealed)).toString();
+export async function openFactor(
+  tx: TenantTransaction,
+  keys: Keks,
+  { sealed, ...place }: FactorPlace & { readonly sealed: Buffer },
+): Promise<string> {
+  return (await open(tx.em, keys, bindingOf(place), sealed)).toString();
 }
 
 /**
@@ -69,11 +73,11 @@ export async function openFactor(unit: Unit, keys: Keks, { sealed, ...place }: F
  * also by somebody who shows the same code at the same moment, or when the factor was replaced or removed meanwhile.
  */
 export async function spendStep(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, sealed, step }: { readonly userId: string; readonly sealed: Buffer; readonly step: number },
 ): Promise<boolean> {
   const spent = await change(
-    unit.em,
+    tx.em,
     'update totp_factors set last_step = ? where user_id = ?::uuid and secret_enc = ? and confirmed_at is not null and coalesce(last_step, -1) < ?',
     [step, userId, sealed, step],
   );
@@ -87,7 +91,7 @@ export async function spendStep(
  * 409 when the factor was replaced or confirmed meanwhile, 401 when the session has ended.
  */
 export async function confirmFactor(
-  unit: Unit,
+  tx: TenantTransaction,
   confirmed: {
     readonly userId: string;
     readonly sessionId: string;
@@ -98,7 +102,7 @@ export async function confirmFactor(
 ): Promise<string> {
   const { userId, sessionId, sealed, step, codeHashes } = confirmed;
   const done = await row<{ is_confirmed: boolean; is_live: boolean; at: string }>(
-    unit.em,
+    tx.em,
     `with confirmed as (
        update totp_factors set confirmed_at = now(), expires_at = null, last_step = ?
        where user_id = ?::uuid and secret_enc = ? and confirmed_at is null returning user_id, organization_id),
@@ -115,17 +119,17 @@ export async function confirmFactor(
 
   if (!done?.is_confirmed) throw factorActive();
   if (!done.is_live) throw fail('session_revoked');
-  await endSignInsOf(unit, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
+  await endSignInsOf(tx, { userId, exceptSessionId: sessionId, reason: 'factor_added' });
   return iso(done.at);
 }
 
 /** Whether a user has a confirmed factor, which is locked, and whether the organization demands one. */
 export async function lockFactor(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, organizationId }: FactorPlace,
 ): Promise<{ readonly isConfirmed: boolean; readonly isRequired: boolean }> {
   const factor = await row<{ is_confirmed: boolean; is_required: boolean | null }>(
-    unit.em,
+    tx.em,
     `select confirmed_at is not null as is_confirmed,
        (select require_mfa from organization_settings where organization_id = ?::uuid) as is_required
      from totp_factors where user_id = ?::uuid for update`,
@@ -139,9 +143,9 @@ export async function lockFactor(
  * Takes factor and recovery codes away. No session counts as verified by them any more: what an old factor has proved says nothing about a new one.
  * Gives how many rows have gone.
  */
-export async function deleteFactor(unit: Unit, userId: string): Promise<number> {
+export async function deleteFactor(tx: TenantTransaction, userId: string): Promise<number> {
   const gone = await row<{ count: number }>(
-    unit.em,
+    tx.em,
     `with codes as (delete from recovery_codes where user_id = ?::uuid returning user_id),
        factor as (delete from totp_factors where user_id = ?::uuid returning user_id),
        gone as (select count(*)::int as count from (select from codes union all select from factor) as deleted),
@@ -155,11 +159,11 @@ export async function deleteFactor(unit: Unit, userId: string): Promise<number> 
 
 /** Takes a confirmed factor away, with whatever its user is signed in with or has under way; one session may go on. */
 export async function removeFactor(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, exceptSessionId }: { readonly userId: string; readonly exceptSessionId: string | null },
 ): Promise<boolean> {
-  if ((await deleteFactor(unit, userId)) === 0) return false;
-  await endSignInsOf(unit, { userId, exceptSessionId, reason: 'factor_removed' });
+  if ((await deleteFactor(tx, userId)) === 0) return false;
+  await endSignInsOf(tx, { userId, exceptSessionId, reason: 'factor_removed' });
   return true;
 }
 

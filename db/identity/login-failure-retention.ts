@@ -9,7 +9,7 @@ import { sweep } from '../transaction.ts';
 const defaultDays = 90;
 
 /** The newest of an organization that are kept at most, whatever their age: an attack fills no disk. */
-export const mostFailures = 100_000;
+export const maxFailures = 100_000;
 
 const rowsAStatement = 5_000;
 
@@ -47,7 +47,7 @@ async function lastOfTooMany(em: SqlEntityManager, organizationId: string | null
   const own = inChain(organizationId);
   const found = await row<{ at: string }>(
     em,
-    `select at from login_failures where ${own.sql} order by at desc offset ${mostFailures} limit 1`,
+    `select at from login_failures where ${own.sql} order by at desc offset ${maxFailures} limit 1`,
     [...own.params],
   );
   return found?.at ?? null;

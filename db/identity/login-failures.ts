@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import { change } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Person } from './people.ts';
 
 /** Why somebody was not let in. */
@@ -16,9 +16,9 @@ export interface LoginFailure {
 }
 
 /** Notes a refused sign-in or verification; it never enters the audit log. */
-export async function recordLoginFailure(unit: Unit, failure: LoginFailure): Promise<void> {
+export async function recordLoginFailure(tx: TenantTransaction, failure: LoginFailure): Promise<void> {
   await change(
-    unit.em,
+    tx.em,
     'insert into login_failures (id, at, account_hash, user_id, organization_id, ip_truncated, reason) values (?::uuid, now(), ?, ?::uuid, ?::uuid, ?, ?)',
     [
       newId(),

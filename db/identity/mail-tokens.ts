@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { change, row } from '../sql.ts';
 import type { Databases } from '../orm.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findMailToken, type MailTokenAnswer } from './gates.ts';
 import { isOpaqueToken, tokenHash } from './opaque-tokens.ts';
 import { isAskerStanding } from './session-right.sql.ts';
@@ -34,11 +34,11 @@ export async function readMailToken(db: Databases, token: string, purpose: MailP
  * been ended since.
  */
 export async function takeMailToken(
-  unit: Unit,
+  tx: TenantTransaction,
   { hash, purpose, userId }: { readonly hash: Buffer; readonly purpose: MailPurpose; readonly userId: string },
 ): Promise<{ readonly email: string | null }> {
   const taken = await row<{ email: string | null }>(
-    unit.em,
+    tx.em,
     // Behind the credential's lock, as whatever ends sign-ins takes it.
     `with held as (select c.user_id from user_credentials c where c.user_id = ?::uuid for no key update)
      update auth_challenges c set used_at = now() from held
@@ -57,7 +57,7 @@ export async function takeMailToken(
  * session that asks.
  */
 export async function openConfirmation(
-  unit: Unit,
+  tx: TenantTransaction,
   confirmation: {
     readonly outboxId: string;
     readonly tokenHash: Buffer;
@@ -70,7 +70,7 @@ export async function openConfirmation(
   const { outboxId, userId, organizationId, sessionId, email } = confirmation;
 
   await change(
-    unit.em,
+    tx.em,
     `with wanted as (
        insert into user_credentials (user_id, organization_id, pending_email) values (?::uuid, ?::uuid, ?)
        on conflict (user_id) do update set pending_email = excluded.pending_email, updated_at = now()

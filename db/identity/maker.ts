@@ -3,7 +3,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import type { Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** By which credential that is no person's session a row was made; null where a session made it. */
 export interface MadeBy {
@@ -80,7 +80,7 @@ export function makerGone() {
 
 /** The rank of a locked maker in a workspace, or in the whole organization (null), today; null where they have none. */
 export async function rankOfMaker(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, role, scope, workspaceId: home }: Maker,
   workspaceId: string | null,
 ): Promise<Role | null> {
@@ -89,7 +89,7 @@ export async function rankOfMaker(
   if (workspaceId === null) return null;
 
   // A statement of its own: a grant that ended while the lock was waited for is not seen any more.
-  const granted = await row<{ role: Role }>(unit.em, 'select role from workspace_grants where user_id = ? and workspace_id = ?', [
+  const granted = await row<{ role: Role }>(tx.em, 'select role from workspace_grants where user_id = ? and workspace_id = ?', [
     userId,
     workspaceId,
   ]);

@@ -1,7 +1,7 @@
 import type { Caller } from '../caller.ts';
 import { row } from '../sql.ts';
 import { personOf, userColumns, type UserRow } from '../tenancy/users.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** A session as views show one. */
 export interface SessionRow {
@@ -44,10 +44,10 @@ export interface Me {
 const shownWorkspacesMax = 1_000;
 
 /** What `/auth/me` shows beside the caller itself: two statements at most. */
-export async function readMe(unit: Unit, caller: Caller): Promise<Me> {
-  const holder = await readShown(unit, caller);
+export async function readMe(tx: TenantTransaction, caller: Caller): Promise<Me> {
+  const holder = await readShown(tx, caller);
   const needsMore = caller.kind === 'service_key' || caller.actingUserId !== null || caller.workspaces === 'all';
-  const more = needsMore ? await readSurroundings(unit, caller) : null;
+  const more = needsMore ? await readSurroundings(tx, caller) : null;
 
   return {
     holder,
@@ -57,16 +57,16 @@ export async function readMe(unit: Unit, caller: Caller): Promise<Me> {
   };
 }
 
-async function readShown(unit: Unit, caller: Caller): Promise<Holder | null> {
-  if (caller.impersonationId !== null) return readTarget(unit, caller.userId);
-  return caller.sessionId === null ? null : readHolder(unit, caller.principalId, caller.sessionId);
+async function readShown(tx: TenantTransaction, caller: Caller): Promise<Holder | null> {
+  if (caller.impersonationId !== null) return readTarget(tx, caller.userId);
+  return caller.sessionId === null ? null : readHolder(tx, caller.principalId, caller.sessionId);
 }
 
 /** The user as whom an operator works. */
-async function readTarget(unit: Unit, userId: string | null): Promise<Holder | null> {
-  const own = personOf(unit.tenant, 'u');
+async function readTarget(tx: TenantTransaction, userId: string | null): Promise<Holder | null> {
+  const own = personOf(tx.tenant, 'u');
   const found = await row<UserRow & { version: number; locale: string | null; pending_email: string | null; require_mfa: boolean | null }>(
-    unit.em,
+    tx.em,
     `select ${userColumns('u')}, u.version, u.locale, c.pending_email, st.require_mfa
        from users u
        left join user_credentials c on c.user_id = u.id
@@ -80,19 +80,19 @@ async function readTarget(unit: Unit, userId: string | null): Promise<Holder | n
   return { user, session: null, version, locale, pendingEmail, isFactorRequired: isFactorRequired ?? false, freshUntil: null };
 }
 
-async function readHolder(unit: Unit, userId: string | null, sessionId: string): Promise<Holder | null> {
-  const found = await row<{ holder: Holder | null }>(unit.em, 'select gate_holder(?::uuid, ?::uuid) as holder', [userId, sessionId]);
+async function readHolder(tx: TenantTransaction, userId: string | null, sessionId: string): Promise<Holder | null> {
+  const found = await row<{ holder: Holder | null }>(tx.em, 'select gate_holder(?::uuid, ?::uuid) as holder', [userId, sessionId]);
 
   return found?.holder ?? null;
 }
 
 async function readSurroundings(
-  unit: Unit,
+  tx: TenantTransaction,
   caller: Caller,
 ): Promise<{ workspaceIds: readonly string[]; keyVersion: number | null; acting: UserRow | null } | null> {
-  const own = personOf(unit.tenant, 'u');
+  const own = personOf(tx.tenant, 'u');
   const found = await row<UserRow & { workspace_ids: string[]; key_version: number | null }>(
-    unit.em,
+    tx.em,
     `select to_jsonb(array(select w.id from workspaces w where w.organization_id = ?::uuid order by w.id limit ${shownWorkspacesMax})) as workspace_ids,
       (select k.version from service_keys k where k.id = ?::uuid and k.organization_id = ?::uuid) as key_version,
       acting.*

@@ -1,11 +1,11 @@
 import { addMail } from '../mail.ts';
 import type { MailRequest } from '../../workflows/contracts/mail.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** Tells a user by mail, at their address, what has happened to how they sign in. */
 export async function notify(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
   notice: {
     readonly template: Extract<
@@ -18,5 +18,5 @@ export async function notify(
   },
 ): Promise<void> {
   const { template, userId, organizationId, workspaceId } = notice;
-  await addMail(unit, keys, { mail: { template, userId }, home: { organizationId, workspaceId } });
+  await addMail(tx, keys, { mail: { template, userId }, home: { organizationId, workspaceId } });
 }

@@ -1,7 +1,7 @@
 import type { Role } from '../../workflows/contracts/access.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { askGate } from './gates.ts';
 import type { FoundSession, Person } from './people.ts';
 
@@ -79,9 +79,9 @@ export async function findGrant(db: Databases, hash: Buffer): Promise<FoundGrant
 const noticedMax = 1_000;
 
 /** Ends every grant of a client, whosever it is. Open streams of the first 1,000 hear of it at once, the others within 5 s. */
-export async function endSessionsOfClient(unit: Unit, clientId: string): Promise<void> {
-  const ended = await row<{ ids: string[] }>(unit.em, 'select gate_end_oauth_sessions(?) as ids', [clientId]);
+export async function endSessionsOfClient(tx: TenantTransaction, clientId: string): Promise<void> {
+  const ended = await row<{ ids: string[] }>(tx.em, 'select gate_end_oauth_sessions(?) as ids', [clientId]);
   const ids = ended?.ids ?? [];
 
-  unit.outgoing.revoked.push(...ids.slice(0, noticedMax).map((id) => `session:${id}`));
+  tx.outgoing.revoked.push(...ids.slice(0, noticedMax).map((id) => `session:${id}`));
 }

@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { addMail } from '../mail.ts';
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { KeyRing } from './key-ring.ts';
 import { openConfirmation } from './mail-tokens.ts';
 
@@ -21,9 +21,9 @@ export interface Profile {
 }
 
 /** Locks one's own row. */
-export async function lockProfile(unit: Unit, userId: string): Promise<Profile> {
+export async function lockProfile(tx: TenantTransaction, userId: string): Promise<Profile> {
   const found = await row<Profile>(
-    unit.em,
+    tx.em,
     `select u.id as "userId", u.version, u.email, u.full_name as "fullName", u.locale, u.organization_id as "organizationId", u.workspace_id as "workspaceId",
        c.email_verified_at is not null as "isEmailVerified", c.pending_email as "pendingEmail",
        to_jsonb(coalesce(st.allowed_email_domains, '{}')) as "emailDomains"
@@ -40,12 +40,12 @@ export async function lockProfile(unit: Unit, userId: string): Promise<Profile> 
 
 /** Writes name and locale of a locked row; its version counts on also when only the wanted address has changed. 412 when another was faster. */
 export async function writeProfile(
-  unit: Unit,
+  tx: TenantTransaction,
   profile: Profile,
   { fullName, locale }: { readonly fullName: string | null; readonly locale: string | null },
 ): Promise<void> {
   const written = await change(
-    unit.em,
+    tx.em,
     `update users set full_name = ?, locale = ?, version = version + 1, updated_at = clock_timestamp() where id = ?::uuid and version = ?`,
     [fullName, locale, profile.userId, profile.version],
   );
@@ -57,24 +57,24 @@ export async function writeProfile(
  * another's is not looked at, so that nothing is told about it; older requests die, and this one with the session that asks.
  */
 export async function requestAddress(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
   { profile, sessionId, email }: { readonly profile: Profile; readonly sessionId: string; readonly email: string },
 ): Promise<void> {
   const { userId, organizationId, workspaceId } = profile;
   const home = { organizationId, workspaceId };
-  const { outboxId, tokenHash } = await addMail(unit, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
+  const { outboxId, tokenHash } = await addMail(tx, keys, { mail: { template: 'email_confirm', userId, to: email }, home });
 
-  await openConfirmation(unit, { outboxId, tokenHash, userId, organizationId, sessionId, email });
+  await openConfirmation(tx, { outboxId, tokenHash, userId, organizationId, sessionId, email });
   if (email !== profile.email) {
-    await addMail(unit, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, home });
+    await addMail(tx, keys, { mail: { template: 'email_change_notice', userId, to: profile.email }, home });
   }
 }
 
 /** Gives a change of address up. */
-export async function cancelAddress(unit: Unit, userId: string): Promise<void> {
+export async function cancelAddress(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
-    unit.em,
+    tx.em,
     `with asked as (delete from auth_challenges where user_id = ?::uuid and purpose = 'email_confirm' and used_at is null)
      update user_credentials set pending_email = null, updated_at = now() where user_id = ?::uuid`,
     [userId, userId],
@@ -86,11 +86,11 @@ export async function cancelAddress(unit: Unit, userId: string): Promise<void> {
  * another's by now; 410 when it is not the wanted one any more.
  */
 export async function confirmAddress(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, email }: { readonly userId: string; readonly email: string | null },
 ): Promise<void> {
   const confirmed = await change(
-    unit.em,
+    tx.em,
     `update user_credentials set email_verified_at = now(), pending_email = null, updated_at = now()
       where user_id = ?::uuid and pending_email = ?::text`,
     [userId, email],
@@ -98,9 +98,9 @@ export async function confirmAddress(
   if (confirmed === 0) throw fail('gone', { detail: 'this address is not asked for any more' });
 
   await change(
-    unit.em,
+    tx.em,
     `update users set email = ?, version = version + 1, updated_at = clock_timestamp() where id = ?::uuid and deleted_at is null`,
     [email, userId],
   );
-  await change(unit.em, "delete from auth_challenges where user_id = ?::uuid and purpose = 'password_reset' and used_at is null", [userId]);
+  await change(tx.em, "delete from auth_challenges where user_id = ?::uuid and purpose = 'password_reset' and used_at is null", [userId]);
 }

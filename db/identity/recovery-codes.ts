@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { iso, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { KeyRing, NamedKey } from './key-ring.ts';
 
 type Peppers = Pick<KeyRing, 'peppers'>;
@@ -27,14 +27,14 @@ export function inventRecoveryCodes(
 
 /** Makes new recovery codes in place of the old ones, which die. */
 export async function replaceRecoveryCodes(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Peppers,
   { userId, organizationId }: { readonly userId: string; readonly organizationId: string | null },
 ): Promise<NewRecoveryCodes> {
   const { codes, hashes } = inventRecoveryCodes(keys, userId);
 
   const made = await row<{ created_at: string }>(
-    unit.em,
+    tx.em,
     `with older as (delete from recovery_codes where user_id = ?::uuid)
      insert into recovery_codes (user_id, code_hash, organization_id, created_at)
      select ?::uuid, hash, ?::uuid, now() from unnest(?::bytea[]) as hash returning created_at`,
@@ -47,7 +47,7 @@ export async function replaceRecoveryCodes(
 
 /** Uses a recovery code up, by one conditional update: of two at once one is let in. Null for a wrong or used one; else how many are left. */
 export async function useRecoveryCode(
-  unit: Unit,
+  tx: TenantTransaction,
   { peppers }: Peppers,
   { userId, code }: { readonly userId: string; readonly code: string },
 ): Promise<{ readonly left: number } | null> {
@@ -55,7 +55,7 @@ export async function useRecoveryCode(
   if (!/^[a-z2-7]{16}$/.test(bare)) return null;
   const hashes = peppers.map((pepper) => hashOf(pepper, userId, bare));
   const used = await row<{ left: number }>(
-    unit.em,
+    tx.em,
     `update recovery_codes r set used_at = now() where r.user_id = ?::uuid and r.code_hash = any(?::bytea[]) and r.used_at is null
      returning (select count(*)::int from recovery_codes o where o.user_id = r.user_id and o.used_at is null and o.code_hash <> r.code_hash) as left`,
     [userId, hashes],

@@ -1,5 +1,5 @@
 import { writeAudit } from '../audit/audit.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { removeFactor } from './factors.ts';
 
 export interface FactorOwner {
@@ -13,10 +13,13 @@ export interface FactorOwner {
  * Takes a user's second factor and recovery codes away, with every session and whatever else was under way: for somebody who has lost them all.
  * Gives false when there was nothing to take, which leaves no trace.
  */
-export async function resetFactor(unit: Unit, { userId, organizationId, workspaceId, hasFactor }: FactorOwner): Promise<boolean> {
-  if (!(await removeFactor(unit, { userId, exceptSessionId: null }))) return false;
+export async function resetFactor(
+  tx: TenantTransaction,
+  { userId, organizationId, workspaceId, hasFactor }: FactorOwner,
+): Promise<boolean> {
+  if (!(await removeFactor(tx, { userId, exceptSessionId: null }))) return false;
 
-  await writeAudit(unit, {
+  await writeAudit(tx, {
     action: 'update',
     operationId: null,
     note: {

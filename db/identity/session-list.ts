@@ -2,7 +2,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { liveSession } from './endings.ts';
 import type { SessionRow } from './me.ts';
 
@@ -17,7 +17,7 @@ const columns = `s.id, s.kind, s.client_id, s.client_name, s.device_label, s.use
 
 /** A user's own sessions, newest first. */
 export function listSessions(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, filters, page }: { userId: string; filters: SessionFilters; page: PageRequest },
 ): Promise<Page<SessionRow>> {
   const where = ['s.user_id = ?::uuid'];
@@ -28,7 +28,7 @@ export function listSessions(
     where.push('s.kind = ?');
     params.push(filters.kind);
   }
-  return fetchPage<SessionRow>(unit.em, {
+  return fetchPage<SessionRow>(tx.em, {
     select: columns,
     from: 'sessions s',
     where: where.join(' and '),
@@ -40,10 +40,10 @@ export function listSessions(
 
 /** One of a user's own sessions, live or dead. Another's is the same 404 as none. */
 export async function readSession(
-  unit: Unit,
+  tx: TenantTransaction,
   { userId, sessionId }: { readonly userId: string; readonly sessionId: string },
 ): Promise<SessionRow> {
-  const found = await row<SessionRow>(unit.em, `select ${columns} from sessions s where s.id = ?::uuid and s.user_id = ?::uuid`, [
+  const found = await row<SessionRow>(tx.em, `select ${columns} from sessions s where s.id = ?::uuid and s.user_id = ?::uuid`, [
     sessionId,
     userId,
   ]);

@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { newOpaqueToken, tokenHash } from './opaque-tokens.ts';
 import type { Person } from './people.ts';
 import type { Session } from './session.entity.ts';
@@ -72,19 +72,19 @@ export interface SessionLifetime {
  * One that is confirmed while this waits for the user's lock is not seen here: whoever reads the user afterwards sees it, and lets nobody in.
  */
 export async function openSession(
-  unit: Unit,
+  tx: TenantTransaction,
   {
     person,
     passwordHash,
     ...opening
   }: { person: Pick<Person, 'id'>; passwordHash: string; sessionId: string; device: SessionDevice; lifetime: SessionLifetime },
 ): Promise<IssuedRefresh | null> {
-  return open(unit, { sql: openByPasswordSql, proof: [person.id, passwordHash], mfaLevel: 'none', ...opening });
+  return open(tx, { sql: openByPasswordSql, proof: [person.id, passwordHash], mfaLevel: 'none', ...opening });
 }
 
 /** Uses a login challenge up and opens its session; null when it is dead: used, over, or gone with the password. */
 export async function openVerifiedSession(
-  unit: Unit,
+  tx: TenantTransaction,
   {
     person,
     challengeId,
@@ -97,11 +97,11 @@ export async function openVerifiedSession(
     lifetime: SessionLifetime;
   },
 ): Promise<IssuedRefresh | null> {
-  return open(unit, { sql: openByChallengeSql, proof: [person.id, challengeId], sessionId: newId(), ...opening });
+  return open(tx, { sql: openByChallengeSql, proof: [person.id, challengeId], sessionId: newId(), ...opening });
 }
 
 async function open(
-  unit: Unit,
+  tx: TenantTransaction,
   {
     sql,
     proof,
@@ -119,7 +119,7 @@ async function open(
   },
 ): Promise<IssuedRefresh | null> {
   const refreshToken = newOpaqueToken('refresh');
-  const issued = await row<{ expires_at: Date | string }>(unit.em, sql, [
+  const issued = await row<{ expires_at: Date | string }>(tx.em, sql, [
     ...proof,
     sessionId,
     device.label,
@@ -140,10 +140,13 @@ async function open(
  * Uses a refresh token up and issues its successor, by the database's clock: of any number at once one wins. The successor is shown to
  * nobody else. Null for a loser, on whom `judgeRefresh` decides in the same transaction.
  */
-export async function rotateRefresh(unit: Unit, { hash, idleDays }: { hash: Buffer; idleDays: number }): Promise<IssuedRefresh | null> {
+export async function rotateRefresh(
+  tx: TenantTransaction,
+  { hash, idleDays }: { hash: Buffer; idleDays: number },
+): Promise<IssuedRefresh | null> {
   const refreshToken = newOpaqueToken('refresh');
   const issued = await row<{ session_id: string; expires_at: Date | string }>(
-    unit.em,
+    tx.em,
     `with used as (
       update refresh_tokens t set used_at = now()
       from sessions s
@@ -168,9 +171,9 @@ export async function rotateRefresh(unit: Unit, { hash, idleDays }: { hash: Buff
 export type RefreshVerdict = 'session_revoked' | 'credential_invalid' | 'refresh_superseded' | 'refresh_reuse_detected';
 
 /** The verdict on a loser, from the rows and the clock of the same transaction. */
-export async function judgeRefresh(unit: Unit, hash: Buffer): Promise<RefreshVerdict> {
+export async function judgeRefresh(tx: TenantTransaction, hash: Buffer): Promise<RefreshVerdict> {
   const found = await row<{ is_revoked: boolean; is_over: boolean; was_used: boolean; is_race: boolean | null }>(
-    unit.em,
+    tx.em,
     `select s.revoked_at is not null as is_revoked, least(s.idle_expires_at, s.expires_at) <= now() as is_over,
       t.used_at is not null as was_used, clock_timestamp() - t.used_at <= make_interval(secs => ?) as is_race
     from refresh_tokens t join sessions s on s.id = t.session_id

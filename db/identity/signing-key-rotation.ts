@@ -5,7 +5,7 @@ import type { Databases } from '../orm.ts';
 import { change, row } from '../sql.ts';
 import { seal } from '../tenancy/envelope.ts';
 import { systemActor, transact } from '../transaction.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { KeyRing } from './key-ring.ts';
 
 /** What one look at the signing keys has changed. */
@@ -24,10 +24,10 @@ const lock = "select pg_advisory_xact_lock(hashtext('signing_keys'))";
 
 /** Makes the deployment's first signing key. Of several processes that start at once one succeeds. */
 export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> {
-  await asPlatform(db, async (unit) => {
-    if (await row(unit.em, "select kid from signing_keys where state = 'current'")) return;
+  await asPlatform(db, async (tx) => {
+    if (await row(tx.em, "select kid from signing_keys where state = 'current'")) return;
 
-    await insertKey(unit, keys, 'current');
+    await insertKey(tx, keys, 'current');
   });
 }
 
@@ -36,11 +36,11 @@ export async function makeFirstKey(db: Databases, keys: KeyRing): Promise<void> 
  * is published, a day later it signs and the old key retires. A retired key is shown for an hour and kept for a week.
  */
 export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<KeyTurn> {
-  return asPlatform(db, async (unit) => {
-    await row(unit.em, lock);
-    await change(unit.em, "delete from signing_keys where state = 'retired' and retired_at < now() - interval '7 days'");
+  return asPlatform(db, async (tx) => {
+    await row(tx.em, lock);
+    await change(tx.em, "delete from signing_keys where state = 'retired' and retired_at < now() - interval '7 days'");
     const ages = await row<KeyAges>(
-      unit.em,
+      tx.em,
       `select n.kid as next, coalesce(n.created_at <= now() - interval '24 hours', false) as is_next_known,
          coalesce(c.current_at <= now() - interval '90 days', true) as is_due
        from (select) one
@@ -49,44 +49,44 @@ export async function turnSigningKeys(db: Databases, keys: KeyRing): Promise<Key
        order by n.created_at limit 1`,
     );
 
-    if (ages?.next && ages.is_next_known) return replaceCurrent(unit, ages.next);
+    if (ages?.next && ages.is_next_known) return replaceCurrent(tx, ages.next);
     if (ages?.next || !ages?.is_due) return 'none';
-    const kid = await insertKey(unit, keys, 'next');
-    await record(unit, 'create', kid, { state: { to: 'next' } });
+    const kid = await insertKey(tx, keys, 'next');
+    await record(tx, 'create', kid, { state: { to: 'next' } });
     return 'published';
   });
 }
 
 /** A new key signs at once (every process has it within a minute), the old one retires; a successor in waiting is dropped. Gives its kid. */
 export async function replaceSigningKey(db: Databases, keys: KeyRing): Promise<string> {
-  return asPlatform(db, async (unit) => {
-    await row(unit.em, lock);
-    await change(unit.em, "delete from signing_keys where state = 'next'");
-    const kid = await insertKey(unit, keys, 'next');
+  return asPlatform(db, async (tx) => {
+    await row(tx.em, lock);
+    await change(tx.em, "delete from signing_keys where state = 'next'");
+    const kid = await insertKey(tx, keys, 'next');
 
-    await replaceCurrent(unit, kid);
+    await replaceCurrent(tx, kid);
     return kid;
   });
 }
 
-async function replaceCurrent(unit: Unit, kid: string): Promise<KeyTurn> {
+async function replaceCurrent(tx: TenantTransaction, kid: string): Promise<KeyTurn> {
   const old = await row<{ kid: string }>(
-    unit.em,
+    tx.em,
     "update signing_keys set state = 'retired', retired_at = now() where state = 'current' returning kid",
   );
 
-  await change(unit.em, "update signing_keys set state = 'current', current_at = now() where kid = ?", [kid]);
-  await record(unit, 'update', kid, { state: { to: 'current' }, replaces: { to: old?.kid ?? null } });
+  await change(tx.em, "update signing_keys set state = 'current', current_at = now() where kid = ?", [kid]);
+  await record(tx, 'update', kid, { state: { to: 'current' }, replaces: { to: old?.kid ?? null } });
   return 'replaced';
 }
 
-async function insertKey(unit: Unit, keys: KeyRing, state: 'current' | 'next'): Promise<string> {
+async function insertKey(tx: TenantTransaction, keys: KeyRing, state: 'current' | 'next'): Promise<string> {
   const kid = newId();
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
-  const sealed = await seal(unit.em, keys, envelopeOf(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
+  const sealed = await seal(tx.em, keys, envelopeOf(kid), privateKey.export({ format: 'der', type: 'pkcs8' }));
 
   await change(
-    unit.em,
+    tx.em,
     `insert into signing_keys (kid, public_jwk, private_enc, state, created_at, current_at)
     values (?, ?::jsonb, ?, ?, now(), case when ? = 'current' then now() end)
     on conflict (state) where state = 'current' do nothing`,
@@ -101,7 +101,7 @@ export function envelopeOf(kid: string) {
 }
 
 /** A transaction of the deployment itself. */
-export async function asPlatform<R>(db: Databases, work: (unit: Unit) => Promise<R>): Promise<R> {
+export async function asPlatform<R>(db: Databases, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   const tenant = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: false, isOperator: true };
   const { value } = await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work);
 
@@ -109,12 +109,12 @@ export async function asPlatform<R>(db: Databases, work: (unit: Unit) => Promise
 }
 
 async function record(
-  unit: Unit,
+  tx: TenantTransaction,
   action: 'create' | 'update',
   kid: string,
   changes: Readonly<Record<string, { readonly to: string | null }>>,
 ): Promise<void> {
-  await writeAudit(unit, {
+  await writeAudit(tx, {
     action,
     operationId: null,
     note: { resourceType: 'signing_key', resourceId: kid, label: kid, changes },

@@ -108,14 +108,14 @@ export function createSigningKeys({ db, keys, now }: { db: Databases; keys: KeyR
 }
 
 async function readKeys(db: Databases, keys: KeyRing, at: Date): Promise<Loaded> {
-  return asPlatform(db, async (unit) => {
-    const found = await rows<SigningKeyRow>(unit.em, select);
+  return asPlatform(db, async (tx) => {
+    const found = await rows<SigningKeyRow>(tx.em, select);
     const signing = found.find((key) => key.signs);
     const published = found.map(({ kid, public_jwk: jwk }) => ({ kid, jwk }));
     const publicKeys = new Map(published.map(({ kid, jwk }) => [kid, createPublicKey({ key: jwk, format: 'jwk' })]));
 
     if (!signing) return { at: at.getTime(), publicKeys, published, current: null };
-    const der = await open(unit.em, keys, envelopeOf(signing.kid), signing.private_enc);
+    const der = await open(tx.em, keys, envelopeOf(signing.kid), signing.private_enc);
     const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
 
     return { at: at.getTime(), publicKeys, published, current: { kid: signing.kid, privateKey } };

@@ -2,7 +2,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { actAs, callerOfImpersonation, callerOfKey, narrowTo, refuseRestriction } from './caller.ts';
 import { takeStreamToken } from './gates.ts';
 import { callerOfAnySession, callerOfClient } from './oauth-caller.ts';
@@ -13,7 +13,7 @@ const streamTokenLifeS = 60;
 
 /** Makes a token that opens one socket of one run as the caller. The run has been shown to the caller before. */
 export async function issueStreamToken(
-  ctx: Unit & { readonly caller: Caller },
+  ctx: TenantTransaction & { readonly caller: Caller },
   run: { readonly id: string; readonly organizationId: string; readonly workspaceId: string },
 ): Promise<{ token: string; expiresAt: Date | string }> {
   const { caller } = ctx;

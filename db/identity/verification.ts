@@ -1,5 +1,5 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Session } from './session.entity.ts';
 
 /**
@@ -7,11 +7,11 @@ import type { Session } from './session.entity.ts';
  * meanwhile.
  */
 export async function markVerified(
-  unit: Unit,
+  tx: TenantTransaction,
   { sessionId, mfaLevel }: { readonly sessionId: string; readonly mfaLevel: Session['mfaLevel'] },
 ): Promise<boolean> {
   const marked = await row(
-    unit.em,
+    tx.em,
     'update sessions set verified_at = now(), mfa_level = ? where id = ?::uuid and revoked_at is null returning id',
     [mfaLevel, sessionId],
   );

@@ -3,7 +3,7 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { newId } from '../ids.ts';
 import { addOutboxAll } from '../outbox.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { McpPrincipal } from './connections.ts';
 
 /** A call of a tool whose toolkit has a grant of its own for each user, and the user for whom its run works. */
@@ -20,10 +20,10 @@ export interface ConsentLink {
 }
 
 /** How the consent for a call stands: a grant that can be used, or a link that is open; null: neither. */
-export async function readConsent(unit: Unit, call: ConsentingCall): Promise<'granted' | ConsentLink | null> {
+export async function readConsent(tx: TenantTransaction, call: ConsentingCall): Promise<'granted' | ConsentLink | null> {
   if (call.tool_id === null || call.subject_kind !== 'user') return null;
   const found = await row<{ state: string; url: string | null; until: string | null }>(
-    unit.em,
+    tx.em,
     `select c.state, c.authorization_url as url, (${openUntil}) as until
        from mcp_connections c join tools t on t.toolkit_id = c.toolkit_id where t.id = ? and c.principal_kind = 'user' and c.principal_id = ?::uuid`,
     [call.tool_id, call.subject_id],
@@ -35,9 +35,9 @@ export async function readConsent(unit: Unit, call: ConsentingCall): Promise<'gr
 const openUntil = `select max(a.expires_at) from mcp_authorizations a where a.connection_id = c.id and a.used_at is null and a.expires_at > now()`;
 
 /** The link of a consent that is under way and good for a while yet; null: there is none. */
-export async function openConsentUrl(unit: Unit, toolkitId: string, principal: McpPrincipal): Promise<string | null> {
+export async function openConsentUrl(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<string | null> {
   const found = await row<{ url: string | null }>(
-    unit.em,
+    tx.em,
     `select c.authorization_url as url from mcp_connections c
       where c.toolkit_id = ? and c.principal_kind = ? and c.principal_id is not distinct from ?::uuid and c.state = 'needs_auth'
         and (${openUntil}) > now() + interval '1 minute'`,
@@ -47,16 +47,16 @@ export async function openConsentUrl(unit: Unit, toolkitId: string, principal: M
 }
 
 /** Wakes the runs of a user whose calls wait for a consent to this toolkit: there is one now. */
-export async function wakeConsenting(unit: Unit, toolkitId: string, principal: McpPrincipal): Promise<void> {
+export async function wakeConsenting(tx: TenantTransaction, toolkitId: string, principal: McpPrincipal): Promise<void> {
   const waiting = await rows<{ run_id: string }>(
-    unit.em,
+    tx.em,
     `select distinct a.run_id from approvals a join runs r on r.id = a.run_id join tool_calls c on c.id = a.tool_call_id join tools t on t.id = c.tool_id
       where a.status = 'pending' and a.reason = 'auth' and t.toolkit_id = ? and r.subject_kind = 'user' and r.subject_id = ?::text order by a.run_id`,
     [toolkitId, principal.id],
   );
   const occasion = newId();
   await addOutboxAll(
-    unit,
+    tx,
     waiting.map(({ run_id: runId }) => ({
       message: { kind: 'workflow.signal', workflowId: workflowIds.run(runId), signal: agentRunSignals.approvalDecided },
       dedupeKey: `consent:${runId}:${occasion}`,
@@ -65,9 +65,9 @@ export async function wakeConsenting(unit: Unit, toolkitId: string, principal: M
 }
 
 /** The toolkit of the tool that a call calls; null: it has none, or is gone. */
-export async function readToolkitOfCall(unit: Unit, toolCallId: string): Promise<string | null> {
+export async function readToolkitOfCall(tx: TenantTransaction, toolCallId: string): Promise<string | null> {
   const found = await row<{ toolkit_id: string | null }>(
-    unit.em,
+    tx.em,
     'select t.toolkit_id from tool_calls c join tools t on t.id = c.tool_id where c.id = ? and t.deleted_at is null',
     [toolCallId],
   );

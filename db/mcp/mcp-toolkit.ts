@@ -2,7 +2,7 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 import { change, row } from '../sql.ts';
 import type { McpToolkitConfig } from '../toolkits/toolkit-config.ts';
 import type { ToolkitTool } from '../toolkits/toolkit-tool.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** A toolkit of kind mcp as its server is called. */
 export interface McpToolkit {
@@ -27,10 +27,10 @@ interface ToolkitColumns {
 
 const columns = 'k.id, k.scope, k.organization_id, k.workspace_id, k.slug, k.config, k.is_active';
 
-/** A live mcp toolkit that the unit sees; null when there is none. */
-export async function readMcpToolkit(unit: Unit, id: string): Promise<McpToolkit | null> {
+/** A live mcp toolkit that the transaction sees; null when there is none. */
+export async function readMcpToolkit(tx: TenantTransaction, id: string): Promise<McpToolkit | null> {
   const found = await row<ToolkitColumns>(
-    unit.em,
+    tx.em,
     `select ${columns} from toolkits k where k.id = ? and k.kind = 'mcp' and k.deleted_at is null`,
     [id],
   );
@@ -39,11 +39,11 @@ export async function readMcpToolkit(unit: Unit, id: string): Promise<McpToolkit
 
 /** The toolkit of a remote tool, with the descriptor that was approved; null when either is gone. */
 export async function readRemoteTool(
-  unit: Unit,
+  tx: TenantTransaction,
   { toolkitId, remoteName }: { readonly toolkitId: string; readonly remoteName: string },
 ): Promise<{ readonly toolkit: McpToolkit; readonly tool: ToolkitTool | null } | null> {
   const found = await row<ToolkitColumns & { readonly tool: ToolkitTool | null }>(
-    unit.em,
+    tx.em,
     `select ${columns}, (select tool from toolkit_revisions v cross join lateral jsonb_array_elements(v.tools) tool
         where v.id = k.active_revision_id and tool ->> 'name' = ?) as tool
        from toolkits k where k.id = ? and k.kind = 'mcp' and k.deleted_at is null`,
@@ -56,9 +56,9 @@ export async function readRemoteTool(
  * Whether the toolkit still goes where, and as whom, it did when it was read: else what was asked for is another server's, and no token of it
  * is kept or sent. False for one that was deleted.
  */
-export async function isStillThere(unit: Unit, { id, config }: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
+export async function isStillThere(tx: TenantTransaction, { id, config }: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
   const found = await row(
-    unit.em,
+    tx.em,
     `select 1 as is_there from toolkits k where k.id = ? and k.deleted_at is null and k.config ->> 'url' = ? and k.config -> 'auth' = ?::jsonb`,
     [id, config.url, JSON.stringify(config.auth)],
   );
@@ -66,15 +66,15 @@ export async function isStillThere(unit: Unit, { id, config }: Pick<McpToolkit, 
 }
 
 /** The same, and so to the end of the transaction. */
-export async function holdThere(unit: Unit, toolkit: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
-  await row(unit.em, 'select k.id from toolkits k where k.id = ? for update', [toolkit.id]);
-  return isStillThere(unit, toolkit);
+export async function holdThere(tx: TenantTransaction, toolkit: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
+  await row(tx.em, 'select k.id from toolkits k where k.id = ? for update', [toolkit.id]);
+  return isStillThere(tx, toolkit);
 }
 
 /** After a sync: when the next one is due, if it has an interval. One that was asked for meanwhile stays. */
-export async function scheduleNextSync(unit: Unit, id: string): Promise<void> {
+export async function scheduleNextSync(tx: TenantTransaction, id: string): Promise<void> {
   await change(
-    unit.em,
+    tx.em,
     `update toolkits set next_sync_at = now() + make_interval(secs => (config ->> 'sync_interval_s')::float8)
       where id = ? and deleted_at is null and (next_sync_at <= now() or (next_sync_at is null and config ->> 'sync_interval_s' is not null))`,
     [id],

@@ -6,7 +6,7 @@ import { addOutbox } from '../outbox.ts';
 import { openSync, type OpenedRevision } from '../toolkits/revisions.ts';
 import { change, row, rows } from '../sql.ts';
 
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 export interface SyncedToolkit {
   readonly id: string;
@@ -21,13 +21,13 @@ export interface SyncReason {
 
 /** Opens a sync and starts its workflow. 409 `sync_running` while another is under way. */
 export async function startSync(
-  unit: Unit,
+  tx: TenantTransaction,
   toolkit: SyncedToolkit & { readonly organizationId: string },
   reason: SyncReason,
 ): Promise<OpenedRevision> {
-  const revision = await openSync(unit, toolkit, reason);
+  const revision = await openSync(tx, toolkit, reason);
   await addOutbox(
-    unit,
+    tx,
     {
       kind: 'workflow.start',
       workflowType: 'toolkitSync',
@@ -36,7 +36,7 @@ export async function startSync(
       args: [{ toolkitId: toolkit.id }],
       organizationId: toolkit.organizationId,
       workspaceId: toolkit.workspaceId,
-      correlationId: unit.correlationId,
+      correlationId: tx.correlationId,
       reuse: 'allow_duplicate',
       signal: syncOpened,
       priority: 3,
@@ -51,20 +51,20 @@ export async function startSync(
  * What a server's news or the clock ask for: a sync now, or, when the last one was begun less than a minute ago or is still under way, as
  * soon as a minute has passed.
  */
-export async function requestSync(unit: Unit, toolkit: SyncedToolkit, reason: SyncReason): Promise<void> {
+export async function requestSync(tx: TenantTransaction, toolkit: SyncedToolkit, reason: SyncReason): Promise<void> {
   const { organizationId } = toolkit;
   if (organizationId === null) return;
   const held = await row<{ is_recent: boolean }>(
-    unit.em,
+    tx.em,
     `select exists (select 1 from toolkit_revisions v where v.toolkit_id = k.id and (v.state = 'syncing'
        or (v.origin = 'sync' and v.created_at > now() - interval '1 minute'))) as is_recent
        from toolkits k where k.id = ? and k.kind = 'mcp' and k.is_active and k.deleted_at is null for update of k`,
     [toolkit.id],
   );
   if (!held) return;
-  if (!held.is_recent) return void (await startSync(unit, { ...toolkit, organizationId }, reason));
+  if (!held.is_recent) return void (await startSync(tx, { ...toolkit, organizationId }, reason));
   await change(
-    unit.em,
+    tx.em,
     `update toolkits set next_sync_at = least(coalesce(next_sync_at, 'infinity'), now() + interval '1 minute') where id = ?`,
     [toolkit.id],
   );
@@ -90,6 +90,6 @@ export interface OpenSyncRow {
 }
 
 /** The open sync of a toolkit: there is one at most. */
-export function readOpenSync(unit: Unit, toolkitId: string): Promise<OpenSyncRow | null> {
-  return row<OpenSyncRow>(unit.em, "select id, created_by from toolkit_revisions where toolkit_id = ? and state = 'syncing'", [toolkitId]);
+export function readOpenSync(tx: TenantTransaction, toolkitId: string): Promise<OpenSyncRow | null> {
+  return row<OpenSyncRow>(tx.em, "select id, created_by from toolkit_revisions where toolkit_id = ? and state = 'syncing'", [toolkitId]);
 }

@@ -4,7 +4,7 @@ import { fetchPage, holdsText } from '../page-query.ts';
 import { newId } from '../ids.ts';
 import { ownTo, type Scoped } from '../scope.ts';
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { OauthClient, type oauthClientKinds } from './oauth-client.entity.ts';
 
 export type OauthClientKind = (typeof oauthClientKinds)[number];
@@ -55,9 +55,9 @@ export function newClientId(): string {
 }
 
 /** Stores a client and gives what views show of it. */
-export async function addClient(unit: Unit, client: NewClient): Promise<ShownClient> {
+export async function addClient(tx: TenantTransaction, client: NewClient): Promise<ShownClient> {
   const added = await row<ShownClient>(
-    unit.em,
+    tx.em,
     `insert into oauth_clients as c (id, client_id, kind, client_name, redirect_uris, token_endpoint_auth_method, secret_hash, registration_hash,
        grant_types, scope, organization_id, workspace_id, role)
      values (?, ?, ?, ?, ?::text[], ?, ?, ?, ?::text[], ?, ?, ?, ?)
@@ -88,12 +88,12 @@ export async function addClient(unit: Unit, client: NewClient): Promise<ShownCli
  * gives null.
  */
 export async function storeDocument(
-  unit: Unit,
+  tx: TenantTransaction,
   client: NewClient,
   { document, lifeSeconds }: { document: Readonly<Record<string, unknown>>; lifeSeconds: number },
 ): Promise<ShownClient | null> {
   return row<ShownClient>(
-    unit.em,
+    tx.em,
     `insert into oauth_clients as c (id, client_id, kind, client_name, redirect_uris, token_endpoint_auth_method, grant_types, scope, document,
        document_expires_at)
      values (?, ?, 'document', ?, ?::text[], 'none', ?::text[], ?, ?::jsonb, now() + make_interval(secs => ?))
@@ -154,9 +154,9 @@ export async function lockClient(ctx: Scoped, clientId: string): Promise<ShownCl
 }
 
 /** Overwrites the secret: the old one is dead at once, and so are tokens that the client got for itself with it. */
-export async function replaceSecret(unit: Unit, id: string, secretHash: Buffer): Promise<ShownClient> {
+export async function replaceSecret(tx: TenantTransaction, id: string, secretHash: Buffer): Promise<ShownClient> {
   const changed = await row<ShownClient>(
-    unit.em,
+    tx.em,
     `update oauth_clients c set secret_hash = ?, secret_rotated_at = clock_timestamp(), updated_at = now(), version = version + 1
      where c.id = ?::uuid returning ${columns}`,
     [secretHash, id],
@@ -167,9 +167,9 @@ export async function replaceSecret(unit: Unit, id: string, secretHash: Buffer):
 }
 
 /** Marks a client as deleted. False when it was before. */
-export async function deleteClient(unit: Unit, id: string): Promise<boolean> {
+export async function deleteClient(tx: TenantTransaction, id: string): Promise<boolean> {
   const deleted = await change(
-    unit.em,
+    tx.em,
     'update oauth_clients set deleted_at = now(), updated_at = now(), version = version + 1 where id = ?::uuid and deleted_at is null',
     [id],
   );

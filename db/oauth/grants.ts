@@ -2,7 +2,7 @@ import { newId } from '../ids.ts';
 import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
 import { isAskerStanding } from '../identity/session-right.sql.ts';
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Seconds inside which a second use of a refresh token is a lost race and no theft. */
 const raceSeconds = 10;
@@ -29,13 +29,13 @@ export interface NewGrant {
  * the locks make a concurrent change come before or see the new session. The grant counts as verified as that session was.
  */
 export async function openGrant(
-  unit: Unit,
+  tx: TenantTransaction,
   { codeHash, clientName, scope, device, lifetime, hasRefresh }: NewGrant,
 ): Promise<IssuedGrant | null> {
   const sessionId = newId();
   const refreshToken = newOpaqueToken('refresh');
   const opened = await row<{ id: string }>(
-    unit.em,
+    tx.em,
     `with standing as (
        select a.code_hash, u.id, u.organization_id, u.workspace_id,
          coalesce((select s.mfa_level from sessions s where s.id = a.approver_session_id), 'none') as mfa_level
@@ -79,14 +79,14 @@ export async function openGrant(
 }
 
 /** Uses a code up without a grant. False when somebody else has used it already. */
-export async function spoilCode(unit: Unit, codeHash: Buffer): Promise<boolean> {
-  return (await change(unit.em, 'update oauth_codes set used_at = now() where code_hash = ? and used_at is null', [codeHash])) > 0;
+export async function spoilCode(tx: TenantTransaction, codeHash: Buffer): Promise<boolean> {
+  return (await change(tx.em, 'update oauth_codes set used_at = now() where code_hash = ? and used_at is null', [codeHash])) > 0;
 }
 
 /** The session that a code's exchange has opened; null for a code that was not used. */
-export async function sessionOfUsedCode(unit: Unit, codeHash: Buffer): Promise<string | null> {
+export async function sessionOfUsedCode(tx: TenantTransaction, codeHash: Buffer): Promise<string | null> {
   const used = await row<{ session_id: string | null }>(
-    unit.em,
+    tx.em,
     'select session_id from oauth_codes where code_hash = ? and used_at is not null',
     [codeHash],
   );
@@ -95,12 +95,12 @@ export async function sessionOfUsedCode(unit: Unit, codeHash: Buffer): Promise<s
 
 /** Uses a client's refresh token up and issues its successor, with the scope of the one that was used. Null for a loser. */
 export async function rotateGrant(
-  unit: Unit,
+  tx: TenantTransaction,
   { hash, clientId, idleDays }: { hash: Buffer; clientId: string; idleDays: number },
 ): Promise<{ sessionId: string; refreshToken: string } | null> {
   const refreshToken = newOpaqueToken('refresh');
   const issued = await row<{ session_id: string }>(
-    unit.em,
+    tx.em,
     `with used as (
        update refresh_tokens t set used_at = now()
        from sessions s
@@ -122,9 +122,9 @@ export async function rotateGrant(
 }
 
 /** Whether a refresh token that did not win is a stolen one: used before, and longer ago than a lost race explains. */
-export async function wasReused(unit: Unit, { hash, clientId }: { hash: Buffer; clientId: string }): Promise<boolean> {
+export async function wasReused(tx: TenantTransaction, { hash, clientId }: { hash: Buffer; clientId: string }): Promise<boolean> {
   const found = await row<{ is_reuse: boolean | null }>(
-    unit.em,
+    tx.em,
     `select clock_timestamp() - t.used_at > make_interval(secs => ?) as is_reuse
      from refresh_tokens t join sessions s on s.id = t.session_id
      where t.token_hash = ? and s.kind = 'oauth' and s.client_id = ? and s.revoked_at is null and least(s.idle_expires_at, s.expires_at) > now()`,

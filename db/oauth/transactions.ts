@@ -1,6 +1,6 @@
 import { newOpaqueToken, tokenHash } from '../identity/opaque-tokens.ts';
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 const transactionLifeS = 600;
 const codeLifeS = 60;
@@ -16,12 +16,12 @@ export interface AuthorizationRequest {
 
 /** Notes a request until a user decides on it; the id stands in no row. */
 export async function openTransaction(
-  unit: Unit,
+  tx: TenantTransaction,
   { clientId, request }: { clientId: string; request: AuthorizationRequest },
 ): Promise<{ transactionId: string; expiresAt: Date | string }> {
   const transactionId = newOpaqueToken('transaction');
   const opened = await row<{ expires_at: Date | string }>(
-    unit.em,
+    tx.em,
     `insert into oauth_transactions (id_hash, client_id, request, created_at, expires_at)
      values (?, ?, ?::jsonb, now(), now() + make_interval(secs => ?)) returning expires_at`,
     [tokenHash(transactionId), clientId, JSON.stringify(request), transactionLifeS],
@@ -40,9 +40,9 @@ export interface StoredTransaction {
 }
 
 /** Loads a transaction and locks it, so that of two decisions one comes first. */
-export async function lockTransaction(unit: Unit, transactionId: string): Promise<StoredTransaction | null> {
+export async function lockTransaction(tx: TenantTransaction, transactionId: string): Promise<StoredTransaction | null> {
   return row<StoredTransaction>(
-    unit.em,
+    tx.em,
     `select client_id as "clientId", request, decided_at is not null as "isDecided", expires_at <= now() as "isOver"
      from oauth_transactions where id_hash = ? for update`,
     [tokenHash(transactionId)],
@@ -50,15 +50,15 @@ export async function lockTransaction(unit: Unit, transactionId: string): Promis
 }
 
 export async function closeTransaction(
-  unit: Unit,
+  tx: TenantTransaction,
   transactionId: string,
   by: { userId: string; organizationId: string | null },
 ): Promise<void> {
-  await change(
-    unit.em,
-    'update oauth_transactions set decided_at = now(), user_id = ?::uuid, organization_id = ?::uuid where id_hash = ?',
-    [by.userId, by.organizationId, tokenHash(transactionId)],
-  );
+  await change(tx.em, 'update oauth_transactions set decided_at = now(), user_id = ?::uuid, organization_id = ?::uuid where id_hash = ?', [
+    by.userId,
+    by.organizationId,
+    tokenHash(transactionId),
+  ]);
 }
 
 /**
@@ -66,7 +66,7 @@ export async function closeTransaction(
  * ended meanwhile: the locks make what ends sessions come before, or find the code.
  */
 export async function issueCode(
-  unit: Unit,
+  tx: TenantTransaction,
   grant: Omit<AuthorizationRequest, 'state'> & {
     clientId: string;
     userId: string;
@@ -76,7 +76,7 @@ export async function issueCode(
 ): Promise<string | null> {
   const code = newOpaqueToken('code');
   const issued = await change(
-    unit.em,
+    tx.em,
     `with standing as (
        select u.id as user_id, s.id as session_id from users u join user_credentials c on c.user_id = u.id join sessions s on s.user_id = u.id
        where s.id = ?::uuid and u.id = ?::uuid and u.is_active and u.deleted_at is null and s.revoked_at is null for share of u, c, s)

@@ -1,7 +1,7 @@
 import { newId } from '../ids.ts';
 import { change, row } from '../sql.ts';
 import { organizationColumns, type OrganizationRow } from '../tenancy/organization-row.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Days between the deletion of an organization and its purge. */
 const graceDays = 30;
@@ -10,42 +10,46 @@ const columns = organizationColumns('o');
 
 /** Makes an organization with the settings of every new one. 409 when the slug is taken. */
 export async function insertOrganization(
-  unit: Unit,
+  tx: TenantTransaction,
   fields: { readonly name: string; readonly slug: string; readonly timezone: string },
 ): Promise<OrganizationRow> {
   const made = await row<OrganizationRow>(
-    unit.em,
+    tx.em,
     `insert into organizations as o (id, name, slug, timezone) values (?, ?, ?, ?) returning ${columns}`,
     [newId(), fields.name, fields.slug, fields.timezone],
   );
   if (!made) throw new Error('an inserted organization was not returned');
-  await change(unit.em, 'insert into organization_settings (organization_id) values (?)', [made.id]);
+  await change(tx.em, 'insert into organization_settings (organization_id) values (?)', [made.id]);
   return made;
 }
 
 /** Whether an address is in use anywhere in the deployment. */
-export async function isAddressTaken(unit: Unit, email: string): Promise<boolean> {
-  return (await row(unit.em, 'select id from users where email = ? and deleted_at is null', [email])) !== null;
+export async function isAddressTaken(tx: TenantTransaction, email: string): Promise<boolean> {
+  return (await row(tx.em, 'select id from users where email = ? and deleted_at is null', [email])) !== null;
 }
 
 /** Suspends a locked, active organization. */
-export function setSuspended(unit: Unit, id: string, reason: string): Promise<OrganizationRow> {
-  return write(unit, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });
+export function setSuspended(tx: TenantTransaction, id: string, reason: string): Promise<OrganizationRow> {
+  return write(tx, id, { sql: "status = 'suspended', suspended_at = now(), suspended_reason = ?", params: [reason] });
 }
 
 /** Takes a locked organization back into use, from suspension or from its grace. */
-export function setActive(unit: Unit, id: string): Promise<OrganizationRow> {
-  return write(unit, id, { sql: "status = 'active', suspended_at = null, suspended_reason = null, delete_after = null", params: [] });
+export function setActive(tx: TenantTransaction, id: string): Promise<OrganizationRow> {
+  return write(tx, id, { sql: "status = 'active', suspended_at = null, suspended_reason = null, delete_after = null", params: [] });
 }
 
 /** Begins the grace of a locked organization, after which it is purged. */
-export function setDeleting(unit: Unit, id: string): Promise<OrganizationRow> {
-  return write(unit, id, { sql: `status = 'deleting', delete_after = now() + interval '${graceDays} days'`, params: [] });
+export function setDeleting(tx: TenantTransaction, id: string): Promise<OrganizationRow> {
+  return write(tx, id, { sql: `status = 'deleting', delete_after = now() + interval '${graceDays} days'`, params: [] });
 }
 
-async function write(unit: Unit, id: string, set: { readonly sql: string; readonly params: readonly unknown[] }): Promise<OrganizationRow> {
+async function write(
+  tx: TenantTransaction,
+  id: string,
+  set: { readonly sql: string; readonly params: readonly unknown[] },
+): Promise<OrganizationRow> {
   const written = await row<OrganizationRow>(
-    unit.em,
+    tx.em,
     `update organizations o set ${set.sql}, updated_at = clock_timestamp(), version = o.version + 1 where o.id = ? returning ${columns}`,
     [...set.params, id],
   );

@@ -142,9 +142,9 @@ async function writeEntry(em: SqlEntityManager, organizationId: string, { purge,
   const { reason, requested_by_user_id: operatorId } = purge;
   const asked: Actor = { kind: 'operator', id: operatorId, role: 'operator', actingUserId: null, impersonationId: null };
   const actor = operatorId === null ? systemActor : asked;
-  const unit = { em, tenant: nobodyTenant, actor, correlationId: newId(), outgoing: emptyOutgoing() };
+  const tx = { em, tenant: nobodyTenant, actor, correlationId: newId(), outgoing: emptyOutgoing() };
   const why = { reason: { to: reason ?? 'delete_after has passed' } };
   const note = { resourceType: 'organization', resourceId: organizationId, organizationId: null, changes: { ...why, ...changes } };
 
-  return writeAudit(unit, { action, operationId: null, note, ip: null, userAgent: null });
+  return writeAudit(tx, { action, operationId: null, note, ip: null, userAgent: null });
 }

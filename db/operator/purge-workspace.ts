@@ -4,7 +4,7 @@ import { sweepReplies } from '../http/idempotency.ts';
 import { newId } from '../ids.ts';
 import { emptyOutgoing, organizationTenant, systemActor } from '../scope.ts';
 import { change, row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { deleteSome, tablesOfWorkspace, type Deleted } from './purge-tables.ts';
 
 /** An archived workspace whose time is over. */
@@ -85,7 +85,7 @@ export async function removeWorkspace(em: SqlEntityManager, { id, organizationId
   );
   if (!removed) return;
   const subject = { resourceType: 'workspace', resourceId: id, label: removed.slug, organizationId, changes: {} };
-  await writeAudit(unitOf(em, organizationId), { action: 'purge', operationId: null, note: subject, ip: null, userAgent: null });
+  await writeAudit(transactionOf(em, organizationId), { action: 'purge', operationId: null, note: subject, ip: null, userAgent: null });
 }
 
 interface PersonNote {
@@ -96,10 +96,10 @@ interface PersonNote {
 
 async function note(em: SqlEntityManager, { organizationId }: DueWorkspace, { action, userId, changes }: PersonNote): Promise<void> {
   const subject = { resourceType: 'user', resourceId: userId, organizationId, changes };
-  await writeAudit(unitOf(em, organizationId), { action, operationId: null, note: subject, ip: null, userAgent: null });
+  await writeAudit(transactionOf(em, organizationId), { action, operationId: null, note: subject, ip: null, userAgent: null });
 }
 
-function unitOf(em: SqlEntityManager, organizationId: string): Unit {
+function transactionOf(em: SqlEntityManager, organizationId: string): TenantTransaction {
   return { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
 }
 

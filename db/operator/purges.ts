@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../ids.ts';
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { purgeStatuses } from './purge.entity.ts';
 import { startPurge } from './stops.ts';
 
@@ -29,9 +29,9 @@ export interface PurgeCause {
  * Asks for the purge of a locked, deleting organization: the one that is queued or at work, the failed one anew, or a new one. Its workflow is
  * told after the commit.
  */
-export async function requestPurge(unit: Unit, organizationId: string, cause: PurgeCause): Promise<PurgeRow> {
+export async function requestPurge(tx: TenantTransaction, organizationId: string, cause: PurgeCause): Promise<PurgeRow> {
   const known = await row<PurgeRow>(
-    unit.em,
+    tx.em,
     `update purges set status = case status when 'failed' then 'queued' else status end, last_error = null, finished_at = null, updated_at = clock_timestamp(),
             version = version + 1
       where id = (select id from purges where organization_id = ? and status <> 'succeeded' order by id desc limit 1) returning ${columns}`,
@@ -40,19 +40,19 @@ export async function requestPurge(unit: Unit, organizationId: string, cause: Pu
   const purge =
     known ??
     (await row<PurgeRow>(
-      unit.em,
+      tx.em,
       `insert into purges (id, organization_id, reason, requested_by_user_id) values (?, ?, ?, ?) returning ${columns}`,
       [newId(), organizationId, cause.reason, cause.requestedByUserId],
     ));
 
   if (!purge) throw new Error('a purge was not made');
-  await startPurge(unit, organizationId);
+  await startPurge(tx, organizationId);
   return purge;
 }
 
 /** Whether a purge of the organization has begun or is about to: there is no way back. */
-export async function isPurged(unit: Unit, organizationId: string): Promise<boolean> {
-  return (await row(unit.em, 'select id from purges where organization_id = ? limit 1', [organizationId])) !== null;
+export async function isPurged(tx: TenantTransaction, organizationId: string): Promise<boolean> {
+  return (await row(tx.em, 'select id from purges where organization_id = ? limit 1', [organizationId])) !== null;
 }
 
 /** Organizations whose grace is over and whose purge nobody has asked for. Sweeper's pool. */

@@ -1,8 +1,8 @@
 import { writeAudit } from '../audit/audit.ts';
 import { cancelRun } from '../runs/cancel-run.ts';
-import { reachOf } from '../scope.ts';
+import { tenantPredicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 export const stopReasons = ['organization_suspended', 'organization_deleting', 'workspace_archived'] as const;
 /** Why a place takes no more work. */
@@ -11,24 +11,24 @@ export type StopReason = (typeof stopReasons)[number];
 /** Condition under which the workspace `w` of organization `o` takes no more work. */
 const frozen = "(o.status <> 'active' or not w.is_active)";
 
-/** Why the tenant of a unit is stopped; null while it works. A workspace is stopped with its organization too. */
+/** Why the tenant of a transaction is stopped; null while it works. A workspace is stopped with its organization too. */
 export async function readStop(
-  unit: Unit,
+  tx: TenantTransaction,
   place: { readonly organizationId: string; readonly workspaceId: string | null },
 ): Promise<StopReason | null> {
   const found = await row<{ status: string; is_active: boolean | null }>(
-    unit.em,
+    tx.em,
     'select o.status, w.is_active from organizations o left join workspaces w on w.id = ?::uuid and w.organization_id = o.id where o.id = ?::uuid',
     [place.workspaceId, place.organizationId],
   );
   return found && stopReason(found.status, found.is_active ?? true);
 }
 
-/** Live runs in a unit's reach that nobody has told to end yet: those in line first, so that no line moves for nothing. */
-export async function runsToStop(unit: Unit, limit: number): Promise<string[]> {
-  const own = reachOf(unit.tenant, 'r');
+/** Live runs in a transaction's reach that nobody has told to end yet: those in line first, so that no line moves for nothing. */
+export async function runsToStop(tx: TenantTransaction, limit: number): Promise<string[]> {
+  const own = tenantPredicate(tx.tenant, 'r');
   const found = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `select r.id from runs r where r.status in ('queued', 'running', 'waiting') and ${own.sql}
       order by r.activated_at is not null, r.id desc limit ?`,
     [...own.params, limit],
@@ -36,11 +36,11 @@ export async function runsToStop(unit: Unit, limit: number): Promise<string[]> {
   return found.map((run) => run.id);
 }
 
-/** How many runs in a unit's reach have not ended. */
-export async function countLiveRuns(unit: Unit): Promise<number> {
-  const own = reachOf(unit.tenant, 'r');
+/** How many runs in a transaction's reach have not ended. */
+export async function countLiveRuns(tx: TenantTransaction): Promise<number> {
+  const own = tenantPredicate(tx.tenant, 'r');
   const found = await row<{ live: number }>(
-    unit.em,
+    tx.em,
     `select count(*)::int as live from runs r where r.status in ('queued', 'running', 'waiting', 'cancelling') and ${own.sql}`,
     own.params,
   );
@@ -51,9 +51,9 @@ export async function countLiveRuns(unit: Unit): Promise<number> {
  * Cancels a run whose place is stopped, by what the rows say in this transaction: the newest state wins. False when the place works. A run
  * that has ended, or has been told already, stays as it is.
  */
-export async function stopRun(unit: Unit, runId: string): Promise<boolean> {
+export async function stopRun(tx: TenantTransaction, runId: string): Promise<boolean> {
   const found = await row<{ status: string; run_status: string; is_active: boolean; organization_id: string; workspace_id: string }>(
-    unit.em,
+    tx.em,
     `select o.status, w.is_active, r.status as run_status, r.organization_id, r.workspace_id
        from runs r join workspaces w on w.id = r.workspace_id join organizations o on o.id = r.organization_id
       where r.id = ? and ${frozen}`,
@@ -63,8 +63,8 @@ export async function stopRun(unit: Unit, runId: string): Promise<boolean> {
   if (!found || reason === null) return false;
   if (!['queued', 'running', 'waiting'].includes(found.run_status)) return true;
 
-  await cancelRun(unit, { runId, policy: 'interrupt', reason });
-  await writeAudit(unit, {
+  await cancelRun(tx, { runId, policy: 'interrupt', reason });
+  await writeAudit(tx, {
     action: 'submit',
     operationId: null,
     note: {

@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { stateChanged } from '../../workflows/contracts/operator.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 
@@ -8,28 +8,28 @@ import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
  * After the commit `maint:org-stop:<id>` looks at the organization's row and does what its state asks for: while it is suspended or deleting
  * its schedules pause and its live runs are cancelled, batch by batch. To be called in the transaction that changes the state.
  */
-export function stopOrganization(unit: Unit, organizationId: string): Promise<void> {
-  return tell(unit, { workflowType: 'orgStop', workflowId: workflowIds.orgStop(organizationId), organizationId, workspaceId: null });
+export function stopOrganization(tx: TenantTransaction, organizationId: string): Promise<void> {
+  return tell(tx, { workflowType: 'orgStop', workflowId: workflowIds.orgStop(organizationId), organizationId, workspaceId: null });
 }
 
 /** The reverse: what was paused for the stop goes on. The same workflow is told, and the newest state wins. */
-export function resumeOrganization(unit: Unit, organizationId: string): Promise<void> {
-  return stopOrganization(unit, organizationId);
+export function resumeOrganization(tx: TenantTransaction, organizationId: string): Promise<void> {
+  return stopOrganization(tx, organizationId);
 }
 
 /** The same for a workspace that is being archived: `maint:ws-stop:<id>`. */
-export function stopWorkspace(unit: Unit, workspaceId: string, organizationId: string): Promise<void> {
-  return tell(unit, { workflowType: 'wsStop', workflowId: workflowIds.wsStop(workspaceId), organizationId, workspaceId });
+export function stopWorkspace(tx: TenantTransaction, workspaceId: string, organizationId: string): Promise<void> {
+  return tell(tx, { workflowType: 'wsStop', workflowId: workflowIds.wsStop(workspaceId), organizationId, workspaceId });
 }
 
 /** A restored workspace: triggers go on; runs that were cancelled stay so. */
-export function resumeWorkspace(unit: Unit, workspaceId: string, organizationId: string): Promise<void> {
-  return stopWorkspace(unit, workspaceId, organizationId);
+export function resumeWorkspace(tx: TenantTransaction, workspaceId: string, organizationId: string): Promise<void> {
+  return stopWorkspace(tx, workspaceId, organizationId);
 }
 
 /** After the commit `maint:org-purge:<id>` goes on with the open purge of the organization. */
-export function startPurge(unit: Unit, organizationId: string): Promise<void> {
-  return tell(unit, { workflowType: 'orgPurge', workflowId: workflowIds.orgPurge(organizationId), organizationId, workspaceId: null });
+export function startPurge(tx: TenantTransaction, organizationId: string): Promise<void> {
+  return tell(tx, { workflowType: 'orgPurge', workflowId: workflowIds.orgPurge(organizationId), organizationId, workspaceId: null });
 }
 
 interface Stop {
@@ -40,9 +40,9 @@ interface Stop {
 }
 
 // Start and signal are one message: a workflow at work looks again, one that has ended begins anew. Both find the newest state in the row.
-async function tell(unit: Unit, { workflowType, workflowId, organizationId, workspaceId }: Stop): Promise<void> {
+async function tell(tx: TenantTransaction, { workflowType, workflowId, organizationId, workspaceId }: Stop): Promise<void> {
   await addOutbox(
-    unit,
+    tx,
     {
       kind: 'workflow.start',
       workflowType,
@@ -51,7 +51,7 @@ async function tell(unit: Unit, { workflowType, workflowId, organizationId, work
       args: [],
       organizationId,
       workspaceId,
-      correlationId: unit.correlationId,
+      correlationId: tx.correlationId,
       reuse: 'allow_duplicate',
       signal: stateChanged,
       priority: 3,

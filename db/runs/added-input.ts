@@ -6,7 +6,7 @@ import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { contentOf } from './insert-run.ts';
 import { messageFrame } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
@@ -23,24 +23,24 @@ const limitFiles = 20;
  * woken after the commit. The caller holds the locks of the conversation and then of the run: whoever ends the run finds it unread, or has ended
  * the run before. Throws 422 at `pointer` where it would make a queued run's input too large.
  */
-export async function addMessage(unit: Unit, run: RunState, input: RunInput, pointer = '/input'): Promise<void> {
+export async function addMessage(tx: TenantTransaction, run: RunState, input: RunInput, pointer = '/input'): Promise<void> {
   const place = { id: run.id, organizationId: run.organization_id, workspaceId: run.workspace_id, conversationId: run.conversation_id };
   const files = (input.attachments ?? []).map((file) => file.attachment_id);
   if (run.status === 'queued') {
     const whole = joined(run.input as RunInput, input, pointer);
-    await linkToRun(unit, place, files);
-    await writeWhole(unit, run, whole);
+    await linkToRun(tx, place, files);
+    await writeWhole(tx, run, whole);
     return;
   }
-  await linkToRun(unit, place, files);
+  await linkToRun(tx, place, files);
   const id = newId();
   await rows(
-    unit.em,
+    tx.em,
     `insert into run_inputs (id, organization_id, workspace_id, run_id, conversation_id, content, created_at) values (?, ?, ?, ?, ?, ?::jsonb, now())`,
     [id, run.organization_id, run.workspace_id, run.id, run.conversation_id, JSON.stringify(contentOf(input))],
   );
   await addOutbox(
-    unit,
+    tx,
     { kind: 'workflow.signal', workflowId: workflowIds.run(run.id), signal: agentRunSignals.inputAdded },
     { dedupeKey: `input:${id}` },
   );
@@ -74,9 +74,9 @@ function isLonger(text: string): boolean {
   return text.length > limitTextChars && Array.from(text).length > limitTextChars;
 }
 
-async function writeWhole(unit: Unit, run: RunState, whole: RunInput): Promise<void> {
+async function writeWhole(tx: TenantTransaction, run: RunState, whole: RunInput): Promise<void> {
   await rows(
-    unit.em,
+    tx.em,
     `with asked as (
        update messages set content = ?::jsonb
         where id = (select m.id from messages m where m.run_id = ? and m.role = 'user' and m.state = 'pending' order by m.pos desc limit 1)
@@ -87,9 +87,9 @@ async function writeWhole(unit: Unit, run: RunState, whole: RunInput): Promise<v
 }
 
 /** Makes what waits in the conversation part of the run, as messages behind what there is, before the model call of a step; gives their frames. */
-export async function readAddedInput(unit: Unit, run: RunState, step: number): Promise<FrameDraft[]> {
+export async function readAddedInput(tx: TenantTransaction, run: RunState, step: number): Promise<FrameDraft[]> {
   const read = await rows<{ id: string; content: ContentBlock[] }>(
-    unit.em,
+    tx.em,
     `with unread as (
        update run_inputs set read_at_step = ? where conversation_id = ? and read_at_step is null returning id, content, created_at
      ), placed as (

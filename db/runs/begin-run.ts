@@ -11,40 +11,40 @@ import { recordSkillUse } from '../skills/run-skills.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { mayDelegate, withoutDelegates } from './delegates.ts';
 import { pinsOf, type Manifest, type PinnedPersona, type PinnedWarning } from './manifest.ts';
 import { discardReplaced } from './retry-run.ts';
 import { messageFrame, startedFrame } from './run-frames.ts';
 import { identityOf, lockRun, type RunState } from './run-state.ts';
 
-const mostWarnings = 20;
+const maxWarnings = 20;
 
 /**
  * Takes a queued, active run to running: pins the manifest, writes run.started and the input. A run that is running, waiting or
  * cancelling already, or whose place is frozen, is returned as it is; null means that it has ended or is gone. Throws upstream_failed
  * `model_unavailable` when the deployment can't call the model.
  */
-export async function beginRun(unit: Unit, runId: string, deployment: Deployment): Promise<RunState | null> {
-  const run = await lockRun(unit, runId);
+export async function beginRun(tx: TenantTransaction, runId: string, deployment: Deployment): Promise<RunState | null> {
+  const run = await lockRun(tx, runId);
   if (!run || isTerminal(run.status)) return null;
   if (run.status !== 'queued' || run.is_frozen) return run;
   if (run.activated_at === null) throw fail('service_unavailable', { reason: 'not_active', detail: 'The run is still in line.' });
 
-  const left = await unusableInputs(unit, { id: run.id, activatedAt: new Date(run.activated_at) }, run.input.attachments ?? []);
-  const { manifest, warnings: pinned } = await pin(unit, run, deployment);
+  const left = await unusableInputs(tx, { id: run.id, activatedAt: new Date(run.activated_at) }, run.input.attachments ?? []);
+  const { manifest, warnings: pinned } = await pin(tx, run, deployment);
   const personaSlug = manifest.persona?.slug ?? null;
   const warnings = [...pinned, ...left.map(leftOutWarning)];
   const [[started], inputs] = await Promise.all([
     rows<{ started_at: string }>(
-      unit.em,
+      tx.em,
       `update runs set status = 'running', started_at = clock_timestamp(), persona_slug = ?, manifest = ?::jsonb, warnings = warnings || ?::jsonb, updated_at = now()
         where id = ? and status = 'queued' returning started_at`,
-      [personaSlug, JSON.stringify(manifest), JSON.stringify(warnings.slice(0, mostWarnings)), run.id],
+      [personaSlug, JSON.stringify(manifest), JSON.stringify(warnings.slice(0, maxWarnings)), run.id],
     ),
-    inputFrames(unit, run),
+    inputFrames(tx, run),
   ]);
-  await discardReplaced(unit, run);
+  await discardReplaced(tx, run);
   const running: RunState = {
     ...run,
     status: 'running',
@@ -52,15 +52,19 @@ export async function beginRun(unit: Unit, runId: string, deployment: Deployment
     manifest,
     started_at: started?.started_at ?? manifest.begun_at,
   };
-  await appendFrames(unit, [stateBatch(identityOf(running), [startedFrame(running), ...inputs])]);
+  await appendFrames(tx, [stateBatch(identityOf(running), [startedFrame(running), ...inputs])]);
   return running;
 }
 
 /** What the run keeps to its end. */
-async function pin(unit: Unit, run: RunState, deployment: Deployment): Promise<{ manifest: Manifest; warnings: PinnedWarning[] }> {
-  const source = await readSource(unit, run);
+async function pin(
+  tx: TenantTransaction,
+  run: RunState,
+  deployment: Deployment,
+): Promise<{ manifest: Manifest; warnings: PinnedWarning[] }> {
+  const source = await readSource(tx, run);
   const document = upgradeDocument(source.document);
-  const bound = await readBoundRows(unit, {
+  const bound = await readBoundRows(tx, {
     agentId: run.agent_id,
     document,
     place: { organizationId: run.organization_id, workspaceId: run.workspace_id },
@@ -72,7 +76,7 @@ async function pin(unit: Unit, run: RunState, deployment: Deployment): Promise<{
   const { warnings, ...pins } = pinsOf(mayDelegate(run.limits) ? effective : withoutDelegates(effective));
   // The texts of these are in the prompt from the first step on.
   await recordSkillUse(
-    unit,
+    tx,
     run,
     effective.skills.filter(({ mode }) => mode === 'always'),
   );
@@ -122,9 +126,9 @@ interface SourceRow {
 }
 
 /** A persona that was switched off meanwhile leaves the agent's default one, not the agent with everything that both take away. */
-async function readSource(unit: Unit, run: RunState): Promise<SourceRow> {
+async function readSource(tx: TenantTransaction, run: RunState): Promise<SourceRow> {
   const source = await row<SourceRow>(
-    unit.em,
+    tx.em,
     `select v.document, v.number as revision_number, a.name as agent_name, a.description as agent_description,
             w.slug as workspace_slug, w.name as workspace_name, w.timezone as workspace_timezone,
             (select jsonb_build_object('id', p.id, 'version', p.version, 'document', p.document) from personas p
@@ -139,9 +143,9 @@ async function readSource(unit: Unit, run: RunState): Promise<SourceRow> {
   return source;
 }
 
-async function inputFrames(unit: Unit, run: RunState) {
+async function inputFrames(tx: TenantTransaction, run: RunState) {
   const inputs = await rows<{ id: string; origin: 'user' | 'system' | 'injected'; content: ContentBlock[] }>(
-    unit.em,
+    tx.em,
     `select id, origin, content from messages where run_id = ? and role = 'user' and state = 'pending' order by pos`,
     [run.id],
   );

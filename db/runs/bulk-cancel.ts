@@ -3,9 +3,9 @@ import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { newId } from '../ids.ts';
 import { addOutboxAll } from '../outbox.ts';
-import { inSightOf, reachOf, visibleTo, type Changing, type Predicate, type Scoped } from '../scope.ts';
+import { inSightOf, tenantPredicate, visibleTo, type Changing, type Predicate, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { lockForCancel, type Cancel } from './cancel-locked.ts';
 import { cancelAndClose } from './cancel-run.ts';
 import { Run } from './run.entity.ts';
@@ -47,11 +47,11 @@ export function seenRuns(ctx: Scoped, ids: readonly string[]): Promise<RunAddres
 }
 
 /** Cancels these runs, with their descendants, in the transaction. The caller may change each of them. */
-export async function cancelAll(unit: Unit, runIds: readonly string[], cancel: Cancel): Promise<CancelCounts> {
-  const locked = await lockForCancel(unit, runIds);
+export async function cancelAll(tx: TenantTransaction, runIds: readonly string[], cancel: Cancel): Promise<CancelCounts> {
+  const locked = await lockForCancel(tx, runIds);
   const asked = new Set(runIds);
   const found = locked.runs.filter((run) => asked.has(run.id));
-  await cancelAndClose(unit, { ...locked, runIds }, cancel);
+  await cancelAndClose(tx, { ...locked, runIds }, cancel);
 
   const count = (has: (status: RunStatus) => boolean) => found.filter((run) => has(run.status)).length;
   return {
@@ -139,10 +139,10 @@ export interface OpenBulkCancel {
 }
 
 /** Locks a cancel that is not done; null when it is, or is not there. */
-export function lockBulkCancel(unit: Unit, cancelId: string): Promise<OpenBulkCancel | null> {
-  const own = reachOf(unit.tenant, 'b');
+export function lockBulkCancel(tx: TenantTransaction, cancelId: string): Promise<OpenBulkCancel | null> {
+  const own = tenantPredicate(tx.tenant, 'b');
   return row<OpenBulkCancel>(
-    unit.em,
+    tx.em,
     `select b.id, b.organization_id, b.workspace_id, b.filter, b.policy, b.reason, b.cancelled, b.created_at from bulk_cancels b
       where b.id = ? and b.finished_at is null and ${own.sql} for no key update`,
     [cancelId, ...own.params],
@@ -150,17 +150,17 @@ export function lockBulkCancel(unit: Unit, cancelId: string): Promise<OpenBulkCa
 }
 
 /** One round of it: cancels up to `limit` of the runs that match and were there when it was asked for. Gives how many there were; none: it is done. */
-export async function cancelRound(unit: Unit, bulk: OpenBulkCancel, limit: number): Promise<number> {
+export async function cancelRound(tx: TenantTransaction, bulk: OpenBulkCancel, limit: number): Promise<number> {
   const wanted = filterSql(bulk.filter);
   const found = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `select r.id from runs r where r.workspace_id = ? and r.deleted_at is null and r.status in ('queued', 'running', 'waiting') and ${wanted.sql}
         and r.created_at <= ?::timestamptz order by r.activated_at is not null, r.id desc limit ?`,
     [bulk.workspace_id, ...wanted.params, bulk.created_at, limit],
   );
   const ids = found.map((run) => run.id);
-  if (ids.length > 0) await cancelAll(unit, ids, { policy: bulk.policy, reason: bulk.reason });
-  await rows(unit.em, 'update bulk_cancels set cancelled = cancelled + ?, finished_at = case when ? then now() end where id = ?', [
+  if (ids.length > 0) await cancelAll(tx, ids, { policy: bulk.policy, reason: bulk.reason });
+  await rows(tx.em, 'update bulk_cancels set cancelled = cancelled + ?, finished_at = case when ? then now() end where id = ?', [
     ids.length,
     ids.length === 0,
     bulk.id,

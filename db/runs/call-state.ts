@@ -4,7 +4,7 @@ import { isTerminal, type RunStatus, type ToolCallState, type ToolKind } from '.
 import { row, rows } from '../sql.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import { isToolOn } from '../tools/tool-on.sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Manifest } from './manifest.ts';
 import { lostEntries } from './retries.ts';
 import { frozenSql, pathOf } from './run-state.ts';
@@ -90,18 +90,18 @@ const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conver
 export const openStates: readonly ToolCallState[] = ['recorded', 'gated', 'ready', 'executing'];
 
 /** Locks a call; null when it is not there. */
-export function lockCall(unit: Unit, runId: string, toolCallId: string): Promise<CallState | null> {
+export function lockCall(tx: TenantTransaction, runId: string, toolCallId: string): Promise<CallState | null> {
   return row<CallState>(
-    unit.em,
+    tx.em,
     `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id where c.id = ? and c.run_id = ? for no key update of c`,
     [toolCallId, runId],
   );
 }
 
 /** Locks calls of runs by id; those that they have not are left out. */
-export function lockCalls(unit: Unit, runIds: readonly string[], ids: readonly string[]): Promise<CallState[]> {
+export function lockCalls(tx: TenantTransaction, runIds: readonly string[], ids: readonly string[]): Promise<CallState[]> {
   return rows<CallState>(
-    unit.em,
+    tx.em,
     `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id
       where c.run_id = any (?::uuid[]) and c.id = any (?::uuid[]) order by c.run_id, c.step, c.pos for no key update of c`,
     [[...runIds], [...ids]],
@@ -109,9 +109,9 @@ export function lockCalls(unit: Unit, runIds: readonly string[], ids: readonly s
 }
 
 /** Locks the calls of runs that have no result yet, each run's in the order in which the model asked. */
-export function lockOpenCalls(unit: Unit, runIds: readonly string[]): Promise<CallState[]> {
+export function lockOpenCalls(tx: TenantTransaction, runIds: readonly string[]): Promise<CallState[]> {
   return rows<CallState>(
-    unit.em,
+    tx.em,
     `select ${callColumns} from tool_calls c join runs r on r.id = c.run_id join messages m on m.id = c.message_id
       where c.run_id = any (?::uuid[]) and c.state = any (?) order by c.run_id, c.step, c.pos for no key update of c`,
     [[...runIds], openStates],

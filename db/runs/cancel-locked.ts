@@ -4,7 +4,7 @@ import { closeRunCaps } from '../billing/caps.ts';
 import { addOutboxAll, withdrawStarts } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import { appendFrames, lockStreams, requestStreamCancel, stateBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { activateNext, lockConversationsOfRuns, type ConversationRow } from './conversations.ts';
 import { measureEnd } from './measure-run.ts';
 import { finishedFrame } from './run-frames.ts';
@@ -29,9 +29,9 @@ export interface LockedForCancel {
 }
 
 /** Locks the conversations of runs, then the runs with their trees, each by ascending id. What is not there is left out. */
-export async function lockForCancel(unit: Unit, runIds: readonly string[]): Promise<LockedForCancel> {
-  const conversations = await lockConversationsOfRuns(unit, runIds);
-  return { conversations, runs: conversations.length === 0 ? [] : await lockRunsWithTrees(unit, runIds) };
+export async function lockForCancel(tx: TenantTransaction, runIds: readonly string[]): Promise<LockedForCancel> {
+  const conversations = await lockConversationsOfRuns(tx, runIds);
+  return { conversations, runs: conversations.length === 0 ? [] : await lockRunsWithTrees(tx, runIds) };
 }
 
 /**
@@ -39,7 +39,7 @@ export async function lockForCancel(unit: Unit, runIds: readonly string[]): Prom
  * Gives the runs that ended here, as they were before: what hangs on their end (`closeOccurrenceOf`) is the caller's.
  */
 export async function cancelLocked(
-  unit: Unit,
+  tx: TenantTransaction,
   locked: LockedForCancel & { readonly runIds: readonly string[] },
   cancel: Cancel,
 ): Promise<readonly RunState[]> {
@@ -49,34 +49,34 @@ export async function cancelLocked(
   const working = meant.filter((run) => run.status === 'running' || run.status === 'waiting');
 
   const finishedAt = new Date();
-  if (queued.length > 0) await writeEnds(unit, queued, { ...cancel, finishedAt });
-  await closeRunCaps(unit, queued);
+  if (queued.length > 0) await writeEnds(tx, queued, { ...cancel, finishedAt });
+  await closeRunCaps(tx, queued);
   // Streams are locked by ascending id too: all of both kinds before the first is written.
   if (queued.length > 0 && working.length > 0)
     await lockStreams(
-      unit,
+      tx,
       [...queued, ...working].map((run) => run.id),
     );
-  if (working.length > 0) await requestCancel(unit, working, cancel);
-  if (working.some((run) => run.lineage.length > 0)) await settleAbove(unit, locked.runs, meant);
+  if (working.length > 0) await requestCancel(tx, working, cancel);
+  if (working.some((run) => run.lineage.length > 0)) await settleAbove(tx, locked.runs, meant);
   if (queued.length === 0) return [];
 
   await withdrawStarts(
-    unit,
+    tx,
     queued.flatMap(({ id }) => [workflowIds.run(id), workflowIds.delayedStart(id)]),
   );
-  await announceEnds(unit, queued, { ...cancel, finishedAt });
+  await announceEnds(tx, queued, { ...cancel, finishedAt });
   const ended = new Set(queued.map((run) => run.id));
   const left = locked.conversations.filter(({ active_run_id: active }) => active !== null && ended.has(active)).map(({ id }) => id);
-  for (const id of left.length > 1 ? await withoutFreed(unit, left) : left) await activateNext(unit, id);
-  await cancelDelayedStarts(unit, queued);
+  for (const id of left.length > 1 ? await withoutFreed(tx, left) : left) await activateNext(tx, id);
+  await cancelDelayedStarts(tx, queued);
   return queued;
 }
 
 /** Frees the conversations in whose line nobody stands, all at once; gives the others. */
-async function withoutFreed(unit: Unit, conversationIds: readonly string[]): Promise<string[]> {
+async function withoutFreed(tx: TenantTransaction, conversationIds: readonly string[]): Promise<string[]> {
   const freed = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `update conversations c set active_run_id = null, queue_length = 0
       where c.id = any (?::uuid[]) and not exists (select from runs q where q.conversation_id = c.id and q.status = 'queued' and q.queue_no is not null)
       returning c.id`,
@@ -87,10 +87,10 @@ async function withoutFreed(unit: Unit, conversationIds: readonly string[]): Pro
 }
 
 /** What was to start later need not be waited for; a workflow that has done its work is not there any more. */
-async function cancelDelayedStarts(unit: Unit, ended: readonly RunState[]): Promise<void> {
+async function cancelDelayedStarts(tx: TenantTransaction, ended: readonly RunState[]): Promise<void> {
   const delayed = ended.filter((run) => run.start_after !== null).map(({ id }) => workflowIds.delayedStart(id));
   await addOutboxAll(
-    unit,
+    tx,
     delayed.map((workflowId) => ({
       message: { kind: 'workflow.cancel', workflowId },
       dedupeKey: workflowId,
@@ -99,33 +99,33 @@ async function cancelDelayedStarts(unit: Unit, ended: readonly RunState[]): Prom
 }
 
 /** Runs above those that are cancelled: what they waited for down there is over. */
-async function settleAbove(unit: Unit, runs: readonly RunState[], meant: readonly RunState[]): Promise<void> {
+async function settleAbove(tx: TenantTransaction, runs: readonly RunState[], meant: readonly RunState[]): Promise<void> {
   const ids = new Set(meant.map((run) => run.id));
   const above = runs.filter((run) => !ids.has(run.id) && meant.some((one) => one.lineage.includes(run.id)));
-  if (above.length > 0) await settleStatuses(unit, above);
+  if (above.length > 0) await settleStatuses(tx, above);
 }
 
-async function requestCancel(unit: Unit, runs: readonly RunState[], cancel: Cancel): Promise<void> {
+async function requestCancel(tx: TenantTransaction, runs: readonly RunState[], cancel: Cancel): Promise<void> {
   const ids = runs.map((run) => run.id);
   await rows(
-    unit.em,
+    tx.em,
     `update runs set status = 'cancelling', waiting_on = null, waiting_until = null, waiting_since = null,
             waited_ms = waited_ms + coalesce((extract(epoch from now() - waiting_since) * 1000)::bigint, 0),
             cancel_policy = ?, is_superseded = ?, cancel_requested_at = now(), updated_at = now()
       where id = any (?::uuid[]) and status in ('running', 'waiting')`,
     [cancel.policy, cancel.isSuperseded ?? false, ids],
   );
-  const answers = await cancelApprovals(unit, runs);
-  await requestStreamCancel(unit, ids);
+  const answers = await cancelApprovals(tx, runs);
+  await requestStreamCancel(tx, ids);
   await appendFrames(
-    unit,
+    tx,
     runs.map((run) => {
       const change = statusFrame({ status: 'cancelling', previous: run.status, reason: cancel.reason });
       return stateBatch(identityOf(run), [...(answers.get(run.id) ?? []), change]);
     }),
   );
   await addOutboxAll(
-    unit,
+    tx,
     ids.map(workflowIds.run).map((workflowId) => ({ message: { kind: 'workflow.cancel', workflowId }, dedupeKey: workflowId })),
   );
 }
@@ -135,10 +135,10 @@ interface End extends Cancel {
 }
 
 /** No work has begun: the runs end with their messages discarded. */
-async function writeEnds(unit: Unit, runs: readonly RunState[], cancel: End): Promise<void> {
+async function writeEnds(tx: TenantTransaction, runs: readonly RunState[], cancel: End): Promise<void> {
   const ids = runs.map((run) => run.id);
   await rows(
-    unit.em,
+    tx.em,
     `with discarded as (
        update messages set state = 'discarded' where run_id = any (?::uuid[]) and state = 'pending'
      ), left_line as (
@@ -163,13 +163,13 @@ async function writeEnds(unit: Unit, runs: readonly RunState[], cancel: End): Pr
   );
 }
 
-async function announceEnds(unit: Unit, runs: readonly RunState[], cancel: End): Promise<void> {
+async function announceEnds(tx: TenantTransaction, runs: readonly RunState[], cancel: End): Promise<void> {
   const streams = await lockStreams(
-    unit,
+    tx,
     runs.map((run) => run.id),
   );
   await appendFrames(
-    unit,
+    tx,
     runs.map((run) => {
       const end = {
         status: 'cancelled',
@@ -180,7 +180,7 @@ async function announceEnds(unit: Unit, runs: readonly RunState[], cancel: End):
         lastSeq: (streams.get(run.id)?.headSeq ?? 0) + 1,
         usage: { own: run.usage_own, subtree: run.usage_subtree },
       } as const;
-      measureEnd(unit, run, end);
+      measureEnd(tx, run, end);
       return stateBatch(identityOf(run), [finishedFrame(run, end)]);
     }),
   );

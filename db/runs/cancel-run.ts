@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { cancelLocked, lockForCancel, type Cancel, type LockedForCancel } from './cancel-locked.ts';
 import { readRunRow } from './run-queries.ts';
 import { toRunView, type RunRow } from './run-view.ts';
@@ -14,26 +14,26 @@ export interface CancelRun extends Cancel {
  * Asks a live run to end, its descendants with it. A queued one ends here and the line moves; a running or waiting one becomes `cancelling`, its workflow
  * and activities are told after the commit. A repeat changes nothing. Throws 404, and 409 `run_finished` with the run for a terminal one.
  */
-export async function cancelRun(unit: Unit, { runId, ...cancel }: CancelRun): Promise<RunRow> {
-  const locked = await lockForCancel(unit, [runId]);
+export async function cancelRun(tx: TenantTransaction, { runId, ...cancel }: CancelRun): Promise<RunRow> {
+  const locked = await lockForCancel(tx, [runId]);
   const run = locked.runs.find(({ id }) => id === runId);
   if (!run) throw fail('not_found');
   if (isTerminal(run.status)) {
-    const ended = await readRunRow(unit, run.id);
+    const ended = await readRunRow(tx, run.id);
     throw fail('state_conflict', { reason: 'run_finished', detail: 'The run has ended.', context: { run: ended && toRunView(ended) } });
   }
 
-  await cancelAndClose(unit, { ...locked, runIds: [runId] }, cancel);
-  const row = await readRunRow(unit, run.id);
+  await cancelAndClose(tx, { ...locked, runIds: [runId] }, cancel);
+  const row = await readRunRow(tx, run.id);
   if (!row) throw fail('not_found');
   return row;
 }
 
 /** `cancelLocked`, and what schedules have to do about the runs that ended with it. */
 export async function cancelAndClose(
-  unit: Unit,
+  tx: TenantTransaction,
   locked: LockedForCancel & { readonly runIds: readonly string[] },
   cancel: Cancel,
 ): Promise<void> {
-  for (const run of await cancelLocked(unit, locked, cancel)) await closeOccurrenceOf(unit, run, 'cancelled');
+  for (const run of await cancelLocked(tx, locked, cancel)) await closeOccurrenceOf(tx, run, 'cancelled');
 }

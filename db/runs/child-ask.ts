@@ -1,5 +1,5 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Structured input for an agent that says what it takes. */
 export interface ChildAsk {
@@ -12,11 +12,11 @@ export interface ChildAsk {
  * the tools of sub-agents, whose schemas say it already.
  */
 export async function readChildAsk(
-  unit: Unit,
+  tx: TenantTransaction,
   { runId, toolCallId }: { readonly runId: string; readonly toolCallId: string },
 ): Promise<ChildAsk | null> {
   const found = await row<{ input: unknown; input_schema: Readonly<Record<string, unknown>> | null }>(
-    unit.em,
+    tx.em,
     `select c.args -> 'input' as input, nullif(v.document -> 'input_schema', 'null') as input_schema
        from tool_calls c
        join runs r on r.id = c.run_id

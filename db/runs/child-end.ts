@@ -4,7 +4,7 @@ import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { shareWithRun } from '../attachments/run-attachments.ts';
 import { row, rows } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { DelegateOutput } from './delegates.ts';
 import { resultWithoutOutput, type RunOutput } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
@@ -36,9 +36,9 @@ const limitToldChars = 600;
 const limitRestBytes = 2 * 1024 * 1024;
 
 /** The run of a delegate call, erased ones too. */
-export function readChild(unit: Unit, childRunId: string): Promise<ChildRun | null> {
+export function readChild(tx: TenantTransaction, childRunId: string): Promise<ChildRun | null> {
   return row<ChildRun>(
-    unit.em,
+    tx.em,
     `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.agent_slug, r.parent_tool_call_id, r.status, r.usage_subtree, r.finish_reason, r.output, r.error
        from runs r where r.id = ?`,
     [childRunId],
@@ -49,10 +49,10 @@ export function readChild(unit: Unit, childRunId: string): Promise<ChildRun | nu
  * Ends a delegate call with the end of its child: result, step with the child's usage, files that the parent may read from now on. Gives the
  * frames for the parent's stream, none when the call had ended before. The caller holds the parent's row.
  */
-export async function endChildCall(unit: Unit, call: CallState, child: ChildRun): Promise<FrameDraft[]> {
-  const frame = await endCall(unit, call, null, endOf(call, child));
+export async function endChildCall(tx: TenantTransaction, call: CallState, child: ChildRun): Promise<FrameDraft[]> {
+  const frame = await endCall(tx, call, null, endOf(call, child));
   if (frame === null) return [];
-  await rows(unit.em, 'update run_steps set child_run_id = ?, usage = ?::jsonb where run_id = ? and step = ? and tool_call_id = ?', [
+  await rows(tx.em, 'update run_steps set child_run_id = ?, usage = ?::jsonb where run_id = ? and step = ? and tool_call_id = ?', [
     child.id,
     JSON.stringify(child.usage_subtree),
     call.run_id,
@@ -67,7 +67,7 @@ export async function endChildCall(unit: Unit, call: CallState, child: ChildRun)
   };
   const files = child.output?.attachments ?? [];
   await shareWithRun(
-    unit,
+    tx,
     parent,
     files.map((file) => file.attachment_id),
   );

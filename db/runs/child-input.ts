@@ -1,7 +1,7 @@
 import { readRunFiles, toAttachmentRef, type AttachmentRef } from '../attachments/run-attachments.ts';
 import { newId } from '../ids.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { CallState } from './call-state.ts';
 import { readHistory } from './history.ts';
 import type { RunState } from './run-state.ts';
@@ -13,10 +13,13 @@ const summaryTurns = 20;
 const limitSummaryChars = 8_000;
 
 /** What a delegate call hands over as the child's input; a fault when it names files that the run may not read, or that are not ready. */
-export async function inputOfCall(unit: Unit, call: CallState): Promise<{ readonly input: RunInput } | { readonly fault: StepFault }> {
+export async function inputOfCall(
+  tx: TenantTransaction,
+  call: CallState,
+): Promise<{ readonly input: RunInput } | { readonly fault: StepFault }> {
   const { task, input, attachments } = call.args;
   const ids = Array.isArray(attachments) ? [...new Set(attachments.map((id) => String(id).toLowerCase()))] : [];
-  const files = await filesOfCall(unit, call.run_id, ids);
+  const files = await filesOfCall(tx, call.run_id, ids);
   if (files === null)
     return {
       fault: {
@@ -37,10 +40,10 @@ export async function inputOfCall(unit: Unit, call: CallState): Promise<{ readon
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-async function filesOfCall(unit: Unit, runId: string, ids: readonly string[]): Promise<AttachmentRef[] | null> {
+async function filesOfCall(tx: TenantTransaction, runId: string, ids: readonly string[]): Promise<AttachmentRef[] | null> {
   if (ids.length === 0) return [];
   if (!ids.every((id) => uuid.test(id))) return null;
-  const found = new Map((await readRunFiles(unit, runId, ids)).map((file) => [file.id, file]));
+  const found = new Map((await readRunFiles(tx, runId, ids)).map((file) => [file.id, file]));
   const refs = ids.flatMap((id) => {
     const file = found.get(id);
     return file?.state === 'ready' ? [toAttachmentRef(file)] : [];
@@ -49,12 +52,12 @@ async function filesOfCall(unit: Unit, runId: string, ids: readonly string[]): P
 }
 
 /** Puts what was said before in the parent's conversation, shortened, before the child's task. */
-export async function injectHistory(unit: Unit, parent: RunState, childRunId: string): Promise<void> {
-  const told = tellTurns(turnsOf(await readHistory(unit, parent, summaryTurns)).map(shortTurn));
+export async function injectHistory(tx: TenantTransaction, parent: RunState, childRunId: string): Promise<void> {
+  const told = tellTurns(turnsOf(await readHistory(tx, parent, summaryTurns)).map(shortTurn));
   if (told === null) return;
-  await rows(unit.em, 'update messages set pos = pos + 1 where run_id = ?', [childRunId]);
+  await rows(tx.em, 'update messages set pos = pos + 1 where run_id = ?', [childRunId]);
   await rows(
-    unit.em,
+    tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, state, attempt, created_at)
      select ?, r.organization_id, r.workspace_id, r.conversation_id, r.id, coalesce(r.turn_no, 0), 0, null, 'user', 'injected', ?::jsonb, '{}', 'pending', 1, now()
        from runs r where r.id = ?`,

@@ -1,13 +1,13 @@
 import { Decimal } from 'decimal.js';
 import { money } from '../billing/money.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
 import { remainingMs, type RunState } from './run-state.ts';
 import type { RunLimits, StepFault } from './run-types.ts';
 
 /** No run is shorter by its limits; the end of its parent ends a child anyway. */
-const leastDurationS = 10;
+const minDurationS = 10;
 
 /** What a child may ask for at most: what is left to its parent, and what the call allows. Its own revision narrows it further. */
 export function limitsForChild(
@@ -17,7 +17,7 @@ export function limitsForChild(
   const { limits } = parent;
   const leftS = Math.floor(remainingMs(parent, new Date()) / 1_000);
   return {
-    max_duration_s: Math.max(leastDurationS, Math.min(leftS, call.timeoutS)),
+    max_duration_s: Math.max(minDurationS, Math.min(leftS, call.timeoutS)),
     max_output_tokens: limits.max_output_tokens,
     max_cost: lowerCost(leftCost(parent), call.maxCost),
     max_children: Math.max(0, limits.max_children - call.descendants - 1),
@@ -29,9 +29,9 @@ export function limitsForChild(
 }
 
 /** How many runs there are below each run of a tree, ended ones too. */
-export async function countDescendants(unit: Unit, rootRunId: string): Promise<ReadonlyMap<string, number>> {
+export async function countDescendants(tx: TenantTransaction, rootRunId: string): Promise<ReadonlyMap<string, number>> {
   const counted = await rows<{ id: string; below: number }>(
-    unit.em,
+    tx.em,
     `select a.id, count(*)::int as below from runs r cross join unnest(r.lineage) as a(id) where r.root_run_id = ? group by a.id`,
     [rootRunId],
   );

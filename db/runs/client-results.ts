@@ -7,7 +7,7 @@ import { newId } from '../ids.ts';
 import { addOutboxAll } from '../outbox.ts';
 import { rows } from '../sql.ts';
 import type { FrameBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { isOpen, lockCalls, type CallState } from './call-state.ts';
 import type { RunState } from './run-state.ts';
 import type { StepFault } from './run-types.ts';
@@ -34,11 +34,11 @@ export interface ClientResults {
  * Gives calls that the client executes their results, all or none. The same result again changes nothing. Throws 422 for an id that is no call of the run
  * or a descendant, 409 `not_awaited` for a call that is not the client's or has ended otherwise, `result_recorded` for another result than the stored one.
  */
-export async function addClientResults(unit: Unit, { runId, runs, results }: ClientResults): Promise<void> {
+export async function addClientResults(tx: TenantTransaction, { runId, runs, results }: ClientResults): Promise<void> {
   const below = runs.filter((run) => run.id === runId || run.lineage.includes(runId)).map(({ id }) => id);
   const ids = results.map((result) => result.tool_call_id);
-  const calls = new Map((await lockCalls(unit, below, ids)).map((call) => [call.id, call]));
-  const stored = await readStored(unit, [...calls.keys()]);
+  const calls = new Map((await lockCalls(tx, below, ids)).map((call) => [call.id, call]));
+  const stored = await readStored(tx, [...calls.keys()]);
   const due = results.flatMap((result, at) => {
     const call = calls.get(result.tool_call_id);
     if (!call)
@@ -51,13 +51,13 @@ export async function addClientResults(unit: Unit, { runId, runs, results }: Cli
 
   const lead: FrameBatch[] = [];
   for (const { call, end } of due) {
-    const frame = await endCall(unit, call, null, end);
+    const frame = await endCall(tx, call, null, end);
     // A scope above every try of the call: nobody else can speak for it any more.
     if (frame !== null) lead.push(resultBatch(call, call.attempt + 1, frame));
   }
-  await settleStatuses(unit, runs, { lead });
+  await settleStatuses(tx, runs, { lead });
   await addOutboxAll(
-    unit,
+    tx,
     [...new Set(due.map(({ call }) => call.run_id))].map((id) => ({
       message: { kind: 'workflow.signal', workflowId: workflowIds.run(id), signal: agentRunSignals.resultsAdded },
       dedupeKey: `results:${newId()}`,
@@ -71,9 +71,9 @@ interface StoredResult {
   readonly error: StepFault | null;
 }
 
-async function readStored(unit: Unit, ids: readonly string[]): Promise<Map<string, StoredResult>> {
+async function readStored(tx: TenantTransaction, ids: readonly string[]): Promise<Map<string, StoredResult>> {
   const found = await rows<StoredResult>(
-    unit.em,
+    tx.em,
     `select c.id, c.output, c.error from tool_calls c where c.id = any (?::uuid[]) and c.state in ('succeeded', 'failed')`,
     [ids],
   );

@@ -1,10 +1,10 @@
 import type { RunStatus } from '../../workflows/contracts/runs.ts';
 import { filesMadeSql } from '../attachments/run-attachments.ts';
-import { row, runLater } from '../sql.ts';
+import { row, queueStatement } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { readOpenMessage } from '../streams/open-messages.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { isRepeatable, type CallState } from './call-state.ts';
 import { endChildCall, readChild } from './child-end.ts';
 import { measureEnd } from './measure-run.ts';
@@ -17,16 +17,16 @@ import { endCall, type CallEnd } from './tool-calls.ts';
  * Every open call gets a result, so that a provider accepts the history: cancelled, and unknown where a write may have happened. A child's end is
  * its call's. The caller has locked the calls.
  */
-export async function closeCalls(unit: Unit, calls: readonly CallState[]): Promise<FrameDraft[]> {
+export async function closeCalls(tx: TenantTransaction, calls: readonly CallState[]): Promise<FrameDraft[]> {
   const frames: FrameDraft[] = [];
-  for (const call of calls) frames.push(...(await closeCall(unit, call)));
+  for (const call of calls) frames.push(...(await closeCall(tx, call)));
   return frames;
 }
 
-async function closeCall(unit: Unit, call: CallState): Promise<readonly FrameDraft[]> {
-  const child = call.child_run_id === null ? null : await readChild(unit, call.child_run_id);
-  if (child !== null) return endChildCall(unit, call, child);
-  const frame = await endCall(unit, call, null, cancelledEnd(call));
+async function closeCall(tx: TenantTransaction, call: CallState): Promise<readonly FrameDraft[]> {
+  const child = call.child_run_id === null ? null : await readChild(tx, call.child_run_id);
+  if (child !== null) return endChildCall(tx, call, child);
+  const frame = await endCall(tx, call, null, cancelledEnd(call));
   return frame === null ? [] : [frame];
 }
 
@@ -46,20 +46,20 @@ export function cancelledEnd(call: CallState): CallEnd {
 
 /** Messages that were being streamed become whole as far as they got. */
 export async function closeMessages(
-  unit: Unit,
+  tx: TenantTransaction,
   run: RunState,
   messageIds: readonly string[],
   stopReason: StopReason,
 ): Promise<FrameDraft[]> {
   const frames: FrameDraft[] = [];
   for (const messageId of messageIds) {
-    const open = await readOpenMessage(unit.em, run.id, messageId);
+    const open = await readOpenMessage(tx.em, run.id, messageId);
     const content = (open?.blocks ?? []).flatMap(({ block, text }): ContentBlock[] => {
       if (block === 'reasoning') return [];
       return [{ type: block === 'refusal' ? 'refusal' : 'text', text }];
     });
     const step = open?.step ?? null;
-    await insertPartialMessage(unit, run, { messageId, step, stopReason, content });
+    await insertPartialMessage(tx, run, { messageId, step, stopReason, content });
     frames.push(
       messageFrame({
         messageId,
@@ -83,9 +83,9 @@ interface PartialMessage {
   readonly content: readonly ContentBlock[];
 }
 
-async function insertPartialMessage(unit: Unit, run: RunState, partial: PartialMessage): Promise<void> {
-  await runLater(
-    unit.em,
+async function insertPartialMessage(tx: TenantTransaction, run: RunState, partial: PartialMessage): Promise<void> {
+  await queueStatement(
+    tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason, state, attempt, created_at)
      select ?, ?, ?, ?, ?, ?, coalesce(max(pos) + 1, 0), ?, 'assistant', 'model', ?::jsonb, '{}', ?, ?, 'pending', 1, now() from messages where run_id = ?`,
     [
@@ -105,10 +105,10 @@ async function insertPartialMessage(unit: Unit, run: RunState, partial: PartialM
 }
 
 /** The last thing the model said, whole or partial; nothing of a turn that is discarded. */
-export async function readOutput(unit: Unit, run: RunState, end: Pick<FinishedRun, 'status'>): Promise<RunOutput | null> {
+export async function readOutput(tx: TenantTransaction, run: RunState, end: Pick<FinishedRun, 'status'>): Promise<RunOutput | null> {
   if (isDiscarded(run, end)) return null;
   const last = await row<{ content: ContentBlock[]; files: AttachmentPart[] }>(
-    unit.em,
+    tx.em,
     `select m.content, ${filesMadeSql} as files from messages m join runs r on r.id = m.run_id
       where m.run_id = ? and m.role = 'assistant' and m.turn is not distinct from coalesce(r.turn_no, 0) order by m.pos desc limit 1`,
     [run.id],
@@ -125,21 +125,21 @@ function isDiscarded(run: RunState, end: Pick<FinishedRun, 'status'>): boolean {
 }
 
 /** Commits or discards the turn, closes the steps that are open, writes the run's end. */
-export async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Promise<void> {
-  await runLater(unit.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [
+export async function writeEnd(tx: TenantTransaction, run: RunState, end: FinishedRun): Promise<void> {
+  await queueStatement(tx.em, `update messages set state = ? where run_id = ? and state = 'pending'`, [
     isDiscarded(run, end) ? 'discarded' : 'committed',
     run.id,
   ]);
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `update run_steps set status = ?, error = ?::jsonb, finished_at = clock_timestamp(), duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
       where run_id = ? and status = 'running'`,
     [end.status === 'cancelled' ? 'cancelled' : 'failed', end.error === null ? null : JSON.stringify(end.error), run.id],
   );
   const mayLeave: readonly RunStatus[] = ['queued', 'running', 'waiting', 'cancelling'];
   const finishedAt = end.finishedAt.toISOString();
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `with waited as (
        select id, waited_ms + coalesce((extract(epoch from ?::timestamptz - waiting_since) * 1000)::bigint, 0) as ms from runs where id = ?
      )
@@ -160,5 +160,5 @@ export async function writeEnd(unit: Unit, run: RunState, end: FinishedRun): Pro
       mayLeave,
     ],
   );
-  measureEnd(unit, run, end);
+  measureEnd(tx, run, end);
 }

@@ -4,7 +4,7 @@ import type { RunPriority, RunSource } from '../../workflows/contracts/runs.ts';
 import { addOutbox } from '../outbox.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { pathOf } from './run-state.ts';
 import { statusFrame } from './status-frame.ts';
 
@@ -28,25 +28,25 @@ export interface ConversationRow {
 export const conversationColumns = 'c.id, c.active_run_id, c.queue_length, c.next_queue_no, c.turn_no, c.persona_slug';
 
 /** Locks a conversation to the end of the transaction: always the first lock of a change of a run. Null when it is not visible. */
-export function lockConversation(unit: Unit, conversationId: string): Promise<ConversationRow | null> {
-  return row<ConversationRow>(unit.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [
+export function lockConversation(tx: TenantTransaction, conversationId: string): Promise<ConversationRow | null> {
+  return row<ConversationRow>(tx.em, `select ${conversationColumns} from conversations c where c.id = ? for no key update`, [
     conversationId,
   ]);
 }
 
-/** Locks the conversation of a run; null when the run is not in the unit's tenant. */
-export function lockConversationOfRun(unit: Unit, runId: string): Promise<ConversationRow | null> {
+/** Locks the conversation of a run; null when the run is not in the transaction's tenant. */
+export function lockConversationOfRun(tx: TenantTransaction, runId: string): Promise<ConversationRow | null> {
   return row<ConversationRow>(
-    unit.em,
+    tx.em,
     `select ${conversationColumns} from conversations c where c.id = (select r.conversation_id from runs r where r.id = ? and r.deleted_at is null) for no key update`,
     [runId],
   );
 }
 
-/** Locks the conversations of runs by ascending id; those of runs that are not in the unit's tenant are left out. */
-export function lockConversationsOfRuns(unit: Unit, runIds: readonly string[]): Promise<ConversationRow[]> {
+/** Locks the conversations of runs by ascending id; those of runs that are not in the transaction's tenant are left out. */
+export function lockConversationsOfRuns(tx: TenantTransaction, runIds: readonly string[]): Promise<ConversationRow[]> {
   return rows<ConversationRow>(
-    unit.em,
+    tx.em,
     `select ${conversationColumns} from conversations c
       where c.id = any (array(select r.conversation_id from runs r where r.id = any (?::uuid[]) and r.deleted_at is null)) order by c.id for no key update`,
     [[...runIds]],
@@ -69,9 +69,9 @@ interface ActivatedRun {
  * Moves the line of a conversation whose active run has ended: the first in line becomes active, gets its turn and its workflow; without one
  * the conversation is free. The caller holds the conversation's lock and has written the ended run. Gives the activated run's id.
  */
-export async function activateNext(unit: Unit, conversationId: string): Promise<string | null> {
+export async function activateNext(tx: TenantTransaction, conversationId: string): Promise<string | null> {
   const activated = await row<ActivatedRun>(
-    unit.em,
+    tx.em,
     `with next as (
        select r.id from runs r where r.conversation_id = ?::uuid and r.status = 'queued' and r.queue_no is not null order by r.queue_no limit 1 for no key update
      ), activated as (
@@ -101,8 +101,8 @@ export async function activateNext(unit: Unit, conversationId: string): Promise<
     workspaceId: activated.workspace_id,
     path: pathOf(activated),
   };
-  await appendFrames(unit, [stateBatch(run, [statusFrame({ status: 'queued', previous: 'queued' })])]);
-  await addRunStart(unit, {
+  await appendFrames(tx, [stateBatch(run, [statusFrame({ status: 'queued', previous: 'queued' })])]);
+  await addRunStart(tx, {
     id: activated.id,
     organizationId: activated.organization_id,
     workspaceId: activated.workspace_id,
@@ -122,8 +122,8 @@ export interface StartableRun {
 }
 
 /** Writes the start of an active run's workflow into the outbox; a second one for the same run changes nothing. */
-export async function addRunStart(unit: Unit, run: StartableRun): Promise<void> {
-  await addOutbox(unit, runStartMessage(run, unit.correlationId), { dedupeKey: workflowIds.run(run.id) });
+export async function addRunStart(tx: TenantTransaction, run: StartableRun): Promise<void> {
+  await addOutbox(tx, runStartMessage(run, tx.correlationId), { dedupeKey: workflowIds.run(run.id) });
 }
 
 /** The start of a run's workflow as an outbox message. */

@@ -3,7 +3,7 @@ import { closeRunCaps } from '../billing/caps.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, lockStreams, stateBatch } from '../streams/append.ts';
 import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { cancelAndClose } from './cancel-run.ts';
 import { activateNext, limitQueue, lockConversationOfRun, type ConversationRow, type StartableRun } from './conversations.ts';
 import { answerBusy, conversationBusy, policyOf, type WaitingPlace } from './on-busy.ts';
@@ -24,35 +24,35 @@ export type Admission = { readonly isDone: true } | { readonly isDone: false; re
  * Gives a delayed run its place once it is due: active, or in line as its `on_busy` says; with `reject` it ends in a busy conversation. One that is
  * not delayed any more is left as it is. While its line is full it stays delayed.
  */
-export async function admitRun(unit: Unit, runId: string): Promise<Admission> {
-  const conversation = await lockConversationOfRun(unit, runId);
-  const run = conversation && (await lockRun(unit, runId));
-  const delayed = run && (await readDelayed(unit, runId));
+export async function admitRun(tx: TenantTransaction, runId: string): Promise<Admission> {
+  const conversation = await lockConversationOfRun(tx, runId);
+  const run = conversation && (await lockRun(tx, runId));
+  const delayed = run && (await readDelayed(tx, runId));
   if (!conversation || !run || !delayed) return { isDone: true };
   if (delayed.due_in_ms > 0) return { isDone: false, dueInMs: delayed.due_in_ms };
 
   const { active_run_id: activeRunId } = conversation;
   if (activeRunId === null) {
-    await enterLine(unit, { run, conversation }, lastPlace(conversation));
-    await activateNext(unit, conversation.id);
+    await enterLine(tx, { run, conversation }, lastPlace(conversation));
+    await activateNext(tx, conversation.id);
     return { isDone: true };
   }
   if (delayed.on_busy === 'reject') {
-    await endBusy(unit, run, activeRunId);
+    await endBusy(tx, run, activeRunId);
     return { isDone: true };
   }
   if (conversation.queue_length >= limitQueue) return { isDone: false, dueInMs: fullLineMs };
 
   // It is a run already: its input can't join another one.
-  const answer = await answerBusy(unit, conversation, delayed.on_busy === 'steer' ? 'enqueue' : delayed.on_busy);
+  const answer = await answerBusy(tx, conversation, delayed.on_busy === 'steer' ? 'enqueue' : delayed.on_busy);
   if (answer.kind !== 'line') throw new Error('a delayed run has no other place');
-  await enterLine(unit, { run, conversation }, answer.line);
-  await appendFrames(unit, [
+  await enterLine(tx, { run, conversation }, answer.line);
+  await appendFrames(tx, [
     stateBatch(identityOf(run), [statusFrame({ status: 'queued', previous: 'queued', queuePosition: answer.line.position })]),
   ]);
   if (answer.supersedes === null) return { isDone: true };
   const cancel = { policy: policyOf(delayed.on_busy), reason: 'superseded', isSuperseded: true };
-  await cancelAndClose(unit, { ...answer.supersedes, runIds: [activeRunId] }, cancel);
+  await cancelAndClose(tx, { ...answer.supersedes, runIds: [activeRunId] }, cancel);
   return { isDone: true };
 }
 
@@ -68,9 +68,9 @@ export function dueRuns(em: SqlEntityManager, limit: number): Promise<StartableR
 }
 
 /** Null for a run that is not delayed, or not any more. */
-function readDelayed(unit: Unit, runId: string): Promise<{ readonly on_busy: OnBusy; readonly due_in_ms: number } | null> {
+function readDelayed(tx: TenantTransaction, runId: string): Promise<{ readonly on_busy: OnBusy; readonly due_in_ms: number } | null> {
   return row(
-    unit.em,
+    tx.em,
     `select r.on_busy, greatest(0, ceil(extract(epoch from r.start_after - clock_timestamp()) * 1000))::float8 as due_in_ms from runs r
       where r.id = ? and r.status = 'queued' and r.queue_no is null and r.activated_at is null and r.start_after is not null`,
     [runId],
@@ -82,12 +82,12 @@ function lastPlace(conversation: ConversationRow): WaitingPlace {
 }
 
 async function enterLine(
-  unit: Unit,
+  tx: TenantTransaction,
   { run, conversation }: { run: RunState; conversation: ConversationRow },
   line: WaitingPlace,
 ): Promise<void> {
   await rows(
-    unit.em,
+    tx.em,
     `with longer as (
        update conversations set queue_length = queue_length + 1, next_queue_no = next_queue_no + ? where id = ?
      )
@@ -97,19 +97,19 @@ async function enterLine(
 }
 
 /** The run that was not to wait ends where it would have begun, its question discarded. */
-async function endBusy(unit: Unit, run: RunState, activeRunId: string): Promise<void> {
+async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string): Promise<void> {
   const { code, detail, retryable } = conversationBusy(activeRunId);
   const error: RunFault = { code, message: detail, retryable, reason: 'conversation_busy' };
   const finishedAt = new Date();
   await rows(
-    unit.em,
+    tx.em,
     `with discarded as (update messages set state = 'discarded' where run_id = ? and state = 'pending')
      update runs set status = 'failed', finish_reason = 'error', error = ?::jsonb, finished_at = ?::timestamptz, updated_at = ?::timestamptz
       where id = ? and status = 'queued'`,
     [run.id, JSON.stringify(error), finishedAt, finishedAt, run.id],
   );
-  await closeRunCaps(unit, [run]);
-  const head = (await lockStreams(unit, [run.id])).get(run.id)?.headSeq ?? 0;
+  await closeRunCaps(tx, [run]);
+  const head = (await lockStreams(tx, [run.id])).get(run.id)?.headSeq ?? 0;
   const end = {
     status: 'failed',
     finishReason: 'error',
@@ -119,7 +119,7 @@ async function endBusy(unit: Unit, run: RunState, activeRunId: string): Promise<
     lastSeq: head + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },
   } as const;
-  await appendFrames(unit, [stateBatch(identityOf(run), [finishedFrame(run, end)])]);
-  measureEnd(unit, run, end);
-  await closeOccurrenceOf(unit, run, 'failed');
+  await appendFrames(tx, [stateBatch(identityOf(run), [finishedFrame(run, end)])]);
+  measureEnd(tx, run, end);
+  await closeOccurrenceOf(tx, run, 'failed');
 }

@@ -7,7 +7,7 @@ import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../strea
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages } from '../streams/open-messages.ts';
 import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
 import { activateNext, lockConversationOfRun } from './conversations.ts';
 import { hasDelegates } from './delegates.ts';
@@ -22,33 +22,33 @@ import { lockOpenCalls, type CallState } from './call-state.ts';
  * frames, moves the conversation's line. A run that has ended already, or is gone, is left as it is. `more`: a message came in that the model has
  * not read, so that the run goes on instead of succeeding.
  */
-export async function finishRun(unit: Unit, input: FinishRunInput): Promise<FinishRunResult> {
-  const [conversation, locked] = await Promise.all([lockConversationOfRun(unit, input.runId), lockRunWithAncestors(unit, input.runId)]);
+export async function finishRun(tx: TenantTransaction, input: FinishRunInput): Promise<FinishRunResult> {
+  const [conversation, locked] = await Promise.all([lockConversationOfRun(tx, input.runId), lockRunWithAncestors(tx, input.runId)]);
   if (!conversation || !locked || isTerminal(locked.run.status)) return { more: false };
 
   const { run } = locked;
   if (input.reason === 'stop' && run.status === 'running' && run.has_unread_input) return { more: true };
-  const descendants = hasDelegates(run.manifest) ? await lockLiveDescendants(unit, run) : [];
+  const descendants = hasDelegates(run.manifest) ? await lockLiveDescendants(tx, run) : [];
   const ids = [run.id, ...descendants.map(({ id }) => id)];
-  const answers = await cancelApprovals(unit, [run, ...descendants]);
-  await closeRunCaps(unit, [run, ...descendants]);
-  const [calls, lockedHeads] = await Promise.all([lockOpenCalls(unit, ids), headsOf(unit, ids)]);
+  const answers = await cancelApprovals(tx, [run, ...descendants]);
+  await closeRunCaps(tx, [run, ...descendants]);
+  const [calls, lockedHeads] = await Promise.all([lockOpenCalls(tx, ids), headsOf(tx, ids)]);
   let heads = lockedHeads;
   if (descendants.length > 0) {
     const batches: FrameBatch[] = [];
     // Children before their parents, whose calls tell of their end.
     for (const child of descendants.toReversed())
-      batches.push((await close(unit, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
-    await appendFrames(unit, batches);
-    heads = await headsOf(unit, [run.id]);
+      batches.push((await close(tx, { run: child, answers, calls, heads }, cancelledWithParent)).batch);
+    await appendFrames(tx, batches);
+    heads = await headsOf(tx, [run.id]);
     // Whatever of them is still at work hears of it at once.
-    unit.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));
+    tx.outgoing.cancelledRunIds.push(...descendants.map(({ id }) => id));
   }
 
-  const { batch, end } = await close(unit, { run, answers, calls, heads }, endingOf(run, input));
-  await appendFrames(unit, [batch]);
-  if (conversation.active_run_id === run.id) await activateNext(unit, conversation.id);
-  await closeOccurrenceOf(unit, run, end.status);
+  const { batch, end } = await close(tx, { run, answers, calls, heads }, endingOf(run, input));
+  await appendFrames(tx, [batch]);
+  if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
+  await closeOccurrenceOf(tx, run, end.status);
   return { more: false };
 }
 
@@ -68,25 +68,25 @@ interface Closing {
 
 /** Writes all that the end of one run changes; gives its last frames. */
 async function close(
-  unit: Unit,
+  tx: TenantTransaction,
   { run, answers, calls, heads }: Closing,
   ending: Ending,
 ): Promise<{ batch: FrameBatch; end: FinishedRun }> {
   const results = await closeCalls(
-    unit,
+    tx,
     calls.filter((call) => call.run_id === run.id),
   );
-  const [open, output] = await Promise.all([openMessages(unit.em, run.id), readOutput(unit, run, ending)]);
-  const messages = await closeMessages(unit, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
+  const [open, output] = await Promise.all([openMessages(tx.em, run.id), readOutput(tx, run, ending)]);
+  const messages = await closeMessages(tx, run, open, ending.status === 'cancelled' ? 'cancelled' : 'error');
   const frames: FrameDraft[] = [...(answers.get(run.id) ?? []), ...messages, ...results, ...announcedCancel(run, ending)];
   const end: FinishedRun = {
     ...ending,
-    output: open.length > 0 ? await readOutput(unit, run, ending) : output,
+    output: open.length > 0 ? await readOutput(tx, run, ending) : output,
     finishedAt: new Date(),
     lastSeq: (heads.get(run.id) ?? 0) + frames.length + 1,
     usage: { own: run.usage_own, subtree: run.usage_subtree },
   };
-  await writeEnd(unit, run, end);
+  await writeEnd(tx, run, end);
   return { batch: stateBatch(identityOf(run), [...frames, finishedFrame(run, end)]), end };
 }
 
@@ -96,8 +96,8 @@ function announcedCancel({ status }: RunState, ending: Ending): FrameDraft[] {
   return [statusFrame({ status: 'cancelling', previous: status })];
 }
 
-async function headsOf(unit: Unit, runIds: readonly string[]): Promise<Map<string, number>> {
-  const streams = await lockStreams(unit, runIds);
+async function headsOf(tx: TenantTransaction, runIds: readonly string[]): Promise<Map<string, number>> {
+  const streams = await lockStreams(tx, runIds);
   return new Map([...streams].map(([id, { headSeq }]) => [id, headSeq]));
 }
 

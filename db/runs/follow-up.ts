@@ -1,6 +1,6 @@
-import { runLater } from '../sql.ts';
+import { queueStatement } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { messageFrame } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
 
@@ -11,9 +11,9 @@ export interface FollowUp {
 }
 
 /** Writes what the model is asked next, after its own message. */
-export async function insertFollowUp(unit: Unit, run: RunState, { messageId, text }: FollowUp, pos: number): Promise<void> {
-  await runLater(
-    unit.em,
+export async function insertFollowUp(tx: TenantTransaction, run: RunState, { messageId, text }: FollowUp, pos: number): Promise<void> {
+  await queueStatement(
+    tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, state, attempt, created_at)
      values (?, ?, ?, ?, ?, ?, ?, null, 'user', 'system', ?::jsonb, '{}', 'pending', 1, now())`,
     [

@@ -1,7 +1,7 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ContentBlock } from './run-types.ts';
 import type { RunInput } from './run-view.ts';
 
@@ -30,9 +30,9 @@ interface ForkedRun {
 }
 
 /** Throws 422 unless the message was committed in the run's conversation, not after its turn. */
-export async function readFork(unit: Unit, run: ForkedRun, messageId: string): Promise<ForkPoint> {
+export async function readFork(tx: TenantTransaction, run: ForkedRun, messageId: string): Promise<ForkPoint> {
   const point = await row<Pick<ForkPoint, 'role' | 'content'> & { turn: number; pos: number }>(
-    unit.em,
+    tx.em,
     `select m.role, m.content, m.turn, m.pos from messages m
       where m.id = ? and m.conversation_id = ? and m.state = 'committed' and m.turn <= ?`,
     [messageId, run.conversation_id, run.turn_no ?? 0],
@@ -42,7 +42,7 @@ export async function readFork(unit: Unit, run: ForkedRun, messageId: string): P
 
   const { role, content, turn, pos } = point;
   const found = await rows<{ id: string; turn: number }>(
-    unit.em,
+    tx.em,
     `select m.id, m.turn from messages m
       where m.conversation_id = ? and m.state = 'committed' and (m.turn, m.pos) ${role === 'user' ? '<' : '<='} (?, ?)
       order by m.turn desc, m.pos desc limit ${limitCopied + 1}`,
@@ -86,13 +86,13 @@ export function inputOfMessage({ role, content }: Pick<ForkPoint, 'role' | 'cont
 
 /** Makes the conversation of a fork, as if it had had these turns. Throws 409 `already_exists` for a session key that has one. */
 export async function forkedConversation(
-  unit: Unit,
+  tx: TenantTransaction,
   run: ForkedRun,
   { sessionKey, turns }: { readonly sessionKey: string | null; readonly turns: number },
 ): Promise<string> {
   const id = newId();
   const made = await rows(
-    unit.em,
+    tx.em,
     `insert into conversations (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, persona_slug, queue_length, next_queue_no, turn_no)
      values (?, ?, ?, ?, ?, ?, ?, ?, 0, 1, ?) on conflict do nothing returning id`,
     [id, run.organization_id, run.workspace_id, run.agent_id, run.subject_kind, run.subject_id, sessionKey, run.persona_slug, turns],
@@ -113,11 +113,11 @@ interface ForkRun {
  * Copies messages into the first run of a fork, before its own, with the files that they name. They keep naming the calls of their origin, whose rows answer
  * for both; without a step, since none of this run has made them.
  */
-export async function copyMessages(unit: Unit, run: ForkRun, copied: ForkPoint['copied']): Promise<void> {
+export async function copyMessages(tx: TenantTransaction, run: ForkRun, copied: ForkPoint['copied']): Promise<void> {
   if (copied.length === 0) return;
   const drafts = copied.map(({ id, turn }, pos) => ({ id: newId(), source: id, turn, pos }));
   await rows(
-    unit.em,
+    tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, tool_call_id, model,
        stop_reason, state, provider_state, attempt, created_at)
      select d.id, ?, ?, ?, ?, d.turn, d.pos, null, m.role, m.origin, m.content, m.tool_call_ids, m.tool_call_id, m.model,
@@ -125,13 +125,13 @@ export async function copyMessages(unit: Unit, run: ForkRun, copied: ForkPoint['
        from jsonb_to_recordset(?::jsonb) as d(id uuid, source uuid, turn int, pos int) join messages m on m.id = d.source`,
     [run.organizationId, run.workspaceId, run.conversationId, run.id, JSON.stringify(drafts)],
   );
-  await holdFiles(unit, run);
+  await holdFiles(tx, run);
 }
 
 /** Files stay, and are seen, as long as some run that names them does. */
-async function holdFiles(unit: Unit, run: ForkRun): Promise<void> {
+async function holdFiles(tx: TenantTransaction, run: ForkRun): Promise<void> {
   const named = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `select distinct a.id from messages m cross join jsonb_array_elements(m.content) as b(block) join attachments a on a.id = (b.block ->> 'attachment_id')::uuid
       where m.run_id = ? and m.state = 'committed' and b.block ->> 'type' = 'attachment'`,
     [run.id],
@@ -139,7 +139,7 @@ async function holdFiles(unit: Unit, run: ForkRun): Promise<void> {
   if (named.length === 0) return;
   const links = named.map(({ id }) => ({ id: newId(), attachment: id }));
   await rows(
-    unit.em,
+    tx.em,
     `with held as (update attachments set expires_at = null where id = any (?::uuid[]) returning id)
      insert into attachment_links (id, attachment_id, organization_id, workspace_id, owner_kind, owner_id, conversation_id, created_at)
      select l.id, held.id, ?, ?, 'run', ?, ?, now() from jsonb_to_recordset(?::jsonb) as l(id uuid, attachment uuid) join held on held.id = l.attachment

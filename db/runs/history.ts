@@ -1,5 +1,5 @@
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { messageOrigins } from './message.entity.ts';
 
@@ -37,12 +37,12 @@ export interface HistoryAnswer extends HistoryCall {
 
 /** What the model has to read, oldest first: the last turns of the conversation and the run's own messages. */
 export function readHistory(
-  unit: Unit,
+  tx: TenantTransaction,
   run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null },
   lastTurns: number,
 ): Promise<HistoryMessage[]> {
   return rows<HistoryMessage>(
-    unit.em,
+    tx.em,
     `select m.id, m.role, m.origin, m.turn, m.run_id = ? and m.state = 'pending' as is_own, m.content, m.provider_state,
             coalesce((select jsonb_agg(jsonb_build_object('tool_call_id', c.id, 'provider_call_id', c.provider_call_id, 'slug', c.slug, 'args', c.args) order by c.pos)
                         from tool_calls c where c.id = any (m.tool_call_ids)), '[]'::jsonb) as calls,

@@ -1,7 +1,7 @@
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { outboxRow } from '../outbox.ts';
-import { runLater } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import { queueStatement } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
 import { hardDeadlineDays, type ConversationRow } from './conversations.ts';
 import type { LinePlace } from './on-busy.ts';
@@ -47,10 +47,10 @@ const dayMs = 86_400_000;
  * are checked at its end. A child has no `beginnings`: its frames come by an append, which copies them to its root's stream, and its parent's
  * workflow starts its own.
  */
-export async function insertRun(unit: Unit, run: NewRun, beginnings: Beginnings | null): Promise<void> {
+export async function insertRun(tx: TenantTransaction, run: NewRun, beginnings: Beginnings | null): Promise<void> {
   const { firstFrame = null, start = null } = beginnings ?? {};
   const stream = { ...placeOf(run), run_id: run.id, root_run_id: rootOf(run), head_seq: firstFrame === null ? 0 : 1 };
-  const startRow = start && outboxRow(unit, { message: start, dedupeKey: start.workflowId });
+  const startRow = start && outboxRow(tx, { message: start, dedupeKey: start.workflowId });
   const beside: Statement[] = [
     run.isNewConversation ? insertInto('conversations', conversationValues(run)) : moveConversation(run),
     insertInto('run_streams', stream),
@@ -60,12 +60,12 @@ export async function insertRun(unit: Unit, run: NewRun, beginnings: Beginnings 
   ];
   const made = insertInto('runs', { ...runValues(run), ...startValues(run.start) });
 
-  await runLater(unit.em, `with ${beside.map(({ sql }, n) => `s${n} as (${sql})`).join(', ')} ${made.sql}`, [
+  await queueStatement(tx.em, `with ${beside.map(({ sql }, n) => `s${n} as (${sql})`).join(', ')} ${made.sql}`, [
     ...beside.flatMap(({ params }) => params),
     ...made.params,
   ]);
-  if (firstFrame !== null) unit.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames: [firstFrame] });
-  if (startRow) unit.outgoing.outboxIds.push(startRow.id);
+  if (firstFrame !== null) tx.outgoing.frames.push({ runId: run.id, firstSeq: 1, frames: [firstFrame] });
+  if (startRow) tx.outgoing.outboxIds.push(startRow.id);
 }
 
 /** Who speaks in the new run's first frame. */

@@ -5,7 +5,7 @@ import { schemaWithoutPreset } from '../agents/effective-tools.ts';
 import { skillLoadTool } from '../agents/skill-load-tool.ts';
 import { rows } from '../sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Manifest, PinnedTool } from './manifest.ts';
 
 /** A pinned tool with the descriptor of its version: what the model sees and how it is executed. */
@@ -41,16 +41,16 @@ type LaterField = 'secrets_required' | 'critical' | 'client_owned' | 'is_idempot
 type StoredDescriptor = Omit<ToolDescriptor, LaterField> & Partial<Pick<ToolDescriptor, LaterField>>;
 
 /** The tools of a run as pinned, in the order of the revision. */
-export async function readRunTools(unit: Unit, manifest: Manifest): Promise<RunTool[]> {
+export async function readRunTools(tx: TenantTransaction, manifest: Manifest): Promise<RunTool[]> {
   if (manifest.tools.length === 0) return [];
   const stored = manifest.tools.filter((tool) => tool.tool_id !== null);
   const found = await rows<DescriptorRow>(
-    unit.em,
+    tx.em,
     `select v.tool_id, v.version, v.descriptor from tool_versions v
        join unnest(?::uuid[], ?::int[]) as pin(tool_id, version) on pin.tool_id = v.tool_id and pin.version = v.version`,
     [stored.map((tool) => tool.tool_id), stored.map((tool) => tool.version)],
   );
-  const schemas = await readAskedSchemas(unit, manifest);
+  const schemas = await readAskedSchemas(tx, manifest);
   return manifest.tools.flatMap((pin) => {
     if (pin.tool_id === null)
       return [toRunTool(pin, pin.delegate ? askDescriptor(pin, schemas.get(pin.delegate.revision_id) ?? null) : ownDescriptor)];
@@ -60,11 +60,11 @@ export async function readRunTools(unit: Unit, manifest: Manifest): Promise<RunT
 }
 
 /** What the agents take that are asked by tools without a row, by revision; asks nothing where there are none. */
-async function readAskedSchemas(unit: Unit, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
+async function readAskedSchemas(tx: TenantTransaction, { tools }: Manifest): Promise<Map<string, Record<string, unknown> | null>> {
   const revisions = tools.flatMap((pin) => (pin.tool_id === null && pin.delegate ? [pin.delegate.revision_id] : []));
   if (revisions.length === 0) return new Map();
   const found = await rows<{ id: string; input_schema: Record<string, unknown> | null }>(
-    unit.em,
+    tx.em,
     `select v.id, nullif(v.document -> 'input_schema', 'null') as input_schema from agent_revisions v where v.id = any (?::uuid[])`,
     [revisions],
   );

@@ -1,14 +1,18 @@
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { FinishedRun } from './run-frames.ts';
 import type { RunState } from './run-state.ts';
 
 /** Notes the end of a run, which the same transaction writes, for the metrics. */
-export function measureEnd({ outgoing }: Unit, run: RunState, { status, finishedAt }: Pick<FinishedRun, 'status' | 'finishedAt'>): void {
+export function measureEnd(
+  { outgoing }: TenantTransaction,
+  run: RunState,
+  { status, finishedAt }: Pick<FinishedRun, 'status' | 'finishedAt'>,
+): void {
   outgoing.measurements.push({ kind: 'run_ended', status, source: run.source, activeS: activeSeconds(run, finishedAt) });
 }
 
 /** Notes how long somebody waited for the first frame of the model's answer. A run that was never active has none. */
-export function measureFirstFrame({ outgoing }: Unit, { source, activated_at }: RunState, at: Date): void {
+export function measureFirstFrame({ outgoing }: TenantTransaction, { source, activated_at }: RunState, at: Date): void {
   if (activated_at === null) return;
   outgoing.measurements.push({ kind: 'first_frame', source, afterS: secondsBetween(activated_at, at) });
 }

@@ -1,7 +1,7 @@
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { iso } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ContentBlock } from './run-types.ts';
 import { messageCallsSql, toMessageCallView, type MessageCallRow } from './shown-calls.ts';
 
@@ -38,7 +38,7 @@ const columns = `m.id, m.run_id, m.turn, m.pos, m.step, m.role, m.origin, m.cont
  * committed or, when asked for, discarded.
  */
 export function listMessageRows(
-  unit: Pick<Unit, 'em'>,
+  tx: Pick<TenantTransaction, 'em'>,
   run: { readonly id: string; readonly workspace_id: string },
   filters: MessageFilters,
   page: PageRequest,
@@ -62,7 +62,7 @@ export function listMessageRows(
     where.push('m.tool_call_id = ?');
     params.push(filters.tool_call_id);
   }
-  return fetchPage<MessageRow>(unit.em, {
+  return fetchPage<MessageRow>(tx.em, {
     select: columns,
     from: 'messages m join runs t on t.id = ?',
     where: where.join(' and '),

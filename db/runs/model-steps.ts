@@ -6,7 +6,7 @@ import type { PersonaDocument } from '../agents/persona-document.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { readAddedInput } from './added-input.ts';
 import { readHistory, type HistoryMessage } from './history.ts';
 import { readRunTools, type RunTool } from './manifest-tools.ts';
@@ -53,21 +53,21 @@ export interface StepToOpen {
 }
 
 /** Claims the try of a model step: raises the attempt in its row and reads all that the call needs. */
-export async function openModelStep(unit: Unit, { runId, step, over = null }: StepToOpen): Promise<StepClaim> {
-  const run = await lockRunWithDocument(unit, runId);
+export async function openModelStep(tx: TenantTransaction, { runId, step, over = null }: StepToOpen): Promise<StepClaim> {
+  const run = await lockRunWithDocument(tx, runId);
   if (!run || isTerminal(run.status) || run.status === 'cancelling' || run.manifest === null) return { kind: 'ended' };
 
-  if (run.is_frozen) return (await readStoredStep(unit, run.id, step)) ?? { kind: 'frozen' };
+  if (run.is_frozen) return (await readStoredStep(tx, run.id, step)) ?? { kind: 'frozen' };
   const { document, manifest, ...state } = run;
-  const history = () => readHistory(unit, run, document.context.keep_last_turns);
+  const history = () => readHistory(tx, run, document.context.keep_last_turns);
   const [stored, claimed, read] = await Promise.all([
-    readStoredStep(unit, run.id, step),
-    claimStep(unit, run, { step, over }),
+    readStoredStep(tx, run.id, step),
+    claimStep(tx, run, { step, over }),
     run.has_unread_input ? null : history(),
   ]);
   if (stored) return stored;
-  if (!claimed) return { kind: 'held', attempt: await holderOf(unit, run.id, step) };
-  const added = run.has_unread_input ? await readAddedInput(unit, run, step) : [];
+  if (!claimed) return { kind: 'held', attempt: await holderOf(tx, run.id, step) };
+  const added = run.has_unread_input ? await readAddedInput(tx, run, step) : [];
   const opened: OpenedStep = {
     kind: 'open',
     run: { ...state, manifest },
@@ -76,17 +76,17 @@ export async function openModelStep(unit: Unit, { runId, step, over = null }: St
     retries: claimed.retries,
     lastError: claimed.last_error,
     history: read ?? (await history()),
-    tools: await readRunTools(unit, manifest),
-    ...(await readPinnedTexts(unit, manifest)),
+    tools: await readRunTools(tx, manifest),
+    ...(await readPinnedTexts(tx, manifest)),
   };
   // The streams are locked last.
-  if (added.length > 0) await appendFrames(unit, [stateBatch(identityOf(run), added)]);
+  if (added.length > 0) await appendFrames(tx, [stateBatch(identityOf(run), added)]);
   return opened;
 }
 
 /** The texts that a manifest pins by version: the persona, and the skills that are always in the prompt. */
 async function readPinnedTexts(
-  unit: Unit,
+  tx: TenantTransaction,
   { persona = null, skills = [] }: Manifest,
 ): Promise<{ persona: PersonaDocument | null; skills: PromptSkill[] }> {
   const always = skills.filter(({ mode }) => mode === 'always');
@@ -99,7 +99,7 @@ async function readPinnedTexts(
   if (persona === null && always.length === 0) return { persona: null, skills: listed(() => null) };
 
   const found = await row<{ persona: PersonaDocument | null; texts: Record<string, string> | null }>(
-    unit.em,
+    tx.em,
     `select (select v.document from persona_versions v where v.persona_id = ?::uuid and v.version = ?::int) as persona,
             (select jsonb_object_agg(s.skill_id, s.instructions) from skill_versions s
                join unnest(?::uuid[], ?::int[]) as pin (skill_id, version) on pin.skill_id = s.skill_id and pin.version = s.version) as texts`,
@@ -124,7 +124,7 @@ export interface FailedTry {
 }
 
 /** Records why a try failed, so that the next one can say it and tries are counted by cause. False: a later try has the step. */
-export async function recordFailedTry(unit: Unit, failed: FailedTry): Promise<boolean> {
+export async function recordFailedTry(tx: TenantTransaction, failed: FailedTry): Promise<boolean> {
   const retry = {
     attempt: failed.attempt,
     cause: failed.cause,
@@ -133,7 +133,7 @@ export async function recordFailedTry(unit: Unit, failed: FailedTry): Promise<bo
     delay_ms: failed.delayMs,
   };
   const updated = await rows(
-    unit.em,
+    tx.em,
     `update run_steps set status = 'failed', error = ?::jsonb, retries = retries || ?::jsonb, finished_at = clock_timestamp(),
             duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
       where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
@@ -144,10 +144,10 @@ export async function recordFailedTry(unit: Unit, failed: FailedTry): Promise<bo
 
 const storedStepSql = `select id, stop_reason from messages where run_id = ? and step = ? and role = 'assistant' and stop_reason is not null`;
 
-async function readStoredStep(unit: Unit, runId: string, step: number): Promise<StepClaim | null> {
-  const message = await row<{ id: string; stop_reason: StopReason }>(unit.em, storedStepSql, [runId, step]);
+async function readStoredStep(tx: TenantTransaction, runId: string, step: number): Promise<StepClaim | null> {
+  const message = await row<{ id: string; stop_reason: StopReason }>(tx.em, storedStepSql, [runId, step]);
   if (!message) return null;
-  return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(unit, message.id) };
+  return { kind: 'stored', stopReason: message.stop_reason, calls: await readPlannedCalls(tx, message.id) };
 }
 
 interface ClaimedRow {
@@ -158,12 +158,12 @@ interface ClaimedRow {
 
 /** Null where an earlier try has stored the step, or holds it and is not `over`. One with an entry in `retries` has said its end. */
 function claimStep(
-  unit: Unit,
+  tx: TenantTransaction,
   run: RunState,
   { step, over }: { readonly step: number; readonly over: number | null },
 ): Promise<ClaimedRow | null> {
   return row<ClaimedRow>(
-    unit.em,
+    tx.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, retries, started_at, created_at)
      select ?, ?, ?, ?, ?, 'model', ?, 'running', 1, '[]', clock_timestamp(), now() where not exists (${storedStepSql})
      on conflict (run_id, step, tool_call_id) do update
@@ -175,9 +175,9 @@ function claimStep(
   );
 }
 
-async function holderOf(unit: Unit, runId: string, step: number): Promise<number> {
+async function holderOf(tx: TenantTransaction, runId: string, step: number): Promise<number> {
   const held = await row<{ attempt: number }>(
-    unit.em,
+    tx.em,
     'select attempt from run_steps where run_id = ? and step = ? and tool_call_id is null',
     [runId, step],
   );
@@ -186,9 +186,9 @@ async function holderOf(unit: Unit, runId: string, step: number): Promise<number
 }
 
 /** How many calls the run has made so far, by slug. */
-export async function readCallsMade(unit: Unit, runId: string): Promise<Map<string, number>> {
+export async function readCallsMade(tx: TenantTransaction, runId: string): Promise<Map<string, number>> {
   const counted = await rows<{ slug: string; calls: number }>(
-    unit.em,
+    tx.em,
     'select slug, count(*)::int as calls from tool_calls where run_id = ? group by slug',
     [runId],
   );

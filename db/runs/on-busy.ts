@@ -1,7 +1,7 @@
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { LockedForCancel } from './cancel-locked.ts';
 import { limitQueue, type ConversationRow } from './conversations.ts';
 import { lockRun, lockRunsWithTrees, type RunState } from './run-state.ts';
@@ -26,7 +26,7 @@ export type BusyAnswer =
  * Decides about a start in a conversation with an active run; the conversation is locked. Writes nothing. Throws 409 `conversation_busy`,
  * `conversation_queue_full`, both with `active_run_id`.
  */
-export async function answerBusy(unit: Unit, conversation: ConversationRow, onBusy: OnBusy): Promise<BusyAnswer> {
+export async function answerBusy(tx: TenantTransaction, conversation: ConversationRow, onBusy: OnBusy): Promise<BusyAnswer> {
   const activeRunId = conversation.active_run_id;
   if (activeRunId === null) throw new Error('a conversation that is not busy');
   switch (onBusy) {
@@ -35,14 +35,14 @@ export async function answerBusy(unit: Unit, conversation: ConversationRow, onBu
     case 'enqueue':
       return { kind: 'line', line: lastInLine(conversation, activeRunId), supersedes: null };
     case 'steer': {
-      const run = await lockRun(unit, activeRunId);
+      const run = await lockRun(tx, activeRunId);
       const takesInput = run !== null && run.status !== 'cancelling' && !isTerminal(run.status);
       return takesInput ? { kind: 'steer', run } : { kind: 'line', line: lastInLine(conversation, activeRunId), supersedes: null };
     }
     case 'interrupt':
     case 'rollback': {
-      const line = await firstInLine(unit, conversation, activeRunId);
-      const runs = await lockRunsWithTrees(unit, [activeRunId]);
+      const line = await firstInLine(tx, conversation, activeRunId);
+      const runs = await lockRunsWithTrees(tx, [activeRunId]);
       const active = runs.find(({ id }) => id === activeRunId);
       const isEnding = !active || active.status === 'cancelling' || isTerminal(active.status);
       return { kind: 'line', line, supersedes: isEnding ? null : { conversations: [conversation], runs } };
@@ -71,10 +71,10 @@ function lastInLine(conversation: ConversationRow, activeRunId: string): Waiting
   return { kind: 'line', queueNo: conversation.next_queue_no, position: conversation.queue_length + 1, isFirst: false };
 }
 
-async function firstInLine(unit: Unit, conversation: ConversationRow, activeRunId: string): Promise<WaitingPlace> {
+async function firstInLine(tx: TenantTransaction, conversation: ConversationRow, activeRunId: string): Promise<WaitingPlace> {
   refuseFull(conversation, activeRunId);
   const first = await row<{ queue_no: number }>(
-    unit.em,
+    tx.em,
     `select coalesce(min(q.queue_no), ?::int) - 1 as queue_no from runs q where q.conversation_id = ? and q.status = 'queued' and q.queue_no is not null`,
     [conversation.next_queue_no, conversation.id],
   );

@@ -4,7 +4,7 @@ import { gateCall } from '../approvals/gate-call.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { isOpen, lockCall, type CallState } from './call-state.ts';
 import { endChildCall, readChild } from './child-end.ts';
 import { injectHistory, inputOfCall } from './child-input.ts';
@@ -46,32 +46,32 @@ export type OpenedChild =
  * Makes the run of a delegate call, once, within what is left to its ancestors; or ends the call when there may be none. Nobody is told of its
  * start: the parent's workflow starts it. Throws what `startRun` refuses; nothing is written then.
  */
-export async function openChild(unit: Unit, ask: OpenChild): Promise<OpenedChild> {
-  const locked = await lockRunWithAncestors(unit, ask.runId);
+export async function openChild(tx: TenantTransaction, ask: OpenChild): Promise<OpenedChild> {
+  const locked = await lockRunWithAncestors(tx, ask.runId);
   if (!locked || isTerminal(locked.run.status)) return { kind: 'over' };
   const { run, ancestors } = locked;
   if (run.status === 'cancelling') return { kind: 'cancelling' };
-  const call = await lockCall(unit, ask.runId, ask.toolCallId);
+  const call = await lockCall(tx, ask.runId, ask.toolCallId);
   if (!call || !isOpen(call)) return { kind: 'over' };
-  if (call.child_run_id !== null) return openedBefore(unit, { run, ancestors, call }, call.child_run_id);
+  if (call.child_run_id !== null) return openedBefore(tx, { run, ancestors, call }, call.child_run_id);
   if (run.is_frozen) return { kind: 'frozen' };
   if (call.state === 'recorded' || call.state === 'gated') return { kind: 'gated' };
 
   const { refusal, gate } = ask.judge(call);
-  if (refusal === null && gate !== null && (await gateCall(unit, call, gate))) return { kind: 'gated' };
-  const below = await countDescendants(unit, run.root_run_id);
-  const handed = await inputOfCall(unit, call);
+  if (refusal === null && gate !== null && (await gateCall(tx, call, gate))) return { kind: 'gated' };
+  const below = await countDescendants(tx, run.root_run_id);
+  const handed = await inputOfCall(tx, call);
   const delegate = run.manifest?.tools.find((tool) => tool.slug === call.slug)?.delegate;
   const fault = refusal ?? refusalOfChild([...ancestors, run], below) ?? ('fault' in handed ? handed.fault : null);
   if (fault !== null || !delegate || 'fault' in handed) {
-    await refuse(unit, { run, ancestors, call }, fault ?? unavailable);
+    await refuse(tx, { run, ancestors, call }, fault ?? unavailable);
     return { kind: 'over' };
   }
   const limits = limitsForChild(run, { maxCost: delegate.max_cost, timeoutS: call.timeout_s, descendants: below.get(run.id) ?? 0 });
   const childRunId = newId();
   // The parent's stream names the child before the child speaks.
-  await claimForChild(unit, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
-  await startRun(unit, {
+  await claimForChild(tx, { run, call, delegate, childRunId, seconds: limits.max_duration_s });
+  await startRun(tx, {
     id: childRunId,
     workspaceId: run.workspace_id,
     defaultWorkspaceId: null,
@@ -95,9 +95,9 @@ export async function openChild(unit: Unit, ask: OpenChild): Promise<OpenedChild
       path: [...pathOf(run), delegate.agent_slug],
       depth: run.depth + 1,
     },
-    cause: await causeOf(unit, run),
+    cause: await causeOf(tx, run),
   });
-  if (delegate.history === 'summary') await injectHistory(unit, run, childRunId);
+  if (delegate.history === 'summary') await injectHistory(tx, run, childRunId);
   return {
     kind: 'child',
     child: { runId: childRunId, agentId: delegate.agent_id, organizationId: run.organization_id, workspaceId: run.workspace_id },
@@ -106,13 +106,13 @@ export async function openChild(unit: Unit, ask: OpenChild): Promise<OpenedChild
 
 /** Ends a delegate call that can't be made: a result for the model, which may do without. */
 export async function refuseChild(
-  unit: Unit,
+  tx: TenantTransaction,
   { runId, toolCallId }: Pick<OpenChild, 'runId' | 'toolCallId'>,
   fault: StepFault,
 ): Promise<void> {
-  const locked = await lockRunWithAncestors(unit, runId);
-  const call = locked && (await lockCall(unit, runId, toolCallId));
-  if (locked && call && isOpen(call) && call.child_run_id === null) await refuse(unit, { ...locked, call }, fault);
+  const locked = await lockRunWithAncestors(tx, runId);
+  const call = locked && (await lockCall(tx, runId, toolCallId));
+  if (locked && call && isOpen(call) && call.child_run_id === null) await refuse(tx, { ...locked, call }, fault);
 }
 
 interface HeldCall {
@@ -128,21 +128,21 @@ const unavailable: StepFault = {
   reason: null,
 };
 
-async function refuse(unit: Unit, { call, ...runs }: HeldCall, fault: StepFault): Promise<void> {
-  const frame = await endCall(unit, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
-  await settleStatus(unit, runs, frame === null ? {} : { lead: [stateBatch(identityOf(runs.run), [frame])] });
+async function refuse(tx: TenantTransaction, { call, ...runs }: HeldCall, fault: StepFault): Promise<void> {
+  const frame = await endCall(tx, call, null, { state: 'failed', result: resultWithoutOutput('failed', fault), rest: null });
+  await settleStatus(tx, runs, frame === null ? {} : { lead: [stateBatch(identityOf(runs.run), [frame])] });
 }
 
 /** The answer to a repeated request, whose first answer was lost: the child as it was made, or nothing when it has ended meanwhile. */
-async function openedBefore(unit: Unit, { call, ...runs }: HeldCall, childRunId: string): Promise<OpenedChild> {
-  const child = await readChild(unit, childRunId);
+async function openedBefore(tx: TenantTransaction, { call, ...runs }: HeldCall, childRunId: string): Promise<OpenedChild> {
+  const child = await readChild(tx, childRunId);
   if (child !== null && !isTerminal(child.status))
     return {
       kind: 'child',
       child: { runId: child.id, agentId: child.agent_id, organizationId: child.organization_id, workspaceId: child.workspace_id },
-      from: await readRestartPoint(unit.em, child.id),
+      from: await readRestartPoint(tx.em, child.id),
     };
-  if (child !== null) await settleStatus(unit, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(unit, call, child))] });
+  if (child !== null) await settleStatus(tx, runs, { lead: [stateBatch(identityOf(runs.run), await endChildCall(tx, call, child))] });
   return { kind: 'over' };
 }
 
@@ -156,16 +156,16 @@ interface ClaimForChild {
 }
 
 /** The call is the child's from here on: row, step and frames say so. */
-async function claimForChild(unit: Unit, { run, call, delegate, childRunId, seconds }: ClaimForChild): Promise<void> {
+async function claimForChild(tx: TenantTransaction, { run, call, delegate, childRunId, seconds }: ClaimForChild): Promise<void> {
   const attempt = call.attempt + 1;
   const claimed = await row<{ deadline_at: string }>(
-    unit.em,
+    tx.em,
     `update tool_calls set state = 'executing', attempt = ?, child_run_id = ?, claimed_at = clock_timestamp(), deadline_at = clock_timestamp() + make_interval(secs => ?)
       where id = ? returning deadline_at`,
     [attempt, childRunId, seconds, call.id],
   );
   await rows(
-    unit.em,
+    tx.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, child_run_id, message_id, args, retries, started_at, created_at)
      values (?, ?, ?, ?, ?, 'sub_agent', ?, 'running', ?, ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
      on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt, child_run_id = excluded.child_run_id, status = 'running'`,
@@ -191,13 +191,13 @@ async function claimForChild(unit: Unit, { run, call, delegate, childRunId, seco
     status: 'queued',
   } as const;
   const deadline = new Date(claimed?.deadline_at ?? Date.now()).toISOString();
-  await appendFrames(unit, [stateBatch(identityOf(run), [executingFrame(call, deadline), subAgentFrame(child, 'started')])]);
+  await appendFrames(tx, [stateBatch(identityOf(run), [executingFrame(call, deadline), subAgentFrame(child, 'started')])]);
 }
 
 /** What stands behind the parent stands behind the child. */
-async function causeOf(unit: Unit, run: RunState): Promise<StartCause> {
+async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
   const found = await row<{ root_event_id: string | null; event_depth: number }>(
-    unit.em,
+    tx.em,
     'select r.root_event_id, r.event_depth from runs r where r.id = ?',
     [run.id],
   );

@@ -5,7 +5,7 @@ import { openCaps, runCapKey, type CapDraft } from '../billing/caps.ts';
 import { newId } from '../ids.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import { frameText, numbered } from '../streams/frame-text.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { addMessage } from './added-input.ts';
 import { cancelLocked } from './cancel-locked.ts';
 import { delayedStartMessage, lockConversation, runStartMessage, type ConversationRow } from './conversations.ts';
@@ -31,14 +31,14 @@ export interface PlacedRuns {
 }
 
 /** What `startRuns` does, but for the occurrences of the scheduled runs whose place was taken. */
-export async function placeRuns(unit: Unit, starts: readonly StartRun[]): Promise<PlacedRuns> {
-  const targets = refuseUnready(starts, await refuseUnpriced(unit, starts, await resolveStarts(unit, starts)));
-  await unit.admitted;
+export async function placeRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<PlacedRuns> {
+  const targets = refuseUnready(starts, await refuseUnpriced(tx, starts, await resolveStarts(tx, starts)));
+  await tx.admitted;
   const ready = starts.flatMap((start, n) => {
     const target = targets[n];
     return target === undefined || target instanceof Failure ? [] : [{ start, target }];
   });
-  const batch: Batch = { unit, conversations: await lockSessions(unit, ready), made: [], ended: [] };
+  const batch: Batch = { tx, conversations: await lockSessions(tx, ready), made: [], ended: [] };
 
   const outcomes: (StartedRun | Failure)[] = [];
   for (const [n, start] of starts.entries()) {
@@ -51,7 +51,7 @@ export async function placeRuns(unit: Unit, starts: readonly StartRun[]): Promis
 }
 
 interface Batch {
-  readonly unit: Unit;
+  readonly tx: TenantTransaction;
   /** Locked, as they stand after the starts so far. */
   readonly conversations: Map<string, ConversationRow>;
   /** Written and not announced yet. */
@@ -70,7 +70,7 @@ async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | 
 
 /** Puts one start where it belongs. Every refusal comes before the first write. */
 async function place(batch: Batch, start: StartRun, target: StartTarget): Promise<StartedRun> {
-  const { unit, conversations } = batch;
+  const { tx, conversations } = batch;
   const session = sessionOf(start, target);
   const conversation = session === null ? null : (conversations.get(session) ?? null);
   if (start.startAfter && start.startAfter > new Date())
@@ -80,10 +80,10 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
 
   // An earlier start of the batch may be the active one: what it may cost is there before it is answered for.
   if (start.onBusy !== 'enqueue' && start.onBusy !== 'reject') await announce(batch);
-  const answer = await answerBusy(unit, conversation, start.onBusy);
+  const answer = await answerBusy(tx, conversation, start.onBusy);
   if (answer.kind === 'steer') {
-    await addMessage(unit, answer.run, { ...start.input, attachments: target.attachments });
-    return { run: await readRun(unit, answer.run.id), admission: 'steered' };
+    await addMessage(tx, answer.run, { ...start.input, attachments: target.attachments });
+    return { run: await readRun(tx, answer.run.id), admission: 'steered' };
   }
   const run = draftOf(start, target, { conversation, session, line: answer.line });
   const queued = await write(batch, run);
@@ -92,10 +92,10 @@ async function place(batch: Batch, start: StartRun, target: StartTarget): Promis
   await announce(batch);
   const runIds = [conversation.active_run_id];
   const cancel = { policy: policyOf(start.onBusy), reason: 'superseded', isSuperseded: true };
-  batch.ended.push(...(await cancelLocked(unit, { ...answer.supersedes, runIds }, cancel)));
-  const moved = await lockConversation(unit, conversation.id);
+  batch.ended.push(...(await cancelLocked(tx, { ...answer.supersedes, runIds }, cancel)));
+  const moved = await lockConversation(tx, conversation.id);
   if (session !== null && moved !== null) conversations.set(session, moved);
-  return { run: await readRun(unit, run.id), admission: moved?.active_run_id === run.id ? 'started' : 'queued' };
+  return { run: await readRun(tx, run.id), admission: moved?.active_run_id === run.id ? 'started' : 'queued' };
 }
 
 interface Placing {
@@ -125,15 +125,15 @@ function draftOf(start: StartRun, target: StartTarget, { conversation, session, 
   };
 }
 
-async function write({ unit, conversations, made }: Batch, run: Draft): Promise<StartedRun> {
+async function write({ tx, conversations, made }: Batch, run: Draft): Promise<StartedRun> {
   const { target, conversation, line, session, start } = run;
   const home = { organizationId: target.organizationId, workspaceId: target.workspaceId, conversationId: conversation.id };
   await linkToRun(
-    unit,
+    tx,
     { id: run.id, ...home },
     target.attachments.map((ref) => ref.attachment_id),
   );
-  await insertRun(unit, run, start.parent ? null : beginningsOf(unit, run));
+  await insertRun(tx, run, start.parent ? null : beginningsOf(tx, run));
   made.push(run);
   if (session !== null) conversations.set(session, afterwards(run));
   return { run: rowOfNew(run), admission: line.kind === 'active' ? 'started' : line.kind === 'delayed' ? 'delayed' : 'queued' };
@@ -153,18 +153,18 @@ function afterwards(run: NewRun): ConversationRow {
 }
 
 /** Caps of what has been written since the last time, and first frames of children. */
-async function announce({ unit, made }: Batch): Promise<void> {
+async function announce({ tx, made }: Batch): Promise<void> {
   const runs = made.splice(0);
-  await openCaps(unit, runs.flatMap(capOf));
+  await openCaps(tx, runs.flatMap(capOf));
   const children = runs.filter(({ start }) => start.parent);
   await appendFrames(
-    unit,
+    tx,
     children.map((run) => stateBatch(identityOfNew(run), [queuedFrame(run)])),
   );
 }
 
-function beginningsOf(unit: Unit, run: NewRun): Beginnings {
-  return { firstFrame: numbered(1, frameText(identityOfNew(run), queuedFrame(run), 1, run.at)), start: startMessageOf(unit, run) };
+function beginningsOf(tx: TenantTransaction, run: NewRun): Beginnings {
+  return { firstFrame: numbered(1, frameText(identityOfNew(run), queuedFrame(run), 1, run.at)), start: startMessageOf(tx, run) };
 }
 
 function queuedFrame(run: NewRun) {
@@ -178,20 +178,20 @@ function capOf({ id, target, limits, start }: NewRun): CapDraft[] {
   return [{ capKey: runCapKey(id), organizationId, workspaceId, limit: limits.max_cost, currency: start.currency }];
 }
 
-function startMessageOf(unit: Unit, { id, line, start, target }: NewRun): OutboxMessage | null {
+function startMessageOf(tx: TenantTransaction, { id, line, start, target }: NewRun): OutboxMessage | null {
   if (line.kind === 'line') return null;
   const startable = { ...target, id, source: start.source };
   return start.startAfter && line.kind === 'delayed'
-    ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: unit.correlationId })
-    : runStartMessage(startable, unit.correlationId);
+    ? delayedStartMessage(startable, { startAfter: start.startAfter, correlationId: tx.correlationId })
+    : runStartMessage(startable, tx.correlationId);
 }
 
 function positionOf({ line }: NewRun): number | null {
   return line.kind === 'line' ? line.position : null;
 }
 
-async function readRun(unit: Unit, runId: string): Promise<RunRow> {
-  const run = await readRunRow(unit, runId);
+async function readRun(tx: TenantTransaction, runId: string): Promise<RunRow> {
+  const run = await readRunRow(tx, runId);
   if (!run) throw new Error('a run that this transaction has locked is gone');
   return run;
 }

@@ -2,7 +2,7 @@ import type { PlannedCall } from '../../workflows/contracts/agent-run.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { ToolCallState, ToolKind } from '../../workflows/contracts/runs.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** A call of a stored step, for the workflow's plan. */
 export interface StoredCall {
@@ -18,9 +18,9 @@ export interface StoredCall {
 }
 
 /** The calls that a message asks for, in the model's order. */
-export function readPlannedCalls(unit: Unit, messageId: string): Promise<StoredCall[]> {
+export function readPlannedCalls(tx: TenantTransaction, messageId: string): Promise<StoredCall[]> {
   return rows<StoredCall>(
-    unit.em,
+    tx.em,
     'select id, kind, effect, concurrency, timeout_s, is_idempotent, state, gate, client_owned from tool_calls where message_id = ? order by pos',
     [messageId],
   );

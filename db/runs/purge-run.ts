@@ -3,7 +3,7 @@ import { isTerminal, type RunStatus } from '../../workflows/contracts/runs.ts';
 import { unlinkedHours } from '../attachments/attachments.ts';
 import { rows } from '../sql.ts';
 import { lockStreams } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { lockConversationOfRun } from './conversations.ts';
 
 interface TreeRow {
@@ -17,9 +17,9 @@ interface TreeRow {
  * rows stay as names for the ledger, and its votes keep their rating. Then nothing of it is found any more, and whatever still writes finds nothing to write
  * to. Gives how many runs that were. Throws 404, 409 `not_a_root_run`, 409 `run_not_finished` while one of them lives.
  */
-export async function purgeRun(unit: Unit, runId: string): Promise<number> {
-  const conversation = await lockConversationOfRun(unit, runId);
-  const tree = conversation ? await lockTree(unit, runId) : [];
+export async function purgeRun(tx: TenantTransaction, runId: string): Promise<number> {
+  const conversation = await lockConversationOfRun(tx, runId);
+  const tree = conversation ? await lockTree(tx, runId) : [];
   const root = tree.find((run) => run.id === runId);
   if (!root) throw fail('not_found');
   if (root.parent_run_id !== null)
@@ -28,16 +28,16 @@ export async function purgeRun(unit: Unit, runId: string): Promise<number> {
     throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
 
   const ids = tree.map((run) => run.id);
-  await lockStreams(unit, ids);
-  await erase(unit, ids);
-  unit.outgoing.erasedRunIds.push(...ids);
+  await lockStreams(tx, ids);
+  await erase(tx, ids);
+  tx.outgoing.erasedRunIds.push(...ids);
   return ids.length;
 }
 
 /** The run and, of a root, all below it, by ascending id. */
-function lockTree(unit: Unit, runId: string): Promise<TreeRow[]> {
+function lockTree(tx: TenantTransaction, runId: string): Promise<TreeRow[]> {
   return rows<TreeRow>(
-    unit.em,
+    tx.em,
     `select r.id, r.status, r.parent_run_id from runs r where (r.id = ? or r.root_run_id = ?) and r.deleted_at is null order by r.id for no key update`,
     [runId, runId],
   );
@@ -73,6 +73,6 @@ const eraseSql = `
          subject_id = null, pending_approvals = 0, deleted_at = now(), updated_at = now()
    where id in (select run_id from erased)`;
 
-async function erase(unit: Unit, runIds: readonly string[]): Promise<void> {
-  await rows(unit.em, eraseSql, [[...runIds], unlinkedHours]);
+async function erase(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
+  await rows(tx.em, eraseSql, [[...runIds], unlinkedHours]);
 }

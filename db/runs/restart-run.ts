@@ -5,7 +5,7 @@ import { openStates } from './call-state.ts';
 import { reconcilableColumns, type ReconcilableRun } from './reconcile.ts';
 
 /** How often the workflow of a run is started anew because Temporal has lost it. A run that loses one more ends (`workflow_closed`). */
-export const mostRestarts = 10;
+export const maxRestarts = 10;
 
 /** Where a new workflow of a run takes up its rows. */
 export type RestartPoint = Omit<AgentRunInput, 'runId'>;

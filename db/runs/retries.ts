@@ -1,5 +1,5 @@
-import { runLater } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import { queueStatement } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StepRetry } from './run-types.ts';
 
 /**
@@ -28,9 +28,9 @@ export interface TakenTry {
 }
 
 /** A try that was taken for lost says that its worker lives: it is no lost one then. Nothing where it was not. */
-export async function sayAlive(unit: Unit, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
-  await runLater(
-    unit.em,
+export async function sayAlive(tx: TenantTransaction, { runId, step, toolCallId, attempt }: TakenTry): Promise<void> {
+  await queueStatement(
+    tx.em,
     `update run_steps s set retries = (
          select jsonb_agg(case when e.entry @> ?::jsonb then e.entry || ?::jsonb else e.entry end order by e.n)
            from jsonb_array_elements(s.retries) with ordinality as e(entry, n))

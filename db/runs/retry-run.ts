@@ -4,7 +4,7 @@ import type { RevisionLimits } from '../agents/revision-limits.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { lockConversationOfRun } from './conversations.ts';
 import { copyMessages, forkedConversation, inputOfMessage, readFork, type ForkPoint } from './fork.ts';
 import { limitsOfRun, type RunLimitsDraft } from './run-limits.ts';
@@ -66,34 +66,34 @@ interface EndedRun {
  * `startRun` throws.
  */
 export async function retryRun(
-  unit: Unit,
+  tx: TenantTransaction,
   { runId, ask, by }: { readonly runId: string; readonly ask: RetryAsk; readonly by: RetryStarter },
 ): Promise<StartedRun> {
-  const conversation = await lockConversationOfRun(unit, runId);
-  const run = conversation ? await readEnded(unit, runId) : null;
+  const conversation = await lockConversationOfRun(tx, runId);
+  const run = conversation ? await readEnded(tx, runId) : null;
   if (!run) throw fail('not_found');
   if (!isTerminal(run.status)) throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
   if (!run.has_agent) throw agentInactive();
-  return ask.fork === null ? replaceTurn(unit, run, { ask, by }) : forkAt(unit, run, { fork: ask.fork, ask, by });
+  return ask.fork === null ? replaceTurn(tx, run, { ask, by }) : forkAt(tx, run, { fork: ask.fork, ask, by });
 }
 
 async function replaceTurn(
-  unit: Unit,
+  tx: TenantTransaction,
   run: EndedRun,
   { ask, by }: { readonly ask: RetryAsk; readonly by: RetryStarter },
 ): Promise<StartedRun> {
   // Its turn has been used by the run that asked for it.
   if (run.parent_run_id !== null)
     throw fail('state_conflict', { reason: 'not_a_root_run', detail: 'A run of a sub-agent can be forked, not replaced.' });
-  if (await hasMovedOn(unit, run))
+  if (await hasMovedOn(tx, run))
     throw fail('state_conflict', { reason: 'conversation_moved_on', detail: 'The conversation has gone on since; fork it instead.' });
 
   const { attachments = [], ...input } = run.input;
-  return startRun(unit, {
+  return startRun(tx, {
     ...startOf(run, ask, by),
     sessionKey: run.session_key,
     input,
-    attachmentIds: await usableFiles(unit, attachments),
+    attachmentIds: await usableFiles(tx, attachments),
     continued: { conversationId: run.conversation_id, retryOfRunId: run.id },
   });
 }
@@ -104,12 +104,12 @@ interface Forking {
   readonly by: RetryStarter;
 }
 
-async function forkAt(unit: Unit, run: EndedRun, { fork, ask, by }: Forking): Promise<StartedRun> {
-  const point = await readFork(unit, run, fork.messageId);
-  const { attachmentIds, ...input } = fork.input ?? (await askedAt(unit, point));
-  const conversationId = await forkedConversation(unit, run, { sessionKey: fork.sessionKey, turns: point.turns });
+async function forkAt(tx: TenantTransaction, run: EndedRun, { fork, ask, by }: Forking): Promise<StartedRun> {
+  const point = await readFork(tx, run, fork.messageId);
+  const { attachmentIds, ...input } = fork.input ?? (await askedAt(tx, point));
+  const conversationId = await forkedConversation(tx, run, { sessionKey: fork.sessionKey, turns: point.turns });
   const id = newId();
-  const started = await startRun(unit, {
+  const started = await startRun(tx, {
     ...startOf(run, ask, by),
     id,
     sessionKey: fork.sessionKey,
@@ -117,14 +117,14 @@ async function forkAt(unit: Unit, run: EndedRun, { fork, ask, by }: Forking): Pr
     attachmentIds,
     continued: { conversationId, retryOfRunId: run.id, forkedAtMessageId: fork.messageId, firstPos: point.copied.length },
   });
-  await copyMessages(unit, { id, conversationId, organizationId: run.organization_id, workspaceId: run.workspace_id }, point.copied);
+  await copyMessages(tx, { id, conversationId, organizationId: run.organization_id, workspaceId: run.workspace_id }, point.copied);
   return started;
 }
 
 /** What the message asked, to be asked again. */
-async function askedAt(unit: Unit, point: ForkPoint) {
+async function askedAt(tx: TenantTransaction, point: ForkPoint) {
   const { attachments = [], ...input } = inputOfMessage(point);
-  return { ...input, attachmentIds: await usableFiles(unit, attachments) };
+  return { ...input, attachmentIds: await usableFiles(tx, attachments) };
 }
 
 /** What both kinds have of the old run. */
@@ -152,9 +152,9 @@ function askedLimits({ limits, revision_limits: revision }: EndedRun): RunLimits
   return Object.fromEntries(Object.entries(limits).filter(([name, value]) => Reflect.get(own, name) !== value));
 }
 
-function readEnded(unit: Unit, runId: string): Promise<EndedRun | null> {
+function readEnded(tx: TenantTransaction, runId: string): Promise<EndedRun | null> {
   return row<EndedRun>(
-    unit.em,
+    tx.em,
     `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.conversation_id, r.parent_run_id, r.status, r.turn_no, r.session_key,
             r.subject_kind, r.subject_id, r.input, r.metadata, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.limits, v.document -> 'limits' as revision_limits, a.deleted_at is null as has_agent,
             (select p.slug from personas p where p.agent_id = r.agent_id and p.slug = r.persona_slug and p.is_active and p.deleted_at is null) as persona_slug
@@ -165,9 +165,9 @@ function readEnded(unit: Unit, runId: string): Promise<EndedRun | null> {
 }
 
 /** Whether anything came after the run's turn: a live run, or one of which something was kept. One that starts later has no turn yet. */
-async function hasMovedOn(unit: Unit, run: EndedRun): Promise<boolean> {
+async function hasMovedOn(tx: TenantTransaction, run: EndedRun): Promise<boolean> {
   const later = await row(
-    unit.em,
+    tx.em,
     `select 1 from runs o
       where o.conversation_id = ? and o.id <> ? and o.deleted_at is null
         and ((o.status in ('queued', 'running', 'waiting', 'cancelling') and (o.status <> 'queued' or o.activated_at is not null or o.queue_no is not null))
@@ -179,14 +179,12 @@ async function hasMovedOn(unit: Unit, run: EndedRun): Promise<boolean> {
 }
 
 /** Ids of the files that can be used still. What the run had to leave out is left out again. */
-async function usableFiles(unit: Unit, parts: readonly AttachmentPart[]): Promise<string[]> {
+async function usableFiles(tx: TenantTransaction, parts: readonly AttachmentPart[]): Promise<string[]> {
   if (parts.length === 0) return [];
   const asked = parts.map((part) => part.attachment_id);
-  const found = await rows<{ id: string }>(
-    unit.em,
-    `select a.id from attachments a where a.id = any (?::uuid[]) and a.state <> 'rejected'`,
-    [asked],
-  );
+  const found = await rows<{ id: string }>(tx.em, `select a.id from attachments a where a.id = any (?::uuid[]) and a.state <> 'rejected'`, [
+    asked,
+  ]);
   const usable = new Set(found.map(({ id }) => id));
   return asked.filter((id) => usable.has(id));
 }
@@ -196,12 +194,12 @@ async function usableFiles(unit: Unit, parts: readonly AttachmentPart[]): Promis
  * has a conversation of its own. No statement for a run that is no retry.
  */
 export async function discardReplaced(
-  unit: Unit,
+  tx: TenantTransaction,
   run: { readonly retry_of_run_id: string | null; readonly conversation_id: string },
 ): Promise<void> {
   if (run.retry_of_run_id === null) return;
   await rows(
-    unit.em,
+    tx.em,
     `update messages m set state = 'discarded' from runs o
       where o.id = ? and o.conversation_id = ? and m.run_id = o.id and m.turn = o.turn_no and m.state = 'committed'`,
     [run.retry_of_run_id, run.conversation_id],

@@ -1,5 +1,5 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** In whose name a run works: what a later run that it plans inherits. */
 export interface RunPrincipal {
@@ -10,14 +10,14 @@ export interface RunPrincipal {
 }
 
 /** Null when the run is not there. */
-export async function readRunPrincipal(unit: Unit, runId: string): Promise<RunPrincipal | null> {
+export async function readRunPrincipal(tx: TenantTransaction, runId: string): Promise<RunPrincipal | null> {
   const found = await row<{
     agent_id: string;
     user_id: string | null;
     subject_kind: 'user' | 'guest' | null;
     subject_id: string | null;
   }>(
-    unit.em,
+    tx.em,
     `select r.agent_id, coalesce(r.created_by_acting_user_id, case when r.created_by_kind = 'user' then r.created_by_id end) as user_id, r.subject_kind, r.subject_id
        from runs r where r.id = ?`,
     [runId],

@@ -1,16 +1,16 @@
 import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
-import { inSightOf, reachOf, seen, visibleTo, type Scoped } from '../scope.ts';
+import { inSightOf, tenantPredicate, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Run } from './run.entity.ts';
 import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts';
 
-/** A run in the tenant of the unit; null when it is not there. */
-export function readRunRow(unit: Pick<Unit, 'em' | 'tenant'>, runId: string): Promise<RunRow | null> {
-  const own = reachOf(unit.tenant, 'r');
-  return row<RunRow>(unit.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${own.sql}`, [
+/** A run in the tenant of the transaction; null when it is not there. */
+export function readRunRow(tx: Pick<TenantTransaction, 'em' | 'tenant'>, runId: string): Promise<RunRow | null> {
+  const own = tenantPredicate(tx.tenant, 'r');
+  return row<RunRow>(tx.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${own.sql}`, [
     runId,
     ...own.params,
   ]);

@@ -4,7 +4,7 @@ import { upgradeDocument } from '../agents/upgrade-document.ts';
 import { row, rows } from '../sql.ts';
 import type { AttachmentPart } from '../streams/frame-parts.schema.ts';
 import type { RunIdentity } from '../streams/frame-text.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { hasDelegates } from './delegates.ts';
 import type { Manifest } from './manifest.ts';
 import type { RunLimits, UsageTotals } from './run-types.ts';
@@ -77,14 +77,17 @@ export function frozenSql(workspaceId: string): string {
 }
 
 /** Locks the run's row; null when it is not there (purged or foreign). */
-export function lockRun(unit: Unit, runId: string): Promise<RunState | null> {
-  return row<RunState>(unit.em, `select ${columns} from runs r where r.id = ? and r.deleted_at is null for no key update`, [runId]);
+export function lockRun(tx: TenantTransaction, runId: string): Promise<RunState | null> {
+  return row<RunState>(tx.em, `select ${columns} from runs r where r.id = ? and r.deleted_at is null for no key update`, [runId]);
 }
 
 /** The same with the document of the run's revision. */
-export async function lockRunWithDocument(unit: Unit, runId: string): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
+export async function lockRunWithDocument(
+  tx: TenantTransaction,
+  runId: string,
+): Promise<(RunState & { readonly document: RevisionDocument }) | null> {
   const found = await row<RunState & { readonly document: RevisionDocument }>(
-    unit.em,
+    tx.em,
     `select ${columns}, v.document from runs r join agent_revisions v on v.id = r.agent_revision_id where r.id = ? and r.deleted_at is null for no key update of r`,
     [runId],
   );
@@ -96,11 +99,11 @@ export async function lockRunWithDocument(unit: Unit, runId: string): Promise<(R
  * Null when the run is not there.
  */
 export async function lockRunWithAncestors(
-  unit: Unit,
+  tx: TenantTransaction,
   runId: string,
 ): Promise<{ readonly run: RunState; readonly ancestors: readonly RunState[] } | null> {
   const locked = await rows<RunState>(
-    unit.em,
+    tx.em,
     `select ${columns} from runs r
       where r.deleted_at is null and (r.id = ? or r.id = any ((select s.lineage from runs s where s.id = ?)::uuid[])) order by r.id for no key update of r`,
     [runId, runId],
@@ -113,9 +116,9 @@ export async function lockRunWithAncestors(
  * Locks a run, those below it whose calls are named, and all ancestors of both, by ascending id. Calls of other runs are left out, and so is the run
  * when it is not there.
  */
-export function lockRunsOfCalls(unit: Unit, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
+export function lockRunsOfCalls(tx: TenantTransaction, runId: string, toolCallIds: readonly string[]): Promise<RunState[]> {
   return rows<RunState>(
-    unit.em,
+    tx.em,
     `with asked as (
        select s.id, s.lineage from runs s where s.id = ?
        union all select d.id, d.lineage from tool_calls c join runs d on d.id = c.run_id where c.id = any (?::uuid[]) and d.lineage @> array[?::uuid])
@@ -131,9 +134,9 @@ export function lockRunsOfCalls(unit: Unit, runId: string, toolCallIds: readonly
  * and up; a second one where runs may have been made below meanwhile. Runs that are not there are left out. The ids are one array: under `in (select …)` PostgreSQL drops a row that it had to wait for, since it
  * checks the new version against a join that gives the row but once.
  */
-export async function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): Promise<RunState[]> {
+export async function lockRunsWithTrees(tx: TenantTransaction, runIds: readonly string[]): Promise<RunState[]> {
   const locked = await rows<RunState>(
-    unit.em,
+    tx.em,
     `with asked as (select id, root_run_id, lineage from runs where id = any (?::uuid[]) and deleted_at is null)
      select ${columns} from runs r
       where r.deleted_at is null and r.id = any (array(
@@ -145,13 +148,13 @@ export async function lockRunsWithTrees(unit: Unit, runIds: readonly string[]): 
     [[...runIds]],
   );
   if (!locked.some(({ manifest }) => hasDelegates(manifest))) return locked;
-  return [...locked, ...(await lockMadeMeanwhile(unit, runIds, locked))].toSorted((left, right) => (left.id < right.id ? -1 : 1));
+  return [...locked, ...(await lockMadeMeanwhile(tx, runIds, locked))].toSorted((left, right) => (left.id < right.id ? -1 : 1));
 }
 
 /** Live runs below runs that were made while those were being waited for; whoever makes one holds all above it, so that none is added after this. */
-function lockMadeMeanwhile(unit: Unit, runIds: readonly string[], locked: readonly RunState[]): Promise<RunState[]> {
+function lockMadeMeanwhile(tx: TenantTransaction, runIds: readonly string[], locked: readonly RunState[]): Promise<RunState[]> {
   return rows<RunState>(
-    unit.em,
+    tx.em,
     `select ${columns} from runs r
       where r.root_run_id = any (?::uuid[]) and r.lineage && ?::uuid[] and r.status in ('queued', 'running', 'waiting', 'cancelling') and r.deleted_at is null
         and r.id <> all (?::uuid[])
@@ -161,9 +164,9 @@ function lockMadeMeanwhile(unit: Unit, runIds: readonly string[], locked: readon
 }
 
 /** Locks the live runs below a locked run by ascending id. Nobody can add one meanwhile: whoever does holds the run's row. */
-export function lockLiveDescendants(unit: Unit, run: Pick<RunState, 'id' | 'root_run_id'>): Promise<RunState[]> {
+export function lockLiveDescendants(tx: TenantTransaction, run: Pick<RunState, 'id' | 'root_run_id'>): Promise<RunState[]> {
   return rows<RunState>(
-    unit.em,
+    tx.em,
     `select ${columns} from runs r
       where r.root_run_id = ? and r.lineage @> array[?::uuid] and r.status in ('queued', 'running', 'waiting', 'cancelling') and r.deleted_at is null
       order by r.id for no key update of r`,

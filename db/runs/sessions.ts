@@ -1,7 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { conversationColumns, type ConversationRow } from './conversations.ts';
 import type { StartRun } from './start-run.ts';
 import type { StartTarget } from './start-target.ts';
@@ -22,7 +22,7 @@ export function sessionOf({ continued, sessionKey, subject }: StartRun, { worksp
  * Finds or makes the conversations of starts and locks them to the end of the transaction, by what `sessionOf` calls them: in one statement for
  * those of session keys; what is there already by ascending id, as everybody does, then what is new.
  */
-export async function lockSessions(unit: Unit, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
+export async function lockSessions(tx: TenantTransaction, starts: readonly Resolved[]): Promise<Map<string, ConversationRow>> {
   const locked = new Map<string, ConversationRow>();
   const keyed = new Map<string, Resolved>();
   for (const resolved of starts) {
@@ -30,11 +30,11 @@ export async function lockSessions(unit: Unit, starts: readonly Resolved[]): Pro
     if (session !== null && !resolved.start.continued) keyed.set(session, resolved);
   }
   const [only] = keyed;
-  if (only && keyed.size === 1) locked.set(only[0], await lockSession(unit, only[1]));
-  else if (keyed.size > 1) for (const row of await lockMany(unit, keyed)) locked.set(row.session, row);
+  if (only && keyed.size === 1) locked.set(only[0], await lockSession(tx, only[1]));
+  else if (keyed.size > 1) for (const row of await lockMany(tx, keyed)) locked.set(row.session, row);
 
   const continued = starts.flatMap(({ start }) => start.continued?.conversationId ?? []);
-  for (const row of await lockById(unit, continued)) locked.set(row.id, row);
+  for (const row of await lockById(tx, continued)) locked.set(row.id, row);
   if (continued.some((id) => !locked.has(id))) throw fail('not_found');
   return locked;
 }
@@ -43,9 +43,9 @@ export async function lockSessions(unit: Unit, starts: readonly Resolved[]): Pro
 const keepLock = `on conflict (workspace_id, agent_id, subject_kind, subject_id, session_key) where session_key is not null
   do update set persona_slug = c.persona_slug`;
 
-async function lockSession(unit: Unit, { start, target }: Resolved): Promise<ConversationRow> {
+async function lockSession(tx: TenantTransaction, { start, target }: Resolved): Promise<ConversationRow> {
   const [conversation] = await rows<ConversationRow>(
-    unit.em,
+    tx.em,
     `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
      values (?, ?, ?, ?, ?, ?, ?, 0, 1, 0, now())
      ${keepLock} returning ${conversationColumns}`,
@@ -63,7 +63,7 @@ async function lockSession(unit: Unit, { start, target }: Resolved): Promise<Con
   return conversation;
 }
 
-function lockMany(unit: Unit, keyed: ReadonlyMap<string, Resolved>): Promise<(ConversationRow & { session: string })[]> {
+function lockMany(tx: TenantTransaction, keyed: ReadonlyMap<string, Resolved>): Promise<(ConversationRow & { session: string })[]> {
   const keys = [...keyed.values()].map(({ start, target }) => ({
     id: newId(),
     organization_id: target.organizationId,
@@ -74,7 +74,7 @@ function lockMany(unit: Unit, keyed: ReadonlyMap<string, Resolved>): Promise<(Co
     session_key: start.sessionKey,
   }));
   return rows<Omit<ConversationRow, never> & SessionColumns>(
-    unit.em,
+    tx.em,
     `insert into conversations as c (id, organization_id, workspace_id, agent_id, subject_kind, subject_id, session_key, queue_length, next_queue_no, turn_no, created_at)
      select k.id, k.organization_id, k.workspace_id, k.agent_id, k.subject_kind, k.subject_id, k.session_key, 0, 1, 0, now()
        from jsonb_to_recordset(?::jsonb) as k (id uuid, organization_id uuid, workspace_id uuid, agent_id uuid, subject_kind text, subject_id text, session_key text)
@@ -102,10 +102,10 @@ function nameOf(row: SessionColumns): string {
 }
 
 /** Those of an id; the caller has seen that they are the tenant's. */
-async function lockById(unit: Unit, ids: readonly string[]): Promise<ConversationRow[]> {
+async function lockById(tx: TenantTransaction, ids: readonly string[]): Promise<ConversationRow[]> {
   if (ids.length === 0) return [];
   return rows<ConversationRow>(
-    unit.em,
+    tx.em,
     `select ${conversationColumns} from conversations c where c.id = any (?::uuid[]) order by c.id for no key update`,
     [ids],
   );

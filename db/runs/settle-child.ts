@@ -3,7 +3,7 @@ import type { RunToolInput, SettleToolResult } from '../../workflows/contracts/a
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import { row } from '../sql.ts';
 import { stateBatch } from '../streams/append.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { isOpen, lockCall } from './call-state.ts';
 import { cancelLocked, lockForCancel } from './cancel-locked.ts';
 import { endChildCall, readChild } from './child-end.ts';
@@ -15,17 +15,17 @@ import { settleStatus } from './waiting.ts';
 const graceMs = 3_000;
 const lookMs = 150;
 
-type Transact = <R>(work: (unit: Unit) => Promise<R>) => Promise<R>;
+type Transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
 
 /** Ends a delegate call with the end of its child, whose workflow is over. A child whose row is not was lost with it, and is ended first. */
 export async function settleChild(
   { transact }: { readonly transact: Transact },
   { runId, toolCallId }: RunToolInput,
 ): Promise<SettleToolResult> {
-  const live = await transact((unit) => readLiveChild(unit, toolCallId));
+  const live = await transact((tx) => readLiveChild(tx, toolCallId));
   // Its own locks come first: conversation, then runs.
-  if (live !== null) await transact((unit) => finishRun(unit, { runId: live, reason: 'error', error: lost }));
-  await transact((unit) => endWithChild(unit, { runId, toolCallId }));
+  if (live !== null) await transact((tx) => finishRun(tx, { runId: live, reason: 'error', error: lost }));
+  await transact((tx) => endWithChild(tx, { runId, toolCallId }));
   return { again: false };
 }
 
@@ -34,35 +34,35 @@ export async function settleChild(
  * that was spent. What still lives then goes with the parent's own end.
  */
 export async function leaveChild({ transact }: { readonly transact: Transact }, { runId, toolCallId }: RunToolInput): Promise<void> {
-  const childRunId = await transact((unit) => readLiveChild(unit, toolCallId));
+  const childRunId = await transact((tx) => readLiveChild(tx, toolCallId));
   if (childRunId !== null) {
-    await transact(async (unit) => {
-      const locked = await lockForCancel(unit, [childRunId]);
-      await cancelLocked(unit, { ...locked, runIds: [childRunId] }, { policy: 'interrupt', reason: 'parent_ended' });
+    await transact(async (tx) => {
+      const locked = await lockForCancel(tx, [childRunId]);
+      await cancelLocked(tx, { ...locked, runIds: [childRunId] }, { policy: 'interrupt', reason: 'parent_ended' });
     });
     const end = Date.now() + graceMs;
-    while (Date.now() < end && (await transact((unit) => readLiveChild(unit, toolCallId))) !== null) await delay(lookMs);
+    while (Date.now() < end && (await transact((tx) => readLiveChild(tx, toolCallId))) !== null) await delay(lookMs);
   }
-  await transact((unit) => endWithChild(unit, { runId, toolCallId }));
+  await transact((tx) => endWithChild(tx, { runId, toolCallId }));
 }
 
 const lost = { code: 'internal_error', message: 'The run was lost and could not be continued.', reason: 'workflow_closed' } as const;
 
-async function readLiveChild(unit: Unit, toolCallId: string): Promise<string | null> {
+async function readLiveChild(tx: TenantTransaction, toolCallId: string): Promise<string | null> {
   const found = await row<{ id: string; status: Parameters<typeof isTerminal>[0] }>(
-    unit.em,
+    tx.em,
     'select r.id, r.status from tool_calls c join runs r on r.id = c.child_run_id where c.id = ?',
     [toolCallId],
   );
   return found === null || isTerminal(found.status) ? null : found.id;
 }
 
-async function endWithChild(unit: Unit, { runId, toolCallId }: RunToolInput): Promise<void> {
-  const locked = await lockRunWithAncestors(unit, runId);
-  const call = locked && (await lockCall(unit, runId, toolCallId));
+async function endWithChild(tx: TenantTransaction, { runId, toolCallId }: RunToolInput): Promise<void> {
+  const locked = await lockRunWithAncestors(tx, runId);
+  const call = locked && (await lockCall(tx, runId, toolCallId));
   if (!locked || !call || !isOpen(call) || call.child_run_id === null) return;
-  const child = await readChild(unit, call.child_run_id);
+  const child = await readChild(tx, call.child_run_id);
   if (child === null || !isTerminal(child.status)) return;
-  const frames = await endChildCall(unit, call, child);
-  await settleStatus(unit, locked, { lead: [stateBatch(identityOf(locked.run), frames)] });
+  const frames = await endChildCall(tx, call, child);
+  await settleStatus(tx, locked, { lead: [stateBatch(identityOf(locked.run), frames)] });
 }

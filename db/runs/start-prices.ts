@@ -1,7 +1,7 @@
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import { rejectsUnpriced, standardTier, type UnpricedRule } from '../billing/prices.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StartRun } from './start-run.ts';
 import type { StartTarget } from './start-target.ts';
 
@@ -17,7 +17,7 @@ export interface StartPricing {
  * rejects models without a price.
  */
 export async function refuseUnpriced(
-  unit: Unit,
+  tx: TenantTransaction,
   starts: readonly StartRun[],
   targets: readonly (StartTarget | Failure)[],
 ): Promise<readonly (StartTarget | Failure)[]> {
@@ -26,7 +26,7 @@ export async function refuseUnpriced(
   if (ids.length === 0) return targets;
 
   const priced = await rows<{ model: string }>(
-    unit.em,
+    tx.em,
     `select distinct model from model_prices where model = any (?) and tier = ? and currency = ? and effective_from <= clock_timestamp()`,
     [ids, standardTier, starts[0]?.currency ?? ''],
   );

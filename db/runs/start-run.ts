@@ -1,7 +1,7 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { RunSource } from '../../workflows/contracts/runs.ts';
 import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { placeRuns } from './place-runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
 import type { OnBusy, RunInput, RunRow } from './run-view.ts';
@@ -91,8 +91,8 @@ export interface StartedRun {
  * run has to wait; what happens when another run is active there says `onBusy`. Throws 422 for what does not resolve, 423 for a frozen
  * workspace, 409 `agent_inactive`, `conversation_busy`, `conversation_queue_full`, 429 `live_runs`.
  */
-export async function startRun(unit: Unit, start: StartRun): Promise<StartedRun> {
-  const [started] = await startRuns(unit, [start]);
+export async function startRun(tx: TenantTransaction, start: StartRun): Promise<StartedRun> {
+  const [started] = await startRuns(tx, [start]);
   if (started === undefined) throw new Error('a start gave nothing');
   if (started instanceof Failure) throw started;
   return started;
@@ -102,8 +102,8 @@ export async function startRun(unit: Unit, start: StartRun): Promise<StartedRun>
  * Starts runs in one transaction, all of one starter: references, conversations, frames and outbox together, in the order given. What can't be
  * started gives its Failure and leaves nothing; the others are started all the same.
  */
-export async function startRuns(unit: Unit, starts: readonly StartRun[]): Promise<readonly (StartedRun | Failure)[]> {
-  const { outcomes, ended } = await placeRuns(unit, starts);
-  for (const run of ended) await closeOccurrenceOf(unit, run, 'cancelled');
+export async function startRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartedRun | Failure)[]> {
+  const { outcomes, ended } = await placeRuns(tx, starts);
+  for (const run of ended) await closeOccurrenceOf(tx, run, 'cancelled');
   return outcomes;
 }

@@ -4,7 +4,7 @@ import type { RevisionLimits } from '../agents/revision-limits.ts';
 import type { AttachmentRef } from '../attachments/run-attachments.ts';
 import { admissionSql, type Admission } from '../billing/admit.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { countLiveRuns } from './live-runs.ts';
 import type { StartRun } from './start-run.ts';
 import { readNamed, type NamedThings, type StartPlace } from './starter.ts';
@@ -102,8 +102,8 @@ const oneTarget = targetSql(`${oneAsked} q`);
 const manyTargets = targetSql(`${manyAsked} as q ${askedColumns}`);
 
 /** Resolves workspace, agent and revision of a start. Throws 422 for what does not resolve in the starter's sight. */
-export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTarget> {
-  const [target] = await resolveStarts(unit, [start]);
+export async function resolveStart(tx: TenantTransaction, start: StartRun): Promise<StartTarget> {
+  const [target] = await resolveStarts(tx, [start]);
   if (target === undefined) throw new Error('a start gave no target');
   if (target instanceof Failure) throw target;
   return target;
@@ -113,8 +113,8 @@ export async function resolveStart(unit: Unit, start: StartRun): Promise<StartTa
  * Resolves what starts refer to, all of them together: in one statement, one more where live runs have to be
  * counted, and two more where users and files are named. A start that does not resolve in its starter's sight gives its Failure instead of a target.
  */
-export async function resolveStarts(unit: Unit, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
-  const found = await readTargets(unit, starts);
+export async function resolveStarts(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartTarget | Failure)[]> {
+  const found = await readTargets(tx, starts);
   const named = await readNamed(starts.map((start, n) => ({ start, place: placeOf(found.get(n)) })));
   return starts.map((start, n) => {
     try {
@@ -129,11 +129,11 @@ export async function resolveStarts(unit: Unit, starts: readonly StartRun[]): Pr
 /** A target with what else decides about its workspace. */
 type FoundTarget = TargetRow & Pick<StartTarget, 'liveRuns'>;
 
-async function readTargets(unit: Unit, starts: readonly StartRun[]): Promise<Map<number, FoundTarget>> {
-  const { organizationId, hasAllWorkspaces, workspaceIds, isOperator } = unit.tenant;
+async function readTargets(tx: TenantTransaction, starts: readonly StartRun[]): Promise<Map<number, FoundTarget>> {
+  const { organizationId, hasAllWorkspaces, workspaceIds, isOperator } = tx.tenant;
   const [sql, asked] = targetQuery(starts.map(referencesOf));
-  const found = await rows<TargetRow>(unit.em, sql, [organizationId, hasAllWorkspaces, workspaceIds, isOperator, ...asked]);
-  const liveRuns = await countLiveRuns(unit, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
+  const found = await rows<TargetRow>(tx.em, sql, [organizationId, hasAllWorkspaces, workspaceIds, isOperator, ...asked]);
+  const liveRuns = await countLiveRuns(tx, [...new Set(found.flatMap((target) => target.workspace_id ?? []))]);
   return new Map(found.map((target) => [target.n, { ...target, liveRuns: liveRuns.get(target.workspace_id ?? '') ?? 0 }]));
 }
 

@@ -1,9 +1,9 @@
 import type { BudgetState } from '../billing/gate.ts';
 import { money } from '../billing/money.ts';
 import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../billing/usage.ts';
-import { runLater } from '../sql.ts';
+import { queueStatement } from '../sql.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RunState } from './run-state.ts';
 import type { UsageTotals } from './run-types.ts';
 import { addUsage } from './usage-totals.ts';
@@ -31,21 +31,21 @@ export interface StepTotals {
 
 /** Adds a settled call to the run's own totals and to the subtrees of the run and all its ancestors; null when it has been settled before. */
 export async function settleStepUsage(
-  unit: Unit,
+  tx: TenantTransaction,
   { run, ancestors }: RunWithAncestors,
   { step, attempt, usage }: StepCall,
 ): Promise<SettledCall | null> {
-  const settled = await settleModelCall(unit, sourceOf(run, step, attempt), usage);
+  const settled = await settleModelCall(tx, sourceOf(run, step, attempt), usage);
   if (settled === null) return null;
   const { totals: call } = settled;
-  await runLater(unit.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
+  await queueStatement(tx.em, 'update runs set usage_own = ?::jsonb, usage_subtree = ?::jsonb, updated_at = now() where id = ?', [
     JSON.stringify(addUsage(run.usage_own, call)),
     JSON.stringify(addUsage(run.usage_subtree, call)),
     run.id,
   ]);
   if (ancestors.length > 0)
-    await runLater(
-      unit.em,
+    await queueStatement(
+      tx.em,
       'update runs r set usage_subtree = n.subtree, updated_at = now() from jsonb_to_recordset(?::jsonb) as n(id uuid, subtree jsonb) where r.id = n.id',
       [JSON.stringify(ancestors.map(({ id, usage_subtree: subtree }) => ({ id, subtree: addUsage(subtree, call) })))],
     );
@@ -53,12 +53,12 @@ export async function settleStepUsage(
 }
 
 /** The same for a step that is stored whole; its row then says what it has cost. */
-export async function settleStep(unit: Unit, runs: RunWithAncestors, stepCall: StepCall): Promise<StepTotals | null> {
-  const settled = await settleStepUsage(unit, runs, stepCall);
+export async function settleStep(tx: TenantTransaction, runs: RunWithAncestors, stepCall: StepCall): Promise<StepTotals | null> {
+  const settled = await settleStepUsage(tx, runs, stepCall);
   if (settled === null) return null;
   const { totals: call, budget } = settled;
   const { run } = runs;
-  await runLater(unit.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
+  await queueStatement(tx.em, 'update run_steps set usage = ?::jsonb where run_id = ? and step = ? and tool_call_id is null', [
     JSON.stringify(call),
     run.id,
     stepCall.step,

@@ -1,7 +1,7 @@
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { iso } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StepFault, StepRetry, UsageTotals } from './run-types.ts';
 
 export interface RunStepRow {
@@ -39,7 +39,7 @@ const columns = `t.id, t.run_id, t.step, t.kind, t.name, t.status, t.attempt, t.
 
 /** Model and tool calls of a run that the caller has been shown, oldest first. */
 export function listStepRows(
-  unit: Pick<Unit, 'em'>,
+  tx: Pick<TenantTransaction, 'em'>,
   run: { readonly id: string; readonly workspace_id: string },
   filters: StepFilters,
   page: PageRequest,
@@ -54,7 +54,7 @@ export function listStepRows(
     where.push('t.tool_call_id = ?');
     params.push(filters.tool_call_id);
   }
-  return fetchPage<RunStepRow>(unit.em, {
+  return fetchPage<RunStepRow>(tx.em, {
     select: columns,
     from: 'run_steps t',
     where: where.join(' and '),

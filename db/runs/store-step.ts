@@ -2,10 +2,10 @@ import { isTerminal } from '../../workflows/contracts/runs.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { ModelUsage } from '../billing/usage.ts';
 import { newId } from '../ids.ts';
-import { row, rows, runLater } from '../sql.ts';
+import { row, rows, queueStatement } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { stepKindOf } from './call-state.ts';
 import { followUpFrame, insertFollowUp, type FollowUp } from './follow-up.ts';
 import { insertToolMessages, type ToolMessage } from './tool-messages.ts';
@@ -53,42 +53,42 @@ export interface ModelStepResult {
  * try has taken the step, `ended` when the run is cancelling or over: nothing is stored then. May be repeated: what is stored stays.
  */
 export async function storeModelStep(
-  unit: Unit,
+  tx: TenantTransaction,
   result: ModelStepResult,
   append: (frames: FrameDraft[]) => Promise<unknown>,
 ): Promise<'stored' | 'fenced' | 'ended'> {
-  const locked = await lockRunWithAncestors(unit, result.runId);
+  const locked = await lockRunWithAncestors(tx, result.runId);
   if (!locked || isTerminal(locked.run.status) || locked.run.status === 'cancelling') return 'ended';
   const { run } = locked;
-  const [isClosed, pos] = await Promise.all([closeStep(unit, result), nextPosition(unit, run.id)]);
-  if (!isClosed) return (await isStored(unit, result)) ? 'stored' : 'fenced';
+  const [isClosed, pos] = await Promise.all([closeStep(tx, result), nextPosition(tx, run.id)]);
+  if (!isClosed) return (await isStored(tx, result)) ? 'stored' : 'fenced';
 
-  await runLater(unit.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [result.step, run.id]);
-  await insertAssistantMessage(unit, run, result, pos);
-  await insertCalls(unit, run, result);
+  await queueStatement(tx.em, 'update runs set steps = greatest(steps, ?::int), updated_at = now() where id = ?', [result.step, run.id]);
+  await insertAssistantMessage(tx, run, result, pos);
+  await insertCalls(tx, run, result);
   const refused = result.calls.filter((call) => call.refusal !== null);
   await insertToolMessages(
-    unit,
+    tx,
     run,
     refused.map((call) => refusalMessage(call, result, pos)),
   );
-  await insertRefusedSteps(unit, run, result, refused);
-  if (result.followUp) await insertFollowUp(unit, run, result.followUp, pos + 1);
-  const totals = await settleStep(unit, locked, result);
-  if (result.step === 1 && result.firstTokenAt !== null) measureFirstFrame(unit, run, result.firstTokenAt);
+  await insertRefusedSteps(tx, run, result, refused);
+  if (result.followUp) await insertFollowUp(tx, run, result.followUp, pos + 1);
+  const totals = await settleStep(tx, locked, result);
+  if (result.step === 1 && result.firstTokenAt !== null) measureFirstFrame(tx, run, result.firstTokenAt);
   const asked = result.followUp ? [followUpFrame(result.followUp)] : [];
   await append([...framesOf(run, result, totals), ...asked]);
   return 'stored';
 }
 
-async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> {
+async function closeStep(tx: TenantTransaction, result: ModelStepResult): Promise<boolean> {
   const preview = result.content
     .map((block) => ('text' in block && block.type === 'text' ? block.text : ''))
     .join('')
     .slice(0, 2_000)
     .toWellFormed();
   const closed = await rows(
-    unit.em,
+    tx.em,
     `update run_steps set status = 'succeeded', name = ?, message_id = ?, output_preview = ?, first_token_at = ?::timestamptz, finished_at = clock_timestamp(),
             duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
       where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
@@ -98,23 +98,23 @@ async function closeStep(unit: Unit, result: ModelStepResult): Promise<boolean> 
 }
 
 /** A commit whose answer was lost had done it all. */
-async function isStored(unit: Unit, result: ModelStepResult): Promise<boolean> {
+async function isStored(tx: TenantTransaction, result: ModelStepResult): Promise<boolean> {
   return (
-    (await row(unit.em, `select 1 as stored from messages where id = ? and run_id = ? and stop_reason is not null`, [
+    (await row(tx.em, `select 1 as stored from messages where id = ? and run_id = ? and stop_reason is not null`, [
       result.messageId,
       result.runId,
     ])) !== null
   );
 }
 
-async function nextPosition(unit: Unit, runId: string): Promise<number> {
-  const found = await row<{ pos: number }>(unit.em, 'select coalesce(max(pos) + 1, 0)::int as pos from messages where run_id = ?', [runId]);
+async function nextPosition(tx: TenantTransaction, runId: string): Promise<number> {
+  const found = await row<{ pos: number }>(tx.em, 'select coalesce(max(pos) + 1, 0)::int as pos from messages where run_id = ?', [runId]);
   return found?.pos ?? 0;
 }
 
-async function insertAssistantMessage(unit: Unit, run: RunState, result: ModelStepResult, pos: number): Promise<void> {
-  await runLater(
-    unit.em,
+async function insertAssistantMessage(tx: TenantTransaction, run: RunState, result: ModelStepResult, pos: number): Promise<void> {
+  await queueStatement(
+    tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, model, stop_reason,
        state, attempt, provider_state, created_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, 'assistant', 'model', ?::jsonb, ?::uuid[], ?, ?, 'pending', ?, ?::jsonb, now())`,
@@ -137,7 +137,7 @@ async function insertAssistantMessage(unit: Unit, run: RunState, result: ModelSt
   );
 }
 
-async function insertCalls(unit: Unit, run: RunState, result: ModelStepResult): Promise<void> {
+async function insertCalls(tx: TenantTransaction, run: RunState, result: ModelStepResult): Promise<void> {
   if (result.calls.length === 0) return;
   const calls = result.calls.map((call) => ({
     id: call.toolCallId,
@@ -159,8 +159,8 @@ async function insertCalls(unit: Unit, run: RunState, result: ModelStepResult): 
     client_owned: call.clientOwned,
     error: call.refusal,
   }));
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `insert into tool_calls (id, organization_id, workspace_id, run_id, step, message_id, pos, provider_call_id, tool_id, slug, kind, effect, concurrency, is_idempotent,
        timeout_s, response_max_chars, args, args_hash, state, error, critical, client_owned, gate, attempt, truncated, finished_at, created_at)
      select c.id, ?, ?, ?, ?, ?, c.pos, c.provider_call_id, c.tool_id, c.slug, c.kind, c.effect, c.concurrency, c.is_idempotent,
@@ -179,7 +179,12 @@ export function storedState({ refusal, gate }: Pick<CheckedCall, 'refusal' | 'ga
 }
 
 /** A refused call is found among the steps like any other. */
-async function insertRefusedSteps(unit: Unit, run: RunState, result: ModelStepResult, refused: readonly CheckedCall[]): Promise<void> {
+async function insertRefusedSteps(
+  tx: TenantTransaction,
+  run: RunState,
+  result: ModelStepResult,
+  refused: readonly CheckedCall[],
+): Promise<void> {
   if (refused.length === 0) return;
   const steps = refused.map((call) => ({
     id: newId(),
@@ -189,8 +194,8 @@ async function insertRefusedSteps(unit: Unit, run: RunState, result: ModelStepRe
     args: call.args,
     error: call.refusal,
   }));
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, error, started_at, finished_at,
        duration_ms, created_at)
      select s.id, ?, ?, ?, ?, s.kind, s.slug, 'failed', 1, s.call, ?, s.args, '[]', s.error, clock_timestamp(), clock_timestamp(), 0, now()

@@ -1,10 +1,10 @@
 import type { ToolCallState } from '../../workflows/contracts/runs.ts';
 import { newId } from '../ids.ts';
-import { row, rows, runLater } from '../sql.ts';
+import { row, rows, queueStatement } from '../sql.ts';
 import { appendFrames, type FrameBatch } from '../streams/append.ts';
 import type { AttachmentPart, ContentBlock } from '../streams/frame-parts.schema.ts';
 import type { FrameDraft, RetryCause } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { identityOfCall, openStates, stepKindOf, type CallState } from './call-state.ts';
 import { toolCallFrame, toolResultFrame, type ToolResult } from './run-frames.ts';
 import { retriesWithLost } from './retries.ts';
@@ -16,13 +16,13 @@ import { insertToolMessages } from './tool-messages.ts';
  * becomes of the call.
  */
 export async function recordRetry(
-  unit: Unit,
+  tx: TenantTransaction,
   call: CallState,
   { attempt, cause, code }: { readonly attempt: number; readonly cause: RetryCause; readonly code: string | null },
 ): Promise<void> {
   const retry: StepRetry = { attempt, cause, error_code: code, at: new Date().toISOString(), delay_ms: 0 };
   await rows(
-    unit.em,
+    tx.em,
     `update run_steps set retries = retries || ?::jsonb where run_id = ? and step = ? and tool_call_id = ? and attempt = ? and jsonb_array_length(retries) < attempt`,
     [JSON.stringify([retry]), call.run_id, call.step, call.id, attempt],
   );
@@ -32,16 +32,16 @@ export async function recordRetry(
  * Claims a try of a call, in a commit of its own before any effect: ready → executing, attempt raised, its frame written.
  * From here on only a repeatable call may be executed again.
  */
-export async function claimCall(unit: Unit, call: CallState): Promise<number> {
+export async function claimCall(tx: TenantTransaction, call: CallState): Promise<number> {
   const attempt = call.attempt + 1;
   const [claimed] = await rows<{ deadline_at: string }>(
-    unit.em,
+    tx.em,
     `update tool_calls set state = 'executing', attempt = ?, claimed_at = clock_timestamp(), deadline_at = clock_timestamp() + make_interval(secs => timeout_s)
       where id = ? returning deadline_at`,
     [attempt, call.id],
   );
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, started_at, created_at)
      values (?, ?, ?, ?, ?, 'tool', ?, 'running', ?, ?, ?, ?::jsonb, '[]', clock_timestamp(), now())
      on conflict (run_id, step, tool_call_id) do update set attempt = excluded.attempt,
@@ -60,7 +60,7 @@ export async function claimCall(unit: Unit, call: CallState): Promise<number> {
     ],
   );
   const deadline = new Date(claimed?.deadline_at ?? Date.now()).toISOString();
-  await appendFrames(unit, [{ ...scopeOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
+  await appendFrames(tx, [{ ...scopeOf(call, attempt), batch: 1, frames: [executingFrame(call, deadline)] }]);
   return attempt;
 }
 
@@ -76,8 +76,8 @@ export interface CallEnd {
  * Ends a call once: row, answer for the model, step. Gives its result frame for the caller to append, or null when the call had ended
  * or a later try holds it; the result is dropped then. `attempt` null ends it whoever holds it.
  */
-export async function endCall(unit: Unit, call: CallState, attempt: number | null, end: CallEnd): Promise<FrameDraft | null> {
-  const ended = await endCallBeside(unit, call, attempt, end);
+export async function endCall(tx: TenantTransaction, call: CallState, attempt: number | null, end: CallEnd): Promise<FrameDraft | null> {
+  const ended = await endCallBeside(tx, call, attempt, end);
   return ended && ended.frame;
 }
 
@@ -88,11 +88,16 @@ export interface EndedCall {
 }
 
 /** The same, and whether the run's state has to be settled (`settleStatus`) once this is committed. */
-export async function endCallBeside(unit: Unit, call: CallState, attempt: number | null, end: CallEnd): Promise<EndedCall | null> {
+export async function endCallBeside(
+  tx: TenantTransaction,
+  call: CallState,
+  attempt: number | null,
+  end: CallEnd,
+): Promise<EndedCall | null> {
   const { result } = end;
   // Whoever opens a wait holds all open calls: it is seen here, or sees this end.
   const ended = await rows<{ duration_ms: number | null; has_waits: boolean }>(
-    unit.em,
+    tx.em,
     `update tool_calls c set state = ?, output = ?::jsonb, output_type = ?, total_chars = ?, truncated = ?, error = ?::jsonb, finished_at = clock_timestamp()
       where c.id = ? and c.state = any (?) and (?::int is null or (c.attempt = ?::int and c.state = 'executing'))
       returning (extract(epoch from clock_timestamp() - claimed_at) * 1000)::int as duration_ms,
@@ -114,18 +119,18 @@ export async function endCallBeside(unit: Unit, call: CallState, attempt: number
   const [closed] = ended;
   if (!closed) return null;
 
-  if (end.rest !== null) await keepWholeOutput(unit, call, end.rest);
-  await insertToolMessages(unit, { ...call, id: call.run_id }, [
+  if (end.rest !== null) await keepWholeOutput(tx, call, end.rest);
+  await insertToolMessages(tx, { ...call, id: call.run_id }, [
     { toolCallId: call.id, step: call.step, pos: call.message_pos + 1 + call.pos, content: contentOf(result) },
   ]);
-  await closeToolStep(unit, call, end, result.error);
+  await closeToolStep(tx, call, end, result.error);
   const frame = toolResultFrame({ id: call.run_id }, call.id, { ...result, durationMs: closed.duration_ms });
   return { frame, hasWaits: closed.has_waits };
 }
 
 /** Appends a call's result under its own scope, so that a try that was replaced can add nothing. */
-export async function appendResult(unit: Unit, call: CallState, attempt: number, frame: FrameDraft): Promise<void> {
-  await appendFrames(unit, [resultBatch(call, attempt, frame)]);
+export async function appendResult(tx: TenantTransaction, call: CallState, attempt: number, frame: FrameDraft): Promise<void> {
+  await appendFrames(tx, [resultBatch(call, attempt, frame)]);
 }
 
 /** A call's result as a batch of a larger change. */
@@ -138,7 +143,7 @@ export function resultBatch(call: CallState, attempt: number, frame: FrameDraft)
  * have been left out of the prompt since. Null when none is stored under that id.
  */
 export async function readWholeOutput(
-  unit: Unit,
+  tx: TenantTransaction,
   runId: string,
   callId: string,
   offset: number,
@@ -146,7 +151,7 @@ export async function readWholeOutput(
 ): Promise<{ text: string; totalChars: number } | null> {
   if (!callIdPattern.test(callId)) return null; // a model writes what it likes
   const found = await row<{ body: string }>(
-    unit.em,
+    tx.em,
     `select coalesce(o.body, c.output #>> '{}') as body from tool_calls c join runs r on r.id = c.run_id
        left join tool_outputs o on o.run_id = c.run_id and o.call_id = c.id
       where c.id = ?::uuid and coalesce(o.body, c.output #>> '{}') is not null and exists (select from runs k where k.id = ? and (r.conversation_id = k.conversation_id
@@ -177,19 +182,19 @@ export function executingFrame(call: CallState, deadline: string): FrameDraft {
   return toolCallFrame(identity, { phase: 'executing', deadline_at: deadline });
 }
 
-async function keepWholeOutput(unit: Unit, call: CallState, body: string): Promise<void> {
-  await runLater(
-    unit.em,
+async function keepWholeOutput(tx: TenantTransaction, call: CallState, body: string): Promise<void> {
+  await queueStatement(
+    tx.em,
     `insert into tool_outputs (run_id, call_id, organization_id, workspace_id, body, media_type, created_at) values (?, ?, ?, ?, ?, 'text/plain', now()) on conflict do nothing`,
     [call.run_id, call.id, call.organization_id, call.workspace_id, body],
   );
 }
 
 /** A call that was never claimed gets its step here, so that every call is found among the steps. */
-async function closeToolStep(unit: Unit, call: CallState, end: CallEnd, error: StepFault | null): Promise<void> {
+async function closeToolStep(tx: TenantTransaction, call: CallState, end: CallEnd, error: StepFault | null): Promise<void> {
   const text = typeof end.result.output === 'string' ? end.result.output : JSON.stringify(end.result.output ?? '');
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `insert into run_steps as s (id, organization_id, workspace_id, run_id, step, kind, name, status, attempt, tool_call_id, message_id, args, retries, output_preview, error,
        started_at, finished_at, duration_ms, created_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?::jsonb, '[]', ?, ?::jsonb, clock_timestamp(), clock_timestamp(), 0, now())

@@ -1,7 +1,7 @@
 import { newId } from '../ids.ts';
-import { runLater } from '../sql.ts';
+import { queueStatement } from '../sql.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { RunState } from './run-state.ts';
 
 /** What a tool message says: the answer to one call. Its position follows from the call's, so parallel calls need no order. */
@@ -14,7 +14,7 @@ export interface ToolMessage {
 
 /** Writes the answers that the model will read; a call is answered once, a second answer is dropped. */
 export async function insertToolMessages(
-  unit: Unit,
+  tx: TenantTransaction,
   run: Pick<RunState, 'id' | 'organization_id' | 'workspace_id' | 'conversation_id' | 'turn_no'>,
   messages: readonly ToolMessage[],
 ): Promise<void> {
@@ -26,8 +26,8 @@ export async function insertToolMessages(
     pos: message.pos,
     content: message.content,
   }));
-  await runLater(
-    unit.em,
+  await queueStatement(
+    tx.em,
     `insert into messages (id, organization_id, workspace_id, conversation_id, run_id, turn, pos, step, role, origin, content, tool_call_ids, tool_call_id, state, attempt, created_at)
      select m.id, ?, ?, ?, ?, ?, m.pos, m.step, 'tool', 'system', m.content, '{}', m.call, 'pending', 1, now()
        from jsonb_to_recordset(?::jsonb) as m(id uuid, call uuid, step int, pos int, content jsonb)

@@ -1,16 +1,16 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /**
  * Takes back the claim of a try that has called nothing and said nothing: the next one has its number again and nothing is told of it. False:
  * a later try has the step. May be repeated: a commit whose answer was lost has done it.
  */
 export async function unclaimStep(
-  unit: Unit,
+  tx: TenantTransaction,
   claim: { readonly runId: string; readonly step: number; readonly attempt: number },
 ): Promise<boolean> {
   const taken = await row(
-    unit.em,
+    tx.em,
     `with taken as (
        update run_steps set attempt = attempt - 1 where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id
      )

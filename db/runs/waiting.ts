@@ -2,7 +2,7 @@ import type { RunStatus, WaitingOn } from '../../workflows/contracts/runs.ts';
 import { iso, rows } from '../sql.ts';
 import { appendFrames, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { identityOf, type RunState } from './run-state.ts';
 import { statusFrame } from './status-frame.ts';
 import { subAgentFrame } from './sub-agent-frame.ts';
@@ -35,20 +35,20 @@ const priority: readonly WaitingOn[] = ['approval', 'input', 'client_tool', 'aut
  * Gives the runs as they stand now.
  */
 export function settleStatus(
-  unit: Unit,
+  tx: TenantTransaction,
   { run, ancestors }: LockedRuns,
   options: SettleOptions = {},
 ): Promise<ReadonlyMap<string, RunState>> {
-  return settleStatuses(unit, [run, ...ancestors], options);
+  return settleStatuses(tx, [run, ...ancestors], options);
 }
 
 /** The same for several runs; the ancestors of each are among them, and all are locked. */
 export async function settleStatuses(
-  unit: Unit,
+  tx: TenantTransaction,
   runs: readonly RunState[],
   { lead = [], timer }: SettleOptions = {},
 ): Promise<ReadonlyMap<string, RunState>> {
-  const facts = new Map((await readFacts(unit, runs)).map((found) => [found.id, found]));
+  const facts = new Map((await readFacts(tx, runs)).map((found) => [found.id, found]));
   const now = new Date();
   const settled = new Map<string, RunState>();
   // Children first: what they have come to counts for their parents.
@@ -59,8 +59,8 @@ export async function settleStatuses(
     const wait = waitOf(found, { settled, timer: until !== null && until > now ? until : null });
     settled.set(run.id, changed(run, { wait, now, pending: found.pending }));
   }
-  await write(unit, runs, settled);
-  await appendFrames(unit, [...lead, ...batchesOf(runs, settled)]);
+  await write(tx, runs, settled);
+  await appendFrames(tx, [...lead, ...batchesOf(runs, settled)]);
   return settled;
 }
 
@@ -87,9 +87,9 @@ interface RunFacts {
   readonly children: readonly ChildFact[];
 }
 
-function readFacts(unit: Unit, runs: readonly RunState[]): Promise<RunFacts[]> {
+function readFacts(tx: TenantTransaction, runs: readonly RunState[]): Promise<RunFacts[]> {
   return rows<RunFacts>(
-    unit.em,
+    tx.em,
     `select r.id,
        (select count(*)::int from approvals a join runs d on d.id = a.run_id
          where a.root_run_id = r.root_run_id and a.status = 'pending' and (a.run_id = r.id or r.id = any (d.lineage))) as pending,
@@ -150,14 +150,14 @@ function changed(
   };
 }
 
-async function write(unit: Unit, runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): Promise<void> {
+async function write(tx: TenantTransaction, runs: readonly RunState[], settled: ReadonlyMap<string, RunState>): Promise<void> {
   const written = runs.flatMap((run) => {
     const now = settled.get(run.id);
     return now && (isOther(run, now) || now.pending_approvals !== run.pending_approvals) ? [now] : [];
   });
   if (written.length === 0) return;
   await rows(
-    unit.em,
+    tx.em,
     `update runs r set status = n.status, waiting_on = n.waiting_on, waiting_until = n.waiting_until, waiting_since = n.waiting_since, waited_ms = n.waited_ms,
             pending_approvals = n.pending_approvals, updated_at = now()
        from jsonb_to_recordset(?::jsonb) as n(id uuid, status text, waiting_on text, waiting_until timestamptz, waiting_since timestamptz, waited_ms bigint, pending_approvals int)

@@ -2,7 +2,7 @@ import type { Scope } from '../../workflows/contracts/access.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { change, row } from '../sql.ts';
 import { open } from '../tenancy/envelope.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { secretBinding, type SecretPlace } from './secret-binding.ts';
 
 /** Who names a secret: the row (a tool, a toolkit, a channel, a binding), and the workspace for which it works; null: the whole organization. */
@@ -32,21 +32,21 @@ const reachedScopes: Readonly<Record<Scope, readonly Scope[]>> = {
  * no row, log, history or frame.
  */
 export async function resolveSecret(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'keks'>,
   { name, row: naming }: { readonly name: string; readonly row: NamingRow },
 ): Promise<string | null> {
-  const found = await findNearest(unit, name, naming);
+  const found = await findNearest(tx, name, naming);
   if (!found) return null;
 
-  const value = await open(unit.em, keys, secretBinding(found), found.value_envelope);
-  await markUsed(unit, found.id);
+  const value = await open(tx.em, keys, secretBinding(found), found.value_envelope);
+  await markUsed(tx, found.id);
   return value.toString();
 }
 
-async function findNearest(unit: Unit, name: string, naming: NamingRow): Promise<FoundSecret | null> {
+async function findNearest(tx: TenantTransaction, name: string, naming: NamingRow): Promise<FoundSecret | null> {
   return row<FoundSecret>(
-    unit.em,
+    tx.em,
     `select s.id, s.organization_id, s.workspace_id, s.tool_id, s.name, s.value_version, s.value_envelope from secrets s
      where s.name = ? and s.value_version > 0 and ((s.tool_id = ?::uuid and (s.organization_id is null or s.organization_id = ?::uuid)) or (s.tool_id is null and s.scope = any(?::text[]) and (
        (s.scope = 'workspace' and s.workspace_id = ?::uuid and s.organization_id = ?::uuid)
@@ -66,9 +66,9 @@ async function findNearest(unit: Unit, name: string, naming: NamingRow): Promise
 }
 
 /** At most once a minute, so that runs side by side don't wait for each other. A platform row can't be marked by a tenant and isn't. */
-async function markUsed(unit: Unit, id: string): Promise<void> {
+async function markUsed(tx: TenantTransaction, id: string): Promise<void> {
   await change(
-    unit.em,
+    tx.em,
     "update secrets set last_used_at = now() where id = ? and (last_used_at is null or last_used_at < now() - interval '60 seconds')",
     [id],
   );

@@ -1,6 +1,6 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -46,16 +46,14 @@ export function namesAimedAnew(before: Config | null, after: Config): string[] {
 }
 
 /** The same of a tool's row as it is now: false when it is gone. */
-export async function isAimedAsNow(unit: Unit, toolId: string, pinned: Config): Promise<boolean> {
-  const [now] = await rows<{ config: Record<string, unknown> }>(unit.em, 'select t.config from tools t where t.id = ?', [toolId]);
+export async function isAimedAsNow(tx: TenantTransaction, toolId: string, pinned: Config): Promise<boolean> {
+  const [now] = await rows<{ config: Record<string, unknown> }>(tx.em, 'select t.config from tools t where t.id = ?', [toolId]);
   return now !== undefined && !isAimedAnew(now.config, pinned);
 }
 
 /** Deletes the values that tools have of their own. Gives their names. */
-export async function dropOwnSecrets(unit: Unit, toolIds: readonly string[]): Promise<string[]> {
-  const dropped = await rows<{ name: string }>(unit.em, 'delete from secrets where tool_id = any(?::uuid[]) returning name', [
-    [...toolIds],
-  ]);
+export async function dropOwnSecrets(tx: TenantTransaction, toolIds: readonly string[]): Promise<string[]> {
+  const dropped = await rows<{ name: string }>(tx.em, 'delete from secrets where tool_id = any(?::uuid[]) returning name', [[...toolIds]]);
   return [...new Set(dropped.map(({ name }) => name))];
 }
 
@@ -67,7 +65,7 @@ export interface SharedPlace {
 
 /** Places in which one of the names has a value that a row of this home would take, for itself or for any workspace in which it works. */
 export async function sharedPlacesOf(
-  unit: Unit,
+  tx: TenantTransaction,
   home: { readonly scope: Scope; readonly organizationId: string | null; readonly workspaceId: string | null },
   names: readonly string[],
 ): Promise<SharedPlace[]> {
@@ -77,7 +75,7 @@ export async function sharedPlacesOf(
     platform: '?::uuid is null',
   }[home.scope];
   return rows<SharedPlace>(
-    unit.em,
+    tx.em,
     `select distinct s.scope, s.workspace_id from secrets s where s.tool_id is null and s.value_version > 0 and s.name = any(?::text[]) and ${within}`,
     [[...names], home.scope === 'workspace' ? home.workspaceId : home.organizationId],
   );

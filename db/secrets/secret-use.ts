@@ -1,21 +1,21 @@
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Secret } from './secret.entity.ts';
 
-const mostNamed = 20;
+const maxNamed = 20;
 
 /**
  * Ids of at most 20 tools that name this secret and would find no value without it: they have none of their own, and none is left in a
  * place from which they may take one (never wider than their own scope). Counted are the tools of the secret's own tenant.
  */
-export async function toolsInNeedOf(unit: Unit, secret: Secret): Promise<string[]> {
+export async function toolsInNeedOf(tx: TenantTransaction, secret: Secret): Promise<string[]> {
   const { sql, params } = needing(secret);
   const found = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `select t.id from tools t
      where t.deleted_at is null and ? = any(t.secrets_required) and ${sql}
        and not exists (select from secrets o where o.tool_id = t.id and o.name = ?)
-     order by t.id limit ${mostNamed}`,
+     order by t.id limit ${maxNamed}`,
     [secret.name, ...params, secret.name],
   );
   return found.map(({ id }) => id);

@@ -1,6 +1,6 @@
 import { rows, row } from '../sql.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
-import type { Home } from '../home.ts';
+import type { RowScope } from '../new-row-scope.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
 import { newId } from '../ids.ts';
 import type { Page, PageRequest } from '../page.ts';
@@ -8,7 +8,7 @@ import { fetchPage, holdsText } from '../page-query.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor } from '../reach.ts';
 import { inSightOf, type Changing, type Predicate } from '../scope.ts';
 import { seal } from '../tenancy/envelope.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { secretBinding } from './secret-binding.ts';
 import { Secret } from './secret.entity.ts';
 
@@ -63,7 +63,7 @@ export function listSecretRows(ctx: Changing, filters: SecretFilters, page: Page
 }
 
 /** The secret of this name in this very place, if the caller sees it. */
-export async function findSecretId(ctx: Changing, place: Pick<Home, 'scope' | 'workspaceId'>, name: string): Promise<string | null> {
+export async function findSecretId(ctx: Changing, place: Pick<RowScope, 'scope' | 'workspaceId'>, name: string): Promise<string | null> {
   const visible = inSightOf(ctx, Secret, 's');
   const organizationId = organizationOf(ctx.caller);
   const home = placeOf({ ...place, organizationId });
@@ -90,16 +90,16 @@ export interface SecretBefore {
 
 /** Sets a value in a place, made or replaced; two at once come one after the other. Each value gets a number of its own. */
 export async function putSecretRow(
-  unit: Unit & { readonly caller: Changing['caller'] },
+  tx: TenantTransaction & { readonly caller: Changing['caller'] },
   keys: Pick<KeyRing, 'keks'>,
-  put: { readonly home: Home; readonly secret: SecretValue },
+  put: { readonly home: RowScope; readonly secret: SecretValue },
 ): Promise<{ row: SecretRow; before: SecretBefore | null }> {
   const { home, secret } = put;
   const { organizationId, workspaceId, scope } = home;
   const target = { workspace: 'workspace_id, name', organization: 'organization_id, name', platform: 'name' }[scope];
   // Makes or locks the row: the value is sealed for its number, which only then is known.
   const locked = await row<{ id: string } & SecretBefore>(
-    unit.em,
+    tx.em,
     `insert into secrets (id, scope, organization_id, workspace_id, name, value_envelope, value_version) values (?, ?, ?, ?, ?, '', 0)
      on conflict (${target}) where scope = '${scope}' and tool_id is null do update set name = excluded.name
      returning id, value_version, description`,
@@ -109,13 +109,13 @@ export async function putSecretRow(
 
   const value_version = locked.value_version + 1;
   const place = { organization_id: organizationId, workspace_id: workspaceId, tool_id: null, name: secret.name, value_version };
-  const envelope = await seal(unit.em, keys, secretBinding(place), Buffer.from(secret.value));
+  const envelope = await seal(tx.em, keys, secretBinding(place), Buffer.from(secret.value));
   const description = secret.description === undefined ? locked.description : secret.description;
   const [written] = await rows<SecretRow>(
-    unit.em,
+    tx.em,
     `update secrets s set value_envelope = ?, value_version = ?, description = ?, updated_by_user_id = ?, updated_at = now(), version = s.version + 1
      where s.id = ? returning ${columns}`,
-    [envelope, value_version, description, unit.caller.userId, locked.id],
+    [envelope, value_version, description, tx.caller.userId, locked.id],
   );
   if (!written) throw new Error('A secret that was locked is gone');
   return { row: written, before: locked.value_version === 0 ? null : locked };
@@ -131,7 +131,7 @@ function visibleAtFloor({ caller, floor }: Changing): Predicate {
   };
 }
 
-function placeOf({ scope, organizationId, workspaceId }: Home): Predicate {
+function placeOf({ scope, organizationId, workspaceId }: RowScope): Predicate {
   switch (scope) {
     case 'workspace':
       return { sql: "s.scope = 'workspace' and s.workspace_id = ?::uuid", params: [workspaceId] };

@@ -2,7 +2,7 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { rankOf, type Role } from '../../workflows/contracts/access.ts';
 import { Agent } from '../agents/agent.entity.ts';
 import type { Caller } from '../caller.ts';
-import type { Home } from '../home.ts';
+import type { RowScope } from '../new-row-scope.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
 
@@ -15,7 +15,7 @@ export interface Owners {
  * Checks whom a new skill of a home is to belong to: an agent of the same or a wider place, and the caller, or, for an admin, any user who
  * reaches the place. 422 `reference` for others, 403 for a user that only an admin may name.
  */
-export async function refuseOwners(ctx: Scoped, home: Home, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
+export async function refuseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
   if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
     throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this place or a wider one.', { kind: 'agent' });
   if (ownerUserId === null) return;
@@ -25,7 +25,7 @@ export async function refuseOwners(ctx: Scoped, home: Home, { ownerAgentId, owne
     throw fail('role_insufficient', { detail: 'Only an admin gives a skill to another user.' });
 }
 
-async function hasAgent(ctx: Scoped, home: Home, agentId: string): Promise<boolean> {
+async function hasAgent(ctx: Scoped, home: RowScope, agentId: string): Promise<boolean> {
   const visible = visibleTo(ctx, Agent, 'a');
   const found = await row(
     ctx.em,
@@ -37,7 +37,7 @@ async function hasAgent(ctx: Scoped, home: Home, agentId: string): Promise<boole
 }
 
 /** A user reaches a workspace by belonging to it, by a grant, or by belonging to the organization as a whole. */
-async function hasUser(ctx: Scoped, home: Home, userId: string): Promise<boolean> {
+async function hasUser(ctx: Scoped, home: RowScope, userId: string): Promise<boolean> {
   const found = await row(
     ctx.em,
     `select u.id from users u where u.id = ? and u.deleted_at is null and u.organization_id is not distinct from ?::uuid
@@ -48,7 +48,7 @@ async function hasUser(ctx: Scoped, home: Home, userId: string): Promise<boolean
   return found !== null;
 }
 
-function roleAt(caller: Caller, { workspaceId }: Home): Role {
+function roleAt(caller: Caller, { workspaceId }: RowScope): Role {
   if (caller.workspaces === 'all' || workspaceId === null) return caller.role;
   return caller.workspaces.get(workspaceId) ?? 'viewer';
 }

@@ -1,6 +1,6 @@
 import type { PinnedSkill } from '../runs/manifest.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
 
 /** Whose run loads skills, and where. */
@@ -11,9 +11,9 @@ export interface LoadingRun {
 }
 
 /** The skills that a run may load; null when there is no such run. */
-export async function readPinnedSkills(unit: Pick<Unit, 'em'>, runId: string): Promise<readonly PinnedSkill[] | null> {
+export async function readPinnedSkills(tx: Pick<TenantTransaction, 'em'>, runId: string): Promise<readonly PinnedSkill[] | null> {
   const found = await row<{ skills: readonly PinnedSkill[] | null }>(
-    unit.em,
+    tx.em,
     "select manifest -> 'skills' as skills from runs where id = ?",
     [runId],
   );
@@ -28,9 +28,12 @@ export interface LoadableText {
 }
 
 /** What a pinned skill says at its version; null when the version is not there. */
-export function readLoadable(unit: Pick<Unit, 'em'>, pin: Pick<PinnedSkill, 'skill_id' | 'version'>): Promise<LoadableText | null> {
+export function readLoadable(
+  tx: Pick<TenantTransaction, 'em'>,
+  pin: Pick<PinnedSkill, 'skill_id' | 'version'>,
+): Promise<LoadableText | null> {
   return row<LoadableText>(
-    unit.em,
+    tx.em,
     `select v.instructions, v.reference_docs, s.is_active and s.deleted_at is null and s.curation_state <> 'retired' as is_open
        from skill_versions v join skills s on s.id = v.skill_id where v.skill_id = ? and v.version = ?`,
     [pin.skill_id, pin.version],
@@ -42,13 +45,13 @@ export function readLoadable(unit: Pick<Unit, 'em'>, pin: Pick<PinnedSkill, 'ski
  * often it is loaded; the uses of platform rows are counted where they are read.
  */
 export async function recordSkillUse(
-  unit: Pick<Unit, 'em'>,
+  tx: Pick<TenantTransaction, 'em'>,
   run: LoadingRun,
   used: readonly Pick<PinnedSkill, 'skill_id' | 'version'>[],
 ): Promise<void> {
   if (used.length === 0) return;
   await rows(
-    unit.em,
+    tx.em,
     `with used as (
        insert into skill_uses (run_id, skill_id, organization_id, workspace_id, version, created_at)
        select ?::uuid, pin.skill_id, ?::uuid, ?::uuid, pin.version, now() from unnest(?::uuid[], ?::int[]) as pin (skill_id, version)

@@ -1,13 +1,13 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { creatorOf, type ActorRef } from '../actor-ref.ts';
-import type { Home } from '../home.ts';
+import type { RowScope } from '../new-row-scope.ts';
 import { newId } from '../ids.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
 import { endEarly, type Page, type PageRequest } from '../page.ts';
 import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { StoredReferenceDoc } from './reference-doc.ts';
 import { hashSkillText, type SkillText } from './skill-text.ts';
 import { SkillUse } from './skill-use.entity.ts';
@@ -61,7 +61,7 @@ export interface SkillFilters {
   readonly owner_agent_id?: string;
 }
 
-export interface NewSkill extends Home {
+export interface NewSkill extends RowScope {
   readonly slug: string;
   readonly text: SkillText;
   readonly origin: SkillOrigin;
@@ -137,8 +137,12 @@ export async function listSkillRows(ctx: Scoped, filters: SkillFilters, page: Pa
 }
 
 /** Versions of a skill that the caller has been shown, newest first, without the content of their documents. */
-export async function listVersionRows(unit: Pick<Unit, 'em'>, skillId: string, page: PageRequest): Promise<Page<SkillVersionRow>> {
-  const found = await fetchPage<SkillVersionRow>(unit.em, {
+export async function listVersionRows(
+  tx: Pick<TenantTransaction, 'em'>,
+  skillId: string,
+  page: PageRequest,
+): Promise<Page<SkillVersionRow>> {
+  const found = await fetchPage<SkillVersionRow>(tx.em, {
     select: `v.skill_id, v.version, v.description, v.instructions, ${withoutContent('v')}, v.front_matter, v.content_hash, v.origin, v.created_by, v.created_at`,
     from: 'skill_versions v',
     where: 'v.skill_id = ?',
@@ -150,8 +154,8 @@ export async function listVersionRows(unit: Pick<Unit, 'em'>, skillId: string, p
 }
 
 /** Writes a pending skill and its first version. Gives the skill. */
-export async function insertSkill(unit: Unit, { text, createdBy = creatorOf(unit.actor), ...made }: NewSkill): Promise<Skill> {
-  const skill = unit.em.create(Skill, {
+export async function insertSkill(tx: TenantTransaction, { text, createdBy = creatorOf(tx.actor), ...made }: NewSkill): Promise<Skill> {
+  const skill = tx.em.create(Skill, {
     id: newId(),
     ...made,
     ...columnsOf(text),
@@ -163,7 +167,7 @@ export async function insertSkill(unit: Unit, { text, createdBy = creatorOf(unit
     createdBy,
     deletedAt: null,
   });
-  await unit.em.persist([skill, newVersion(unit, skill, { origin: made.origin, createdBy })]).flush();
+  await tx.em.persist([skill, newVersion(tx, skill, { origin: made.origin, createdBy })]).flush();
   return skill;
 }
 
@@ -172,9 +176,9 @@ export async function insertSkill(unit: Unit, { text, createdBy = creatorOf(unit
  * @throws 409 `illegal_transition` for a superseded or retired one.
  */
 export async function changeSkillText(
-  unit: Unit,
+  tx: TenantTransaction,
   skill: Skill,
-  { text, origin, createdBy = creatorOf(unit.actor) }: NewText,
+  { text, origin, createdBy = creatorOf(tx.actor) }: NewText,
 ): Promise<boolean> {
   const next = columnsOf(text);
   if (next.contentHash === skill.contentHash) return false;
@@ -185,7 +189,7 @@ export async function changeSkillText(
     });
 
   Object.assign(skill, next, { version: skill.version + 1, curationState: 'pending' satisfies CurationState });
-  await unit.em.persist(newVersion(unit, skill, { origin, createdBy })).flush();
+  await tx.em.persist(newVersion(tx, skill, { origin, createdBy })).flush();
   return true;
 }
 
@@ -199,8 +203,12 @@ function columnsOf(text: SkillText) {
   };
 }
 
-function newVersion(unit: Unit, skill: Skill, made: { readonly origin: SkillOrigin; readonly createdBy: ActorRef }): SkillVersion {
-  return unit.em.create(SkillVersion, {
+function newVersion(
+  tx: TenantTransaction,
+  skill: Skill,
+  made: { readonly origin: SkillOrigin; readonly createdBy: ActorRef },
+): SkillVersion {
+  return tx.em.create(SkillVersion, {
     id: newId(),
     skillId: skill.id,
     organizationId: skill.organizationId,

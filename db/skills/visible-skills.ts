@@ -1,7 +1,7 @@
 import { rankOf } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
-import type { Home } from '../home.ts';
+import type { RowScope } from '../new-row-scope.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
 import { inSightOf, seeForChange, type ChangeOptions, type Changing, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -40,7 +40,7 @@ function adminOf(caller: Caller): Predicate {
 }
 
 /** The skill that holds a slug in this very place, locked; null when the slug is free. 409 when it is one that the caller does not see. */
-export async function findSkillOfHome(ctx: Changing, home: Home, slug: string): Promise<Skill | null> {
+export async function findSkillOfHome(ctx: Changing, home: RowScope, slug: string): Promise<Skill | null> {
   const visible = visibleSkills(ctx);
   const found = await row<{ id: string; is_visible: boolean }>(
     ctx.em,

@@ -2,7 +2,7 @@ import { LockMode } from '@mikro-orm/core';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { writeAudit } from '../audit/audit.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { PinnedSkill } from '../runs/manifest.ts';
 import { Skill } from './skill.entity.ts';
 import { changeSkillText, insertSkill } from './skills.ts';
@@ -30,9 +30,9 @@ export interface WrittenSkill {
  * has looked at it. Writing the same again changes nothing.
  * @throws 409 when the slug is somebody else's or the skill takes no new text, 422 when the source is no skill of the run.
  */
-export async function writeAgentSkill(unit: Unit, { runId, place, ...wish }: SkillWish): Promise<WrittenSkill> {
+export async function writeAgentSkill(tx: TenantTransaction, { runId, place, ...wish }: SkillWish): Promise<WrittenSkill> {
   const run = await row<{ agent_id: string; skills: readonly PinnedSkill[] | null }>(
-    unit.em,
+    tx.em,
     "select agent_id, manifest -> 'skills' as skills from runs where id = ?",
     [runId],
   );
@@ -42,7 +42,7 @@ export async function writeAgentSkill(unit: Unit, { runId, place, ...wish }: Ski
 
   const origin = wish.derivedFrom === null ? 'agent' : 'derived';
   const where = { ...place, scope: 'workspace', slug: wish.slug, deletedAt: null } as const;
-  const existing = await unit.em.findOne(Skill, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
+  const existing = await tx.em.findOne(Skill, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
   if (existing && existing.ownerAgentId !== run.agent_id)
     throw fail('already_exists', { detail: 'The slug belongs to a skill that this agent does not own: choose another.' });
 
@@ -50,12 +50,12 @@ export async function writeAgentSkill(unit: Unit, { runId, place, ...wish }: Ski
   const text = { description, instructions, referenceDocs: existing?.referenceDocs ?? [], frontMatter: existing?.frontMatter ?? null };
   const createdBy = { kind: 'agent', id: run.agent_id } as const;
   const before = existing?.version ?? null;
-  if (existing) await changeSkillText(unit, existing, { text, origin, createdBy });
+  if (existing) await changeSkillText(tx, existing, { text, origin, createdBy });
   const owners = { ownerAgentId: run.agent_id, ownerUserId: null };
   const made = { ...place, ...owners, scope: 'workspace', slug: wish.slug, text, origin, createdBy, isActive: true } as const;
-  const skill = existing ?? (await insertSkill(unit, made));
+  const skill = existing ?? (await insertSkill(tx, made));
 
-  if (skill.version !== before) await noteWriting(unit, skill, before);
+  if (skill.version !== before) await noteWriting(tx, skill, before);
   return {
     slug: skill.slug,
     version: skill.version,
@@ -64,7 +64,7 @@ export async function writeAgentSkill(unit: Unit, { runId, place, ...wish }: Ski
   };
 }
 
-async function noteWriting(unit: Unit, skill: Skill, before: number | null): Promise<void> {
+async function noteWriting(tx: TenantTransaction, skill: Skill, before: number | null): Promise<void> {
   const note = {
     resourceType: 'skill',
     resourceId: skill.id,
@@ -73,5 +73,5 @@ async function noteWriting(unit: Unit, skill: Skill, before: number | null): Pro
     workspaceId: skill.workspaceId,
     ...(before === null ? {} : { changes: { version: { from: before, to: skill.version } } }),
   };
-  await writeAudit(unit, { action: before === null ? 'create' : 'update', operationId: null, note, ip: null, userAgent: null });
+  await writeAudit(tx, { action: before === null ? 'create' : 'update', operationId: null, note, ip: null, userAgent: null });
 }

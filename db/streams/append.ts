@@ -1,5 +1,5 @@
-import type { AppendedFrames, Unit } from '../unit.ts';
-import { rows, runLater } from '../sql.ts';
+import type { AppendedFrames, TenantTransaction } from '../tenant-transaction.ts';
+import { rows, queueStatement } from '../sql.ts';
 import { noDiscarded, stillRunning } from './append-frames.sql.ts';
 import { frameText, isAdvisory, numbered, numberedCopy, type RunIdentity } from './frame-text.ts';
 import type { FrameDraft, RetryCause } from './frame.schema.ts';
@@ -69,9 +69,9 @@ export interface StreamState {
  * Locks the streams of runs and of their roots by ascending id, the order of every append. A transaction that must know a number before it
  * appends (`run.finished` names its own) or that appends to several runs calls this first.
  */
-export async function lockStreams(unit: Unit, runIds: readonly string[]): Promise<Map<string, StreamState>> {
+export async function lockStreams(tx: TenantTransaction, runIds: readonly string[]): Promise<Map<string, StreamState>> {
   const locked = await rows<{ run_id: string; head_seq: number; ended: boolean; cancel_requested: boolean }>(
-    unit.em,
+    tx.em,
     `select run_id, head_seq, ended, cancel_requested from run_streams
      where run_id = any (array(select root_run_id from run_streams where run_id = any (?::uuid[]) union all select unnest(?::uuid[])))
      order by run_id for no key update`,
@@ -81,10 +81,10 @@ export async function lockStreams(unit: Unit, runIds: readonly string[]): Promis
 }
 
 /** Marks runs as to be cancelled, so that the next append of any activity hears of it, and has their activities told after the commit. */
-export async function requestStreamCancel(unit: Unit, runIds: readonly string[]): Promise<void> {
-  await lockStreams(unit, runIds);
-  await rows(unit.em, 'update run_streams set cancel_requested = true where run_id = any (?::uuid[]) and not ended', [[...runIds]]);
-  unit.outgoing.cancelledRunIds.push(...runIds);
+export async function requestStreamCancel(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
+  await lockStreams(tx, runIds);
+  await rows(tx.em, 'update run_streams set cancel_requested = true where run_id = any (?::uuid[]) and not ended', [[...runIds]]);
+  tx.outgoing.cancelledRunIds.push(...runIds);
 }
 
 const appendSql = 'select append_frames(?::jsonb, 5000) as answers';
@@ -96,24 +96,24 @@ interface AppendRow {
  * Appends frames as part of a transaction: one statement for all batches, sent with the next one; what was written is published after the
  * commit. The lock order is conversation, runs, run_streams: nothing else may be locked afterwards.
  */
-export async function appendFrames(unit: Unit, batches: readonly FrameBatch[]): Promise<void> {
+export async function appendFrames(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<void> {
   if (batches.length === 0) return;
   const sealed = sealAll(batches);
-  await runLater<AppendRow>(unit.em, appendSql, [payloadOf(sealed)], ([row]) => letOut(unit, sealed, row));
+  await queueStatement<AppendRow>(tx.em, appendSql, [payloadOf(sealed)], ([row]) => letOut(tx, sealed, row));
 }
 
 /** The same at once, for who has to know what became of them: one answer a batch. */
-export async function appendFramesNow(unit: Unit, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
+export async function appendFramesNow(tx: TenantTransaction, batches: readonly FrameBatch[]): Promise<AppendAnswer[]> {
   const sealed = sealAll(batches);
-  const [row] = await rows<AppendRow>(unit.em, appendSql, [payloadOf(sealed)]);
-  letOut(unit, sealed, row);
+  const [row] = await rows<AppendRow>(tx.em, appendSql, [payloadOf(sealed)]);
+  letOut(tx, sealed, row);
   return (row?.answers ?? []).map(toAnswer);
 }
 
-function letOut(unit: Unit, sealed: readonly SealedBatch[], row: AppendRow | undefined): void {
+function letOut(tx: TenantTransaction, sealed: readonly SealedBatch[], row: AppendRow | undefined): void {
   // The texts of a repeat were made anew, at another time: its readers find those of then in the archive.
   const fresh = (row?.answers ?? []).map((answer) => (answer.result === 'ok' ? answer : { ...answer, first: null }));
-  unit.outgoing.frames.push(...appendedFrames(sealed, fresh));
+  tx.outgoing.frames.push(...appendedFrames(sealed, fresh));
 }
 
 function sealAll(batches: readonly FrameBatch[]): SealedBatch[] {

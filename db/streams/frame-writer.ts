@@ -1,5 +1,5 @@
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { appendFramesNow, sealBatch, toAnswer, type AppendAnswer, type RawAnswer, type RetryNote, type SealedBatch } from './append.ts';
 import type { RunIdentity } from './frame-text.ts';
 import type { FrameDraft } from './frame.schema.ts';
@@ -116,11 +116,11 @@ export class FrameWriter {
    * Appends frames in a transaction of the caller, behind everything this writer has written: what is pending is committed first. Safe when
    * the transaction is run again, since batch numbers only rise. The answer may be `fenced` or `ended`: then the transaction must not commit.
    */
-  async appendInside(unit: Unit, frames: readonly FrameDraft[]): Promise<AppendAnswer> {
+  async appendInside(tx: TenantTransaction, frames: readonly FrameDraft[]): Promise<AppendAnswer> {
     const flushed = await this.flush();
     if (this.#isDead && flushed) return flushed;
 
-    const [answer] = await appendFramesNow(unit, [{ ...this.identity, batch: ++this.#batch, frames }]);
+    const [answer] = await appendFramesNow(tx, [{ ...this.identity, batch: ++this.#batch, frames }]);
     if (!answer) throw new Error('append_frames gave no answer');
     this.#hear(answer);
     return answer;

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { AppendedFrames } from '../unit.ts';
+import type { AppendedFrames } from '../tenant-transaction.ts';
 import { streamKeys } from './keys.ts';
 import { publishLua } from './publish.lua.ts';
 

@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import { rankOf, type Role, type Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/caller.ts';
@@ -6,7 +6,7 @@ import { askGate } from '../identity/gates.ts';
 import type { Person } from '../identity/people.ts';
 import type { Databases } from '../orm.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { admitsDomain } from './joining.ts';
 import { rankAt } from './rank-rules.ts';
 
@@ -68,7 +68,7 @@ export function judgeInvitation(invitation: InvitationAnswer, email: string): vo
     throw fail('gone', { reason: 'inviter_rank', detail: 'whoever sent this invitation may not invite to this any more' });
   if (!admitsDomain(email, invitation))
     throw fail('gone', { reason: 'email_domain', detail: 'the organization admits no addresses of this domain any more' });
-  refuseFrozenPlace(invitation.organizationStatus, invitation.isWorkspaceActive);
+  assertPlaceActive(invitation.organizationStatus, invitation.isWorkspaceActive);
   if (invitation.isUser) throw addressTaken(invitation.isMember);
 }
 
@@ -76,10 +76,10 @@ export function judgeInvitation(invitation: InvitationAnswer, email: string): vo
  * Accepts an invitation and makes the user, with the address verified: one statement, whose conditional update decides between two at once.
  * 410 for the loser; 409 when the address has become a user's meanwhile.
  */
-export async function acceptInvitation(unit: Unit, acceptance: Acceptance): Promise<void> {
+export async function acceptInvitation(tx: TenantTransaction, acceptance: Acceptance): Promise<void> {
   const { invitation, userId, email } = acceptance;
   const done = await row<{ won: boolean; made: boolean }>(
-    unit.em,
+    tx.em,
     `with won as (
        update invitations set status = 'accepted', accepted_at = now(), accepted_user_id = ?::uuid, version = version + 1, updated_at = now()
        where id = ? and token_hash = ? and status = 'pending' and expires_at > now()
@@ -97,7 +97,7 @@ export async function acceptInvitation(unit: Unit, acceptance: Acceptance): Prom
   if (!done?.won) throw noInvitation();
   if (done.made) return;
 
-  const member = await row(unit.em, 'select id from users where organization_id = ? and email = ? and deleted_at is null', [
+  const member = await row(tx.em, 'select id from users where organization_id = ? and email = ? and deleted_at is null', [
     invitation.organizationId,
     email,
   ]);

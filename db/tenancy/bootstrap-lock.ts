@@ -1,7 +1,7 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Held to the end of the transaction: of two bootstraps at once the second finds what the first has made. */
-export async function lockBootstrap(unit: Unit): Promise<void> {
-  await row(unit.em, "select pg_advisory_xact_lock(hashtext('longhaul:bootstrap'))");
+export async function lockBootstrap(tx: TenantTransaction): Promise<void> {
+  await row(tx.em, "select pg_advisory_xact_lock(hashtext('longhaul:bootstrap'))");
 }

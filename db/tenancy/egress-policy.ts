@@ -1,12 +1,15 @@
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { EgressAllowance } from './organization-settings.entity.ts';
 
 /** What an operator has opened for an organization; nothing for platform rows. */
-export async function readEgressAllowlist(unit: Pick<Unit, 'em'>, organizationId: string | null): Promise<readonly EgressAllowance[]> {
+export async function readEgressAllowlist(
+  tx: Pick<TenantTransaction, 'em'>,
+  organizationId: string | null,
+): Promise<readonly EgressAllowance[]> {
   if (organizationId === null) return [];
   const settings = await row<{ egress_allowlist: EgressAllowance[] }>(
-    unit.em,
+    tx.em,
     'select egress_allowlist from organization_settings where organization_id = ?',
     [organizationId],
   );

@@ -3,7 +3,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { workspacesOf } from '../reach.ts';
 import type { Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { MemberRole, MemberRow } from './members.ts';
 import type { WorkspaceRow } from './workspaces.ts';
 
@@ -56,13 +56,13 @@ export function refuseUngranted(workspace: WorkspaceRow, user: Grantee): void {
 }
 
 /** Writes or changes a grant. 409 `above_home_role`. Gives the member; a role that is held already changes nothing. */
-export async function putGrant(unit: Unit, grant: Grant, grantedBy: string | null): Promise<MemberRow> {
+export async function putGrant(tx: TenantTransaction, grant: Grant, grantedBy: string | null): Promise<MemberRow> {
   const { workspace, user, role } = grant;
   if (rankOf(role) > rankOf(user.home_role)) throw fail('state_conflict', { reason: 'above_home_role' });
   if (user.granted_role === role) return memberOf(grant);
 
   const written = await row<Pick<Grantee, 'granted_by_user_id' | 'granted_at'>>(
-    unit.em,
+    tx.em,
     `insert into workspace_grants as g (workspace_id, user_id, organization_id, role, granted_by_user_id) values (?, ?, ?, ?, ?)
      on conflict (workspace_id, user_id) do update
        set role = excluded.role, granted_by_user_id = excluded.granted_by_user_id, version = g.version + 1, updated_at = clock_timestamp()
@@ -70,14 +70,14 @@ export async function putGrant(unit: Unit, grant: Grant, grantedBy: string | nul
     [workspace.id, user.id, workspace.organization_id, role, grantedBy],
   );
   // Open streams are looked at again now.
-  unit.outgoing.revoked.push(`user:${user.id}`);
+  tx.outgoing.revoked.push(`user:${user.id}`);
   return memberOf({ ...grant, user: { ...user, ...written } });
 }
 
 /** Ends a grant, and for good the keys that its user has made in the workspace. 404 when there is none. */
-export async function removeGrant(unit: Unit, workspace: WorkspaceRow, user: Grantee): Promise<void> {
+export async function removeGrant(tx: TenantTransaction, workspace: WorkspaceRow, user: Grantee): Promise<void> {
   const ended = await row<{ removed: number; key_ids: string[] }>(
-    unit.em,
+    tx.em,
     `with removed as (delete from workspace_grants where workspace_id = ?::uuid and user_id = ?::uuid returning 1),
        keys as (
          update service_keys set revoked_at = now(), updated_at = now(), version = version + 1
@@ -86,8 +86,8 @@ export async function removeGrant(unit: Unit, workspace: WorkspaceRow, user: Gra
     [workspace.id, user.id, workspace.id, user.id],
   );
   if (!ended || ended.removed === 0) throw fail('not_found');
-  unit.outgoing.revoked.push(...ended.key_ids.map((id) => `service_key:${id}`));
-  unit.outgoing.revoked.push(`user:${user.id}`);
+  tx.outgoing.revoked.push(...ended.key_ids.map((id) => `service_key:${id}`));
+  tx.outgoing.revoked.push(`user:${user.id}`);
 }
 
 function memberOf({ workspace, user, role }: Grant): MemberRow {

@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import type { KeyRing } from '../identity/key-ring.ts';
@@ -10,7 +10,7 @@ import type { Caller } from '../caller.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Changing, Predicate, Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Invitation } from './invitation.entity.ts';
 import { refuseHigherRank, refuseUnattended } from './rank-rules.ts';
 
@@ -64,7 +64,7 @@ interface NewInvitation {
 
 /** Once a minute, ten times in all. */
 const resendWaitSeconds = 60;
-export const mostResends = 10;
+export const maxResends = 10;
 
 const status = "case when i.status = 'pending' and i.expires_at <= now() then 'expired' else i.status end";
 const before = ['id', 'email', 'role', 'scope', 'organization_id', 'workspace_id'].map((name) => `i.${name}`).join(', ');
@@ -157,7 +157,7 @@ export async function lockInvitation(
   refuseRank(ctx.caller, found.workspace_id ?? '', ctx.floor);
   refuseUnattended(ctx.caller, found.role);
   refuseHigherRank(ctx.caller, found.role, found.workspace_id);
-  if (!openWhenFrozen) refuseFrozenPlace(found.organization_status, found.is_home_active);
+  if (!openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
   return found;
 }
 
@@ -166,22 +166,22 @@ export async function lockInvitation(
  * organization, and not over. Checks nobody's rights.
  */
 export async function writeInvitation(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
   invitation: NewInvitation,
 ): Promise<InvitationRow | null> {
   const { organizationId, workspaceId, email } = invitation;
   const id = newId();
-  const { tokenHash } = await addMail(unit, keys, {
+  const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: id },
     home: { organizationId, workspaceId },
   });
-  const written = await insert(unit, { ...invitation, id, tokenHash });
+  const written = await insert(tx, { ...invitation, id, tokenHash });
   if (written) return written;
 
   // It may be over, in a workspace that the caller doesn't see.
-  const freed = await row<{ is_freed: boolean }>(unit.em, 'select gate_expire_invitation(?::uuid, ?) as is_freed', [organizationId, email]);
-  return freed?.is_freed ? insert(unit, { ...invitation, id, tokenHash }) : null;
+  const freed = await row<{ is_freed: boolean }>(tx.em, 'select gate_expire_invitation(?::uuid, ?) as is_freed', [organizationId, email]);
+  return freed?.is_freed ? insert(tx, { ...invitation, id, tokenHash }) : null;
 }
 
 /**
@@ -189,15 +189,15 @@ export async function writeInvitation(
  * now on.
  */
 export async function renewInvitation(
-  unit: Unit,
+  tx: TenantTransaction,
   keys: Pick<KeyRing, 'mailKeys'>,
   { locked, ...by }: { readonly locked: LockedInvitation } & Pick<NewInvitation, 'invitedByUserId' | 'madeBy'>,
 ): Promise<InvitationRow> {
-  const { tokenHash } = await addMail(unit, keys, {
+  const { tokenHash } = await addMail(tx, keys, {
     mail: { template: 'invitation', invitationId: locked.id },
     home: { organizationId: locked.organization_id, workspaceId: locked.workspace_id },
   });
-  return changed(unit, locked.id, {
+  return changed(tx, locked.id, {
     sql: `token_hash = ?, expires_at = now() + make_interval(days => ?), queued_at = clock_timestamp(), resend_count = i.resend_count + 1,
       invited_by_user_id = ?, credential_kind = ?, credential_id = ?::uuid, unvouched_at = null`,
     params: [tokenHash, locked.invitation_days, by.invitedByUserId, by.madeBy?.kind ?? null, by.madeBy?.id ?? null],
@@ -205,12 +205,12 @@ export async function renewInvitation(
 }
 
 /** Ends a locked invitation: its token is dead. */
-export function setRevoked(unit: Unit, invitationId: string): Promise<InvitationRow> {
-  return changed(unit, invitationId, { sql: "status = 'revoked'", params: [] });
+export function setRevoked(tx: TenantTransaction, invitationId: string): Promise<InvitationRow> {
+  return changed(tx, invitationId, { sql: "status = 'revoked'", params: [] });
 }
 
 function insert(
-  unit: Unit,
+  tx: TenantTransaction,
   {
     id,
     organizationId,
@@ -225,7 +225,7 @@ function insert(
   }: NewInvitation & { id: string; tokenHash: Buffer },
 ): Promise<InvitationRow | null> {
   return row<InvitationRow>(
-    unit.em,
+    tx.em,
     `insert into invitations as i (id, organization_id, workspace_id, scope, email, role, token_hash, invited_by_user_id, credential_kind, credential_id, expires_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?::uuid, now() + make_interval(days => ?))
      on conflict (organization_id, email) where status = 'pending' do nothing returning ${columns}`,
@@ -245,9 +245,9 @@ function insert(
   );
 }
 
-async function changed(unit: Unit, id: string, set: Predicate): Promise<InvitationRow> {
+async function changed(tx: TenantTransaction, id: string, set: Predicate): Promise<InvitationRow> {
   const written = await row<InvitationRow>(
-    unit.em,
+    tx.em,
     `update invitations i set ${set.sql}, version = i.version + 1, updated_at = clock_timestamp()
       where i.id = ? and i.status = 'pending' returning ${columns}`,
     [...set.params, id],

@@ -4,12 +4,12 @@ import { makerGone, standingMaker } from '../identity/maker.ts';
 import { workspacesOf } from '../reach.ts';
 import type { Changing } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { setRevoked, type InvitationRow } from './invitations.ts';
 import { maySetUnattended, rankAt } from './rank-rules.ts';
 
 /** Pending invitations of an organization. */
-const mostPending = 100;
+const maxPending = 100;
 
 interface Addressee {
   readonly organizationId: string;
@@ -48,13 +48,13 @@ export function taken() {
 
 /** 409 `limit_reached` when as many are pending, besides the one that is about to be. */
 export function refuseMorePending(pending: number): void {
-  if (pending >= mostPending)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${mostPending} pending invitations` });
+  if (pending >= maxPending)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxPending} pending invitations` });
 }
 
 /** How many invitations of an organization are pending and not over, those among them that the caller doesn't see. */
-export async function countPending(unit: Unit, organizationId: string): Promise<number> {
-  const counted = await row<{ pending: number }>(unit.em, 'select gate_pending_invitations(?) as pending', [organizationId]);
+export async function countPending(tx: TenantTransaction, organizationId: string): Promise<number> {
+  const counted = await row<{ pending: number }>(tx.em, 'select gate_pending_invitations(?) as pending', [organizationId]);
   return counted?.pending ?? 0;
 }
 

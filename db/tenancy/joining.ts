@@ -1,7 +1,7 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** What an organization says about who joins it. */
 interface JoiningRules {
@@ -14,16 +14,16 @@ interface JoiningRules {
  * The rules of an organization, under its row's lock: of two who join at once the second sees the first, so that no limit is passed.
  * 423 when it is frozen.
  */
-export async function lockJoining(unit: Unit, organizationId: string): Promise<JoiningRules> {
+export async function lockJoining(tx: TenantTransaction, organizationId: string): Promise<JoiningRules> {
   const found = await row<{ status: string; domains: string[]; days: number }>(
-    unit.em,
+    tx.em,
     `select o.status, s.allowed_email_domains as domains, s.invitation_days as days
        from organizations o join organization_settings s on s.organization_id = o.id
       where o.id = ? for no key update of o`,
     [organizationId],
   );
   if (!found) throw fail('not_found');
-  refuseFrozenPlace(found.status);
+  assertPlaceActive(found.status);
   return { emailDomains: found.domains, invitationDays: found.days };
 }
 

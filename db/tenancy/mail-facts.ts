@@ -1,7 +1,7 @@
 import { writeAudit } from '../audit/audit.ts';
 import type { TokenState } from '../identity/reset-request.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** What a mail to a user says of them. */
 export interface Reader {
@@ -11,9 +11,9 @@ export interface Reader {
 }
 
 /** A user who may get mails: active, and of an organization that is there. */
-export async function readReader(unit: Unit, userId: string): Promise<Reader | null> {
+export async function readReader(tx: TenantTransaction, userId: string): Promise<Reader | null> {
   const found = await row<{ email: string; full_name: string | null; organization_name: string | null }>(
-    unit.em,
+    tx.em,
     `select u.email, u.full_name, o.name as organization_name
     from users u left join organizations o on o.id = u.organization_id
     where u.id = ? and u.is_active and u.deleted_at is null and o.purged_at is null`,
@@ -39,7 +39,7 @@ export interface InvitationMail {
 
 /** An invitation to be mailed, in the tenant of its organization. */
 export async function readInvitation(
-  unit: Unit,
+  tx: TenantTransaction,
   { invitationId, tokenHash }: InvitationMail,
 ): Promise<{ readonly token: TokenState; readonly facts: InvitationFacts | null }> {
   const found = await row<{
@@ -51,7 +51,7 @@ export async function readInvitation(
     expires_at: string;
     is_over: boolean;
   }>(
-    unit.em,
+    tx.em,
     `select i.email, i.role, o.name as organization_name, w.name as workspace_name, u.full_name as inviter_name,
       i.expires_at, i.expires_at <= now() as is_over
     from invitations i
@@ -69,16 +69,16 @@ export async function readInvitation(
 }
 
 /** Notes that an invitation has been mailed; one that was resent, accepted or revoked meanwhile counts, too: the mail is out. */
-export async function markInvitationSent(unit: Unit, invitationId: string): Promise<void> {
+export async function markInvitationSent(tx: TenantTransaction, invitationId: string): Promise<void> {
   const sent = await row<{ workspace_id: string | null; send_count: number }>(
-    unit.em,
+    tx.em,
     `update invitations set sent_at = now(), send_count = send_count + 1, version = version + 1, updated_at = now()
     where id = ? returning workspace_id, send_count`,
     [invitationId],
   );
   if (!sent) return;
 
-  await writeAudit(unit, {
+  await writeAudit(tx, {
     action: 'update',
     operationId: null,
     note: {

@@ -1,11 +1,11 @@
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { userColumns, type UserRow } from './users.ts';
 
 /** Users that an organization may make in 24 hours: an address in use anywhere is refused, so each try tells something. */
-const mostUsersADay = 200;
+const maxUsersADay = 200;
 
 export interface NewUser {
   readonly id: string;
@@ -24,20 +24,20 @@ export interface NewUser {
 const madeToday = `(select count(*) from (
     select made.created_at from users made where made.organization_id = ?::uuid
       and not exists (select from invitations i where i.organization_id = made.organization_id and i.accepted_user_id = made.id)
-    order by made.id desc limit ${mostUsersADay}) newest
+    order by made.id desc limit ${maxUsersADay}) newest
   where newest.created_at > now() - interval '24 hours')`;
 
 /**
  * Makes a user, in an organization that the transaction has locked, with credentials and, without a password, the challenge of the mail that
  * asks for one; the address is not verified. One statement. 429 beyond the day's number, 409 `already_exists` for an address in use anywhere.
  */
-export async function insertUser(unit: Unit, user: NewUser): Promise<UserRow> {
+export async function insertUser(tx: TenantTransaction, user: NewUser): Promise<UserRow> {
   const { firstPassword } = user;
   const made = await row<UserRow>(
-    unit.em,
+    tx.em,
     `with u as (
        insert into users (id, email, full_name, role, scope, organization_id, workspace_id)
-       select ?::uuid, ?, ?, ?, ?, ?::uuid, ?::uuid where ?::uuid is null or ${madeToday} < ${mostUsersADay}
+       select ?::uuid, ?, ?, ?, ?, ?::uuid, ?::uuid where ?::uuid is null or ${madeToday} < ${maxUsersADay}
        returning *),
      credential as (
        insert into user_credentials (user_id, organization_id, password_hash) select id, organization_id, ?::text from u),
@@ -65,7 +65,7 @@ export async function insertUser(unit: Unit, user: NewUser): Promise<UserRow> {
   );
   if (!made) {
     throw fail('rate_limited', {
-      detail: `an organization makes at most ${mostUsersADay} users a day`,
+      detail: `an organization makes at most ${maxUsersADay} users a day`,
       retryAfterS: 3_600,
       context: { violated_policies: ['user_create'] },
     });

@@ -1,12 +1,12 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { newId } from '../ids.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OrganizationRow } from './organization-row.ts';
 import { workspaceColumns, type WorkspaceFields, type WorkspaceRow } from './workspaces.ts';
 
 /** Archived ones count: they can come back. A caller's session settings hold as many. */
-export const mostWorkspaces = 1_000;
+export const maxWorkspaces = 1_000;
 
 /** Null: made from the name. */
 type NewWorkspace = Omit<WorkspaceFields, 'slug'> & { readonly slug: string | null };
@@ -15,20 +15,20 @@ type NewWorkspace = Omit<WorkspaceFields, 'slug'> & { readonly slug: string | nu
  * Makes a workspace in an organization that the transaction has locked, so that two at once can neither pass the limit nor be given one
  * slug. 409 `limit_reached`, and `already_exists` when the slug asked for is taken.
  */
-export async function insertWorkspace(unit: Unit, organization: OrganizationRow, fields: NewWorkspace): Promise<WorkspaceRow> {
+export async function insertWorkspace(tx: TenantTransaction, organization: OrganizationRow, fields: NewWorkspace): Promise<WorkspaceRow> {
   const base = fields.slug ?? slugOf(fields.name);
   const present = await row<{ total: number; alike: string[] }>(
-    unit.em,
+    tx.em,
     `select count(*) as total, coalesce(array_agg(slug) filter (where starts_with(slug, ?)), '{}') as alike
        from workspaces where organization_id = ?`,
     [base, organization.id],
   );
-  if (present && present.total >= mostWorkspaces)
-    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${mostWorkspaces} workspaces` });
+  if (present && present.total >= maxWorkspaces)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `an organization has at most ${maxWorkspaces} workspaces` });
   const slug = fields.slug ?? freeSlug(base, new Set(present?.alike));
 
   const made = await row<WorkspaceRow>(
-    unit.em,
+    tx.em,
     `insert into workspaces as w (id, organization_id, slug, name, description, timezone, currency)
      values (?, ?, ?, ?, ?, ?, ?) returning ${workspaceColumns}`,
     [newId(), organization.id, slug, fields.name, fields.description, fields.timezone, fields.currency],

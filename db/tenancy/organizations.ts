@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import { fetchPage, holdsText } from '../page-query.ts';
@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded, organizationOf, workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { organizationColumns, type OrganizationRow } from './organization-row.ts';
 
 const columns = organizationColumns('o');
@@ -85,14 +85,18 @@ export async function lockOrganization(ctx: Changing, id: string, options: LockO
   refuseWorkspaceScoped(ctx.caller);
   options.refuse?.();
   checkIfMatch(ctx, found.version);
-  if (!options.openWhenFrozen) refuseFrozenPlace(found.status);
+  if (!options.openWhenFrozen) assertPlaceActive(found.status);
   return found;
 }
 
 /** Writes name, slug and time zone of a locked organization. The version is a condition of the update. 409 when the slug is taken. */
-export async function changeOrganization(unit: Unit, locked: OrganizationRow, fields: OrganizationFields): Promise<OrganizationRow> {
+export async function changeOrganization(
+  tx: TenantTransaction,
+  locked: OrganizationRow,
+  fields: OrganizationFields,
+): Promise<OrganizationRow> {
   const changed = await row<OrganizationRow>(
-    unit.em,
+    tx.em,
     `update organizations o set name = ?, slug = ?, timezone = ?, version = o.version + 1, updated_at = clock_timestamp()
       where o.id = ? and o.version = ? returning ${columns}`,
     [fields.name, fields.slug, fields.timezone, locked.id, locked.version],

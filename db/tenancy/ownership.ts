@@ -1,7 +1,7 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { change, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 export interface Transfer {
   readonly organizationId: string;
@@ -22,9 +22,9 @@ interface Party {
  * Hands the ownership of an organization from one of its owners to another user, whose organization is locked by the transaction. 422
  * `reference` for somebody who is none of the organization's users, 409 `target_inactive`, `not_owner`, `own_account`.
  */
-export async function handOver(unit: Unit, { organizationId, toUserId, fromUserId }: Transfer): Promise<void> {
+export async function handOver(tx: TenantTransaction, { organizationId, toUserId, fromUserId }: Transfer): Promise<void> {
   const parties = await rows<Party>(
-    unit.em,
+    tx.em,
     `select id, role, scope, is_active from users where organization_id = ? and id = any(?::uuid[]) and deleted_at is null
       order by id for no key update`,
     [organizationId, [toUserId, fromUserId]],
@@ -39,21 +39,21 @@ export async function handOver(unit: Unit, { organizationId, toUserId, fromUserI
   if (giver.role !== 'owner' || giver.scope !== 'organization') throw fail('state_conflict', { reason: 'not_owner' });
 
   await change(
-    unit.em,
+    tx.em,
     `update users set role = case id when ?::uuid then 'owner' else 'admin' end, scope = 'organization', workspace_id = null,
        version = version + 1, updated_at = clock_timestamp()
       where id = any(?::uuid[]) and not (id = ?::uuid and role = 'owner' and scope = 'organization')`,
     [toUserId, [toUserId, fromUserId], toUserId],
   );
-  if (target.scope === 'workspace') await leaveWorkspaces(unit, toUserId);
+  if (target.scope === 'workspace') await leaveWorkspaces(tx, toUserId);
   // Open streams are looked at again now.
-  unit.outgoing.revoked.push(`user:${toUserId}`, `user:${fromUserId}`);
+  tx.outgoing.revoked.push(`user:${toUserId}`, `user:${fromUserId}`);
 }
 
 // Who sees every workspace has no home and no grants; grants would come back to life should the user be narrowed again.
-async function leaveWorkspaces(unit: Unit, userId: string): Promise<void> {
+async function leaveWorkspaces(tx: TenantTransaction, userId: string): Promise<void> {
   await change(
-    unit.em,
+    tx.em,
     `with ended as (delete from workspace_grants where user_id = ?)
      update sessions set workspace_id = null where user_id = ? and revoked_at is null`,
     [userId, userId],

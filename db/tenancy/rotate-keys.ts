@@ -103,11 +103,11 @@ async function beginRenewal(em: SqlEntityManager): Promise<string> {
 }
 
 async function note(em: SqlEntityManager, counts: Readonly<Record<string, number | string>>): Promise<void> {
-  const unit = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+  const tx = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
   const changes = Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, { from: null, to: value }]));
   const subject = { resourceType: 'data_key', organizationId: null, changes };
 
-  await writeAudit(unit, { action: 'update', operationId: null, note: subject, ip: null, userAgent: null });
+  await writeAudit(tx, { action: 'update', operationId: null, note: subject, ip: null, userAgent: null });
 }
 
 async function repeated(some: () => Promise<number>): Promise<number> {

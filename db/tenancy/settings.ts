@@ -1,9 +1,9 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OrganizationRow } from './organization-row.ts';
 import type { EgressAllowance, GitInstallation } from './organization-settings.entity.ts';
 import { organizationsOf, refuseWorkspaceScoped } from './organizations.ts';
@@ -84,18 +84,18 @@ export async function lockSettings(ctx: Changing, organizationId: string, refuse
   refuseWorkspaceScoped(ctx.caller);
   refuse();
   checkIfMatch(ctx, found.version);
-  refuseFrozenPlace(found.status);
+  assertPlaceActive(found.status);
   return found;
 }
 
 /** Writes settings of a locked row; the version is a condition of the update. */
-export async function changeSettings(unit: Unit, locked: SettingsRow, settings: Partial<Settings>): Promise<SettingsRow> {
+export async function changeSettings(tx: TenantTransaction, locked: SettingsRow, settings: Partial<Settings>): Promise<SettingsRow> {
   const changed = settingNames.filter((name) => settings[name] !== undefined);
   if (changed.length === 0) return locked;
 
   const values = changed.map((name) => (settingTypes[name] === 'jsonb' ? JSON.stringify(settings[name]) : settings[name]));
   const written = await row<SettingsRow>(
-    unit.em,
+    tx.em,
     `update organization_settings s set ${changed.map((name) => `${name} = ?::${settingTypes[name]}`).join(', ')},
        version = s.version + 1, updated_at = clock_timestamp()
       where s.organization_id = ? and s.version = ? returning ${columns}`,
@@ -106,9 +106,13 @@ export async function changeSettings(unit: Unit, locked: SettingsRow, settings: 
 }
 
 /** 422 when an installation is to go to a workspace that is none of the organization's. */
-export async function checkInstallations(unit: Unit, organizationId: string, installations: readonly GitInstallation[]): Promise<void> {
+export async function checkInstallations(
+  tx: TenantTransaction,
+  organizationId: string,
+  installations: readonly GitInstallation[],
+): Promise<void> {
   if (installations.length === 0) return;
-  const found = await rows<{ id: string }>(unit.em, 'select id from workspaces where organization_id = ? and id = any(?::uuid[])', [
+  const found = await rows<{ id: string }>(tx.em, 'select id from workspaces where organization_id = ? and id = any(?::uuid[])', [
     organizationId,
     installations.map((installation) => installation.workspace_id),
   ]);

@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
@@ -72,6 +72,6 @@ async function newHome(ctx: Scoped, organizationId: string | null, workspaceId: 
       ? invalid('/workspace_id', 'workspace_required', 'name the workspace that becomes the home')
       : invalid('/workspace_id', 'reference', 'refers to a workspace that does not exist');
   }
-  refuseFrozenPlace(only.status, only.is_active);
+  assertPlaceActive(only.status, only.is_active);
   return only.id;
 }

@@ -1,11 +1,11 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import type { Role, Scope } from '../../workflows/contracts/access.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import { isUnbounded, refuseRank, workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Predicate } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { refuseOutranked, refuseUnattended } from './rank-rules.ts';
 import { storedUserColumns, usersSeenBy, type StoredUser, type UserRow } from './users.ts';
 
@@ -75,7 +75,7 @@ export async function lockUser(ctx: Changing, id: string, options: LockOptions):
   if (!(isOneself && options.allowsOneself)) refuseUnchangeable(caller, found, options.floor);
   if (!options.isHarmless) refuseUnattended(caller, found.role);
   checkIfMatch(ctx, found.version);
-  if (!options.openWhenFrozen) refuseFrozenPlace(found.organization_status, found.is_home_active);
+  if (!options.openWhenFrozen) assertPlaceActive(found.organization_status, found.is_home_active);
   return found;
 }
 
@@ -94,19 +94,19 @@ export function refuseLast(user: LockedUser): void {
   if (user.is_last) throw fail('state_conflict', { reason: 'last_owner', detail: 'an organization keeps at least one active owner' });
 }
 
-export function setFullName(unit: Unit, locked: StoredUser, fullName: string | null): Promise<StoredUser> {
-  return update(unit, locked, { sql: 'full_name = ?', params: [fullName] });
+export function setFullName(tx: TenantTransaction, locked: StoredUser, fullName: string | null): Promise<StoredUser> {
+  return update(tx, locked, { sql: 'full_name = ?', params: [fullName] });
 }
 
 /**
  * Gives a locked user another standing. Grants end where the new home, or the whole organization, takes their place; keys that they have made where they
  * reach no longer end for good. Another home is given by a caller who sees the whole organization.
  */
-export async function setStanding(unit: Unit, locked: StoredUser, { role, scope, workspaceId }: Standing): Promise<StoredUser> {
-  const changed = await update(unit, locked, { sql: 'role = ?, scope = ?, workspace_id = ?::uuid', params: [role, scope, workspaceId] });
+export async function setStanding(tx: TenantTransaction, locked: StoredUser, { role, scope, workspaceId }: Standing): Promise<StoredUser> {
+  const changed = await update(tx, locked, { sql: 'role = ?, scope = ?, workspace_id = ?::uuid', params: [role, scope, workspaceId] });
   if (workspaceId !== locked.workspace_id) {
     const left = await row<{ key_ids: string[] }>(
-      unit.em,
+      tx.em,
       `with ended as (delete from workspace_grants where user_id = ? and (?::uuid is null or workspace_id = ?::uuid)),
          moved as (update sessions set workspace_id = ?::uuid where user_id = ? and revoked_at is null),
          keys as (
@@ -118,24 +118,24 @@ export async function setStanding(unit: Unit, locked: StoredUser, { role, scope,
        select coalesce(json_agg(id), '[]') as key_ids from keys`,
       [locked.id, workspaceId, workspaceId, workspaceId, locked.id, locked.id, workspaceId, workspaceId],
     );
-    unit.outgoing.revoked.push(...(left?.key_ids ?? []).map((id) => `service_key:${id}`));
+    tx.outgoing.revoked.push(...(left?.key_ids ?? []).map((id) => `service_key:${id}`));
   }
   // The next request reads the row; open streams are looked at again now.
-  unit.outgoing.revoked.push(`user:${locked.id}`);
+  tx.outgoing.revoked.push(`user:${locked.id}`);
   return changed;
 }
 
-export function setInactive(unit: Unit, locked: StoredUser): Promise<StoredUser> {
-  return update(unit, locked, { sql: 'is_active = false, deactivated_at = clock_timestamp()', params: [] });
+export function setInactive(tx: TenantTransaction, locked: StoredUser): Promise<StoredUser> {
+  return update(tx, locked, { sql: 'is_active = false, deactivated_at = clock_timestamp()', params: [] });
 }
 
-export function setActive(unit: Unit, locked: StoredUser): Promise<StoredUser> {
-  return update(unit, locked, { sql: 'is_active = true, deactivated_at = null', params: [] });
+export function setActive(tx: TenantTransaction, locked: StoredUser): Promise<StoredUser> {
+  return update(tx, locked, { sql: 'is_active = true, deactivated_at = null', params: [] });
 }
 
 /** Takes address and name from a locked user. The id stays for audit rows and for what the user has made; the address is free again. */
-export async function eraseUser(unit: Unit, locked: StoredUser): Promise<void> {
-  await update(unit, locked, {
+export async function eraseUser(tx: TenantTransaction, locked: StoredUser): Promise<void> {
+  await update(tx, locked, {
     sql: `email = '', full_name = null, locale = null, is_active = false, deactivated_at = coalesce(u.deactivated_at, clock_timestamp()),
        deleted_at = clock_timestamp()`,
     params: [],
@@ -152,12 +152,12 @@ const eraseOwnSql = `
  * Ends what a user has made and holds in any workspace, also where the caller doesn't see it: service keys; before an erasure the grants and
  * the invitations that hold the address, what the person has granted to toolkits, and stored replies that show the person, as well.
  */
-export async function endOwnThings(unit: Unit, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
-  const ended = await row<{ key_ids: string[] }>(unit.em, erases ? eraseOwnSql : 'select gate_leave(?::uuid, false) as key_ids', [
+export async function endOwnThings(tx: TenantTransaction, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
+  const ended = await row<{ key_ids: string[] }>(tx.em, erases ? eraseOwnSql : 'select gate_leave(?::uuid, false) as key_ids', [
     userId,
     ...(erases ? [userId, userId] : []),
   ]);
-  for (const keyId of ended?.key_ids ?? []) unit.outgoing.revoked.push(`service_key:${keyId}`);
+  for (const keyId of ended?.key_ids ?? []) tx.outgoing.revoked.push(`service_key:${keyId}`);
 }
 
 function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {
@@ -169,9 +169,9 @@ function refuseUnchangeable(caller: Caller, user: UserRow, floor: Role): void {
   refuseOutranked(caller, { role: user.role, workspaceId: user.workspace_id });
 }
 
-async function update(unit: Unit, locked: StoredUser, set: Predicate): Promise<StoredUser> {
+async function update(tx: TenantTransaction, locked: StoredUser, set: Predicate): Promise<StoredUser> {
   const changed = await row<StoredUser>(
-    unit.em,
+    tx.em,
     `update users u set ${set.sql}, version = u.version + 1, updated_at = clock_timestamp()
       where u.id = ? and u.version = ? returning ${storedUserColumns}`,
     [...set.params, locked.id, locked.version],

@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded, organizationOf, workspacesAtFloor, workspacesOf } from '../reach.ts';
 import type { Predicate, Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** A user as views show one. */
 export interface UserRow {
@@ -57,10 +57,10 @@ export function userColumns(alias: string): string {
   return [...own.map((column) => `${alias}.${column}`), hasFactor].join(', ');
 }
 
-/** One user that the unit's tenant sees: of its organization, or itself. Null for any other. */
-export async function readUser(unit: Pick<Unit, 'em' | 'tenant'>, id: string): Promise<UserRow | null> {
-  const own = personOf(unit.tenant, 'u');
-  return row<UserRow>(unit.em, `select ${userColumns('u')} from users u where u.id = ? and u.deleted_at is null and ${own.sql}`, [
+/** One user that the transaction's tenant sees: of its organization, or itself. Null for any other. */
+export async function readUser(tx: Pick<TenantTransaction, 'em' | 'tenant'>, id: string): Promise<UserRow | null> {
+  const own = personOf(tx.tenant, 'u');
+  return row<UserRow>(tx.em, `select ${userColumns('u')} from users u where u.id = ? and u.deleted_at is null and ${own.sql}`, [
     id,
     ...own.params,
   ]);

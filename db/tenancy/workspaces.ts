@@ -1,4 +1,4 @@
-import { refuseFrozenPlace } from '../frozen.ts';
+import { assertPlaceActive } from '../frozen.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
 import { fetchPage } from '../page-query.ts';
@@ -6,7 +6,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesOf } from '../reach.ts';
 import { checkIfMatch, type Changing, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OrganizationRow } from './organization-row.ts';
 import { nameFilter } from './organizations.ts';
 
@@ -104,21 +104,21 @@ export async function lockWorkspace(
 
   refuseRank(ctx.caller, id, ctx.floor);
   checkIfMatch(ctx, found.version);
-  if (!openWhenFrozen) refuseFrozenPlace(found.status, found.is_active);
+  if (!openWhenFrozen) assertPlaceActive(found.status, found.is_active);
   return found;
 }
 
 /** Writes the fields of a locked workspace; the version is a condition of the update. 409 when the slug is taken. */
-export async function changeWorkspace(unit: Unit, locked: WorkspaceRow, fields: WorkspaceFields): Promise<WorkspaceRow> {
-  return update(unit, locked, {
+export async function changeWorkspace(tx: TenantTransaction, locked: WorkspaceRow, fields: WorkspaceFields): Promise<WorkspaceRow> {
+  return update(tx, locked, {
     sql: 'slug = ?, name = ?, description = ?, timezone = ?, currency = ?',
     params: [fields.slug, fields.name, fields.description, fields.timezone, fields.currency],
   });
 }
 
 /** Archives a locked workspace; it can be restored for as long as its organization's settings say. */
-export async function setArchived(unit: Unit, locked: WorkspaceRow): Promise<WorkspaceRow> {
-  return update(unit, locked, {
+export async function setArchived(tx: TenantTransaction, locked: WorkspaceRow): Promise<WorkspaceRow> {
+  return update(tx, locked, {
     sql: `is_active = false, archived_at = clock_timestamp(), purge_after = clock_timestamp() + make_interval(days =>
       (select s.workspace_retention_days from organization_settings s where s.organization_id = w.organization_id))`,
     params: [],
@@ -126,13 +126,13 @@ export async function setArchived(unit: Unit, locked: WorkspaceRow): Promise<Wor
 }
 
 /** Takes a locked workspace back into use. */
-export async function setRestored(unit: Unit, locked: WorkspaceRow): Promise<WorkspaceRow> {
-  return update(unit, locked, { sql: 'is_active = true, archived_at = null, purge_after = null', params: [] });
+export async function setRestored(tx: TenantTransaction, locked: WorkspaceRow): Promise<WorkspaceRow> {
+  return update(tx, locked, { sql: 'is_active = true, archived_at = null, purge_after = null', params: [] });
 }
 
-async function update(unit: Unit, locked: WorkspaceRow, set: Predicate): Promise<WorkspaceRow> {
+async function update(tx: TenantTransaction, locked: WorkspaceRow, set: Predicate): Promise<WorkspaceRow> {
   const changed = await row<WorkspaceRow>(
-    unit.em,
+    tx.em,
     `update workspaces w set ${set.sql}, version = w.version + 1, updated_at = clock_timestamp()
       where w.id = ? and w.version = ? returning ${workspaceColumns}`,
     [...set.params, locked.id, locked.version],

@@ -7,7 +7,7 @@ import { change, rows } from '../sql.ts';
 import { descriptorOf } from '../tools/tool-descriptor.ts';
 import { ToolVersion } from '../tools/tool-version.entity.ts';
 import { Tool } from '../tools/tool.entity.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { settingsOf, type FormerSettings, type ToolOverrides } from './approval.ts';
 import { formerSettings } from './former-settings.ts';
 import { secretsOfAuth } from './toolkit-config.ts';
@@ -28,7 +28,7 @@ export interface Activation {
  * the former revision becomes superseded. An older revision rolls back. Each tool in force gets a version of this revision, which runs pin.
  * The caller holds the toolkit's lock. Throws 409 `revision_not_activatable`, 422 for names that the revision does not hold.
  */
-export async function activateToolkitRevision(unit: Unit, toolkit: Toolkit, activation: Activation): Promise<void> {
+export async function activateToolkitRevision(tx: TenantTransaction, toolkit: Toolkit, activation: Activation): Promise<void> {
   const { revision } = activation;
   if (revision.state !== 'inactive' && revision.state !== 'superseded')
     throw fail('state_conflict', {
@@ -37,24 +37,24 @@ export async function activateToolkitRevision(unit: Unit, toolkit: Toolkit, acti
       context: { state: revision.state },
     });
   const approved = approvedNames(activation);
-  const held = await unit.em.find(Tool, { toolkitId: toolkit.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const held = await tx.em.find(Tool, { toolkitId: toolkit.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
 
   withdraw(held, revision.tools);
   const approvedTools = revision.tools.filter((tool) => approved.has(tool.name));
-  const former = await formerSettings(unit, toolkit.id, revision.id);
+  const former = await formerSettings(tx, toolkit.id, revision.id);
   const movedIds = movedTools(toolkit, held, approvedTools);
-  approve(unit, { toolkit, held, former, overrides: activation.overrides }, approvedTools);
-  await unit.em.flush();
-  await dropOwnSecrets(unit, movedIds);
-  await writeVersions(unit, toolkit, revision);
-  await change(unit.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
+  approve(tx, { toolkit, held, former, overrides: activation.overrides }, approvedTools);
+  await tx.em.flush();
+  await dropOwnSecrets(tx, movedIds);
+  await writeVersions(tx, toolkit, revision);
+  await change(tx.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
     toolkit.id,
   ]);
-  await change(unit.em, "update toolkit_revisions set state = 'active', activated_at = now(), updated_at = now() where id = ?", [
+  await change(tx.em, "update toolkit_revisions set state = 'active', activated_at = now(), updated_at = now() where id = ?", [
     revision.id,
   ]);
   toolkit.activeRevisionId = revision.id;
-  await unit.em.flush();
+  await tx.em.flush();
 }
 
 function approvedNames({ revision, approve: asked, overrides }: Activation): ReadonlySet<string> {
@@ -101,7 +101,7 @@ interface Approving {
   readonly overrides: Activation['overrides'];
 }
 
-function approve(unit: Unit, { toolkit, held, former, overrides }: Approving, tools: readonly ToolkitTool[]): void {
+function approve(tx: TenantTransaction, { toolkit, held, former, overrides }: Approving, tools: readonly ToolkitTool[]): void {
   const byName = new Map(held.map((tool) => [tool.remoteName, tool]));
   const taken = new Set(held.map((tool) => tool.slug));
   for (const found of tools) {
@@ -114,8 +114,8 @@ function approve(unit: Unit, { toolkit, held, former, overrides }: Approving, to
     }
     const slug = toolSlug(toolkit.slug, found.name, taken);
     taken.add(slug);
-    unit.em.persist(
-      unit.em.create(Tool, {
+    tx.em.persist(
+      tx.em.create(Tool, {
         id: newId(),
         scope: toolkit.scope,
         organizationId: toolkit.organizationId,
@@ -154,18 +154,18 @@ export function executionOf(toolkit: Toolkit, config: Readonly<Record<string, un
   return { ...config, url: `${String(toolkit.config['base_url'])}${String(config['url'])}`, auth: toolkit.config['auth'] };
 }
 
-async function writeVersions(unit: Unit, toolkit: Toolkit, { id, tools }: Activation['revision']): Promise<void> {
+async function writeVersions(tx: TenantTransaction, toolkit: Toolkit, { id, tools }: Activation['revision']): Promise<void> {
   const names = tools.map((tool) => tool.name);
-  const inForce = await unit.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null, quarantinedAt: null, remoteName: { $in: names } });
+  const inForce = await tx.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null, quarantinedAt: null, remoteName: { $in: names } });
   const newest = await rows<{ tool_id: string; version: number }>(
-    unit.em,
+    tx.em,
     'select v.tool_id, max(v.version)::int as version from tool_versions v where v.tool_id = any(?::uuid[]) group by v.tool_id',
     [inForce.map((tool) => tool.id)],
   );
   const numbers = new Map(newest.map((found) => [found.tool_id, found.version]));
   for (const tool of inForce) {
-    unit.em.persist(
-      unit.em.create(ToolVersion, {
+    tx.em.persist(
+      tx.em.create(ToolVersion, {
         toolId: tool.id,
         organizationId: tool.organizationId,
         workspaceId: tool.workspaceId,
@@ -176,5 +176,5 @@ async function writeVersions(unit: Unit, toolkit: Toolkit, { id, tools }: Activa
       }),
     );
   }
-  await unit.em.flush();
+  await tx.em.flush();
 }

@@ -1,15 +1,19 @@
 import { rows } from '../sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { FormerSettings } from './approval.ts';
 
 /**
  * The settings that the tools of a toolkit had last while a revision was in force, by tool id: those of its latest activation, with what was
  * said by hand afterwards. Empty for a revision that never was in force.
  */
-export async function formerSettings(unit: Unit, toolkitId: string, revisionId: string): Promise<ReadonlyMap<string, FormerSettings>> {
+export async function formerSettings(
+  tx: TenantTransaction,
+  toolkitId: string,
+  revisionId: string,
+): Promise<ReadonlyMap<string, FormerSettings>> {
   const found = await rows<{ tool_id: string; remote_hash: string; descriptor: ToolDescriptor }>(
-    unit.em,
+    tx.em,
     `select a.tool_id, a.remote_hash, l.descriptor
        from (select distinct on (v.tool_id) v.tool_id, v.version, v.descriptor ->> 'remote_hash' as remote_hash
                from tool_versions v join tools t on t.id = v.tool_id

@@ -4,7 +4,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
 import { change, row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { diffTools } from './diff.ts';
 import { toldLeftOut, type LeftOut } from './left-out.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
@@ -83,20 +83,20 @@ export function sha256Of(value: unknown): string {
 
 /** Begins a sync: a revision in state syncing with the next number. One at a time a toolkit: 409 `sync_running`. */
 export async function openSync(
-  unit: Unit,
+  tx: TenantTransaction,
   toolkit: ToolkitHome,
   { note, createdBy }: { readonly note: string | null; readonly createdBy: ActorRef },
 ): Promise<OpenedRevision> {
-  await lockToolkit(unit, toolkit.id);
+  await lockToolkit(tx, toolkit.id);
   await change(
-    unit.em,
+    tx.em,
     `update toolkit_revisions set state = 'failed', error = 'The sync was abandoned.', updated_at = now()
       where toolkit_id = ? and state = 'syncing' and created_at < now() - interval '${abandonedAfter}'`,
     [toolkit.id],
   );
   const id = newId();
   const opened = await row<OpenedRevision>(
-    unit.em,
+    tx.em,
     `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, note, created_by)
      select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, 'syncing', 'sync', ?::text, ?::jsonb
      on conflict (toolkit_id) where state = 'syncing' do nothing returning id, number`,
@@ -111,22 +111,22 @@ export async function openSync(
  * keeps no tool at all. Tools in force that are changed or gone are quarantined at once, unless the toolkit keeps them (`on_change`). A revision
  * that has ended already is left alone, so that an activity may run twice.
  */
-export async function finishSync(unit: Unit, revisionId: string, found: SyncFindings): Promise<FinishedSync> {
-  const open = await lockRevision(unit, revisionId);
+export async function finishSync(tx: TenantTransaction, revisionId: string, found: SyncFindings): Promise<FinishedSync> {
+  const open = await lockRevision(tx, revisionId);
   if (open.state !== 'syncing') return { state: open.state, quarantined: open.quarantined };
   if ('error' in found) {
-    await failSync(unit, open, found);
+    await failSync(tx, open, found);
     return { state: 'failed', quarantined: [] };
   }
 
-  const inForce = await toolsInForce(unit, open.toolkit_id);
+  const inForce = await toolsInForce(tx, open.toolkit_id);
   const error = errorOf(found.tools, found.told ?? null);
   const leftOut = found.leftOut ?? [];
   const state = found.tools.length === 0 ? 'failed' : isInForce(found.tools, inForce) ? 'unchanged' : 'inactive';
   const quarantined = open.on_change === 'keep' ? [] : differing(found.tools, inForce);
-  await quarantineTools(unit, open.toolkit_id, quarantined);
+  await quarantineTools(tx, open.toolkit_id, quarantined);
   await change(
-    unit.em,
+    tx.em,
     `update toolkit_revisions set state = ?, tools = ?::jsonb, diff = ?::jsonb, quarantined = ?::text[], source_hash = ?, server = ?::jsonb,
        protocol_version = ?, error = ?, left_out = ?::jsonb, left_out_count = ?, updated_at = now() where id = ?`,
     [
@@ -144,7 +144,7 @@ export async function finishSync(unit: Unit, revisionId: string, found: SyncFind
     ],
   );
   await change(
-    unit.em,
+    tx.em,
     `update toolkits set reachable = true, checked_at = now(), server = ?::jsonb, protocol_version = ?, last_error = ? where id = ?`,
     [
       found.server === null ? null : JSON.stringify(found.server),
@@ -162,16 +162,20 @@ function errorOf(tools: readonly ToolkitTool[], told: string | null): string | n
 }
 
 /** Stores a revision made from a document or by hand, with its differences to the active one. The caller holds the toolkit's lock. */
-export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, made: NewToolkitRevision): Promise<OpenedRevision> {
+export async function insertToolkitRevision(
+  tx: TenantTransaction,
+  toolkit: ToolkitHome,
+  made: NewToolkitRevision,
+): Promise<OpenedRevision> {
   const active = await row<{ tools: ToolkitTool[] }>(
-    unit.em,
+    tx.em,
     'select v.tools from toolkits k join toolkit_revisions v on v.id = k.active_revision_id where k.id = ?',
     [toolkit.id],
   );
-  const state = isInForce(made.tools, await toolsInForce(unit, toolkit.id)) ? 'unchanged' : 'inactive';
+  const state = isInForce(made.tools, await toolsInForce(tx, toolkit.id)) ? 'unchanged' : 'inactive';
   const { error, leftOut } = toldLeftOut(made.leftOut.told);
   const inserted = await row<OpenedRevision>(
-    unit.em,
+    tx.em,
     `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, tools, diff, source_hash, error, left_out, left_out_count,
        note, created_by)
      select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, ?, ?, ?::jsonb, ?::jsonb, ?, ?::text, ?::jsonb, ?::integer, ?::text, ?::jsonb
@@ -202,15 +206,15 @@ export async function insertToolkitRevision(unit: Unit, toolkit: ToolkitHome, ma
  * Takes every tool of a toolkit out of service until an activation approves it anew: its server or its credentials are others now. What a
  * sync that is under way brings home is the former server's and counts no more. The caller holds the toolkit's lock.
  */
-export async function quarantineAll(unit: Unit, toolkitId: string): Promise<void> {
+export async function quarantineAll(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
-    unit.em,
+    tx.em,
     `update toolkit_revisions set state = 'failed', error = 'The address or the credentials of the toolkit changed during the sync.',
        updated_at = now() where toolkit_id = ? and state = 'syncing'`,
     [toolkitId],
   );
-  const names = (await toolsInForce(unit, toolkitId)).map((tool) => tool.name);
-  await quarantineTools(unit, toolkitId, names);
+  const names = (await toolsInForce(tx, toolkitId)).map((tool) => tool.name);
+  await quarantineTools(tx, toolkitId, names);
 }
 
 const nextNumber = '(select coalesce(max(n.number), 0) + 1 from toolkit_revisions n where n.toolkit_id = ?::uuid)';
@@ -229,18 +233,18 @@ interface ToolInForce {
   readonly is_quarantined: boolean;
 }
 
-async function lockToolkit(unit: Unit, toolkitId: string): Promise<void> {
-  const locked = await row(unit.em, 'select id from toolkits where id = ? and deleted_at is null for update', [toolkitId]);
+async function lockToolkit(tx: TenantTransaction, toolkitId: string): Promise<void> {
+  const locked = await row(tx.em, 'select id from toolkits where id = ? and deleted_at is null for update', [toolkitId]);
   if (!locked) throw fail('not_found');
 }
 
 // The toolkit's lock keeps an activation from passing between the comparison and the quarantine. It comes first, here as everywhere.
-async function lockRevision(unit: Unit, revisionId: string): Promise<OpenSync> {
-  await row(unit.em, 'select k.id from toolkits k where k.id = (select v.toolkit_id from toolkit_revisions v where v.id = ?) for update', [
+async function lockRevision(tx: TenantTransaction, revisionId: string): Promise<OpenSync> {
+  await row(tx.em, 'select k.id from toolkits k where k.id = (select v.toolkit_id from toolkit_revisions v where v.id = ?) for update', [
     revisionId,
   ]);
   const found = await row<OpenSync>(
-    unit.em,
+    tx.em,
     `select v.toolkit_id, v.state, v.quarantined, k.config ->> 'on_change' as on_change, a.tools as active_tools
        from toolkit_revisions v join toolkits k on k.id = v.toolkit_id left join toolkit_revisions a on a.id = k.active_revision_id
       where v.id = ? for update of v`,
@@ -250,22 +254,22 @@ async function lockRevision(unit: Unit, revisionId: string): Promise<OpenSync> {
   return found;
 }
 
-async function failSync(unit: Unit, open: OpenSync, { error, reachable }: { readonly error: string; readonly reachable?: boolean }) {
+async function failSync(tx: TenantTransaction, open: OpenSync, { error, reachable }: Extract<SyncFindings, { readonly error: string }>) {
   await change(
-    unit.em,
+    tx.em,
     "update toolkit_revisions set state = 'failed', error = ?, updated_at = now() where toolkit_id = ? and state = 'syncing'",
     [error.slice(0, limitError), open.toolkit_id],
   );
-  await change(unit.em, 'update toolkits set reachable = ?, checked_at = now(), last_error = ? where id = ?', [
+  await change(tx.em, 'update toolkits set reachable = ?, checked_at = now(), last_error = ? where id = ?', [
     reachable ?? false,
     error.slice(0, limitError),
     open.toolkit_id,
   ]);
 }
 
-function toolsInForce(unit: Unit, toolkitId: string): Promise<ToolInForce[]> {
+function toolsInForce(tx: TenantTransaction, toolkitId: string): Promise<ToolInForce[]> {
   return rows<ToolInForce>(
-    unit.em,
+    tx.em,
     `select t.remote_name as name, t.remote_hash as hash, t.quarantined_at is not null as is_quarantined
        from tools t where t.toolkit_id = ? and t.deleted_at is null order by t.remote_name`,
     [toolkitId],
@@ -283,10 +287,10 @@ function differing(tools: readonly ToolkitTool[], inForce: readonly ToolInForce[
   return inForce.filter((tool) => hashes.get(tool.name) !== tool.hash).map((tool) => tool.name);
 }
 
-async function quarantineTools(unit: Unit, toolkitId: string, names: readonly string[]): Promise<void> {
+async function quarantineTools(tx: TenantTransaction, toolkitId: string, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   await change(
-    unit.em,
+    tx.em,
     `update tools set quarantined_at = now(), row_version = row_version + 1, updated_at = now()
       where toolkit_id = ? and remote_name = any(?::text[]) and deleted_at is null and quarantined_at is null`,
     [toolkitId, names],

@@ -7,7 +7,7 @@ import type { Page, PageRequest } from '../page.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { dropOwnSecrets } from '../secrets/secret-aim.ts';
 import { change, row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { LeftOut } from './left-out.ts';
 import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
@@ -103,8 +103,12 @@ export async function requireToolkit(ctx: Scoped, toolkitId: string): Promise<To
 }
 
 /** Revisions of a toolkit that the caller has been shown, newest first, without their tools. */
-export function listToolkitRevisionRows(unit: Pick<Unit, 'em'>, toolkitId: string, page: PageRequest): Promise<Page<ToolkitRevisionRow>> {
-  return fetchPage<ToolkitRevisionRow>(unit.em, {
+export function listToolkitRevisionRows(
+  tx: Pick<TenantTransaction, 'em'>,
+  toolkitId: string,
+  page: PageRequest,
+): Promise<Page<ToolkitRevisionRow>> {
+  return fetchPage<ToolkitRevisionRow>(tx.em, {
     select: revisionColumns,
     from: 'toolkit_revisions v',
     where: 'v.toolkit_id = ?',
@@ -116,12 +120,12 @@ export function listToolkitRevisionRows(unit: Pick<Unit, 'em'>, toolkitId: strin
 
 /** One revision of a toolkit that the caller has been shown, with its tools. Throws 404, also for another toolkit's. */
 export async function readToolkitRevision(
-  unit: Pick<Unit, 'em'>,
+  tx: Pick<TenantTransaction, 'em'>,
   toolkitId: string,
   revisionId: string,
 ): Promise<ToolkitRevisionRow & { readonly tools: readonly ToolkitTool[] }> {
   const found = await row<ToolkitRevisionRow & { tools: ToolkitTool[] }>(
-    unit.em,
+    tx.em,
     `select ${revisionColumns}, v.tools from toolkit_revisions v where v.id = ? and v.toolkit_id = ?`,
     [revisionId, toolkitId],
   );
@@ -129,38 +133,38 @@ export async function readToolkitRevision(
   return found;
 }
 
-const mostNamed = 20;
+const maxNamed = 20;
 
 /** Ids of at most 20 agents whose active revision binds the toolkit or one of its tools. */
-export async function agentsBinding(unit: Unit, toolkitId: string): Promise<string[]> {
+export async function agentsBinding(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
   const found = await rows<{ id: string }>(
-    unit.em,
+    tx.em,
     `select distinct a.id from agent_refs r join agents a on a.active_revision_id = r.revision_id
       where a.deleted_at is null and ((r.kind = 'toolkit' and r.target_id = ?::uuid)
         or (r.kind = 'tool' and r.target_id in (select t.id from tools t where t.toolkit_id = ?::uuid and t.deleted_at is null)))
-      order by a.id limit ${mostNamed}`,
+      order by a.id limit ${maxNamed}`,
     [toolkitId, toolkitId],
   );
   return found.map(({ id }) => id);
 }
 
 /** Ids of all tools that the toolkit ever had: one that was deleted comes back with a revision that holds it. */
-export async function toolsOfToolkit(unit: Unit, toolkitId: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(unit.em, 'select t.id from tools t where t.toolkit_id = ?', [toolkitId]);
+export async function toolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
+  const found = await rows<{ id: string }>(tx.em, 'select t.id from tools t where t.toolkit_id = ?', [toolkitId]);
   return found.map(({ id }) => id);
 }
 
 /** Deletes a toolkit's tools with it; what it held to reach its server, and values set for its tools, go at once. The caller holds its lock. */
-export async function removeToolkit(unit: Unit, toolkitId: string): Promise<void> {
-  await forgetConnections(unit, toolkitId);
-  await dropOwnSecrets(unit, await toolsOfToolkit(unit, toolkitId));
+export async function removeToolkit(tx: TenantTransaction, toolkitId: string): Promise<void> {
+  await forgetConnections(tx, toolkitId);
+  await dropOwnSecrets(tx, await toolsOfToolkit(tx, toolkitId));
   await change(
-    unit.em,
+    tx.em,
     'update tools set deleted_at = now(), row_version = row_version + 1, updated_at = now() where toolkit_id = ? and deleted_at is null',
     [toolkitId],
   );
   await change(
-    unit.em,
+    tx.em,
     'update toolkits set deleted_at = now(), next_sync_at = null, row_version = row_version + 1, updated_at = now() where id = ?',
     [toolkitId],
   );

@@ -1,6 +1,6 @@
 import { row } from '../sql.ts';
-import type { Home } from '../home.ts';
-import type { Unit } from '../unit.ts';
+import type { RowScope } from '../new-row-scope.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AgentRefDraft, StoredAgentRef } from './kind-config.ts';
 
 export interface AgentTarget extends StoredAgentRef {
@@ -14,13 +14,13 @@ export interface AgentTarget extends StoredAgentRef {
  * `revision` is a uuid or null, `personaSlug` a slug or null.
  */
 export function findAgentTarget(
-  unit: Pick<Unit, 'em'>,
-  home: Home,
+  tx: Pick<TenantTransaction, 'em'>,
+  home: RowScope,
   named: { readonly agent: AgentRefDraft; readonly revision: string | null; readonly personaSlug: string | null },
 ): Promise<AgentTarget | null> {
   const { id, slug, scope } = named.agent;
   return row<AgentTarget>(
-    unit.em,
+    tx.em,
     `select a.id, a.slug, a.scope,
             ?::uuid is null or exists (select from agent_revisions v where v.id = ?::uuid and v.agent_id = a.id) as has_revision,
             ?::text is null or exists (select from personas p where p.slug = ?::text and p.agent_id = a.id) as has_persona

@@ -1,5 +1,5 @@
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 
 /** Who wants an exclusive tool, and where. */
 export interface LeaseKey {
@@ -16,9 +16,12 @@ const leaseS = 30;
 export type TakenAt = string;
 
 /** Takes the tool's lease in its workspace unless another holder's still runs: the holder's for 30 s. Null: it is another's. */
-export async function takeLeaseRow(unit: Unit, { organizationId, workspaceId, toolId, holder }: LeaseKey): Promise<TakenAt | null> {
+export async function takeLeaseRow(
+  tx: TenantTransaction,
+  { organizationId, workspaceId, toolId, holder }: LeaseKey,
+): Promise<TakenAt | null> {
   const taken = await row<{ taken_at: TakenAt }>(
-    unit.em,
+    tx.em,
     `insert into tool_leases as l (workspace_id, tool_id, organization_id, call_id, expires_at, created_at)
      values (?, ?, ?, ?, clock_timestamp() + interval '${leaseS} seconds', clock_timestamp())
      on conflict (workspace_id, tool_id) do update set call_id = excluded.call_id, expires_at = excluded.expires_at, created_at = excluded.created_at
@@ -29,9 +32,9 @@ export async function takeLeaseRow(unit: Unit, { organizationId, workspaceId, to
 }
 
 /** Prolongs a lease by another 30 s from now. False: it has lapsed, or was taken again, and may be another's. */
-export async function renewLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<boolean> {
+export async function renewLeaseRow(tx: TenantTransaction, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<boolean> {
   const renewed = await change(
-    unit.em,
+    tx.em,
     `update tool_leases set expires_at = clock_timestamp() + interval '${leaseS} seconds'
       where workspace_id = ? and tool_id = ? and call_id = ? and created_at = ?::timestamptz and expires_at > clock_timestamp()`,
     [workspaceId, toolId, holder, takenAt],
@@ -39,7 +42,7 @@ export async function renewLeaseRow(unit: Unit, { workspaceId, toolId, holder }:
   return renewed === 1;
 }
 
-export async function dropLeaseRow(unit: Unit, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<void> {
+export async function dropLeaseRow(tx: TenantTransaction, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<void> {
   const own = 'workspace_id = ? and tool_id = ? and call_id = ? and created_at = ?::timestamptz';
-  await change(unit.em, `delete from tool_leases where ${own}`, [workspaceId, toolId, holder, takenAt]);
+  await change(tx.em, `delete from tool_leases where ${own}`, [workspaceId, toolId, holder, takenAt]);
 }

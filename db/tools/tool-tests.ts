@@ -2,11 +2,11 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { workflowIds, taskQueues } from '../../workflows/contracts/queues.ts';
 import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts';
 import { creatorOf } from '../actor-ref.ts';
-import type { WorkspaceHome } from '../home.ts';
+import type { RowWorkspace } from '../new-row-scope.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { change, row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 
 /** What came of a test, as its row holds it: cut as for a model, with secrets by name. */
@@ -49,24 +49,24 @@ export interface TestedTool {
 }
 
 export interface NewTest {
-  readonly home: WorkspaceHome;
+  readonly home: RowWorkspace;
   readonly toolId: string;
   readonly args: Record<string, unknown>;
   readonly isDryRun: boolean;
 }
 
 /** Writes a test and its workflow's start. Gives its id. */
-export async function insertToolTest(unit: Unit, { home, toolId, args, isDryRun }: NewTest): Promise<string> {
+export async function insertToolTest(tx: TenantTransaction, { home, toolId, args, isDryRun }: NewTest): Promise<string> {
   const id = newId();
   await change(
-    unit.em,
+    tx.em,
     `insert into tool_tests (id, tool_id, organization_id, workspace_id, arguments, dry_run, created_by, expires_at, created_at)
      values (?, ?, ?, ?, ?::jsonb, ?, ?::jsonb, now() + interval '24 hours', now())`,
-    [id, toolId, home.organizationId, home.workspaceId, JSON.stringify(args), isDryRun, JSON.stringify(creatorOf(unit.actor))],
+    [id, toolId, home.organizationId, home.workspaceId, JSON.stringify(args), isDryRun, JSON.stringify(creatorOf(tx.actor))],
   );
   const workflowId = workflowIds.toolTest(id);
   await addOutbox(
-    unit,
+    tx,
     {
       kind: 'workflow.start',
       workflowType: 'toolTest',
@@ -75,7 +75,7 @@ export async function insertToolTest(unit: Unit, { home, toolId, args, isDryRun 
       args: [{ testId: id }],
       organizationId: home.organizationId,
       workspaceId: home.workspaceId,
-      correlationId: unit.correlationId,
+      correlationId: tx.correlationId,
       reuse: 'reject_duplicate',
       priority: 1,
       searchAttributes: {},
@@ -86,9 +86,9 @@ export async function insertToolTest(unit: Unit, { home, toolId, args, isDryRun 
 }
 
 /** Locks a test; null when it is gone. */
-export function lockToolTest(unit: Unit, testId: string): Promise<TestState | null> {
+export function lockToolTest(tx: TenantTransaction, testId: string): Promise<TestState | null> {
   return row<TestState>(
-    unit.em,
+    tx.em,
     `select s.id, s.organization_id, s.workspace_id, s.arguments, s.dry_run, s.claimed_at is not null as is_claimed, s.result is not null as is_settled,
             (select jsonb_build_object('id', t.id, 'scope', t.scope, 'slug', t.slug, 'kind', t.kind, 'config', t.config, 'effect', t.effect,
                'concurrency', t.concurrency, 'is_idempotent', t.is_idempotent or coalesce(t.config ->> 'idempotency_header', '') <> '',
@@ -99,18 +99,18 @@ export function lockToolTest(unit: Unit, testId: string): Promise<TestState | nu
   );
 }
 
-export async function claimToolTest(unit: Unit, testId: string): Promise<void> {
-  await change(unit.em, 'update tool_tests set claimed_at = clock_timestamp() where id = ?', [testId]);
+export async function claimToolTest(tx: TenantTransaction, testId: string): Promise<void> {
+  await change(tx.em, 'update tool_tests set claimed_at = clock_timestamp() where id = ?', [testId]);
 }
 
 /** Stores the result once; a later one is dropped. */
-export async function settleToolTest(unit: Unit, testId: string, result: ToolTestResult): Promise<void> {
-  await change(unit.em, 'update tool_tests set result = ?::jsonb where id = ? and result is null', [JSON.stringify(result), testId]);
+export async function settleToolTest(tx: TenantTransaction, testId: string, result: ToolTestResult): Promise<void> {
+  await change(tx.em, 'update tool_tests set result = ?::jsonb where id = ? and result is null', [JSON.stringify(result), testId]);
 }
 
 /** Null while there is none. */
-export async function readToolTestResult(unit: Pick<Unit, 'em'>, testId: string): Promise<ToolTestResult | null> {
-  const found = await row<{ result: ToolTestResult | null }>(unit.em, 'select result from tool_tests where id = ?', [testId]);
+export async function readToolTestResult(tx: Pick<TenantTransaction, 'em'>, testId: string): Promise<ToolTestResult | null> {
+  const found = await row<{ result: ToolTestResult | null }>(tx.em, 'select result from tool_tests where id = ?', [testId]);
   return found?.result ?? null;
 }
 

@@ -6,7 +6,7 @@ import { fetchPage, holdsText } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { descriptorOf } from './tool-descriptor.ts';
 import { ToolVersion } from './tool-version.entity.ts';
 import { Tool } from './tool.entity.ts';
@@ -118,8 +118,8 @@ export function listToolRows(ctx: Scoped, filters: ToolFilters, page: PageReques
 }
 
 /** Writes a tool and its first version, which runs pin. Gives its id. */
-export async function insertTool(unit: Unit, { toolkitRevisionId = null, ...made }: NewTool): Promise<string> {
-  const tool = unit.em.create(Tool, {
+export async function insertTool(tx: TenantTransaction, { toolkitRevisionId = null, ...made }: NewTool): Promise<string> {
+  const tool = tx.em.create(Tool, {
     id: newId(),
     secretsRequired: [],
     critical: false,
@@ -132,7 +132,7 @@ export async function insertTool(unit: Unit, { toolkitRevisionId = null, ...made
     ...made,
     deletedAt: null,
   });
-  await unit.em.persist([tool, newVersion(unit, tool, { version: 1, toolkitRevisionId })]).flush();
+  await tx.em.persist([tool, newVersion(tx, tool, { version: 1, toolkitRevisionId })]).flush();
   return tool.id;
 }
 
@@ -141,7 +141,7 @@ export async function insertTool(unit: Unit, { toolkitRevisionId = null, ...made
  * now on pin; gives its number, or null when no run would notice.
  */
 export async function updateToolRow(
-  unit: Unit,
+  tx: TenantTransaction,
   tool: Tool,
   { toolkitRevisionId = null, ...changes }: Partial<ToolFields> & { readonly toolkitRevisionId?: string | null },
 ): Promise<number | null> {
@@ -149,19 +149,23 @@ export async function updateToolRow(
   Object.assign(tool, changes);
   const isNoticed = !isDeepStrictEqual(before, descriptorOf(tool)) || toolkitRevisionId !== null;
   if (!isNoticed) {
-    await unit.em.flush();
+    await tx.em.flush();
     return null;
   }
-  const newest = await row<{ version: number }>(unit.em, 'select max(version)::int as version from tool_versions where tool_id = ?', [
+  const newest = await row<{ version: number }>(tx.em, 'select max(version)::int as version from tool_versions where tool_id = ?', [
     tool.id,
   ]);
   const version = (newest?.version ?? 0) + 1;
-  await unit.em.persist(newVersion(unit, tool, { version, toolkitRevisionId })).flush();
+  await tx.em.persist(newVersion(tx, tool, { version, toolkitRevisionId })).flush();
   return version;
 }
 
-function newVersion(unit: Unit, tool: Tool, made: { readonly version: number; readonly toolkitRevisionId: string | null }): ToolVersion {
-  return unit.em.create(ToolVersion, {
+function newVersion(
+  tx: TenantTransaction,
+  tool: Tool,
+  made: { readonly version: number; readonly toolkitRevisionId: string | null },
+): ToolVersion {
+  return tx.em.create(ToolVersion, {
     toolId: tool.id,
     organizationId: tool.organizationId,
     workspaceId: tool.workspaceId,

@@ -1,6 +1,6 @@
 import { cancelRun } from '../runs/cancel-run.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { claim, readLive, settle, startOutcome, type Instant, type Outcome } from './occurrences.ts';
 import type { ScheduleRow } from './schedules.ts';
 import type { RenderedStart } from './start-scheduled.ts';
@@ -20,22 +20,22 @@ export interface Firing {
  * Claims one instant and does what the schedule's row says: starts a run, buffers it, or notes why not. The caller holds the row's lock. An
  * instant that was claimed before is left as it is: one run an instant, whoever repeats it.
  */
-export async function fireInstant(unit: Unit, schedule: ScheduleRow, firing: Firing): Promise<void> {
-  const occurrenceId = await claim(unit, schedule, firing.instant);
+export async function fireInstant(tx: TenantTransaction, schedule: ScheduleRow, firing: Firing): Promise<void> {
+  const occurrenceId = await claim(tx, schedule, firing.instant);
   if (occurrenceId === null) return;
-  await settle(unit, occurrenceId, await outcomeOf(unit, schedule, firing), firing.now);
-  await moveOn(unit, schedule, firing);
+  await settle(tx, occurrenceId, await outcomeOf(tx, schedule, firing), firing.now);
+  await moveOn(tx, schedule, firing);
 }
 
-async function outcomeOf(unit: Unit, schedule: ScheduleRow, firing: Firing): Promise<Outcome> {
+async function outcomeOf(tx: TenantTransaction, schedule: ScheduleRow, firing: Firing): Promise<Outcome> {
   const { instant, now } = firing;
   if (instant.isSkipped) return { status: 'skipped_dst' };
   // Jitter is meant: it makes nothing late.
   const patienceMs = (schedule.catch_up_seconds + schedule.jitter_seconds) * 1_000;
   if (instant.kind === 'regular' && now.getTime() > instant.nominalAt.getTime() + patienceMs) return { status: 'missed', reason: 'late' };
 
-  const live = await readLive(unit, schedule.id);
-  if (schedule.overlap === 'allow_all' || live.started.length === 0) return startOutcome(unit, schedule, firing);
+  const live = await readLive(tx, schedule.id);
+  if (schedule.overlap === 'allow_all' || live.started.length === 0) return startOutcome(tx, schedule, firing);
   if (schedule.overlap === 'skip') return { status: 'skipped_overlap' };
   if (firing.rendered === null) return { status: 'failed', reason: firing.renderFault ?? 'template' };
   if (schedule.overlap === 'buffer_one')
@@ -43,23 +43,23 @@ async function outcomeOf(unit: Unit, schedule: ScheduleRow, firing: Firing): Pro
       ? { status: 'buffered', rendered: firing.rendered }
       : { status: 'skipped_overlap', reason: 'buffer_full' };
 
-  if (live.buffered !== null) await settle(unit, live.buffered, { status: 'skipped_overlap', reason: 'replaced' }, now);
-  for (const { run_id: runId } of live.started) if (runId !== null) await cancelLive(unit, runId);
+  if (live.buffered !== null) await settle(tx, live.buffered, { status: 'skipped_overlap', reason: 'replaced' }, now);
+  for (const { run_id: runId } of live.started) if (runId !== null) await cancelLive(tx, runId);
   // A run that was still in line has ended in this transaction, and took nothing with it.
-  const left = await readLive(unit, schedule.id);
-  return left.started.length === 0 ? startOutcome(unit, schedule, firing) : { status: 'buffered', rendered: firing.rendered };
+  const left = await readLive(tx, schedule.id);
+  return left.started.length === 0 ? startOutcome(tx, schedule, firing) : { status: 'buffered', rendered: firing.rendered };
 }
 
-async function cancelLive(unit: Unit, runId: string): Promise<void> {
-  const live = await row(unit.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId]);
-  if (live) await cancelRun(unit, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
+async function cancelLive(tx: TenantTransaction, runId: string): Promise<void> {
+  const live = await row(tx.em, "select id from runs where id = ? and status in ('queued', 'running', 'waiting')", [runId]);
+  if (live) await cancelRun(tx, { runId, policy: 'interrupt', reason: 'schedule_overlap' });
 }
 
 /** What has been looked at is never looked at again: by evaluation, whatever came of it. An instant that comes behind a later one moves nothing. */
-async function moveOn(unit: Unit, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
+async function moveOn(tx: TenantTransaction, schedule: ScheduleRow, { instant, nextRunAt }: Firing): Promise<void> {
   if (instant.kind === 'manual') return;
   await rows(
-    unit.em,
+    tx.em,
     `update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), last_occurrence_at = ?::timestamptz, next_run_at = ?::timestamptz 
       where id = ? and coalesce(last_occurrence_at, '-infinity') <= ?::timestamptz`,
     [instant.nominalAt, instant.nominalAt, nextRunAt, schedule.id, instant.nominalAt],

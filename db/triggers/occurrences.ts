@@ -1,6 +1,6 @@
 import { newId } from '../ids.ts';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
 import { startScheduled, type RenderedStart } from './start-scheduled.ts';
@@ -30,10 +30,10 @@ export interface Outcome {
 }
 
 /** Claims an instant: the id of its row, null when somebody has it already. */
-export async function claim(unit: Unit, schedule: ScheduleRow, instant: Instant): Promise<string | null> {
+export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instant: Instant): Promise<string | null> {
   const id = newId();
   const claimed = await rows(
-    unit.em,
+    tx.em,
     `insert into schedule_occurrences (id, organization_id, workspace_id, schedule_id, kind, nominal_at, local_time, shifted_from, status, overlap, created_at)
      values (?, ?, ?, ?, ?, ?, ?, ?, 'missed', ?, now()) on conflict (schedule_id, kind, nominal_at) do nothing returning id`,
     [
@@ -52,10 +52,10 @@ export async function claim(unit: Unit, schedule: ScheduleRow, instant: Instant)
 }
 
 /** Writes what came of an instant. */
-export async function settle(unit: Unit, occurrenceId: string, outcome: Outcome, now: Date): Promise<void> {
+export async function settle(tx: TenantTransaction, occurrenceId: string, outcome: Outcome, now: Date): Promise<void> {
   const isOver = outcome.status !== 'started' && outcome.status !== 'buffered';
   await rows(
-    unit.em,
+    tx.em,
     `update schedule_occurrences set status = ?, run_id = ?::uuid, reason = ?, rendered = ?::jsonb, started_at = ?::timestamptz, finished_at = ?::timestamptz where id = ?`,
     [
       outcome.status,
@@ -67,13 +67,13 @@ export async function settle(unit: Unit, occurrenceId: string, outcome: Outcome,
       occurrenceId,
     ],
   );
-  if (outcome.status === 'failed') await noteEnd(unit, { occurrenceId, isFailed: true });
+  if (outcome.status === 'failed') await noteEnd(tx, { occurrenceId, isFailed: true });
 }
 
 /** Occurrences of a schedule that run or wait. */
-export async function readLive(unit: Unit, scheduleId: string): Promise<Live> {
+export async function readLive(tx: TenantTransaction, scheduleId: string): Promise<Live> {
   const found = await rows<{ id: string; status: string; run_id: string | null }>(
-    unit.em,
+    tx.em,
     "select o.id, o.status, o.run_id from schedule_occurrences o where o.schedule_id = ? and o.status in ('started', 'buffered')",
     [scheduleId],
   );
@@ -85,11 +85,11 @@ export async function readLive(unit: Unit, scheduleId: string): Promise<Live> {
 
 /** Failures in a row pause a schedule that says so; a success forgets them. */
 export async function noteEnd(
-  unit: Unit,
+  tx: TenantTransaction,
   { occurrenceId, isFailed }: { readonly occurrenceId: string; readonly isFailed: boolean },
 ): Promise<void> {
   const [paused] = await rows<Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'> & { paused: boolean }>(
-    unit.em,
+    tx.em,
     `with counted as (
        select s.id, case when ?::boolean then s.failure_streak + 1 else 0 end as streak, s.pause_after_failures as most, s.is_active
          from schedule_occurrences o join schedules s on s.id = o.schedule_id where o.id = ? for no key update of s
@@ -102,25 +102,25 @@ export async function noteEnd(
      returning s.id, s.organization_id, s.workspace_id, s.version, j.pauses as paused`,
     [isFailed, occurrenceId],
   );
-  if (paused?.paused === true) await syncSchedule(unit, paused);
+  if (paused?.paused === true) await syncSchedule(tx, paused);
 }
 
 /** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
 export async function startOutcome(
-  unit: Unit,
+  tx: TenantTransaction,
   schedule: ScheduleRow,
   start: { readonly rendered: RenderedStart | null; readonly renderFault: string | null; readonly currency: string },
 ): Promise<Outcome> {
   const { rendered, renderFault, currency } = start;
   if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
-  const started = await startScheduled(unit, schedule, { rendered, currency });
+  const started = await startScheduled(tx, schedule, { rendered, currency });
   return 'runId' in started ? { status: 'started', runId: started.runId } : { status: 'failed', reason: started.reason };
 }
 
 /** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
-export async function noteMissed(unit: Unit, schedule: ScheduleRow, instants: readonly Instant[]): Promise<void> {
+export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[]): Promise<void> {
   for (const instant of instants) {
-    const id = await claim(unit, schedule, instant);
-    if (id !== null) await settle(unit, id, { status: instant.isSkipped ? 'skipped_dst' : 'missed', reason: 'never_fired' }, new Date());
+    const id = await claim(tx, schedule, instant);
+    if (id !== null) await settle(tx, id, { status: instant.isSkipped ? 'skipped_dst' : 'missed', reason: 'never_fired' }, new Date());
   }
 }

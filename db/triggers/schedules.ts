@@ -5,7 +5,7 @@ import { scheduleChanged } from '../../workflows/contracts/triggers.ts';
 import { newId } from '../ids.ts';
 import { addOutbox } from '../outbox.ts';
 import { row, rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Overlap } from './schedule.entity.ts';
 
 /** For whom the runs of a schedule work; `id` is a template. */
@@ -93,10 +93,10 @@ const columns = `s.id, s.organization_id, s.workspace_id, s.agent_id, s.name, s.
  * Makes a schedule; creating never starts a run. Its clock is set after the commit. Throws 422 `reference` for an agent that does not live in
  * the workspace or wider, 409 `limit_reached` at 500 schedules of a workspace.
  */
-export async function createSchedule(unit: Unit, schedule: NewSchedule): Promise<string> {
+export async function createSchedule(tx: TenantTransaction, schedule: NewSchedule): Promise<string> {
   const { organizationId, workspaceId } = schedule;
   const found = await row<{ schedules: number; has_agent: boolean }>(
-    unit.em,
+    tx.em,
     `select (select count(*)::int from schedules s where s.workspace_id = ?::uuid and s.organization_id = ?::uuid and s.deleted_at is null) as schedules,
             exists (select from agents a where a.id = ?::uuid and a.deleted_at is null
               and (a.scope = 'platform' or (a.organization_id = ?::uuid and (a.workspace_id is null or a.workspace_id = ?::uuid)))) as has_agent`,
@@ -109,8 +109,8 @@ export async function createSchedule(unit: Unit, schedule: NewSchedule): Promise
   const id = newId();
   const values = valuesOf(id, schedule);
   const names = Object.keys(values);
-  await rows(unit.em, `insert into schedules (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, Object.values(values));
-  await syncSchedule(unit, { id, organization_id: organizationId, workspace_id: workspaceId, version: 1 });
+  await rows(tx.em, `insert into schedules (${names.join(', ')}) values (${names.map(() => '?').join(', ')})`, Object.values(values));
+  await syncSchedule(tx, { id, organization_id: organizationId, workspace_id: workspaceId, version: 1 });
   return id;
 }
 
@@ -153,11 +153,11 @@ function valuesOf(id: string, schedule: NewSchedule): Record<string, unknown> {
 
 /** After the commit Temporal's schedule is made what the newest row says: `maint:trigger-sync:<id>`. */
 export async function syncSchedule(
-  unit: Unit,
+  tx: TenantTransaction,
   schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'>,
   again = '',
 ): Promise<void> {
-  await addOutbox(unit, syncMessage(schedule, unit.correlationId), {
+  await addOutbox(tx, syncMessage(schedule, tx.correlationId), {
     dedupeKey: `trigger-sync:${schedule.id}:${schedule.version}${again}`,
   });
 }
@@ -180,31 +180,34 @@ function syncMessage(schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'wor
 }
 
 /** The row, deleted or not; null when it is purged or foreign. */
-export function readSchedule(unit: Pick<Unit, 'em'>, id: string): Promise<ScheduleRow | null> {
-  return row<ScheduleRow>(unit.em, `select ${columns} from schedules s where s.id = ?`, [id]);
+export function readSchedule(tx: Pick<TenantTransaction, 'em'>, id: string): Promise<ScheduleRow | null> {
+  return row<ScheduleRow>(tx.em, `select ${columns} from schedules s where s.id = ?`, [id]);
 }
 
 /** The same, locked to the end of the transaction. */
-export function lockSchedule(unit: Unit, id: string): Promise<ScheduleRow | null> {
-  return row<ScheduleRow>(unit.em, `select ${columns} from schedules s where s.id = ? for no key update`, [id]);
+export function lockSchedule(tx: TenantTransaction, id: string): Promise<ScheduleRow | null> {
+  return row<ScheduleRow>(tx.em, `select ${columns} from schedules s where s.id = ? for no key update`, [id]);
 }
 
 /** The schedule that a call of a tool has made; null before. */
 export function readScheduleOfCall(
-  unit: Unit,
+  tx: TenantTransaction,
   toolCallId: string,
 ): Promise<{ readonly id: string; readonly description: string; readonly next_run_at: string | null } | null> {
-  return row(unit.em, 'select s.id, s.description, s.next_run_at from schedules s where s.tool_call_id = ?', [toolCallId]);
+  return row(tx.em, 'select s.id, s.description, s.next_run_at from schedules s where s.tool_call_id = ?', [toolCallId]);
 }
 
 /** How many schedules of a tool still strike; until the transaction ends nobody else counts them. */
-export async function countActiveOfTool(unit: Unit, place: { readonly workspaceId: string; readonly toolId: string }): Promise<number> {
-  await rows(unit.em, `select pg_advisory_xact_lock(hashtextextended('schedules-of-tool:' || ?::text || ?::text, 0))`, [
+export async function countActiveOfTool(
+  tx: TenantTransaction,
+  place: { readonly workspaceId: string; readonly toolId: string },
+): Promise<number> {
+  await rows(tx.em, `select pg_advisory_xact_lock(hashtextextended('schedules-of-tool:' || ?::text || ?::text, 0))`, [
     place.workspaceId,
     place.toolId,
   ]);
   const found = await row<{ n: number }>(
-    unit.em,
+    tx.em,
     `select count(*)::int as n from schedules s
       where s.workspace_id = ? and s.tool_id = ? and s.deleted_at is null and s.is_active and s.next_run_at is not null and (s.ends_at is null or s.ends_at > now())`,
     [place.workspaceId, place.toolId],
@@ -213,9 +216,9 @@ export async function countActiveOfTool(unit: Unit, place: { readonly workspaceI
 }
 
 /** Notes that Temporal's schedule is as a version of the row says; false when the row has a newer one. */
-export async function markSynced(unit: Unit, id: string, version: number): Promise<boolean> {
+export async function markSynced(tx: TenantTransaction, id: string, version: number): Promise<boolean> {
   const marked = await rows(
-    unit.em,
+    tx.em,
     `update schedules set synced_version = ?, sync_state = 'synced' where id = ? and version = ? returning id`,
     [version, id, version],
   );

@@ -1,7 +1,7 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { placeRuns } from '../runs/place-runs.ts';
 import { row } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ScheduleRow } from './schedules.ts';
 
 /** The templates of a schedule, filled for one instant. */
@@ -18,15 +18,15 @@ export type ScheduledStart = { readonly runId: string } | { readonly reason: str
 
 /** Starts the run of one instant in the schedule's workspace. A start that is refused is told by its reason and writes nothing that counts. */
 export async function startScheduled(
-  unit: Unit,
+  tx: TenantTransaction,
   schedule: ScheduleRow,
   { rendered, currency }: { readonly rendered: RenderedStart; readonly currency: string },
 ): Promise<ScheduledStart> {
-  if (rendered.subject?.kind === 'user' && !(await isUser(unit, schedule, rendered.subject.id))) return { reason: 'subject_unknown' };
+  if (rendered.subject?.kind === 'user' && !(await isUser(tx, schedule, rendered.subject.id))) return { reason: 'subject_unknown' };
   // It waits for its turn, so it takes nobody's place and ends nothing.
   const {
     outcomes: [outcome],
-  } = await placeRuns(unit, [
+  } = await placeRuns(tx, [
     {
       workspaceId: schedule.workspace_id,
       defaultWorkspaceId: null,
@@ -56,9 +56,9 @@ export async function startScheduled(
 }
 
 /** Somebody who may work in the schedule's workspace today: not who was deactivated, nor who has moved away. */
-async function isUser(unit: Unit, schedule: ScheduleRow, id: string): Promise<boolean> {
+async function isUser(tx: TenantTransaction, schedule: ScheduleRow, id: string): Promise<boolean> {
   const found = await row(
-    unit.em,
+    tx.em,
     `select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null
        and (u.scope = 'organization' or u.workspace_id = ?::uuid
          or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = ?::uuid))`,

@@ -1,6 +1,6 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { rows } from '../sql.ts';
-import type { Unit } from '../unit.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
 
 /** A schedule that upkeep looks at, with its tenant. */
@@ -51,28 +51,28 @@ export function syncedSchedules(em: SqlEntityManager): Promise<DueSchedule[]> {
 }
 
 /** Sends the sync of a schedule again; once a minute. */
-export async function syncAgain(unit: Unit, schedule: ScheduleRow): Promise<void> {
-  await syncSchedule(unit, schedule, `:${Math.floor(Date.now() / 60_000)}`);
+export async function syncAgain(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
+  await syncSchedule(tx, schedule, `:${Math.floor(Date.now() / 60_000)}`);
 }
 
 /** Instants up to here have been looked at. */
 export async function moveWatermark(
-  unit: Unit,
+  tx: TenantTransaction,
   schedule: ScheduleRow,
   { until, nextRunAt }: { readonly until: Date; readonly nextRunAt: Date | null },
 ): Promise<void> {
   await rows(
-    unit.em,
+    tx.em,
     'update schedules set evaluated_until = greatest(evaluated_until, ?::timestamptz), next_run_at = ?::timestamptz where id = ?',
     [until, nextRunAt, schedule.id],
   );
 }
 
 /** Stores a schedule's instants computed anew, and has them sent. */
-export async function storeCompiled(unit: Unit, schedule: ScheduleRow, compiled: object): Promise<void> {
-  await rows(unit.em, `update schedules set compiled = ?::jsonb, sync_state = 'pending', version = version + 1 where id = ?`, [
+export async function storeCompiled(tx: TenantTransaction, schedule: ScheduleRow, compiled: object): Promise<void> {
+  await rows(tx.em, `update schedules set compiled = ?::jsonb, sync_state = 'pending', version = version + 1 where id = ?`, [
     JSON.stringify(compiled),
     schedule.id,
   ]);
-  await syncSchedule(unit, { ...schedule, version: schedule.version + 1 });
+  await syncSchedule(tx, { ...schedule, version: schedule.version + 1 });
 }

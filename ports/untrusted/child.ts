@@ -24,7 +24,7 @@ const everyMs = 25;
 /** For a child to start, and to load the rules of a sort. */
 const loadMs = 30_000;
 /** A parent that stood still is not a job that took long. */
-const mostPerLookMs = 10 * everyMs;
+const maxPerLookMs = 10 * everyMs;
 
 const main = fileURLToPath(new URL('./child-main.ts', import.meta.url));
 const isLinux = process.platform === 'linux';
@@ -204,7 +204,7 @@ function supervise(child: ChildProcess, limits: WorkLimits, over: (ended: Ended)
   };
   const timer = setInterval(() => {
     const now = performance.now();
-    clockMs += Math.min(now - last, mostPerLookMs);
+    clockMs += Math.min(now - last, maxPerLookMs);
     last = now;
     const ended = judge();
     // An answer that has arrived meanwhile comes first.

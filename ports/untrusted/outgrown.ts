@@ -32,7 +32,7 @@ export class Outgrown {
     const key = keyOf(work);
     this.#entries.delete(key);
     this.#entries.set(key, { told, until: Date.now() + this.#keepMs });
-    if (this.#entries.size > mostEntries) this.#entries.delete(this.#entries.keys().next().value ?? '');
+    if (this.#entries.size > maxEntries) this.#entries.delete(this.#entries.keys().next().value ?? '');
   }
 
   /** Notes that work of the organization has outgrown its limits, whether its subject is remembered or not. */
@@ -59,7 +59,7 @@ export class Outgrown {
 }
 
 /** Four children that each end one job in half a second fill this in ten minutes. */
-const mostEntries = 5_000;
+const maxEntries = 5_000;
 
 function keyOf({ organization, sort, subject }: SubjectOfWork): string {
   return `${organization} ${sort} ${createHash('sha256').update(subject()).digest('base64')}`;

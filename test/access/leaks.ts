@@ -24,7 +24,7 @@ interface Reader {
   readonly sight: Actor['sight'] | 'narrowed' | 'guest';
 }
 
-type Home = 'a' | 'a1' | 'a2' | 'a3' | 'b' | 'platform' | 'idle';
+type RowScope = 'a' | 'a1' | 'a2' | 'a3' | 'b' | 'platform' | 'idle';
 
 /** Whose rows each kind of reader may see; of B's there is no difference between workspaces. */
 const visible: Readonly<Record<Exclude<Reader['sight'], 'everything'>, readonly string[]>> = {
@@ -39,7 +39,7 @@ const visible: Readonly<Record<Exclude<Reader['sight'], 'everything'>, readonly 
 };
 
 export function createLeakWatch(world: AccessWorld): LeakWatch {
-  let owners = new Map<string, Home>();
+  let owners = new Map<string, RowScope>();
   const found: { operation: string; fault: string }[] = [];
 
   const foreignIn = (text: string, { sight }: Reader): string[] => {
@@ -79,7 +79,7 @@ function readerOf(operation: RegisteredOperation, actor: Actor): Reader {
 }
 
 /** The place of each id that stands in a row of one place only. */
-async function readOwners({ rows, a, b }: AccessWorld): Promise<Map<string, Home>> {
+async function readOwners({ rows, a, b }: AccessWorld): Promise<Map<string, RowScope>> {
   const columns = await rows.query<{ table: string; column: string; has_workspace: boolean }>(`
     select c.table_name as table, c.column_name as column, exists (
         select from information_schema.columns w where w.table_schema = 'public' and w.table_name = c.table_name and w.column_name = 'workspace_id') as has_workspace
@@ -91,7 +91,7 @@ async function readOwners({ rows, a, b }: AccessWorld): Promise<Map<string, Home
   );
   const found = await rows.query<{ id: string; organization: string | null; workspace: string | null }>(selects.join(' union '));
 
-  const owners = new Map<string, Home | null>();
+  const owners = new Map<string, RowScope | null>();
   for (const { id, organization, workspace } of found) {
     const home = homeOf({ a, b, organization, workspace });
     owners.set(id, owners.has(id) ? nearest(owners.get(id) ?? null, home) : home);
@@ -113,19 +113,19 @@ function homeOf({
   b: AccessWorld['b'];
   organization: string | null;
   workspace: string | null;
-}): Home | null {
+}): RowScope | null {
   if (organization === b.organization.organizationId) return 'b';
   if (organization !== a.organization.organizationId) return null;
   const place = a.workspaces.find((candidate) => candidate.workspaceId === workspace);
   return place ? homeNamed(place.name) : workspace === null ? 'a' : null;
 }
 
-function homeNamed(name: string): Home {
+function homeNamed(name: string): RowScope {
   return name === 'a1' || name === 'a2' || name === 'a3' ? name : 'a';
 }
 
 /** An id that stands in rows of two places of one organization is everybody's there; one of two organizations nobody's. */
-function nearest(left: Home | null, right: Home | null): Home | null {
+function nearest(left: RowScope | null, right: RowScope | null): RowScope | null {
   if (left === right) return left;
   if (left === null || right === null || left === 'b' || right === 'b') return null;
   return 'a';

@@ -5,7 +5,7 @@ import type { Area, RegisteredOperation } from '../../api/http/operation.ts';
 import { limitPolicies } from '../../api/http/quotas.ts';
 import { liveOperations } from '../../api/http/registry.ts';
 import { areas as ownAreas } from '../../api/operations.ts';
-import { createLog } from '../../api/parts.ts';
+import { createLog } from '../../api/dependencies.ts';
 import { asObject } from './requests.ts';
 import { startRelay } from '../../temporal/relay.ts';
 import { startApi, type TestApi } from '../support/api.ts';

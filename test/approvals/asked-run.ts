@@ -2,7 +2,7 @@ import { refusalOf } from '../../activities/tools/refusal.ts';
 import { moveGates } from '../../db/approvals/move-gates.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import type { LockedRuns } from '../../db/runs/waiting.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAsked, type AskedCall, type TreeWorld } from '../sub-agents/tree.ts';
 
 const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'], additionalProperties: false };
@@ -18,16 +18,16 @@ export async function makeTool(tree: TreeWorld, more: Record<string, unknown> = 
 }
 
 /** Work in the run's tenant with the run and its ancestors locked. */
-export function withRun<R>(tree: TreeWorld, runId: string, work: (unit: Unit, runs: LockedRuns) => Promise<R>): Promise<R> {
-  return tree.as(runId, async (unit) => {
-    const runs = await lockRunWithAncestors(unit, runId);
+export function withRun<R>(tree: TreeWorld, runId: string, work: (tx: TenantTransaction, runs: LockedRuns) => Promise<R>): Promise<R> {
+  return tree.as(runId, async (tx) => {
+    const runs = await lockRunWithAncestors(tx, runId);
     if (!runs) throw new Error('the run is gone');
-    return work(unit, runs);
+    return work(tx, runs);
   });
 }
 
 export const openGates = (tree: TreeWorld, runId: string, step = 1) =>
-  withRun(tree, runId, (unit, runs) => moveGates(unit, runs, { step, refusalOf }));
+  withRun(tree, runId, (tx, runs) => moveGates(tx, runs, { step, refusalOf }));
 
 /** A begun run whose calls of a tool that is asked about each time have been put to people; gives the questions in their order. */
 export async function askedRun(

@@ -27,25 +27,25 @@ async function begun(): Promise<{ runId: string; asked: string; free: string }> 
 
 const open = (runId: string) => openGates(tree, runId);
 const locked = <R>(runId: string, work: Parameters<typeof withRun<R>>[2]) => withRun(tree, runId, work);
-const stateOf = (runId: string): Promise<RunState> => locked(runId, async (_unit, { run }) => run);
+const stateOf = (runId: string): Promise<RunState> => locked(runId, async (_tx, { run }) => run);
 
 /** Ends a call as its activity does. */
 async function endCall(runId: string, callId: string): Promise<void> {
-  const hasWaits = await tree.as(runId, async (unit) => {
-    const call = await lockCall(unit, runId, callId);
+  const hasWaits = await tree.as(runId, async (tx) => {
+    const call = await lockCall(tx, runId, callId);
     if (!call) throw new Error('the call is gone');
     const end = { state: 'succeeded', result: resultWithoutOutput('succeeded', null), rest: null } as const;
-    const ended = await endCallBeside(unit, call, call.attempt, end);
-    if (ended) await appendResult(unit, call, call.attempt, ended.frame);
+    const ended = await endCallBeside(tx, call, call.attempt, end);
+    if (ended) await appendResult(tx, call, call.attempt, ended.frame);
     return ended?.hasWaits ?? false;
   });
   if (hasWaits) await locked(runId, settleStatus);
 }
 
 async function claimed(runId: string, callId: string): Promise<void> {
-  await tree.as(runId, async (unit) => {
-    const call = await lockCall(unit, runId, callId);
-    if (call) await claimCall(unit, call);
+  await tree.as(runId, async (tx) => {
+    const call = await lockCall(tx, runId, callId);
+    if (call) await claimCall(tx, call);
   });
 }
 
@@ -129,7 +129,7 @@ test('a pause that a provider asks for is waited out, and looked at again says t
   const { runId } = await begun();
   const untilMs = Date.now() + 90_000;
   const look = (ms: number) =>
-    locked(runId, (unit, runs) => moveRunWait(unit, runs, { step: 1, wait: { on: 'timer', untilMs: ms }, opens: true }));
+    locked(runId, (tx, runs) => moveRunWait(tx, runs, { step: 1, wait: { on: 'timer', untilMs: ms }, opens: true }));
 
   const [first, second] = [await look(untilMs), await look(untilMs)];
   const waiting = await stateOf(runId);

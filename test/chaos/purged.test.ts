@@ -52,7 +52,7 @@ async function ledgerOf(runId: string): Promise<number | undefined> {
 async function finish(runId: string): Promise<void> {
   const { organizationId, workspaceId } = stack.tenant;
   const place = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: crypto.randomUUID() };
-  await transact(stack.db, place, (unit) => finishRun(unit, { runId, reason: 'cancelled' }));
+  await transact(stack.db, place, (tx) => finishRun(tx, { runId, reason: 'cancelled' }));
 }
 
 test('a worker frozen in a tool and in a stream, resumed after their runs are purged, brings nothing back', async () => {

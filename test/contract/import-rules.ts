@@ -34,7 +34,7 @@ export const importRules: readonly ImportRule[] = [
       'db/sql.ts',
       'db/caller.ts',
       'db/page.ts',
-      'db/unit.ts',
+      'db/tenant-transaction.ts',
       'workflows/contracts/',
     ],
     mayAsType: ['api/env.ts', 'api/streams/', 'ports/', 'ioredis'],

@@ -3,7 +3,7 @@ import { listAuditRows, type AuditFilters } from '../../db/audit/entries.ts';
 import type { Caller } from '../../db/caller.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { beginUnit, systemActor, sweep, tenantOf } from '../../db/scope.ts';
+import { openTransaction, systemActor, sweep, tenantOf } from '../../db/scope.ts';
 import { change, rows } from '../../db/sql.ts';
 import { runRetention } from '../../db/audit/retention.ts';
 import { callerOf } from '../support/caller.ts';
@@ -53,8 +53,8 @@ interface PlanNode {
 
 /** Runs the list as that caller and gives how its statement was executed: the kinds of nodes, and the rows that were read. */
 async function planOf(caller: Caller, filters: AuditFilters): Promise<{ nodes: string[]; read: number; found: number }> {
-  const open = await beginUnit(database.db, { tenant: tenantOf(caller), actor: systemActor, correlationId: newId() });
-  const { config } = open.unit.em;
+  const open = await openTransaction(database.db, { tenant: tenantOf(caller), actor: systemActor, correlationId: newId() });
+  const { config } = open.tx.em;
   const before = config.get('onQuery');
   statements.length = 0;
   config.set('onQuery', (sql, params) => {
@@ -63,11 +63,11 @@ async function planOf(caller: Caller, filters: AuditFilters): Promise<{ nodes: s
   });
   try {
     const page = { limit: 50, offset: null, after: null };
-    const found = await listAuditRows({ ...open.unit, caller, floor: 'admin' }, filters, page);
+    const found = await listAuditRows({ ...open.tx, caller, floor: 'admin' }, filters, page);
     const statement = statements.find(({ sql }) => sql.includes('from audit_entries'));
     config.set('onQuery', before);
     const [explained] = await rows<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      open.unit.em,
+      open.tx.em,
       `explain (analyze, format json) ${(statement?.sql ?? '').replaceAll(/\$\d+/g, '?')}`,
       statement?.params,
     );

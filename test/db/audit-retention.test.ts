@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { retentionMark, runRetention } from '../../db/audit/retention.ts';
-import { mostFailures } from '../../db/identity/login-failure-retention.ts';
+import { maxFailures } from '../../db/identity/login-failure-retention.ts';
 import { markAt } from '../../db/http/system-status.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { sweep } from '../../db/scope.ts';
@@ -149,7 +149,7 @@ test('100,000 failed logins remove no audit entry; those past their days and tho
   await inDatabase(
     `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
      select gen_random_uuid(), now() - n * interval '1 second', '\\x00', ?::uuid, '10.0.0.0/24', 'password' from generate_series(1, ?::int) n`,
-    [organizationId, mostFailures + 500],
+    [organizationId, maxFailures + 500],
   );
   await inDatabase(
     `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
@@ -171,7 +171,7 @@ test('100,000 failed logins remove no audit entry; those past their days and tho
   );
   expect(left).toEqual(
     expect.arrayContaining([
-      { organization_id: organizationId, n: mostFailures },
+      { organization_id: organizationId, n: maxFailures },
       { organization_id: null, n: 1 },
     ]),
   );

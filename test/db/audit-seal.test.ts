@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
-import { mostInSeal } from '../../db/audit/seal.ts';
+import { maxInSeal } from '../../db/audit/seal.ts';
 import { sealMark } from '../../db/audit/seal-all.ts';
 import { auditChains, verifyChain } from '../../db/audit/verify.ts';
 import { markAt } from '../../db/http/system-status.ts';
@@ -106,13 +106,13 @@ test('processes that seal at once make one chain', async () => {
 });
 
 test('a long backlog becomes seals of at most 5,000 entries', async () => {
-  await writeEntries(database.db, { organizationId, count: mostInSeal + 1 });
+  await writeEntries(database.db, { organizationId, count: maxInSeal + 1 });
 
   await tick(database.db, keys);
 
   expect(await sealRows(organizationId)).toEqual([
-    { seal_no: 1, first_seq: 1, last_seq: mostInSeal },
-    { seal_no: 2, first_seq: mostInSeal + 1, last_seq: mostInSeal + 1 },
+    { seal_no: 1, first_seq: 1, last_seq: maxInSeal },
+    { seal_no: 2, first_seq: maxInSeal + 1, last_seq: maxInSeal + 1 },
   ]);
   expect(await faultsOf(database.db, keys, organizationId)).toEqual([]);
 });

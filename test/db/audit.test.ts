@@ -21,8 +21,8 @@ test('an audit entry says who did what in the tenant, without secrets, addresses
     resourceId: 'u1',
     changes: { email: { from: 'a@b.c', to: 'd@e.f' }, role: { from: 'member', to: 'admin' }, password: { to: 'hunter2' } },
   };
-  await transact(database.db, options(), (unit) =>
-    writeAudit(unit, { action: 'update', operationId: 'setUserRole', note, ip: '10.0.0.1', userAgent: 'x'.repeat(900) }),
+  await transact(database.db, options(), (tx) =>
+    writeAudit(tx, { action: 'update', operationId: 'setUserRole', note, ip: '10.0.0.1', userAgent: 'x'.repeat(900) }),
   );
 
   const [entry] = await sweep(database.db, (em) => rows<Record<string, unknown>>(em, 'select * from audit_entries'));

@@ -30,8 +30,8 @@ const take = (limit: number, withRunStarts = true) =>
 test('one key is one message, also when two transactions write it at once', async () => {
   const key = newId();
 
-  const outcomes = await Promise.all([1, 2, 3].map(() => inWorld((unit) => addOutbox(unit, cancel(key), { dedupeKey: key }))));
-  const again = await inWorld((unit) => addOutbox(unit, cancel(key), { dedupeKey: key }));
+  const outcomes = await Promise.all([1, 2, 3].map(() => inWorld((tx) => addOutbox(tx, cancel(key), { dedupeKey: key }))));
+  const again = await inWorld((tx) => addOutbox(tx, cancel(key), { dedupeKey: key }));
 
   const ids = outcomes.flatMap(({ value }) => (value === null ? [] : [value]));
   expect(ids).toHaveLength(1);
@@ -40,10 +40,10 @@ test('one key is one message, also when two transactions write it at once', asyn
 });
 
 test('a message stands with its row in the tenant, and a rolled back one never was', async () => {
-  const { value } = await inWorld((unit) => addOutbox(unit, cancel('run:1'), { dedupeKey: newId() }));
+  const { value } = await inWorld((tx) => addOutbox(tx, cancel('run:1'), { dedupeKey: newId() }));
   await expect(
-    inWorld(async (unit) => {
-      await addOutbox(unit, cancel('run:gone'), { dedupeKey: newId() });
+    inWorld(async (tx) => {
+      await addOutbox(tx, cancel('run:gone'), { dedupeKey: newId() });
       throw new Error('no');
     }),
   ).rejects.toThrow('no');
@@ -60,7 +60,7 @@ test('a message stands with its row in the tenant, and a rolled back one never w
 
 test('a taken message is leased: nobody else gets it until the lease ends, and never once it was sent', async () => {
   await clear();
-  const { value: id } = await inWorld((unit) => addOutbox(unit, cancel('run:2'), { dedupeKey: newId() }));
+  const { value: id } = await inWorld((tx) => addOutbox(tx, cancel('run:2'), { dedupeKey: newId() }));
 
   const [first, second] = await Promise.all([take(10), take(10)]);
   await sweep(database.db, (em) => markOutboxFailed(em, id ?? '', 'unreachable'));
@@ -87,9 +87,9 @@ test('workspaces take turns: one with a crowd of messages keeps no other waiting
     transact(
       database.db,
       { tenant: workspaceTenant(world.organizationId, workspaceId), actor: systemActor, correlationId: newId() },
-      async (unit) => {
+      async (tx) => {
         const made = [];
-        for (let n = 0; n < count; n++) made.push(await addOutbox(unit, cancel(`run:${workspaceId}:${n}`), { dedupeKey: newId() }));
+        for (let n = 0; n < count; n++) made.push(await addOutbox(tx, cancel(`run:${workspaceId}:${n}`), { dedupeKey: newId() }));
         return made;
       },
     );
@@ -107,14 +107,14 @@ test('within a workspace what tells of work goes before what starts more', async
   const [workspaceId = ''] = world.workspaceIds;
   const start = (id: string) =>
     runStartMessage({ id, organizationId: world.organizationId, workspaceId, agentId: newId(), source: 'api' }, newId());
-  await inWorld(async (unit) => {
+  await inWorld(async (tx) => {
     for (let n = 0; n < 20; n++) {
       const message = start(newId());
-      await addOutbox(unit, message, { dedupeKey: message.workflowId });
+      await addOutbox(tx, message, { dedupeKey: message.workflowId });
     }
-    await addOutbox(unit, cancel('run:4'), { dedupeKey: newId() });
+    await addOutbox(tx, cancel('run:4'), { dedupeKey: newId() });
     const other = { ...start(newId()), workflowType: 'bulkCancel', workflowId: 'cancel:5' };
-    await addOutbox(unit, other, { dedupeKey: other.workflowId });
+    await addOutbox(tx, other, { dedupeKey: other.workflowId });
   });
 
   const [first, rest] = [await take(3), await take(20, false)];
@@ -125,8 +125,8 @@ test('within a workspace what tells of work goes before what starts more', async
 
 test('a message with a time waits for it, and is not handed to the committing process', async () => {
   await clear();
-  const { outgoing } = await inWorld((unit) =>
-    addOutbox(unit, cancel('run:3'), { dedupeKey: newId(), notBefore: new Date(Date.now() + 60_000) }),
+  const { outgoing } = await inWorld((tx) =>
+    addOutbox(tx, cancel('run:3'), { dedupeKey: newId(), notBefore: new Date(Date.now() + 60_000) }),
   );
 
   expect(outgoing.outboxIds).toEqual([]);
@@ -135,8 +135,8 @@ test('a message with a time waits for it, and is not handed to the committing pr
 
 test('sent messages go after a day, unsent ones stay', async () => {
   await clear();
-  await inWorld((unit) => addOutbox(unit, cancel('old'), { dedupeKey: newId() }));
-  await inWorld((unit) => addOutbox(unit, cancel('unsent'), { dedupeKey: newId() }));
+  await inWorld((tx) => addOutbox(tx, cancel('old'), { dedupeKey: newId() }));
+  await inWorld((tx) => addOutbox(tx, cancel('unsent'), { dedupeKey: newId() }));
   await sweep(database.db, (em) => change(em, "update outbox set sent_at = now() - interval '25 hours' where target = 'old'"));
 
   expect(await sweep(database.db, (em) => sweepOutbox(em, 100))).toBe(1);

@@ -4,8 +4,8 @@ import pg from 'pg';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
 import { runAlone } from '../../db/orm.ts';
-import { beginUnit, readUnit, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
-import { change, row, rows, runLater } from '../../db/sql.ts';
+import { openTransaction, openReadOnly, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { change, row, rows, queueStatement } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
@@ -13,25 +13,25 @@ import { makeWorld, type World } from './world.ts';
 
 let database: TestDatabase;
 let world: World;
-let unit: ReturnType<typeof unitOf>;
+let tx: ReturnType<typeof transactionOf>;
 
 beforeAll(async () => {
   // One connection: whatever a statement leaves behind is met by the next.
   database = await testDatabase({ poolMax: 1 });
   world = await makeWorld(database.db);
-  unit = unitOf(world);
+  tx = transactionOf(world);
 });
 afterAll(() => database.drop());
 
-function unitOf({ organizationId, workspaceIds }: World) {
+function transactionOf({ organizationId, workspaceIds }: World) {
   return { tenant: workspaceTenant(organizationId, workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() };
 }
 
 const org = "select current_setting('app.org', true) as org, pg_current_xact_id_if_assigned() is not null as writes";
 
 test('a transaction without statements commits and rolls back without a trace', async () => {
-  await (await beginUnit(database.db, unit)).commit();
-  await (await beginUnit(database.db, unit)).rollback();
+  await (await openTransaction(database.db, tx)).commit();
+  await (await openTransaction(database.db, tx)).rollback();
 
   const { rows: seen } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(seen[0]?.org ?? '').toBe('');
@@ -50,20 +50,20 @@ test('statements that come often keep working after faults and in both kinds of 
   const agent = 'select id from agents where id = ? and 1 / ?::int >= 0';
   for (let n = 0; n < 12; n++) {
     const isFault = n % 3 === 2;
-    const inside = transact(database.db, unit, ({ em }) => rows(em, agent, [world.agentId, isFault ? 0 : 1]));
+    const inside = transact(database.db, tx, ({ em }) => rows(em, agent, [world.agentId, isFault ? 0 : 1]));
     if (isFault) await expect(inside).rejects.toThrow();
     else expect((await inside).value).toEqual([{ id: world.agentId }]);
 
-    const read = readUnit(database.db, unit).unit;
+    const read = openReadOnly(database.db, tx).tx;
     expect(await rows(read.em, agent, [world.agentId, 1])).toEqual([{ id: world.agentId }]);
   }
 });
 
 test('a read sees its tenant in every statement, writes nothing and leaves the connection without one', async () => {
-  const open = readUnit(database.db, unit);
+  const open = openReadOnly(database.db, tx);
 
-  for (let n = 0; n < 2; n++) expect(await row(open.unit.em, org)).toEqual({ org: world.organizationId, writes: false });
-  await expect(change(open.unit.em, "update agents set name = 'x' where id = ?", [world.agentId])).rejects.toMatchObject({ code: '25006' });
+  for (let n = 0; n < 2; n++) expect(await row(open.tx.em, org)).toEqual({ org: world.organizationId, writes: false });
+  await expect(change(open.tx.em, "update agents set name = 'x' where id = ?", [world.agentId])).rejects.toMatchObject({ code: '25006' });
   const { rows: left } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(left[0]?.org ?? '').toBe('');
 });
@@ -90,15 +90,15 @@ const insertSession = (id: string, session: string) =>
     [id, world.organizationId, world.workspaceIds[0], world.agentId, `${session}/${id}`],
   ] as const;
 const sessionsOf = async (session: string) =>
-  (await transact(database.db, unit, ({ em }) => rows(em, 'select id from conversations where session_key like ?', [`${session}/%`]))).value
+  (await transact(database.db, tx, ({ em }) => rows(em, 'select id from conversations where session_key like ?', [`${session}/%`]))).value
     .length;
 
 test('what is said to be later goes with the next statement, in order, which sees it', async () => {
   const session = newId();
   for (let n = 0; n < 8; n++) {
-    const { value } = await transact(database.db, unit, async ({ em }) => {
-      await runLater(em, ...insertSession(newId(), session));
-      await runLater(em, 'update conversations set turn_no = turn_no + 1 where session_key like ?', [`${session}/%`]);
+    const { value } = await transact(database.db, tx, async ({ em }) => {
+      await queueStatement(em, ...insertSession(newId(), session));
+      await queueStatement(em, 'update conversations set turn_no = turn_no + 1 where session_key like ?', [`${session}/%`]);
       return row<{ count: number; turns: number }>(
         em,
         'select count(*)::int as count, sum(turn_no)::int as turns from conversations where session_key like ?',
@@ -112,13 +112,13 @@ test('what is said to be later goes with the next statement, in order, which see
 test('what is said to be later and has nothing behind it goes with the commit, and with a rollback not at all', async () => {
   const session = newId();
 
-  await transact(database.db, unit, ({ em }) => runLater(em, ...insertSession(newId(), session)));
-  const open = await beginUnit(database.db, unit);
-  await runLater(open.unit.em, ...insertSession(newId(), session));
+  await transact(database.db, tx, ({ em }) => queueStatement(em, ...insertSession(newId(), session)));
+  const open = await openTransaction(database.db, tx);
+  await queueStatement(open.tx.em, ...insertSession(newId(), session));
   await open.rollback();
-  const begun = await beginUnit(database.db, unit);
-  await row(begun.unit.em, org);
-  await runLater(begun.unit.em, ...insertSession(newId(), session));
+  const begun = await openTransaction(database.db, tx);
+  await row(begun.tx.em, org);
+  await queueStatement(begun.tx.em, ...insertSession(newId(), session));
   await begun.rollback();
 
   expect(await sessionsOf(session)).toBe(1);
@@ -127,24 +127,24 @@ test('what is said to be later and has nothing behind it goes with the commit, a
 test('a later statement that fails takes the transaction with it, and the connection goes on', async () => {
   const id = newId();
   const session = newId();
-  await transact(database.db, unit, ({ em }) => runLater(em, ...insertSession(id, session)));
+  await transact(database.db, tx, ({ em }) => queueStatement(em, ...insertSession(id, session)));
 
   for (let n = 0; n < 8; n++) {
-    const behindIt = transact(database.db, unit, async ({ em }) => {
-      await runLater(em, ...insertSession(id, newId()));
-      await runLater(em, ...insertSession(newId(), session));
+    const behindIt = transact(database.db, tx, async ({ em }) => {
+      await queueStatement(em, ...insertSession(id, newId()));
+      await queueStatement(em, ...insertSession(newId(), session));
       return row(em, 'select ?::int as n', [n]);
     });
-    const withCommit = transact(database.db, unit, ({ em }) => runLater(em, ...insertSession(id, newId())));
+    const withCommit = transact(database.db, tx, ({ em }) => queueStatement(em, ...insertSession(id, newId())));
     await expect(behindIt).rejects.toMatchObject({ code: expect.stringMatching(/23505|already_exists/) });
     await expect(withCommit).rejects.toMatchObject({ code: expect.stringMatching(/23505|already_exists/) });
     await expect(
-      transact(database.db, unit, async ({ em }) => {
-        await runLater(em, 'select 1 / ?::int', [0]);
+      transact(database.db, tx, async ({ em }) => {
+        await queueStatement(em, 'select 1 / ?::int', [0]);
         await row(em, 'select ?::int + 1 as n', [n]);
       }),
     ).rejects.toThrow();
-    expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int + 1 as n', [n]))).value).toEqual({ n: n + 1 });
+    expect((await transact(database.db, tx, ({ em }) => row(em, 'select ?::int + 1 as n', [n]))).value).toEqual({ n: n + 1 });
   }
   expect(await sessionsOf(session)).toBe(1);
 });
@@ -154,9 +154,9 @@ test('a name that a failed batch may not have made known is used by no other kin
   const unmarked = marked.replace('?', '$1');
   for (let n = 0; n < 3; n++) await runAlone(database.db.app, { sql: unmarked, parameters: [n] });
 
-  const failing = transact(database.db, unit, async ({ em }) => {
-    await runLater(em, 'select 1 / ?::int as never', [0]);
-    await runLater(em, marked, [1]);
+  const failing = transact(database.db, tx, async ({ em }) => {
+    await queueStatement(em, 'select 1 / ?::int as never', [0]);
+    await queueStatement(em, marked, [1]);
     await row(em, org);
   });
   await expect(failing).rejects.toMatchObject({ code: '22012' });
@@ -169,9 +169,9 @@ test('statements that are asked for at once travel together, each gets its own a
   const session = newId();
   const told: unknown[] = [];
   const trips = await roundTrips(async () => {
-    const { value } = await transact(database.db, unit, async ({ em }) => {
-      await runLater(em, ...insertSession(newId(), session));
-      await runLater<{ n: number }>(em, 'select ?::int as n', [1], (found) => told.push(...found));
+    const { value } = await transact(database.db, tx, async ({ em }) => {
+      await queueStatement(em, ...insertSession(newId(), session));
+      await queueStatement<{ n: number }>(em, 'select ?::int as n', [1], (found) => told.push(...found));
       const asked = await Promise.all([
         rows<{ n: number }>(em, 'select n from generate_series(1, ?::int) as n', [3]),
         change(em, 'update conversations set turn_no = turn_no + 1 where session_key like ?', [`${session}/%`]),
@@ -192,7 +192,7 @@ test('of statements that are asked for at once all fail with the first that does
   const session = newId();
   // Often enough that they get names, which the connection has to keep in order.
   for (let n = 0; n < 8; n++) {
-    const settled = await transact(database.db, unit, ({ em }) =>
+    const settled = await transact(database.db, tx, ({ em }) =>
       Promise.all([
         change(em, ...insertSession(newId(), session)),
         row(em, 'select 1 / ?::int as never, ?::text as session', [0, session]),
@@ -200,7 +200,7 @@ test('of statements that are asked for at once all fail with the first that does
       ]),
     ).catch((error: unknown) => error);
     expect(settled).toMatchObject({ code: '22012' });
-    expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int + 2 as n', [n]))).value).toEqual({ n: n + 2 });
+    expect((await transact(database.db, tx, ({ em }) => row(em, 'select ?::int + 2 as n', [n]))).value).toEqual({ n: n + 2 });
   }
 
   expect(await sessionsOf(session)).toBe(0);
@@ -208,19 +208,19 @@ test('of statements that are asked for at once all fail with the first that does
 
 test('a statement that comes after the end of its transaction is refused, and one beside held entities too', async () => {
   const session = newId();
-  const open = await beginUnit(database.db, unit);
-  await change(open.unit.em, ...insertSession(newId(), session));
+  const open = await openTransaction(database.db, tx);
+  await change(open.tx.em, ...insertSession(newId(), session));
   const ending = open.commit();
   await setImmediate(); // it is on its way
-  await expect(change(open.unit.em, ...insertSession(newId(), session))).rejects.toThrow(/has ended|outside a transaction/);
+  await expect(change(open.tx.em, ...insertSession(newId(), session))).rejects.toThrow(/has ended|outside a transaction/);
   await ending;
-  const given = await beginUnit(database.db, unit);
-  await row(given.unit.em, org);
+  const given = await openTransaction(database.db, tx);
+  await row(given.tx.em, org);
   const back = given.rollback();
   await setImmediate();
-  await expect(runLater(given.unit.em, ...insertSession(newId(), session))).rejects.toThrow(/has ended|outside a transaction/);
+  await expect(queueStatement(given.tx.em, ...insertSession(newId(), session))).rejects.toThrow(/has ended|outside a transaction/);
   await back;
-  const held = transact(database.db, unit, async ({ em }) => {
+  const held = transact(database.db, tx, async ({ em }) => {
     await em.findOneOrFail(Agent, { id: world.agentId });
     await Promise.all([rows(em, org), rows(em, org)]);
   });
@@ -230,19 +230,19 @@ test('a statement that comes after the end of its transaction is refused, and on
 });
 
 test('an answer that is not taken is the fault of the transaction, and harms no other', async () => {
-  const untaken = transact(database.db, unit, ({ em }) =>
-    runLater(em, 'select ?::int as n', [1], () => {
+  const untaken = transact(database.db, tx, ({ em }) =>
+    queueStatement(em, 'select ?::int as n', [1], () => {
       throw new Error('not taken');
     }),
   );
 
   await expect(untaken).rejects.toThrow('not taken');
-  expect((await transact(database.db, unit, ({ em }) => row(em, 'select ?::int as n', [2]))).value).toEqual({ n: 2 });
+  expect((await transact(database.db, tx, ({ em }) => row(em, 'select ?::int as n', [2]))).value).toEqual({ n: 2 });
 });
 
 test('a transaction that a swallowed fault has broken does not pass for committed', async () => {
   const session = newId();
-  const broken = transact(database.db, unit, async ({ em }) => {
+  const broken = transact(database.db, tx, async ({ em }) => {
     await change(em, ...insertSession(newId(), session));
     await row(em, 'select 1 / ?::int', [0]).catch(() => null);
   });
@@ -255,8 +255,8 @@ test('a value that can not be sent leaves no statement outside the transaction',
   const session = newId();
   const circular: Record<string, unknown> = {};
   circular['self'] = circular;
-  const broken = transact(database.db, unit, async ({ em }) => {
-    await runLater(em, ...insertSession(newId(), session));
+  const broken = transact(database.db, tx, async ({ em }) => {
+    await queueStatement(em, ...insertSession(newId(), session));
     await row(em, 'select ?::jsonb', [circular]).catch(() => null);
     const { length } = await rows(em, org);
     expect(await row(em, org)).toEqual({ org: world.organizationId, writes: true });
@@ -270,9 +270,9 @@ test('a value that can not be sent leaves no statement outside the transaction',
 test('a connection that dies while a commit waits commits nothing, says so, and the pool goes on', async () => {
   const session = newId();
   const cutOff = () =>
-    transact(database.db, unit, async ({ em }) => {
+    transact(database.db, tx, async ({ em }) => {
       await change(em, ...insertSession(newId(), session));
-      await runLater(em, 'update agents set name = ? where id = ?', [session, world.agentId]);
+      await queueStatement(em, 'update agents set name = ? where id = ?', [session, world.agentId]);
     });
 
   await withAdmin(database.adminUrl, async (admin) => {
@@ -286,6 +286,6 @@ test('a connection that dies while a commit waits commits nothing, says so, and 
   });
 
   expect(await sessionsOf(session)).toBe(0);
-  const { value } = await transact(database.db, unit, ({ em }) => rows(em, 'select id from agents where name = ?', [session]));
+  const { value } = await transact(database.db, tx, ({ em }) => rows(em, 'select id from agents where name = ?', [session]));
   expect(value).toEqual([]);
 });

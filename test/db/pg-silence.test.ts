@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { newId } from '../../db/ids.ts';
 import { connectDatabases, runAlone, type Databases } from '../../db/orm.ts';
-import { beginUnit, readUnit, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { toFailure } from '../../db/faults.ts';
@@ -52,7 +52,7 @@ function through(url: string): string {
   return other.href;
 }
 
-const unit = () => ({
+const tx = () => ({
   tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''),
   actor: systemActor,
   correlationId: newId(),
@@ -62,13 +62,13 @@ const lost = { code: 'service_unavailable' };
 
 /** Opens all connections of the pool, so that the freeze meets idle ones. */
 async function warm(): Promise<void> {
-  await Promise.all(Array.from({ length: connections }, () => transact(db, unit(), ({ em }) => row(em, 'select pg_sleep(0.05)'))));
+  await Promise.all(Array.from({ length: connections }, () => transact(db, tx(), ({ em }) => row(em, 'select pg_sleep(0.05)'))));
 }
 
 test.each<[string, () => Promise<unknown>]>([
-  ['a read', () => rows(readUnit(db, unit()).unit.em, one, [1]).catch(translate)],
-  ['a transaction', () => transact(db, unit(), ({ em }) => row(em, one, [1]))],
-  ['a statement without parameters', () => transact(db, unit(), ({ em }) => rows(em, 'select 1'))],
+  ['a read', () => rows(openReadOnly(db, tx()).tx.em, one, [1]).catch(translate)],
+  ['a transaction', () => transact(db, tx(), ({ em }) => row(em, one, [1]))],
+  ['a statement without parameters', () => transact(db, tx(), ({ em }) => rows(em, 'select 1'))],
   ['a job across tenants', () => sweep(db, (em) => row(em, one, [1]))],
   ['a read of the hub', () => sweeperRows(db, 'select $1::int as n', [1]).catch(translate)],
   ['a statement past the layers', () => runAlone(db.app, { sql: 'select $1::int as n', parameters: [1] }).catch(translate)],
@@ -80,17 +80,17 @@ test.each<[string, () => Promise<unknown>]>([
   proxy.thaw();
 
   await warm();
-  expect((await transact(db, unit(), ({ em }) => row(em, one, [7]))).value).toEqual({ n: 7 });
+  expect((await transact(db, tx(), ({ em }) => row(em, one, [7]))).value).toEqual({ n: 7 });
 });
 
 test('after one connection fell silent the idle ones are replaced, not asked one by one', async () => {
   await warm();
   const pids = await pidsOf();
   proxy.freeze();
-  await expect(transact(db, unit(), ({ em }) => row(em, one, [1]))).rejects.toMatchObject(lost);
+  await expect(transact(db, tx(), ({ em }) => row(em, one, [1]))).rejects.toMatchObject(lost);
 
   // It waits for a new connection, which the thaw lets through: an old one would still be used.
-  const asked = transact(db, unit(), ({ em }) => row<{ pid: number }>(em, 'select pg_backend_pid() as pid'));
+  const asked = transact(db, tx(), ({ em }) => row<{ pid: number }>(em, 'select pg_backend_pid() as pid'));
   await new Promise((resolve) => setImmediate(resolve));
   proxy.thaw();
 
@@ -99,13 +99,13 @@ test('after one connection fell silent the idle ones are replaced, not asked one
 
 test('what was sent without its commit takes no effect; a commit without an answer is a failure that may stand', async () => {
   const [unsent, sent] = [newId(), newId()];
-  const open = await beginUnit(db, unit());
-  await change(open.unit.em, ...insert(unsent));
-  const other = await beginUnit(db, unit());
-  await change(other.unit.em, ...insert(sent));
+  const open = await openTransaction(db, tx());
+  await change(open.tx.em, ...insert(unsent));
+  const other = await openTransaction(db, tx());
+  await change(other.tx.em, ...insert(sent));
   proxy.freeze();
 
-  await expect(row(open.unit.em, one, [1])).rejects.toThrow();
+  await expect(row(open.tx.em, one, [1])).rejects.toThrow();
   await open.rollback();
   await expect(other.commit()).rejects.toMatchObject(lost);
   proxy.thaw();
@@ -117,7 +117,7 @@ test('what was sent without its commit takes no effect; a commit without an answ
 test('an answer that lay unread while this process stood still is read', async () => {
   // Past the proxy, which stands still with this process.
   const direct = await connect(database.appUrl, database.sweeperUrl);
-  const { value } = await transact(direct, unit(), async ({ em }) => {
+  const { value } = await transact(direct, tx(), async ({ em }) => {
     await row(em, one, [1]);
     const answer = row<{ text: string }>(em, `select repeat('x', 100) as text, pg_sleep(0.2)`);
     await new Promise((resolve) => setImmediate(resolve)); // it has been sent
@@ -143,7 +143,7 @@ function insert(id: string) {
 }
 
 async function stored(id: string): Promise<boolean> {
-  const found = await transact(database.db, unit(), ({ em }) => row(em, 'select 1 as n from conversations where id = ?', [id]));
+  const found = await transact(database.db, tx(), ({ em }) => row(em, 'select 1 as n from conversations where id = ?', [id]));
   return found.value !== null;
 }
 
@@ -162,7 +162,7 @@ async function isOpen(): Promise<boolean> {
 async function pidsOf(): Promise<(number | undefined)[]> {
   const found = await Promise.all(
     Array.from({ length: connections }, () =>
-      transact(db, unit(), ({ em }) => row<{ pid: number }>(em, 'select pg_backend_pid() as pid, pg_sleep(0.05)')),
+      transact(db, tx(), ({ em }) => row<{ pid: number }>(em, 'select pg_backend_pid() as pid, pg_sleep(0.05)')),
     ),
   );
   return found.map(({ value }) => value?.pid);

@@ -9,7 +9,7 @@ import type { StartRun } from '../../db/runs/start-run.ts';
 import { emptyOutgoing, sweep, systemActor, workspaceTenant } from '../../db/scope.ts';
 import { change } from '../../db/sql.ts';
 import { readUser } from '../../db/tenancy/users.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { callerOf } from '../support/caller.ts';
 import type { TestTenant } from '../support/tenant.ts';
@@ -28,14 +28,14 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const within = <R>(tenant: TenantSettings, work: (unit: Unit) => Promise<R>): Promise<R> =>
+const within = <R>(tenant: TenantSettings, work: (tx: TenantTransaction) => Promise<R>): Promise<R> =>
   sweep(world.api.db, (em) => work({ em, tenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() }));
 const placeOf = ({ organizationId, workspaceId }: TestTenant) => workspaceTenant(organizationId, workspaceId);
 const elsewhereInA = () => workspaceTenant(a.organizationId, a.workspaceIds[1] ?? '');
 const operator: TenantSettings = { organizationId: null, userId: null, workspaceIds: [], hasAllWorkspaces: true, isOperator: true };
 
 test('a run is read in its workspace alone', async () => {
-  const read = async (tenant: TenantSettings) => (await within(tenant, (unit) => readRunRow(unit, runId)))?.id ?? null;
+  const read = async (tenant: TenantSettings) => (await within(tenant, (tx) => readRunRow(tx, runId)))?.id ?? null;
 
   expect([await read(placeOf(a)), await read(operator), await read(elsewhereInA()), await read(placeOf(b))]).toEqual([
     runId,
@@ -47,7 +47,7 @@ test('a run is read in its workspace alone', async () => {
 
 test('a user is read in their organization and by themselves', async () => {
   const { id } = a.users.viewer;
-  const read = async (tenant: TenantSettings) => (await within(tenant, (unit) => readUser(unit, id)))?.id ?? null;
+  const read = async (tenant: TenantSettings) => (await within(tenant, (tx) => readUser(tx, id)))?.id ?? null;
 
   expect([await read(placeOf(a)), await read(operator), await read({ ...placeOf(b), userId: id }), await read(placeOf(b))]).toEqual([
     id,
@@ -60,7 +60,7 @@ test('a user is read in their organization and by themselves', async () => {
 test('a start finds no agent of another tenant or workspace, and no platform agent that is off', async () => {
   const off = (await makeAgent(world, a.tokens.operator, { scope: 'platform', is_active: false })).id;
   const resolve = (tenant: TenantSettings, workspaceId: string, id: string) =>
-    within(tenant, (unit) => resolveStart(unit, startOf(workspaceId, id))).then(
+    within(tenant, (tx) => resolveStart(tx, startOf(workspaceId, id))).then(
       (target) => target.agentId,
       (failure: { errors?: { pointer: string }[] }) => failure.errors?.[0]?.pointer,
     );
@@ -93,7 +93,7 @@ test('a revision binds no platform tool that is off, unless an operator asks', a
     shape: async () => ({ problems: [], ignored: [] }),
   };
   const rules = async (tenant: TenantSettings) =>
-    (await within(tenant, (unit) => validateRevision(unit, subject as never, checks))).problems.map((problem) => problem.rule);
+    (await within(tenant, (tx) => validateRevision(tx, subject as never, checks))).problems.map((problem) => problem.rule);
 
   expect([await rules(placeOf(a)), await rules(operator)]).toEqual([['reference'], ['inactive']]);
 });
@@ -101,8 +101,8 @@ test('a revision binds no platform tool that is off, unless an operator asks', a
 test('what surrounds a caller is of its tenant: key and acting user of another are not read', async () => {
   await sweep(world.api.db, (em) => change(em, 'update service_keys set version = 7 where id = ?', [a.serviceKey.id]));
   const me = (of: TestTenant) =>
-    within(placeOf(of), (unit) =>
-      readMe(unit, callerOf({ ...of, kind: 'service_key', principalId: a.serviceKey.id, actingUserId: a.users.viewer.id })),
+    within(placeOf(of), (tx) =>
+      readMe(tx, callerOf({ ...of, kind: 'service_key', principalId: a.serviceKey.id, actingUserId: a.users.viewer.id })),
     );
 
   expect(await me(a)).toMatchObject({ version: 7, actingUser: { id: a.users.viewer.id } });

@@ -34,9 +34,9 @@ test.each([0, 1, 2, 3])('of a tree that is locked no run is left out because som
   await changing.query(`update runs set metadata = '{"changed": true}' where id = $1`, [ids[n]]);
   await changing.query('update run_streams set updated_at = now() where run_id = $1', [ids[n]]);
 
-  const locked = world.inTransaction(root, async (unit) => {
-    const runs = await lockRunsWithTrees(unit, [root.runId]);
-    const streams = await lockStreams(unit, ids);
+  const locked = world.inTransaction(root, async (tx) => {
+    const runs = await lockRunsWithTrees(tx, [root.runId]);
+    const streams = await lockStreams(tx, ids);
     return [runs.map((run) => run.id), [...streams.keys()]];
   });
   await delay(300); // it waits by now

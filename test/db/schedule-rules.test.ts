@@ -37,10 +37,10 @@ const hour = (at: number) => new Date(start + at * 3_600_000);
 
 /** Fires one hour of the schedule, `late` seconds after it. */
 function fire({ id, place }: Scheduled, at: number, more: Partial<Firing> & { readonly late?: number; readonly isSkipped?: boolean } = {}) {
-  return within(world.api.db, place, async (unit) => {
-    const schedule = await lockSchedule(unit, id);
+  return within(world.api.db, place, async (tx) => {
+    const schedule = await lockSchedule(tx, id);
     if (!schedule) throw new Error('the schedule is gone');
-    await fireInstant(unit, schedule, {
+    await fireInstant(tx, schedule, {
       instant: {
         kind: 'regular',
         nominalAt: hour(at),
@@ -62,7 +62,7 @@ const statuses = async ({ id }: Scheduled) =>
   (await occurrencesOf(world.api.db, id)).map(({ status, reason }) => (reason ? `${status} ${reason}` : status));
 const runOf = async ({ id }: Scheduled, at: number) => (await occurrencesOf(world.api.db, id))[at]?.run_id ?? '';
 const end = (subject: Scheduled, runId: string, reason: 'stop' | 'error' = 'stop') =>
-  within(world.api.db, subject.place, (unit) => finishRun(unit, { runId, reason }));
+  within(world.api.db, subject.place, (tx) => finishRun(tx, { runId, reason }));
 
 test('an instant that is fired again changes nothing', async () => {
   const subject = await scheduled();
@@ -209,9 +209,9 @@ test('what nobody fired is noted once; what was fired keeps its row', async () =
   }));
 
   for (let pass = 0; pass < 2; pass++)
-    await within(world.api.db, subject.place, async (unit) => {
-      const schedule = await lockSchedule(unit, subject.id);
-      if (schedule) await noteMissed(unit, schedule, instants);
+    await within(world.api.db, subject.place, async (tx) => {
+      const schedule = await lockSchedule(tx, subject.id);
+      if (schedule) await noteMissed(tx, schedule, instants);
     });
 
   expect(await statuses(subject)).toEqual(['missed never_fired', 'started', 'missed never_fired']);
@@ -221,10 +221,10 @@ test('a place that is stopped pauses its schedules and no others; one that works
   const [subject, other] = [await scheduled(), await scheduled()];
   const byHand = await makeSchedule(world.api.db, subject.place, { agentId: subject.agentId, everySeconds: 60, isActive: false });
 
-  await within(world.api.db, subject.place, (unit) => pauseSchedulesOfPlace(unit, 'workspace_archived'));
+  await within(world.api.db, subject.place, (tx) => pauseSchedulesOfPlace(tx, 'workspace_archived'));
   expect(await scheduleRow(world.api.db, subject.id)).toMatchObject({ is_active: false, pause_reason: 'workspace_archived', version: 2 });
   expect(await scheduleRow(world.api.db, other.id)).toMatchObject({ is_active: true });
-  await within(world.api.db, subject.place, (unit) => resumeSchedulesOfPlace(unit, ['workspace_archived']));
+  await within(world.api.db, subject.place, (tx) => resumeSchedulesOfPlace(tx, ['workspace_archived']));
 
   expect(await scheduleRow(world.api.db, subject.id)).toMatchObject({ is_active: true, pause_reason: null, version: 3 });
   expect(await scheduleRow(world.api.db, byHand)).toMatchObject({ is_active: false });

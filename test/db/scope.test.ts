@@ -3,8 +3,8 @@ import { AgentRevision } from '../../db/agents/agent-revision.entity.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
 import {
-  beginUnit,
-  homeOfNewRow,
+  openTransaction,
+  resolveNewRowScope,
   nobodyTenant,
   organizationTenant,
   removeOne,
@@ -15,14 +15,14 @@ import {
   tenantOf,
   transact,
   visibleTo,
-  workspaceOfNewRow,
+  resolveNewRowWorkspace,
   workspaceTenant,
 } from '../../db/scope.ts';
 import { change, iso, row, rows } from '../../db/sql.ts';
 import { Organization } from '../../db/tenancy/organization.entity.ts';
 import { callerOf } from '../support/caller.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
-import { leastMs } from '../support/least.ts';
+import { minMs } from '../support/least.ts';
 import { withAdmin } from '../support/template.ts';
 import { asHandler, makePlatformAgent, makeWorld, type World } from './world.ts';
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const unitIn = (world: World) => ({
+const transactionIn = (world: World) => ({
   tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''),
   actor: systemActor,
   correlationId: newId(),
@@ -48,7 +48,7 @@ const agentIds = "select id from agents where scope <> 'platform' order by id";
 describe('transact', () => {
   test('sets the five settings in one statement and commits', async () => {
     statements.length = 0;
-    const { value } = await transact(database.db, unitIn(a), ({ em }) => rows<{ id: string }>(em, agentIds));
+    const { value } = await transact(database.db, transactionIn(a), ({ em }) => rows<{ id: string }>(em, agentIds));
 
     expect(value.map((found) => found.id)).toEqual([a.agentId, a.organizationAgentId].toSorted());
     expect(statements).toHaveLength(2);
@@ -57,14 +57,14 @@ describe('transact', () => {
 
   test('runs in a session that frees its locks by itself', async () => {
     const read = ['lock_timeout', 'idle_in_transaction_session_timeout'].map((name) => `current_setting('${name}') as ${name}`);
-    const { value } = await transact(database.db, unitIn(a), ({ em }) => row(em, `select ${read.join(', ')}`));
+    const { value } = await transact(database.db, transactionIn(a), ({ em }) => row(em, `select ${read.join(', ')}`));
 
     expect(value).toEqual({ lock_timeout: '5s', idle_in_transaction_session_timeout: '10s' });
   });
 
   test('rolls everything back when the work fails', async () => {
     const slug = newId();
-    const work = transact(database.db, unitIn(a), async ({ em, outgoing }) => {
+    const work = transact(database.db, transactionIn(a), async ({ em, outgoing }) => {
       em.create(Agent, { scope: 'workspace', organizationId: a.organizationId, workspaceId: a.workspaceIds[0], slug, name: 'Gone' });
       await em.flush();
       outgoing.outboxIds.push(slug);
@@ -80,8 +80,8 @@ describe('transact', () => {
     const worlds = [await makeWorld(narrow.db), await makeWorld(narrow.db)];
 
     for (const world of [...worlds, ...worlds]) {
-      await expect(transact(narrow.db, unitIn(world), ({ em }) => rows(em, 'select 1 / 0'))).rejects.toThrow('division');
-      const { value } = await transact(narrow.db, unitIn(world), ({ em }) => rows<{ id: string }>(em, agentIds));
+      await expect(transact(narrow.db, transactionIn(world), ({ em }) => rows(em, 'select 1 / 0'))).rejects.toThrow('division');
+      const { value } = await transact(narrow.db, transactionIn(world), ({ em }) => rows<{ id: string }>(em, agentIds));
       expect(value.map((found) => found.id)).toEqual([world.agentId, world.organizationAgentId].toSorted());
     }
     await narrow.drop();
@@ -98,7 +98,7 @@ describe('transact', () => {
 
   test('a deadlock that returns each time is given up after three tries', async () => {
     let tries = 0;
-    const work = transact(database.db, unitIn(a), async () => {
+    const work = transact(database.db, transactionIn(a), async () => {
       tries += 1;
       throw Object.assign(new Error('deadlock detected'), { code: '40P01' });
     });
@@ -113,23 +113,25 @@ describe('transact', () => {
   ])('%s is 503, and the pool keeps its connections', async (_name, statement, code) => {
     const narrow = await testDatabase({ poolMax: 1 });
     for (let round = 0; round < 3; round++) {
-      const work = transact(narrow.db, { ...unitIn(a), tenant: organizationTenant(a.organizationId) }, async ({ em }) => {
+      const work = transact(narrow.db, { ...transactionIn(a), tenant: organizationTenant(a.organizationId) }, async ({ em }) => {
         await rows(em, statement());
         await rows(em, 'select pg_sleep(0.5)');
       });
       await expect(work).rejects.toMatchObject({ code });
     }
-    expect((await transact(narrow.db, unitIn(a), ({ em }) => rows(em, 'select 1 as one'))).value).toEqual([{ one: 1 }]);
+    expect((await transact(narrow.db, transactionIn(a), ({ em }) => rows(em, 'select 1 as one'))).value).toEqual([{ one: 1 }]);
     await narrow.drop();
   });
 
   test('an exhausted pool is 503 after two seconds', async () => {
     const narrow = await testDatabase({ poolMax: 1, hasUsualTimeouts: true });
-    const held = await beginUnit(narrow.db, unitIn(a));
+    const held = await openTransaction(narrow.db, transactionIn(a));
     const refused = () =>
-      expect(transact(narrow.db, unitIn(a), ({ em }) => rows(em, 'select 1'))).rejects.toMatchObject({ code: 'service_unavailable' });
+      expect(transact(narrow.db, transactionIn(a), ({ em }) => rows(em, 'select 1'))).rejects.toMatchObject({
+        code: 'service_unavailable',
+      });
 
-    const least = await leastMs(4_000, async () => {
+    const least = await minMs(4_000, async () => {
       const startedAt = Date.now();
       await refused();
       return Date.now() - startedAt;
@@ -160,8 +162,8 @@ describe('transact', () => {
 
 describe('beginUnit', () => {
   test('renew commits, keeps connection and tenant, and gives what is to be sent', async () => {
-    const open = await beginUnit(database.db, unitIn(a));
-    const { em, outgoing } = open.unit;
+    const open = await openTransaction(database.db, transactionIn(a));
+    const { em, outgoing } = open.tx;
     const here = () =>
       row<{ pid: number; org: string; started: string }>(
         em,
@@ -187,11 +189,13 @@ describe('beginUnit', () => {
 
   test('a fault at the commit rolls back and frees the connection', async () => {
     const narrow = await testDatabase({ poolMax: 1 });
-    const open = await beginUnit(narrow.db, { ...unitIn(a), tenant: organizationTenant(a.organizationId) });
-    open.unit.em.create(Agent, { scope: 'organization', organizationId: a.organizationId, slug: 'x', name: 'No such organization' });
+    const open = await openTransaction(narrow.db, { ...transactionIn(a), tenant: organizationTenant(a.organizationId) });
+    open.tx.em.create(Agent, { scope: 'organization', organizationId: a.organizationId, slug: 'x', name: 'No such organization' });
 
     await expect(open.commit()).rejects.toMatchObject({ code: 'validation_failed' });
-    await expect(transact(narrow.db, unitIn(a), ({ em }) => rows(em, 'select 1 as one'))).resolves.toMatchObject({ value: [{ one: 1 }] });
+    await expect(transact(narrow.db, transactionIn(a), ({ em }) => rows(em, 'select 1 as one'))).resolves.toMatchObject({
+      value: [{ one: 1 }],
+    });
     await narrow.drop();
   });
 });
@@ -286,7 +290,7 @@ describe('where a new row goes', () => {
     const [first = '', second = ''] = a.workspaceIds;
     const member = callerOf({ organizationId: a.organizationId, workspaceId: first });
     const owner = callerOf({ organizationId: a.organizationId, workspaceId: null, role: 'owner' });
-    const home = (caller = member, asked = {}) => asHandler(database.db, caller, (ctx) => homeOfNewRow(ctx, asked));
+    const home = (caller = member, asked = {}) => asHandler(database.db, caller, (ctx) => resolveNewRowScope(ctx, asked));
 
     await expect(home()).resolves.toEqual({ scope: 'workspace', organizationId: a.organizationId, workspaceId: first });
     await expect(home(owner)).resolves.toEqual({ scope: 'organization', organizationId: a.organizationId, workspaceId: null });
@@ -307,7 +311,7 @@ describe('where a new row goes', () => {
     const owner = callerOf({ organizationId: a.organizationId, workspaceId: null });
     const ownerOfB = callerOf({ organizationId: b.organizationId, workspaceId: null });
     const member = callerOf({ organizationId: a.organizationId, workspaceId: a.workspaceIds[0] ?? '' });
-    const place = (caller: typeof owner, id?: string) => asHandler(database.db, caller, (ctx) => workspaceOfNewRow(ctx, id));
+    const place = (caller: typeof owner, id?: string) => asHandler(database.db, caller, (ctx) => resolveNewRowWorkspace(ctx, id));
 
     for (const id of [b.workspaceIds[0], newId()])
       await expect(place(owner, id)).rejects.toMatchObject({ errors: [{ rule: 'reference', pointer: '/workspace_id' }] });
@@ -321,7 +325,7 @@ describe('where a new row goes', () => {
     const caller = callerOf({ organizationId: frozen.organizationId, workspaceId: frozen.workspaceIds[0] ?? '' });
     const set = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql, [frozen.organizationId]));
     const refused = async (reason: string) => {
-      await expect(asHandler(database.db, caller, (ctx) => homeOfNewRow(ctx, {}))).rejects.toMatchObject({
+      await expect(asHandler(database.db, caller, (ctx) => resolveNewRowScope(ctx, {}))).rejects.toMatchObject({
         code: 'resource_frozen',
         context: { reason },
       });
@@ -366,7 +370,7 @@ async function transactLocking(ids: readonly string[]): Promise<number[]> {
   const gates = [0, 1].map(() => Promise.withResolvers<void>());
   const tries = [0, 0];
   const work = (mine: number) =>
-    transact(database.db, { ...unitIn(a), tenant: organizationTenant(a.organizationId) }, async ({ em }) => {
+    transact(database.db, { ...transactionIn(a), tenant: organizationTenant(a.organizationId) }, async ({ em }) => {
       tries[mine] = (tries[mine] ?? 0) + 1;
       const order = mine === 0 ? ids : ids.toReversed();
       await rows(em, 'select from agents where id = ? for update', [order[0]]);

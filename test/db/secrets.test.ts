@@ -76,7 +76,7 @@ async function makeTool(scope: Scope, home = world): Promise<string> {
 async function resolve(name: string, naming: Partial<NamingRow> & Pick<NamingRow, 'scope'>, at = workspaceId()): Promise<string | null> {
   const options = { tenant: workspaceTenant(world.organizationId, at), actor: systemActor, correlationId: newId() };
   const named = { toolId: null, organizationId: world.organizationId, workspaceId: at, ...naming };
-  return (await transact(database.db, options, (unit) => resolveSecret(unit, keys, { name, row: named }))).value;
+  return (await transact(database.db, options, (tx) => resolveSecret(tx, keys, { name, row: named }))).value;
 }
 
 test("a tool's own value goes before that of workspace, organization and platform", async () => {

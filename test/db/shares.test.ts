@@ -29,8 +29,8 @@ function hold(db: Databases, organizationId: string, count: number) {
 
 function within(db: Databases, organizationId: string, work: () => Promise<void>) {
   const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
-  return transact(db, options, async (unit) => {
-    await row(unit.em, 'select 1 as one');
+  return transact(db, options, async (tx) => {
+    await row(tx.em, 'select 1 as one');
     await work();
   });
 }

@@ -1,6 +1,6 @@
 import { newId } from '../../db/ids.ts';
 import type { Databases } from '../../db/orm.ts';
-import { beginUnit, emptyOutgoing, sweep, systemActor, tenantOf } from '../../db/scope.ts';
+import { openTransaction, emptyOutgoing, sweep, systemActor, tenantOf } from '../../db/scope.ts';
 import type { Changing } from '../../db/scope.ts';
 import type { Caller } from '../../db/caller.ts';
 import { Organization } from '../../db/tenancy/organization.entity.ts';
@@ -47,10 +47,10 @@ export async function asHandler<R>(
   work: (ctx: Changing) => Promise<R>,
   options: Partial<Changing> = {},
 ): Promise<R> {
-  const open = await beginUnit(db, { tenant: tenantOf(caller), actor: systemActor, correlationId: newId() });
+  const open = await openTransaction(db, { tenant: tenantOf(caller), actor: systemActor, correlationId: newId() });
   try {
     return await work({
-      ...open.unit,
+      ...open.tx,
       caller,
       floor: 'member',
       ifMatch: null,

@@ -3,7 +3,7 @@ import { lockCall } from '../../db/runs/call-state.ts';
 import { openModelStep } from '../../db/runs/model-steps.ts';
 import { claimCall } from '../../db/runs/tool-calls.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => scenario?.stop());
 
 /** What a try does first that Temporal had given up while its worker was frozen. */
-async function asLateTry<R>(work: (unit: Unit) => Promise<R>): Promise<R> {
+async function asLateTry<R>(work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   const tenant = workspaceTenant(stack.tenant.organizationId, stack.tenant.workspaceId);
   return (await transact(stack.db, { tenant, actor: systemActor, correlationId: crypto.randomUUID() }, work)).value;
 }
@@ -46,7 +46,7 @@ test('a try that nobody has proved to count takes no step from the one at work',
   const reader = watchRun(stack, run.id);
   await until(() => reader.frames.some((frame) => frame.type === 'message.delta'));
 
-  const found = await asLateTry((unit) => openModelStep(unit, { runId: run.id, step: 1 }));
+  const found = await asLateTry((tx) => openModelStep(tx, { runId: run.id, step: 1 }));
 
   const seen = await endOf(reader, 60_000);
   const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
@@ -61,7 +61,7 @@ test('late tries that take the step from the one that counts, and then say nothi
 
   for (const over of [1, 3]) {
     await until(async () => (await attemptOf(run.id)) === over && reader.frames.at(-1)?.type === 'message.delta');
-    await asLateTry((unit) => openModelStep(unit, { runId: run.id, step: 1, over }));
+    await asLateTry((tx) => openModelStep(tx, { runId: run.id, step: 1, over }));
   }
 
   const seen = await endOf(reader, 60_000);
@@ -94,9 +94,9 @@ test('a late try that takes a call from the one that counts leaves the model its
   await until(() => asked === 1);
   const callId = String(reader.frames.find((frame) => frame.type === 'tool.call')?.data['tool_call_id']);
 
-  await asLateTry(async (unit) => {
-    const call = await lockCall(unit, run.id, callId);
-    if (call) await claimCall(unit, call);
+  await asLateTry(async (tx) => {
+    const call = await lockCall(tx, run.id, callId);
+    if (call) await claimCall(tx, call);
   });
   held.resolve();
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { createLog } from '../../api/parts.ts';
+import { createLog } from '../../api/dependencies.ts';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
@@ -239,7 +239,7 @@ async function begin(): Promise<void> {
   const { outgoing } = await transact(
     db,
     { tenant: workspaceTenant(home.organizationId, home.workspaceId), actor: systemActor, correlationId: runId },
-    (unit) => appendFrames(unit, [stateBatch(run, [started()])]),
+    (tx) => appendFrames(tx, [stateBatch(run, [started()])]),
   );
   await deps.dispatch(outgoing);
 }

@@ -71,9 +71,9 @@ test('a new attempt is announced once, before its first frame, and discards what
 test('an attempt that begins after a cancel was asked for is announced as cancelling', async () => {
   const run = await world.startRun();
   await append(run, { scope: 's1', attempt: 1, batch: 1, frames: [note('before')] });
-  await world.inTransaction(run, async (unit) => {
-    await requestStreamCancel(unit, [run.runId]);
-    await appendFramesNow(unit, [stateBatch(run, [status({ status: 'cancelling' })])]);
+  await world.inTransaction(run, async (tx) => {
+    await requestStreamCancel(tx, [run.runId]);
+    await appendFramesNow(tx, [stateBatch(run, [status({ status: 'cancelling' })])]);
   });
 
   const [answer] = await append(run, { scope: 's1', attempt: 2, batch: 1, frames: [note('after')] });
@@ -150,10 +150,10 @@ test('parallel writers of one run and of its children make one sequence and neve
 test('a transaction that locks a stream first knows the number of its last frame', async () => {
   const run = await world.startRun();
 
-  await world.inTransaction(run, async (unit) => {
-    const state = (await lockStreams(unit, [run.runId])).get(run.runId);
+  await world.inTransaction(run, async (tx) => {
+    const state = (await lockStreams(tx, [run.runId])).get(run.runId);
     const head = state?.headSeq ?? 0;
-    await appendFramesNow(unit, [stateBatch(run, [note('last words'), finished(head + 2)])]);
+    await appendFramesNow(tx, [stateBatch(run, [note('last words'), finished(head + 2)])]);
   });
 
   expect(checkStream(await frames(run), { runId: run.runId })).toEqual([]);
@@ -161,8 +161,8 @@ test('a transaction that locks a stream first knows the number of its last frame
 
 test('what rolls back leaves no number behind', async () => {
   const run = await world.startRun();
-  const refused = world.inTransaction(run, async (unit) => {
-    await appendFramesNow(unit, [stateBatch(run, [note('never')])]);
+  const refused = world.inTransaction(run, async (tx) => {
+    await appendFramesNow(tx, [stateBatch(run, [note('never')])]);
     throw new Error('rolled back');
   });
 
@@ -174,8 +174,8 @@ test('what rolls back leaves no number behind', async () => {
 test("the app may not write frames past the function, but for a run's first", async () => {
   const run = await world.startRun();
   const forge = (firstSeq: number, lastSeq: number, frames: string) =>
-    world.inTransaction(run, (unit) =>
-      unit.em.execute(
+    world.inTransaction(run, (tx) =>
+      tx.em.execute(
         'insert into run_frame_chunks (run_id, organization_id, workspace_id, first_seq, last_seq, frames) values (?, ?, ?, ?, ?, ?)',
         [run.runId, run.organizationId, run.workspaceId, firstSeq, lastSeq, frames],
       ),
@@ -190,9 +190,9 @@ test('one call carries the runs of several tenants; a refused batch hinders no o
   const [mine, theirs, ended] = await Promise.all([world.startRun(), world.startRun(), world.startRun()]);
   await world.finish(ended);
 
-  const answers = await world.inTransaction(mine, (unit) =>
+  const answers = await world.inTransaction(mine, (tx) =>
     appendFramesNow(
-      unit,
+      tx,
       [mine, ended, theirs].map((run) => stateBatch(run, [status({ status: 'cancelling' })])),
     ),
   );
@@ -201,9 +201,9 @@ test('one call carries the runs of several tenants; a refused batch hinders no o
 });
 
 function append(run: RunIdentity, batch: Partial<FrameBatch>) {
-  return world.inTransaction(run, async (unit) => {
-    const answers = await appendFramesNow(unit, [{ run, scope: null, attempt: 1, batch: 0, frames: [], ...batch }]);
-    world.publisher.publish(unit.outgoing.frames);
+  return world.inTransaction(run, async (tx) => {
+    const answers = await appendFramesNow(tx, [{ run, scope: null, attempt: 1, batch: 0, frames: [], ...batch }]);
+    world.publisher.publish(tx.outgoing.frames);
     return answers;
   });
 }

@@ -100,7 +100,7 @@ test('a writer whose successor has begun is told so and adds nothing', async () 
 test('a cancel is heard with the next frames, which are still written', async () => {
   const run = await world.startRun();
   const writer = open(run);
-  await world.inTransaction(run, (unit) => requestStreamCancel(unit, [run.runId]));
+  await world.inTransaction(run, (tx) => requestStreamCancel(tx, [run.runId]));
 
   text(writer, newId(), 'last words');
   await writer.flush();
@@ -115,8 +115,8 @@ test('frames inside a transaction follow what was pending, also when it is run a
   const message = newId();
   text(writer, message, 'Hello');
   const attempt = () =>
-    world.inTransaction(run, async (unit) => {
-      await writer.appendInside(unit, [completed(message, 'Hello')]);
+    world.inTransaction(run, async (tx) => {
+      await writer.appendInside(tx, [completed(message, 'Hello')]);
       if (tries++ === 0) throw new Error('again');
     });
   let tries = 0;
@@ -132,8 +132,8 @@ test('a run whose stream is locked delays the others by a second at most and los
   const [locked, free] = await Promise.all([world.startRun(), world.startRun()]);
   const writers = [locked, free].map(open);
 
-  await world.inTransaction(locked, async (unit) => {
-    await lockStreams(unit, [locked.runId]);
+  await world.inTransaction(locked, async (tx) => {
+    await lockStreams(tx, [locked.runId]);
     for (const writer of writers) writer.frame(note('now'));
     await writers[1]?.flush();
     expect(await world.archived(free)).toHaveLength(3);
@@ -162,8 +162,8 @@ test('connections that break under the appends lose no frame and double none', a
   await writer.flush();
 
   expect(checkStream(await frames(run), { runId: run.runId, isEnded: false })).toEqual([]);
-  const [id] = await world.inTransaction(run, (unit) => openMessages(unit.em, run.runId));
-  const open_ = await world.inTransaction(run, (unit) => readOpenMessage(unit.em, run.runId, id ?? ''));
+  const [id] = await world.inTransaction(run, (tx) => openMessages(tx.em, run.runId));
+  const open_ = await world.inTransaction(run, (tx) => readOpenMessage(tx.em, run.runId, id ?? ''));
   expect(open_?.blocks[0]?.text.match(/\d+\.\d+/g)).toHaveLength(180);
 });
 
@@ -186,8 +186,8 @@ test('the provider is read no further while too much waits, and goes on when the
   const writer = open(run);
   let isPaused = true;
 
-  await world.inTransaction(run, async (unit) => {
-    await lockStreams(unit, [run.runId]);
+  await world.inTransaction(run, async (tx) => {
+    await lockStreams(tx, [run.runId]);
     text(writer, newId(), 'x'.repeat(1_200_000));
     void writer.room().then(() => (isPaused = false));
     await sleep(100);

@@ -104,7 +104,7 @@ async function write(run: RunIdentity, model: RunModel, frames: Parameters<typeo
   if (frames.length === 0) return;
   const batch = { ...stateBatch(run, frames), scope: 's1', attempt: model.attempt, batch: model.batch };
   // Every batch is sent twice: a repeat writes nothing.
-  await world.inTransaction(run, (unit) => appendFrames(unit, [batch, batch]));
+  await world.inTransaction(run, (tx) => appendFrames(tx, [batch, batch]));
 }
 
 async function resumed(run: RunIdentity, place: number): Promise<readonly string[]> {

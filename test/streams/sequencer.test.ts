@@ -19,7 +19,7 @@ import { checkStream } from '../../db/streams/grammar.ts';
 import { streamKeys } from '../../db/streams/keys.ts';
 import type { Publisher } from '../../db/streams/publisher.ts';
 import { rows } from '../../db/sql.ts';
-import type { AppendedFrames, Unit } from '../../db/unit.ts';
+import type { AppendedFrames, TenantTransaction } from '../../db/tenant-transaction.ts';
 import { finished, note } from './frame-samples.ts';
 import { SequencerModel, sequencerMoves, type Expected, type Move } from './sequencer-model.ts';
 import { openSse, type SseClient } from './sse-client.ts';
@@ -117,8 +117,8 @@ async function step({ run, model, underWay, readers }: Played, move: Move): Prom
 /** Appends a batch, holds the answer against the model's, and gives what would be published. */
 function write(run: RunIdentity, expected: Expected | null, frames: readonly FrameDraft[]): Promise<AppendedFrames[]> {
   const batch = expected?.batch ?? { run, scope: null, attempt: 1, batch: 0, frames };
-  return world.inTransaction(run, async (unit) => {
-    const { answers, appended } = batch.scope === 's1' ? await appendSealed(unit, batch) : await appendAnew(unit, batch);
+  return world.inTransaction(run, async (tx) => {
+    const { answers, appended } = batch.scope === 's1' ? await appendSealed(tx, batch) : await appendAnew(tx, batch);
     if (expected) {
       const { result, firstSeq, lastSeq } = expected;
       expect(answers).toEqual([{ result, firstSeq, lastSeq, isCancelRequested: false }]);
@@ -127,16 +127,16 @@ function write(run: RunIdentity, expected: Expected | null, frames: readonly Fra
   });
 }
 
-async function appendAnew(unit: Unit, batch: FrameBatch): Promise<{ answers: AppendAnswer[]; appended: AppendedFrames[] }> {
-  const answers = await appendFramesNow(unit, [batch]);
-  return { answers, appended: [...unit.outgoing.frames] };
+async function appendAnew(tx: TenantTransaction, batch: FrameBatch): Promise<{ answers: AppendAnswer[]; appended: AppendedFrames[] }> {
+  const answers = await appendFramesNow(tx, [batch]);
+  return { answers, appended: [...tx.outgoing.frames] };
 }
 
 /** As the emitter does it: the texts are made once and sent byte for byte until they are answered. */
-async function appendSealed(unit: Unit, batch: FrameBatch): Promise<{ answers: AppendAnswer[]; appended: AppendedFrames[] }> {
+async function appendSealed(tx: TenantTransaction, batch: FrameBatch): Promise<{ answers: AppendAnswer[]; appended: AppendedFrames[] }> {
   const made = sealed.get(batch) ?? sealBatch(batch, new Date());
   sealed.set(batch, made);
-  const [row] = await rows<{ answers: RawAnswer[] }>(unit.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf([made])]);
+  const [row] = await rows<{ answers: RawAnswer[] }>(tx.em, 'select append_frames(?::jsonb, 5000) as answers', [payloadOf([made])]);
   const answers = row?.answers ?? [];
   return { answers: answers.map(toAnswer), appended: appendedFrames([made], answers) };
 }

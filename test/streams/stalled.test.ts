@@ -36,9 +36,9 @@ async function makeRun(frames: number, text: () => string): Promise<string> {
   await insertRun(admin, run);
   await admin.end();
 
-  const unit = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: randomUUID() };
+  const tx = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: randomUUID() };
   const append = (drafts: Parameters<typeof stateBatch>[1]) =>
-    transact(stack.db, unit, (open) => appendFrames(open, [stateBatch(run, drafts)]));
+    transact(stack.db, tx, (open) => appendFrames(open, [stateBatch(run, drafts)]));
   await append([queued(), started()]);
   for (let n = 0; n < frames; n += 20) await append(Array.from({ length: 20 }, () => note(text())));
   await append([finished(frames + 3)]);

@@ -22,7 +22,7 @@ import type { RunIdentity } from '../../db/streams/frame-text.ts';
 import type { FrameDraft } from '../../db/streams/frame.schema.ts';
 import { createPublisher, type Publisher } from '../../db/streams/publisher.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { callerOf } from '../support/caller.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { testServices } from '../support/services.ts';
@@ -54,7 +54,7 @@ export interface StreamWorld {
   /** Appends state frames in a transaction and publishes them. */
   append(run: RunIdentity, frames: readonly FrameDraft[]): Promise<void>;
   finish(run: RunIdentity): Promise<void>;
-  inTransaction<R>(run: RunIdentity, work: (unit: Unit) => Promise<R>): Promise<R>;
+  inTransaction<R>(run: RunIdentity, work: (tx: TenantTransaction) => Promise<R>): Promise<R>;
   admin<Row extends pg.QueryResultRow>(sql: string, params?: unknown[]): Promise<Row[]>;
   archived(run: RunIdentity): Promise<string[]>;
   close(): Promise<void>;
@@ -123,14 +123,14 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
       return run;
     },
     async append(run, frames) {
-      const { outgoing } = await transact(db, unitOptions(run), (unit) => appendFrames(unit, [stateBatch(run, frames)]));
+      const { outgoing } = await transact(db, transactionOptions(run), (tx) => appendFrames(tx, [stateBatch(run, frames)]));
       publisher.publish(outgoing.frames);
     },
     async finish(run) {
       const [row] = await world.admin<{ head_seq: string }>('select head_seq from run_streams where run_id = $1', [run.runId]);
       await world.append(run, [finished(Number(row?.head_seq) + 1)]);
     },
-    inTransaction: async (run, work) => (await transact(db, unitOptions(run), work)).value,
+    inTransaction: async (run, work) => (await transact(db, transactionOptions(run), work)).value,
     async admin<Row extends pg.QueryResultRow>(sql: string, params: unknown[] = []) {
       return (await admin.query<Row>(sql, params)).rows;
     },
@@ -152,7 +152,7 @@ export async function openStreamWorld(options: StreamWorldOptions = {}): Promise
   return world;
 }
 
-function unitOptions(run: RunIdentity) {
+function transactionOptions(run: RunIdentity) {
   return { tenant: workspaceTenant(run.organizationId, run.workspaceId), actor: systemActor, correlationId: randomUUID() };
 }
 

@@ -164,8 +164,8 @@ async function token(run: RunIdentity, userId = tenant.users.member.id): Promise
     userId: user.id,
     sessionId: user.sessionId,
   });
-  const issued = await world.inTransaction(run, (unit) =>
-    issueStreamToken({ ...unit, caller }, { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId }),
+  const issued = await world.inTransaction(run, (tx) =>
+    issueStreamToken({ ...tx, caller }, { id: run.runId, organizationId: run.organizationId, workspaceId: run.workspaceId }),
   );
   return issued.token;
 }

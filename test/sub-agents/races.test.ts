@@ -22,8 +22,8 @@ test('a child that is made while its parent is being cancelled is cancelled with
   const judge = () => ({ refusal: null, gate: null });
 
   let cancelling: Promise<unknown> | undefined;
-  const opened = await tree.as(runId, async (unit) => {
-    const made = await openChild(unit, { runId, toolCallId, currency: 'USD', judge });
+  const opened = await tree.as(runId, async (tx) => {
+    const made = await openChild(tx, { runId, toolCallId, currency: 'USD', judge });
     cancelling = tree.as(runId, (other) => cancelRun(other, { runId, policy: 'interrupt', reason: null }));
     await delay(400); // it waits for the parent's row by now
     return made;
@@ -39,8 +39,8 @@ test('a child that is made while its parent is being cancelled is cancelled with
 test('a claim is taken back once, also when it is said twice since the first answer was lost, and never from a later try', async () => {
   const agent = await makeAsked(tree);
   const runId = await tree.begin(agent.id);
-  const claim = (over: number | null = null) => tree.as(runId, (unit) => openModelStep(unit, { runId, step: 1, over }));
-  const takeBack = (attempt: number) => tree.as(runId, (unit) => unclaimStep(unit, { runId, step: 1, attempt }));
+  const claim = (over: number | null = null) => tree.as(runId, (tx) => openModelStep(tx, { runId, step: 1, over }));
+  const takeBack = (attempt: number) => tree.as(runId, (tx) => unclaimStep(tx, { runId, step: 1, attempt }));
   await claim();
 
   expect([await takeBack(1), await takeBack(1)]).toEqual([true, true]);
@@ -58,7 +58,7 @@ test('a step that is stored stays as it is, however often it is claimed again', 
   await tree.ask(runId, [{ slug: other.ask, args: { task: 'Look.' } }]);
 
   for (let n = 0; n < 2; n++) {
-    expect(await tree.as(runId, (unit) => openModelStep(unit, { runId, step: 1 }))).toMatchObject({
+    expect(await tree.as(runId, (tx) => openModelStep(tx, { runId, step: 1 }))).toMatchObject({
       kind: 'stored',
       stopReason: 'tool_calls',
     });

@@ -27,7 +27,7 @@ async function asking(calls = 1, more: Readonly<Record<string, unknown>> = {}) {
   return { leaf, top, runId, callIds, callId: callIds[0] ?? '' };
 }
 
-const stop = (runId: string) => tree.as(runId, (unit) => finishRun(unit, { runId, reason: 'stop' }));
+const stop = (runId: string) => tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'stop' }));
 const settle = (runId: string, toolCallId: string) => settleChild({ transact: (work) => tree.as(runId, work) }, { runId, toolCallId });
 const call = (id: string) =>
   tree.one<{ state: string; child_run_id: string | null; error: { code: string; reason: string | null } | null; output: unknown }>(
@@ -63,8 +63,8 @@ test('a call opens one child, however often and however many at once it is asked
 
 test('a child acts for whom its parent acts, as little as its parent may, and knows what its parent has read', async () => {
   const { runId, callId } = await asking(1, { subject: { kind: 'guest', id: 'guest-7' } });
-  await tree.as(runId, async (unit) => {
-    await unit.em.execute(`update runs set untrusted = true, max_effect = 'read', event_depth = 2 where id = '${runId}'`);
+  await tree.as(runId, async (tx) => {
+    await tx.em.execute(`update runs set untrusted = true, max_effect = 'read', event_depth = 2 where id = '${runId}'`);
   });
 
   const childId = await tree.openAndBegin(runId, callId);
@@ -95,8 +95,8 @@ test('what a child may spend is what is left to its parent, narrowed by its bind
   const runId = await tree.begin(top.id, {
     limits: { max_cost: '2.00', max_depth: 2, max_duration_s: 300, approval_ttl_s: 60, on_budget: 'wait' },
   });
-  await tree.as(runId, async (unit) => {
-    await unit.em.execute(`update runs set usage_subtree = jsonb_set(usage_subtree, '{cost_amount}', '"1.75"') where id = '${runId}'`);
+  await tree.as(runId, async (tx) => {
+    await tx.em.execute(`update runs set usage_subtree = jsonb_set(usage_subtree, '{cost_amount}', '"1.75"') where id = '${runId}'`);
   });
   const [callId = ''] = await tree.ask(runId, [{ slug: leaf.ask, args: task('Spend.') }]);
 
@@ -112,8 +112,8 @@ test.each([
   ['timeout', { max_duration_s: 10 }, `started_at = started_at - interval '20 seconds'`],
 ])('with nothing left (%s) nobody is asked, and the model is told', async (reason, limits, change) => {
   const { runId, callId } = await asking(1, { limits });
-  await tree.as(runId, async (unit) => {
-    await unit.em.execute(`update runs set ${change} where id = '${runId}'`);
+  await tree.as(runId, async (tx) => {
+    await tx.em.execute(`update runs set ${change} where id = '${runId}'`);
   });
 
   const opened = await tree.open(runId, callId);
@@ -172,14 +172,14 @@ test('the end of a run ends what is below it, in whatever state, children first'
   const queued = opened.kind === 'child' ? opened.child.runId : '';
   const [below = ''] = await tree.ask(running, [{ slug: leaf.ask, args: task('Leaf.') }]);
   const grandchild = await tree.openAndBegin(running, below);
-  await tree.as(grandchild, (unit) => cancelRun(unit, { runId: grandchild, policy: 'interrupt', reason: null }));
-  await tree.as(waiting, async (unit) => {
-    await unit.em.execute(
+  await tree.as(grandchild, (tx) => cancelRun(tx, { runId: grandchild, policy: 'interrupt', reason: null }));
+  await tree.as(waiting, async (tx) => {
+    await tx.em.execute(
       `update runs set status = 'waiting', waiting_on = 'input', waiting_until = now() + interval '1 day', waiting_since = now() where id = '${waiting}'`,
     );
   });
 
-  await tree.as(runId, (unit) => finishRun(unit, { runId, reason: 'max_steps' }));
+  await tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'max_steps' }));
 
   const ids = [runId, running, waiting, queued, grandchild];
   const states = await Promise.all(ids.map(async (id) => (await run(id))['status']));
@@ -189,7 +189,7 @@ test('the end of a run ends what is below it, in whatever state, children first'
   const told = (await tree.frames(runId)).filter((frame) => frame.type === 'run.finished').map((frame) => frame.run_id);
   expect(told.at(-1)).toBe(runId);
   expect(told.indexOf(grandchild)).toBeLessThan(told.indexOf(running));
-  await tree.as(runId, (unit) => finishRun(unit, { runId, reason: 'stop' }));
+  await tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'stop' }));
   await settle(runId, first);
   expect((await tree.frames(runId)).filter((frame) => frame.type === 'run.finished')).toHaveLength(5);
 });
@@ -200,14 +200,14 @@ test('a cancelled run cancels what is below it in the same transaction; queued c
   const opened = await tree.open(runId, callIds[1] ?? '');
   const queued = opened.kind === 'child' ? opened.child.runId : '';
 
-  await tree.as(runId, (unit) => cancelRun(unit, { runId, policy: 'interrupt', reason: 'enough' }));
+  await tree.as(runId, (tx) => cancelRun(tx, { runId, policy: 'interrupt', reason: 'enough' }));
 
   expect((await run(runId))['status']).toBe('cancelling');
   expect((await run(running))['status']).toBe('cancelling');
   expect((await run(queued))['status']).toBe('cancelled');
   expect(await tree.open(runId, callIds[1] ?? '')).toEqual({ kind: 'cancelling' });
-  await tree.as(running, (unit) => finishRun(unit, { runId: running, reason: 'cancelled' }));
-  await tree.as(runId, (unit) => finishRun(unit, { runId, reason: 'cancelled' }));
+  await tree.as(running, (tx) => finishRun(tx, { runId: running, reason: 'cancelled' }));
+  await tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'cancelled' }));
   expect(await tree.faults([runId, running, queued])).toEqual([]);
 });
 
@@ -301,9 +301,9 @@ test('files that a child gives back may be read by its parent, those that it was
 test('what a failed child had said is cut like any result', async () => {
   const { runId, callId } = await asking();
   const child = await tree.openAndBegin(runId, callId);
-  await tree.as(child, (unit) => finishRun(unit, { runId: child, reason: 'max_steps' }));
-  await tree.as(child, async (unit) => {
-    await unit.em.execute(
+  await tree.as(child, (tx) => finishRun(tx, { runId: child, reason: 'max_steps' }));
+  await tree.as(child, async (tx) => {
+    await tx.em.execute(
       `update runs set output = jsonb_build_object('text', repeat('x', 50000), 'json', null, 'attachments', '[]'::jsonb) where id = '${child}'`,
     );
   });

@@ -12,7 +12,7 @@ import { appendFrames } from '../../db/streams/append.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
 import { checkStream } from '../../db/streams/grammar.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { makeAgent, openWorld, type World } from '../api/world.ts';
 import { violationsOf } from '../streams/frame-validator.ts';
 import { archivedFrames } from '../support/scenario.ts';
@@ -22,7 +22,7 @@ import type { TestTenant } from '../support/tenant.ts';
 export interface TreeWorld {
   readonly world: World;
   readonly tenant: TestTenant;
-  as<R>(runId: string, work: (unit: Unit) => Promise<R>): Promise<R>;
+  as<R>(runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R>;
   /** Starts a run over HTTP and begins it. */
   begin(agentId: string, more?: Readonly<Record<string, unknown>>): Promise<string>;
   /** Lets the model ask for these calls in the next step of a begun run; gives their ids. */
@@ -57,10 +57,9 @@ export async function openTreeWorld(given?: World): Promise<TreeWorld> {
     const place = workspaceTenant(tenant.organizationId, workspaceId);
     return (await transact(world.api.db, { tenant: place, actor, correlationId: newId() }, work)).value;
   };
-  const begin = (runId: string) => as(runId, (unit) => beginRun(unit, runId, { model: models.resolve }));
+  const begin = (runId: string) => as(runId, (tx) => beginRun(tx, runId, { model: models.resolve }));
   const judge = (call: CallState) => ({ refusal: refusalOf(call), gate: gateOf(call) });
-  const open: TreeWorld['open'] = (runId, toolCallId) =>
-    as(runId, (unit) => openChild(unit, { runId, toolCallId, currency: 'USD', judge }));
+  const open: TreeWorld['open'] = (runId, toolCallId) => as(runId, (tx) => openChild(tx, { runId, toolCallId, currency: 'USD', judge }));
   const one = async <R>(sql: string, params: readonly unknown[]): Promise<R> => {
     const [found] = await sweep(world.api.db, (em) => rows<R>(em, sql, params));
     if (found === undefined) throw new Error(`no row: ${sql}`);
@@ -81,7 +80,7 @@ export async function openTreeWorld(given?: World): Promise<TreeWorld> {
       await begin(made.body.id);
       return made.body.id;
     },
-    ask: (runId, calls) => as(runId, (unit) => storeCalls(unit, runId, calls)),
+    ask: (runId, calls) => as(runId, (tx) => storeCalls(tx, runId, calls)),
     async openAndBegin(runId, toolCallId) {
       const opened = await open(runId, toolCallId);
       if (opened.kind !== 'child') throw new Error(`no child was opened: ${opened.kind}`);
@@ -110,10 +109,10 @@ export async function makeAsked({ world, tenant }: Pick<TreeWorld, 'world' | 'te
 }
 
 /** What a model step leaves in which the model asks for calls: one call of a model and its rows. */
-async function storeCalls(unit: Unit, runId: string, asked: readonly AskedCall[]): Promise<string[]> {
-  const last = await rows<{ step: number }>(unit.em, 'select coalesce(max(step), 0)::int as step from run_steps where run_id = ?', [runId]);
+async function storeCalls(tx: TenantTransaction, runId: string, asked: readonly AskedCall[]): Promise<string[]> {
+  const last = await rows<{ step: number }>(tx.em, 'select coalesce(max(step), 0)::int as step from run_steps where run_id = ?', [runId]);
   const step = (last[0]?.step ?? 0) + 1;
-  const opened = await openModelStep(unit, { runId, step });
+  const opened = await openModelStep(tx, { runId, step });
   if (opened.kind !== 'open') throw new Error(`the step is ${opened.kind}`);
   const messageId = newId();
   const calls = asked.map(({ slug, args, gate }, pos): CheckedCall => {
@@ -149,7 +148,7 @@ async function storeCalls(unit: Unit, runId: string, asked: readonly AskedCall[]
     estimated: false,
   };
   await storeModelStep(
-    unit,
+    tx,
     {
       runId,
       step,
@@ -165,7 +164,7 @@ async function storeCalls(unit: Unit, runId: string, asked: readonly AskedCall[]
       usage: { ...model, currency: 'USD', reservedAt: new Date(), prices: [] },
     },
     (frames) =>
-      appendFrames(unit, [
+      appendFrames(tx, [
         {
           run: {
             runId,

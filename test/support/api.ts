@@ -7,7 +7,7 @@ import { pino, type Logger } from 'pino';
 import { buildApp, type AppOptions } from '../../api/app.ts';
 import { parseApiEnv } from '../../api/env.ts';
 import type { Deps } from '../../api/http/deps.ts';
-import { openParts } from '../../api/parts.ts';
+import { openDependencies } from '../../api/dependencies.ts';
 import type { Egress } from '../../ports/egress.ts';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/orm.ts';
@@ -60,7 +60,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   let isDraining = false;
 
   const source = environmentOf(database, redisPrefix, options.env);
-  const parts = await openParts({
+  const parts = await openDependencies({
     env: parseApiEnv(source),
     keys,
     models: source,

@@ -35,7 +35,7 @@ export interface ProbeState {
   faults: Error[];
   onWait: () => Promise<void>;
   /** Called inside the transaction of the operation that is waited for. */
-  inUnit: (ctx: Ctx) => void;
+  inTransaction: (ctx: Ctx) => void;
 }
 
 /** Operations that only show how `mount` behaves. */
@@ -120,7 +120,7 @@ export function probeArea(state: ProbeState): Area {
       { ...about, access: 'viewer', audit: 'create', idempotent: true, view: DoneView, success: [202, 200] },
       async (ctx) => {
         state.calls += 1;
-        state.inUnit(ctx);
+        state.inTransaction(ctx);
         const done = state.calls;
         return reply(
           { done },
@@ -138,5 +138,5 @@ export function probeArea(state: ProbeState): Area {
 }
 
 export function newProbeState(): ProbeState {
-  return { calls: 0, faults: [], onWait: async () => undefined, inUnit: () => undefined };
+  return { calls: 0, faults: [], onWait: async () => undefined, inTransaction: () => undefined };
 }

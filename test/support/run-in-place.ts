@@ -6,7 +6,7 @@ import { checkStream } from '../../db/streams/grammar.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
 import type { Frame } from '../../db/streams/frame.schema.ts';
 import { sweep } from '../../db/transaction.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
 import { violationsOf } from '../streams/frame-validator.ts';
 import type { World } from '../api/world.ts';
@@ -16,7 +16,7 @@ import type { TestTenant } from './tenant.ts';
 /** What activities do with runs, done in the test's own process: no worker, no model. */
 export interface RunsInPlace {
   /** One transaction as the run's activities have it. */
-  asRun<R>(tenant: TestTenant, runId: string, work: (unit: Unit) => Promise<R>): Promise<R>;
+  asRun<R>(tenant: TestTenant, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R>;
   begin(tenant: TestTenant, runId: string): Promise<void>;
   finish(tenant: TestTenant, runId: string, ending: Omit<FinishRunInput, 'runId'>): Promise<boolean>;
   query<T>(sql: string, params: readonly unknown[]): Promise<T[]>;
@@ -36,9 +36,9 @@ export function runsInPlace(world: World): RunsInPlace {
       return (await transact(world.api.db, { tenant: at, actor, correlationId: crypto.randomUUID() }, work)).value;
     },
     async begin(tenant, runId) {
-      await place.asRun(tenant, runId, (unit) => beginRun(unit, runId, { model: world.api.deps.models.resolve }));
+      await place.asRun(tenant, runId, (tx) => beginRun(tx, runId, { model: world.api.deps.models.resolve }));
     },
-    finish: async (tenant, runId, ending) => (await place.asRun(tenant, runId, (unit) => finishRun(unit, { runId, ...ending }))).more,
+    finish: async (tenant, runId, ending) => (await place.asRun(tenant, runId, (tx) => finishRun(tx, { runId, ...ending }))).more,
     query,
     frames: async (runId) => (await texts(runId)).map(parseFrame),
     async faults(runId) {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { callsTurn, fakeRuns, readCall, untilCancelled, writeCall, type RunRecord, type RunScript } from '../fakes/run-activities.ts';
-import { leastMs } from '../support/least.ts';
+import { minMs } from '../support/least.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';
 import { startAgentRun, startTestWorker } from '../support/worker.ts';
 
@@ -102,7 +102,7 @@ test('a write that failed after its claim is attempted once', async () => {
 });
 
 test('cancelling during a model call ends the run within two seconds', async () => {
-  const least = await leastMs(2_000, async () => {
+  const least = await minMs(2_000, async () => {
     const { record, handle } = await start({ turns: [untilCancelled] });
     await until(() => record.entries.includes('model 1'));
     const cancelledAt = Date.now();

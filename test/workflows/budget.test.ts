@@ -71,7 +71,7 @@ const inPlace = <R>(work: Parameters<typeof transact<R>>[2]) => {
   const { organizationId, workspaceId } = stack.tenant;
   return transact(stack.db, { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() }, work);
 };
-const wake = () => inPlace((unit) => wakeBudgetWaiters(unit, stack.tenant.workspaceId));
+const wake = () => inPlace((tx) => wakeBudgetWaiters(tx, stack.tenant.workspaceId));
 
 test('a run that has cost what it may ends with budget_exceeded; what it has said stays, and its cap is closed', async () => {
   const runId = await start(steps(4), { limits: { max_cost: '0.25' } });
@@ -161,11 +161,11 @@ test('a call that only another one in flight leaves no room waits for it and is 
   await budgets.day('0.2');
   const { organizationId, workspaceId } = stack.tenant;
   const other = { callKey: newId(), organizationId, workspaceId, caps: [], estimate: '0.15' };
-  await inPlace((unit) => reserve(unit, other));
+  await inPlace((tx) => reserve(tx, other));
   const runId = await start(steps(1));
   await until(async () => (await statusOf(runId)).status === 'running', 90_000);
   const held = await budgets.windows();
-  await inPlace((unit) => releaseHolds(unit, other.callKey));
+  await inPlace((tx) => releaseHolds(tx, other.callKey));
 
   const { run, frames } = await ended(runId);
 

@@ -27,8 +27,8 @@ afterAll(async () => {
 /** As a handler does it; the worker's relay sends the row to Temporal. */
 async function queue(mail: MailRequest, organizationId: string | null = null): Promise<QueuedMail> {
   const tenant = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
-  const { value } = await transact(stack.db, { tenant, actor: systemActor, correlationId: newId() }, (unit) =>
-    addMail(unit, stack.keys, { mail, home: { organizationId, workspaceId: null } }),
+  const { value } = await transact(stack.db, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
+    addMail(tx, stack.keys, { mail, home: { organizationId, workspaceId: null } }),
   );
   return value;
 }

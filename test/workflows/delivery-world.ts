@@ -63,8 +63,8 @@ export async function openDeliveryWorld(): Promise<DeliveryWorld> {
     write,
     async queue(mail, organizationId = null) {
       const home = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
-      const { value } = await transact(database.db, { tenant: home, actor: systemActor, correlationId: newId() }, (unit) =>
-        addMail(unit, keys, { mail, home: { organizationId, workspaceId: null } }),
+      const { value } = await transact(database.db, { tenant: home, actor: systemActor, correlationId: newId() }, (tx) =>
+        addMail(tx, keys, { mail, home: { organizationId, workspaceId: null } }),
       );
       return value;
     },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { mostRestarts, readRestartPoint } from '../../db/runs/restart-run.ts';
+import { maxRestarts, readRestartPoint } from '../../db/runs/restart-run.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startRelay } from '../../temporal/relay.ts';
 import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
@@ -73,9 +73,9 @@ test.each([
   await end(runId);
 });
 
-test(`a run that has lost its workflow ${mostRestarts} times ends with the next`, async () => {
+test(`a run that has lost its workflow ${maxRestarts} times ends with the next`, async () => {
   const runId = await begun();
-  await outbox.admin('update runs set workflow_restarts = $2 where id = $1', [runId, mostRestarts]);
+  await outbox.admin('update runs set workflow_restarts = $2 where id = $1', [runId, maxRestarts]);
   await outbox.age(runId, '40 s');
 
   expect(await pass()).toEqual({ ...nothing, examined: 1, finished: 1 });

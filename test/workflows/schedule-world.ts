@@ -3,7 +3,7 @@ import type { Databases } from '../../db/orm.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
 import { row, rows } from '../../db/sql.ts';
 import { createSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
-import type { Unit } from '../../db/unit.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { planSchedule } from '../../ports/schedule-plan.ts';
 
 export interface SchedulePlace {
@@ -12,7 +12,7 @@ export interface SchedulePlace {
 }
 
 /** One transaction in a workspace, as the system; nothing is sent: the relay does it. */
-export async function within<R>(db: Databases, place: SchedulePlace, work: (unit: Unit) => Promise<R>): Promise<R> {
+export async function within<R>(db: Databases, place: SchedulePlace, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   const tenant = workspaceTenant(place.organizationId, place.workspaceId);
   return (await transact(db, { tenant, actor: systemActor, correlationId: newId() }, work)).value;
 }
@@ -39,8 +39,8 @@ export function makeSchedule(
     },
     at,
   );
-  return within(db, place, (unit) =>
-    createSchedule(unit, {
+  return within(db, place, (tx) =>
+    createSchedule(tx, {
       ...place,
       name: 'Tested',
       description: plan.description,

@@ -90,7 +90,7 @@ test('what is paused fires nothing, and Temporal is told', async () => {
   const id = await makeSchedule(stack.db, place, { agentId: agent.id, runAt });
   await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced');
 
-  await within(stack.db, place, (unit) => pauseSchedulesOfAgent(unit, agent.id));
+  await within(stack.db, place, (tx) => pauseSchedulesOfAgent(tx, agent.id));
   await until(async () => (await scheduleRow(stack.db, id))['sync_state'] === 'synced', 60_000);
   const { state } = await stack.temporal.client.schedule.getHandle(`trigger:${id}`).describe();
 
@@ -196,12 +196,12 @@ test.each([
 
 /** Fires one instant of a schedule now, as its activity would. */
 function fireAt(id: string, nominalAt: Date, nextRunAt: Date | null): Promise<void> {
-  return within(stack.db, place, async (unit) => {
-    const schedule = await lockSchedule(unit, id);
+  return within(stack.db, place, async (tx) => {
+    const schedule = await lockSchedule(tx, id);
     if (!schedule) throw new Error('no such schedule');
     const instant = { kind: 'regular' as const, nominalAt, localTime: nominalAt.toISOString(), shiftedFrom: null, isSkipped: false };
     const rendered = { prompt: scripted({ steps: [{ text: 'Done.' }] }), input: null, sessionKey: null, personaSlug: null, subject: null };
-    await fireInstant(unit, schedule, { instant, rendered, renderFault: null, nextRunAt, currency: 'EUR', now: new Date() });
+    await fireInstant(tx, schedule, { instant, rendered, renderFault: null, nextRunAt, currency: 'EUR', now: new Date() });
   });
 }
 

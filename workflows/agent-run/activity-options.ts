@@ -22,13 +22,13 @@ export const { finishRun } = proxyActivities<Pick<AgentRunActivities, 'finishRun
  * Temporal's own count is only an upper bound: tries are judged from the row, which also counts those of earlier
  * activities for the same step or call and leaves out shutdowns.
  */
-const mostTries = 20;
+const maxTries = 20;
 
 export const { callModel } = proxyActivities<Pick<AgentRunActivities, 'callModel'>>({
   startToCloseTimeout: '30 minutes',
   heartbeatTimeout: '10 seconds',
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds', maximumAttempts: mostTries },
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds', maximumAttempts: maxTries },
 });
 
 /** `runTool` bounded by the call's own timeout, which an exclusive tool may first be waited for as long; a write that is not idempotent is attempted once, whatever happens. */
@@ -37,6 +37,6 @@ export function toolActivity(call: PlannedCall): AgentRunActivities['runTool'] {
     startToCloseTimeout: (call.timeoutS * (call.concurrency === 'exclusive' ? 2 : 1) + 10) * 1000,
     heartbeatTimeout: '10 seconds',
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: call.isRepeatable ? mostTries : 1 },
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumAttempts: call.isRepeatable ? maxTries : 1 },
   }).runTool;
 }

@@ -8,7 +8,7 @@ import type { CallEnd } from './tool-call.ts';
 
 /** A run that is cancelled with its parent ends by itself, within the grace of its own tools. */
 const childGraceMs = 15_000;
-const mostPauseMs = 1_800_000;
+const maxPauseMs = 1_800_000;
 
 type Child = NonNullable<OpenChildResult['child']>;
 
@@ -65,6 +65,6 @@ async function settleChild(loop: RunLoop, input: RunToolInput): Promise<CallEnd>
 
     if (gated) return 'gated';
     if (!again) return 'over';
-    await untilWoken(loop, { seen, nextMs: Math.min(1000 * 2 ** looks, mostPauseMs) });
+    await untilWoken(loop, { seen, nextMs: Math.min(1000 * 2 ** looks, maxPauseMs) });
   }
 }

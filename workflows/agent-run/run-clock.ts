@@ -5,7 +5,7 @@ import type { RunLoop } from './run-loop.ts';
 
 /** How often the time of a run is looked at while it waits: not before the first, ever more seldom up to the second. */
 const firstPauseMs = 30_000;
-const mostPauseMs = 3_600_000;
+const maxPauseMs = 3_600_000;
 
 /** Runs `work` and stops it when the run's time is over. One timer a run, none a step: a step's history stays short. */
 export async function withinTime(loop: RunLoop, remainingMs: number, work: () => Promise<void>): Promise<void> {
@@ -40,7 +40,7 @@ async function untilTimeIsOver(loop: RunLoop, remainingMs: number): Promise<void
     if (look.leftMs <= 0) return;
     if (look.isWaiting) {
       await condition(() => loop.waitsEnded !== seen, Math.max(look.leftMs, pauseMs));
-      pauseMs = Math.min(pauseMs * 2, mostPauseMs);
+      pauseMs = Math.min(pauseMs * 2, maxPauseMs);
     } else {
       await sleep(look.leftMs);
       pauseMs = firstPauseMs;

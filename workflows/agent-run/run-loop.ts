@@ -14,9 +14,9 @@ export interface RunLoop {
 }
 
 /** A wait looks at its rows at least this often, should a signal ever be lost for good. */
-const mostSilentMs = 3_600_000;
+const maxSilentMs = 3_600_000;
 /** The database's clock may be behind: who comes too early need not come again at once. */
-const leastPauseMs = 250;
+const minPauseMs = 250;
 
 /** Waits for a signal after the `seen` one, for `nextMs` (the first expiry), or for something else. */
 export async function untilWoken(
@@ -25,5 +25,5 @@ export async function untilWoken(
 ): Promise<void> {
   const isWoken = () => loop.wakes !== seen || orWhen?.() === true;
 
-  if (!isWoken()) await condition(isWoken, Math.min(Math.max(nextMs, leastPauseMs), mostSilentMs));
+  if (!isWoken()) await condition(isWoken, Math.min(Math.max(nextMs, minPauseMs), maxSilentMs));
 }

@@ -8,7 +8,7 @@ import { startOver } from './start-over.ts';
 
 /** What a cancelled model call gets to settle what it has cost, so that the run's last frame tells all of it. */
 const modelGraceMs = 1000;
-const mostPauseMs = 30_000;
+const maxPauseMs = 30_000;
 
 /** A turn the model has taken. */
 export type Turn = Exclude<CallModelResult, { readonly outcome: 'wait' }>;
@@ -21,7 +21,7 @@ export async function askModel(loop: RunLoop, step: number, before?: StepWait): 
 
     if (turn.outcome !== 'wait') return turn;
     // Others may use up what has become free: asked again and again, it is asked ever more slowly.
-    if (waits > 0 && turn.wait.on === 'budget') await sleep(Math.min(1000 * 2 ** (waits - 1), mostPauseMs));
+    if (waits > 0 && turn.wait.on === 'budget') await sleep(Math.min(1000 * 2 ** (waits - 1), maxPauseMs));
     await waitOut(loop, step, turn.wait);
     if (workflowInfo().continueAsNewSuggested) await startOver(loop.runId, step);
   }

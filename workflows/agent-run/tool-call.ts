@@ -4,8 +4,8 @@ import { settleTool, toolActivity } from './activity-options.ts';
 import { isFailureOfType, isRunCancellation } from './ending.ts';
 import { withGrace } from './grace.ts';
 
-const mostGraceMs = 10_000;
-const mostStartsAnew = 10;
+const maxGraceMs = 10_000;
+const maxStartsAnew = 10;
 
 /** `gated`: the call has no result yet, people have to say what becomes of it. */
 export type CallEnd = 'over' | 'gated';
@@ -21,7 +21,7 @@ export async function runToolCall(runId: string, call: PlannedCall): Promise<Cal
     if (cause === 'cancelled') throw new CancelledFailure('run cancelled');
     if (gated) return 'gated';
     if (!again) return 'over';
-    if (anew === mostStartsAnew) throw ApplicationFailure.nonRetryable('The tool could not be started.', 'internal_error');
+    if (anew === maxStartsAnew) throw ApplicationFailure.nonRetryable('The tool could not be started.', 'internal_error');
     await sleep(Math.min(1000 * 2 ** (anew - 1), 10_000));
   }
 }
@@ -30,7 +30,7 @@ export async function runToolCall(runId: string, call: PlannedCall): Promise<Cal
 async function execute(runId: string, call: PlannedCall): Promise<CallEnd | SettleToolInput['cause']> {
   try {
     const activity = toolActivity(call)({ runId, toolCallId: call.toolCallId });
-    const result = await withGrace(activity, Math.min(call.timeoutS * 1000, mostGraceMs));
+    const result = await withGrace(activity, Math.min(call.timeoutS * 1000, maxGraceMs));
 
     return result?.gated === true ? 'gated' : 'over';
   } catch (error) {

@@ -6,7 +6,7 @@
 
 /** No double changes so few digits, unless it is too large or too small for them. */
 const harmlessLength = 15;
-const leastNormal = 2 ** -1022;
+const minNormal = 2 ** -1022;
 /** So many tell any two doubles apart, and many programs write all of them: a fraction of no more is a double's (IEEE 754 §5.12.2). */
 const doubleDigits = 17;
 const numberForm = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -111,7 +111,7 @@ export function isInexact(literal: string, which: InexactNumbers): boolean {
   const number = Number(literal);
   if (!Number.isFinite(number)) return true;
   if (which === 'large' && Math.abs(number) < 2 ** 53) return false;
-  if (mantissaLength(literal) <= harmlessLength && Math.abs(number) >= leastNormal) return false;
+  if (mantissaLength(literal) <= harmlessLength && Math.abs(number) >= minNormal) return false;
   const shortest = String(number);
   if (literal === shortest || literal === '-0') return false;
   if (isPlain(literal) && isPlain(shortest)) return true;

@@ -13,7 +13,7 @@ const { failPurge } = proxyActivities<Pick<PurgeActivities, 'failPurge'>>({
 });
 
 const drainPauseMs = 1_000;
-const mostDrainPauses = 60;
+const maxDrainPauses = 60;
 const againPauseMs = 5_000;
 
 /**
@@ -65,5 +65,5 @@ async function purgeRows(tables: readonly string[], at: { step: string }): Promi
 
 /** Gives live runs a minute to end as cancelled; whatever still works then finds its rows gone. */
 async function drainRuns(): Promise<void> {
-  for (let pauses = 0; (await stopAll()) > 0 && pauses < mostDrainPauses; pauses++) await sleep(drainPauseMs);
+  for (let pauses = 0; (await stopAll()) > 0 && pauses < maxDrainPauses; pauses++) await sleep(drainPauseMs);
 }

@@ -24,8 +24,8 @@ interface Passage {
 }
 
 // What is read comes from strangers: every length is bounded, and no pattern below takes more than linear time.
-const mostPassages = 20_000;
-const mostTerms = 60;
+const maxPassages = 20_000;
+const maxTerms = 60;
 const longestLine = 4_000;
 const longestExcerpt = 600;
 const longLinePieces = new RegExp(`.{1,${longestLine}}(?=\\s|$)|.{1,${longestLine}}`, 'g');
@@ -33,7 +33,7 @@ const longLinePieces = new RegExp(`.{1,${longestLine}}(?=\\s|$)|.{1,${longestLin
 /** The one to three passages that share most words with the question, best first; the opening ones when it asks nothing in particular. */
 export function bestExcerpts(request: string, sources: readonly Source[]): Excerpt[] {
   const question = questionOf(request);
-  const passages = sources.flatMap(passagesOf).slice(0, mostPassages);
+  const passages = sources.flatMap(passagesOf).slice(0, maxPassages);
   if (question.terms.size === 0) return passages.slice(0, 3).map((passage) => excerptOf(passage, { score: 0, share: 0 }));
 
   const rarity = rarityOf(passages, [...question.terms.keys()]);
@@ -82,7 +82,7 @@ export function questionOf(request: string): Question {
 
   const terms = new Map(
     stemsOf(text)
-      .slice(0, mostTerms)
+      .slice(0, maxTerms)
       .map((term) => [term, term === categoryStem ? 0.5 : 1]),
   );
   return { terms, asksForOne: /\b(which|who|when|where)\b/i.test(text) };

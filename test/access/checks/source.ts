@@ -10,7 +10,7 @@ interface SourceRule {
 
 const sweeper = 'sweeps across tenants';
 
-/** G11: ways around the tenant of a unit. */
+/** G11: ways around the tenant of a transaction. */
 export const sourceRules: readonly SourceRule[] = [
   {
     what: 'runs SQL outside a named function of db/<area>',

@@ -23,10 +23,10 @@ const conversation = (turns: number) => [
   ]).flat(),
   message('user', 'now', { turn: turns, is_own: true }),
 ];
-const room = (on_overflow: ContextRules['on_overflow'], mostTokens: number, more: Partial<ContextRoom> = {}): ContextRoom => ({
+const room = (on_overflow: ContextRules['on_overflow'], maxTokens: number, more: Partial<ContextRoom> = {}): ContextRoom => ({
   rules: { max_input_tokens: null, keep_last_turns: 20, on_overflow },
-  mostTokens,
-  windowTokens: mostTokens,
+  maxTokens,
+  windowTokens: maxTokens,
   takenTokens: 0,
   wasTooLong: false,
   refusal: null,
@@ -187,7 +187,7 @@ test('a run that nothing can be left out of ends, and its error says what is too
   expect(end([long])).toThrow(error(/about 1\d{4} tokens where 4000 have room \(the input of the run about 1\d{4}\)/));
   expect(end([question, ...wordy(1, 20_000)])).toThrow(error(/the newest step with its results about 1\d{4}/));
   expect(end([question], { takenTokens: 9_000 })).toThrow(error(/instructions and tools about 9000/));
-  const refused = { mostTokens: 50_000, windowTokens: 50_000, wasTooLong: true, refusal: 'Only 10 tokens, please.' };
+  const refused = { maxTokens: 50_000, windowTokens: 50_000, wasTooLong: true, refusal: 'Only 10 tokens, please.' };
   expect(end([long], refused)).toThrow(
     error(/nothing more of it can be left out: about 1\d{4} tokens \(.*\)\. It was refused: Only 10 tokens, please\./),
   );

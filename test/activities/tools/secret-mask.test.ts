@@ -105,7 +105,7 @@ const asForm = (text: string) => new URLSearchParams({ v: text }).toString().sli
 const asHtml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
 const asBase64 = (text: string) => Buffer.from(text).toString('base64');
 const asUnits = (text: string) =>
-  text.replaceAll(/[^]/g, (unit) => String.raw`\u` + unit.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase());
+  text.replaceAll(/[^]/g, (tx) => String.raw`\u` + tx.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase());
 const asNumbers = (text: string) => Array.from(text, (point) => `&#x${(point.codePointAt(0) ?? 0).toString(16)};`).join('');
 const asMime = (text: string) => Array.from(Buffer.from(text), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('');
 const inUtf16 = (text: string) => Buffer.from(text, 'utf16le').toString('latin1');
@@ -114,8 +114,8 @@ const misread = (text: string) => new TextDecoder('windows-1252').decode(Buffer.
 test.each([
   ['JSON in JSON', (text: string) => asJson(asJson(text))],
   ['JSON in JSON in JSON in JSON', (text: string) => asJson(asJson(asJson(asJson(text))))],
-  ['JSON of ASCII in JSON', (text: string) => asJson(asJson(text).replaceAll(/[^ -~]/g, (unit) => asUnits(unit)))],
-  ['JSON that escapes what it need not, in capital digits', (text: string) => text.replaceAll(/[^a-z]/g, (unit) => asUnits(unit))],
+  ['JSON of ASCII in JSON', (text: string) => asJson(asJson(text).replaceAll(/[^ -~]/g, (tx) => asUnits(tx)))],
+  ['JSON that escapes what it need not, in capital digits', (text: string) => text.replaceAll(/[^a-z]/g, (tx) => asUnits(tx))],
   ['every unit escaped', asUnits],
   ['every unit escaped, in JSON', (text: string) => asJson(asUnits(text))],
   ['a URL in a URL', (text: string) => asUrl(asUrl(text))],
@@ -132,7 +132,7 @@ test.each([
   ['Basic auth', (text: string) => asBase64(`user:${text}`)],
   ['Basic auth in a URL', (text: string) => asUrl(asBase64(`a user:${text}`))],
   ['Base64 in JSON with escaped slashes', (text: string) => asBase64(text).replaceAll('/', String.raw`\/`)],
-  ['Base64 in JSON with escaped signs', (text: string) => asBase64(text).replaceAll(/[+=/]/g, (unit) => asUnits(unit))],
+  ['Base64 in JSON with escaped signs', (text: string) => asBase64(text).replaceAll(/[+=/]/g, (tx) => asUnits(tx))],
   ['JSON in Base64', (text: string) => asBase64(JSON.stringify({ key: text }))],
   ['UTF-16 taken for Latin-1', inUtf16],
   ['UTF-8 taken for windows-1252', misread],

@@ -6,7 +6,7 @@ import type { RunState } from '../../../db/runs/run-state.ts';
 import { transact, workspaceTenant } from '../../../db/scope.ts';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
-import type { Unit } from '../../../db/unit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
@@ -59,13 +59,16 @@ interface Begun {
 
 /** What beginRun does for a run that was started over HTTP, with the statements that it took. */
 async function begin({ tenant, runId, model = world.api.deps.models.resolve }: Begun) {
-  const { value, statements } = await asRun({ tenant, runId }, (unit) => beginRun(unit, runId, { model }));
+  const { value, statements } = await asRun({ tenant, runId }, (tx) => beginRun(tx, runId, { model }));
   if (value === null) throw new Error('the run has ended');
   return { run: value, statements };
 }
 
 /** Work in a transaction of the run, as its activities do it. */
-async function asRun<R>({ tenant, runId }: Begun, work: (unit: Unit) => Promise<R>): Promise<{ value: R; statements: string[] }> {
+async function asRun<R>(
+  { tenant, runId }: Begun,
+  work: (tx: TenantTransaction) => Promise<R>,
+): Promise<{ value: R; statements: string[] }> {
   const { config } = world.api.deps.db.app;
   const onQuery = config.get('onQuery');
   const statements: string[] = [];
@@ -380,7 +383,7 @@ test('a run that an older release has begun goes on with what it pinned', async 
     await rows(em, `update agent_revisions set document = document - ?::text[] where agent_id = ? returning id`, [later, agent.id]);
   });
 
-  const { value: step } = await asRun({ tenant, runId }, (unit) => openModelStep(unit, { runId, step: 1 }));
+  const { value: step } = await asRun({ tenant, runId }, (tx) => openModelStep(tx, { runId, step: 1 }));
 
   if (step.kind !== 'open') throw new Error(step.kind);
   expect(step).toMatchObject({ persona: null, skills: [], tools: [{ slug: 'one', clientOwned: false, critical: false }] });
@@ -398,7 +401,7 @@ test('a plain run takes no more statements to begin and to open a step than befo
   for (const agent of [plain, bound]) {
     const { id: runId } = await startRun(tokens.member, agent);
     const begun = await begin({ tenant, runId });
-    const opened = await asRun({ tenant, runId }, (unit) => openModelStep(unit, { runId, step: 1 }));
+    const opened = await asRun({ tenant, runId }, (tx) => openModelStep(tx, { runId, step: 1 }));
     counts.push([begun.statements.length, opened.statements.length]);
   }
 

@@ -96,7 +96,7 @@ test('a run that slipped in while its agent was being deleted does not begin', a
   await sweep(world.api.db, (em) => rows(em, 'update agents set deleted_at = now() where id = ?', [agent.id]));
 
   const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
-  const begun = transact(world.api.db, options, (unit) => beginRun(unit, run.body.id, { model: world.api.deps.models.resolve }));
+  const begun = transact(world.api.db, options, (tx) => beginRun(tx, run.body.id, { model: world.api.deps.models.resolve }));
 
   await expect(begun).rejects.toMatchObject({ code: 'not_found' });
 });

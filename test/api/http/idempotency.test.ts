@@ -208,7 +208,7 @@ test('when the waiting process has died a repeat gets the 202 that its transacti
 
 test('a commit whose answer was lost stands: the repeat gets the stored 202, and nothing runs twice', async () => {
   const key = crypto.randomUUID();
-  state.inUnit = ({ em }) => {
+  state.inTransaction = ({ em }) => {
     const commit = em.commit.bind(em);
     em.commit = async () => {
       await commit();
@@ -216,7 +216,7 @@ test('a commit whose answer was lost stands: the repeat gets the stored 202, and
     };
   };
   const original = await send('/probes/waits', key);
-  state.inUnit = () => undefined;
+  state.inTransaction = () => undefined;
   const before = state.calls;
 
   const repeat = await send('/probes/waits', key);
@@ -239,9 +239,9 @@ test('a key whose request failed with the database is free soon after that is ba
     env: { DATABASE_APP_URL: appUrl },
   });
   const key = crypto.randomUUID();
-  state.inUnit = () => proxy.cut();
+  state.inTransaction = () => proxy.cut();
   const failed = await send('/probes/waits', key, {}, third);
-  state.inUnit = () => undefined;
+  state.inTransaction = () => undefined;
   const tooEarly = await send('/probes/waits', key);
   proxy.mend();
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createLog } from '../../../api/parts.ts';
+import { createLog } from '../../../api/dependencies.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newProbeState, probeArea } from '../../support/probes.ts';
 import { until } from '../../support/temporal.ts';

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Client } from 'undici';
 import { areas } from '../../../api/operations.ts';
-import { createLog } from '../../../api/parts.ts';
+import { createLog } from '../../../api/dependencies.ts';
 import { startApi, type TestApi } from '../../support/api.ts';
 import { newProbeState, probeArea } from '../../support/probes.ts';
 import { until } from '../../support/temporal.ts';

@@ -32,7 +32,7 @@ const sync = ({ tokens }: TestTenant, id: string, body: object = {}) =>
 
 async function connect({ organizationId, workspaceId }: TestTenant, toolkitId: string, principal: McpPrincipal): Promise<void> {
   const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
-  await transact(world.api.db, options, (unit) => openConnection(unit, { id: toolkitId, organizationId, workspaceId }, principal));
+  await transact(world.api.db, options, (tx) => openConnection(tx, { id: toolkitId, organizationId, workspaceId }, principal));
 }
 
 test('of two syncs at once one runs; another kind and a code that nobody asked for are refused', async () => {

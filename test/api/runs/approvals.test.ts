@@ -89,7 +89,7 @@ test('deny_pending leaves alone what is answered at the same moment, and the mes
   const by = { kind: 'system' as const, id: null };
   const asAnybody = { keys: tree.world.api.deps.keys, refuseBelow: () => undefined, validate: async () => [] };
 
-  const added = await withRun(tree, runId, async (unit) => {
+  const added = await withRun(tree, runId, async (tx) => {
     const waiting = tree.world.call(tokens().member, 'POST', `/runs/${runId}/input`, {
       body: { kind: 'message', text: 'Stop that.', deny_pending: true },
     });
@@ -97,7 +97,7 @@ test('deny_pending leaves alone what is answered at the same moment, and the mes
       const sql = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like 'with asked as%'`;
       return until(async () => (await admin.query(sql)).rowCount === 1);
     });
-    await resolveApprovals(unit, { runId, resolutions, by, ...asAnybody });
+    await resolveApprovals(tx, { runId, resolutions, by, ...asAnybody });
     return { waiting };
   });
 

@@ -238,7 +238,7 @@ test('what people change about a call before its client gets it is what the clie
 test('a fork shows the calls of what it took over, none of them open', async () => {
   const { runId, callIds, slug } = await clientRun(tree);
   await give(runId, [result(callIds[0] ?? '')]);
-  await tree.as(runId, (unit) => finishRun(unit, { runId, reason: 'stop' }));
+  await tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'stop' }));
   const answer = (await get(`/runs/${runId}/messages`)).items.at(-1);
 
   const fork = await tree.world.call(tokens().admin, 'POST', `/runs/${runId}/retry`, {
@@ -270,7 +270,7 @@ test('a cancel takes the calls of the whole tree back at once, and its end leave
 
   const asked = await tree.world.call(tokens().member, 'POST', `/runs/${rootId}/cancel`);
   const seen = [await pendingOf(rootId), await pendingOf(leafId)];
-  for (const runId of [leafId, middleId, rootId]) await tree.as(runId, (unit) => finishRun(unit, { runId, reason: 'cancelled' }));
+  for (const runId of [leafId, middleId, rootId]) await tree.as(runId, (tx) => finishRun(tx, { runId, reason: 'cancelled' }));
 
   expect(asked.body).toMatchObject({ status: 'cancelling', pending_tool_calls: [] });
   expect(seen).toEqual([[], []]);

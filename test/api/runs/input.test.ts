@@ -67,7 +67,7 @@ test('a message to a running run is kept for its next step, with a signal, and t
     await place.query("select payload ->> 'signal' as signal from outbox where target = ? and kind = 'workflow.signal'", [`run:${runId}`]),
   ).toEqual([{ signal: 'inputAdded' }]);
   expect(await place.frames(runId)).toHaveLength(before);
-  await place.asRun(tenant, runId, (unit) => openModelStep(unit, { runId, step: 1 }));
+  await place.asRun(tenant, runId, (tx) => openModelStep(tx, { runId, step: 1 }));
   expect(await unread()).toEqual([]);
   expect((await place.frames(runId)).slice(before)).toMatchObject([
     { type: 'message.completed', data: { role: 'user', content: [{ text: 'Faster' }] } },
@@ -80,7 +80,7 @@ test('messages keep their order and are read once, also by a step that is tried 
 
   const texts: unknown[][] = [];
   for (let tries = 0; tries < 2; tries += 1) {
-    const opened = await place.asRun(tenant, runId, (unit) => openModelStep(unit, { runId, step: 1, over: tries }));
+    const opened = await place.asRun(tenant, runId, (tx) => openModelStep(tx, { runId, step: 1, over: tries }));
     texts.push(
       opened.kind === 'open' ? opened.history.flatMap(({ content }) => content.map((block) => 'text' in block && block.text)) : [],
     );

@@ -119,14 +119,14 @@ test('steering joins a running one before its next model call, and keeps it from
   const { tenant, start, read } = await talk();
   const active = (await start('First')).body.id;
   await place.begin(tenant, active);
-  await place.asRun(tenant, active, (unit) => openModelStep(unit, { runId: active, step: 1 }));
+  await place.asRun(tenant, active, (tx) => openModelStep(tx, { runId: active, step: 1 }));
 
   const steered = await start('Second', { on_busy: 'steer' });
 
   expect(steered).toMatchObject({ status: 202, body: { id: active, admission: 'steered', status: 'running', input: { text: 'First' } } });
   expect(await outboxOf(`run:${active}`)).toEqual(['workflow.start', 'workflow.signal']);
   expect(await place.finish(tenant, active, { reason: 'stop' })).toBe(true);
-  const opened = await place.asRun(tenant, active, (unit) => openModelStep(unit, { runId: active, step: 2 }));
+  const opened = await place.asRun(tenant, active, (tx) => openModelStep(tx, { runId: active, step: 2 }));
   const heard = opened.kind === 'open' ? opened.history.map(({ role, content }) => [role, content]) : [];
   expect(heard).toEqual([
     ['user', [{ type: 'text', text: 'First' }]],
@@ -159,7 +159,7 @@ test('what a run did not read is read by the next one of the conversation', asyn
 
   const next = (await start('Second')).body.id;
   await place.begin(tenant, next);
-  const opened = await place.asRun(tenant, next, (unit) => openModelStep(unit, { runId: next, step: 1 }));
+  const opened = await place.asRun(tenant, next, (tx) => openModelStep(tx, { runId: next, step: 1 }));
 
   const texts =
     opened.kind === 'open' ? opened.history.flatMap(({ content }) => content.map((block) => 'text' in block && block.text)) : [];

@@ -352,9 +352,9 @@ test('what activities still write when the run is gone brings nothing back', asy
 
   const content = [{ type: 'text' as const, text: words }];
   const usage = { model: 'm', provider: 'p', input: 1, output: 1, cachedRead: 0, cachedWrite: 0, reasoning: 0 };
-  const stored = await place.asRun(tenant, runId, (unit) =>
+  const stored = await place.asRun(tenant, runId, (tx) =>
     storeModelStep(
-      unit,
+      tx,
       {
         runId,
         step: 1,
@@ -384,7 +384,7 @@ test('what activities still write when the run is gone brings nothing back', asy
   const [appended] = await place.asRun(
     tenant,
     runId,
-    (unit) => appendFramesNow(unit, [{ run, scope: 's1', attempt: 1, batch: 1, frames: [delta as never] }]), // as the emitter of a try that was frozen
+    (tx) => appendFramesNow(tx, [{ run, scope: 's1', attempt: 1, batch: 1, frames: [delta as never] }]), // as the emitter of a try that was frozen
   );
   await place.begin(tenant, runId);
   await place.finish(tenant, runId, { reason: 'error', error: { code: 'internal_error', message: words } });

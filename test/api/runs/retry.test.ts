@@ -325,7 +325,7 @@ test('a fork reads on in a result that its copies name, and in no other of the o
   const tenantOfRun = workspaceTenant(tenant.organizationId, tenant.workspaceId);
   const options = { tenant: tenantOfRun, actor: systemActor, correlationId: crypto.randomUUID() };
   const readOn = async (id: string, from = fork.body.id) =>
-    (await transact(world.api.db, options, (unit) => readWholeOutput(unit, from, id, 1, 3))).value?.text ?? null;
+    (await transact(world.api.db, options, (tx) => readWholeOutput(tx, from, id, 1, 3))).value?.text ?? null;
 
   expect([await readOn(named), await readOn(later)]).toEqual(['hol', null]);
   // One that was never cut may have been left out of the prompt since; a model may name what is no id.

@@ -173,9 +173,7 @@ test('a reservation and a start at once: the start is judged by what is committe
   await budgetsOf(tenant).day('0.3');
   const { organizationId, workspaceId } = tenant;
   const place = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
-  await transact(world.api.db, place, (unit) =>
-    reserve(unit, { callKey: newId(), organizationId, workspaceId, caps: [], estimate: '0.3' }),
-  );
+  await transact(world.api.db, place, (tx) => reserve(tx, { callKey: newId(), organizationId, workspaceId, caps: [], estimate: '0.3' }));
 
   expect((await start()).status).toBe(429);
 });

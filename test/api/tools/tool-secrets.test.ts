@@ -23,7 +23,7 @@ async function makeTool({ tokens }: TestTenant) {
 async function valueOf({ organizationId, workspaceId }: TestTenant, toolId: string, name: string) {
   const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
   const naming = { scope: 'workspace', toolId, organizationId, workspaceId } as const;
-  return (await transact(world.api.db, options, (unit) => resolveSecret(unit, world.api.keys, { name, row: naming }))).value;
+  return (await transact(world.api.db, options, (tx) => resolveSecret(tx, world.api.keys, { name, row: naming }))).value;
 }
 
 test("a tool's own value comes before its workspace's, and goes again", async () => {

@@ -3,7 +3,7 @@ import { sweep } from '../../../db/scope.ts';
 import { rows } from '../../../db/sql.ts';
 import { finishSync, type SyncFindings } from '../../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
-import type { Unit } from '../../../db/unit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';
 import { manualTool, remote, syncRows, toolkitMaker } from './toolkit-world.ts';
@@ -18,10 +18,10 @@ afterAll(() => world.close());
 
 const mcp = { kind: 'mcp', config: { url: 'https://mcp.example.com/mcp', auth: { type: 'bearer', secret: 'mcp_key' } } };
 
-const inWorkspace = <T>(tenant: TestTenant, work: (unit: Unit) => Promise<T>) => syncRows(world, tenant).inWorkspace(work);
+const inWorkspace = <T>(tenant: TestTenant, work: (tx: TenantTransaction) => Promise<T>) => syncRows(world, tenant).inWorkspace(work);
 const open = (tenant: TestTenant, id: string) => syncRows(world, tenant).open(id);
 const finish = (tenant: TestTenant, revisionId: string, found: SyncFindings) =>
-  inWorkspace(tenant, (unit) => finishSync(unit, revisionId, found));
+  inWorkspace(tenant, (tx) => finishSync(tx, revisionId, found));
 const findings = (tools: ToolkitTool[]): SyncFindings => ({
   tools,
   server: { name: 'far' },

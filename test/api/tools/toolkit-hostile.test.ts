@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { finishSync } from '../../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
-import type { Unit } from '../../../db/unit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';
 import { manualTool, remote, syncRows, toolkitMaker } from './toolkit-world.ts';
@@ -17,10 +17,10 @@ afterAll(() => world.close());
 
 const mcp = { kind: 'mcp', config: { url: 'https://mcp.example.com/mcp' } };
 
-const inWorkspace = <T>(tenant: TestTenant, work: (unit: Unit) => Promise<T>) => syncRows(world, tenant).inWorkspace(work);
+const inWorkspace = <T>(tenant: TestTenant, work: (tx: TenantTransaction) => Promise<T>) => syncRows(world, tenant).inWorkspace(work);
 const open = (tenant: TestTenant, id: string) => syncRows(world, tenant).open(id);
 const finish = (tenant: TestTenant, revisionId: string, tools: ToolkitTool[]) =>
-  inWorkspace(tenant, (unit) => finishSync(unit, revisionId, { tools, server: null, protocolVersion: '2026-07-28', sourceHash: null }));
+  inWorkspace(tenant, (tx) => finishSync(tx, revisionId, { tools, server: null, protocolVersion: '2026-07-28', sourceHash: null }));
 
 async function sync(tenant: TestTenant, id: string, tools: ToolkitTool[]) {
   const revision = await open(tenant, id);

@@ -2,7 +2,7 @@ import { newId } from '../../../db/ids.ts';
 import { systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
 import { openSync, toolHash } from '../../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
-import type { Unit } from '../../../db/unit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import type { Answer, World } from '../world.ts';
 
@@ -53,13 +53,13 @@ export function remote(name: string, more: Partial<ToolkitTool> = {}): ToolkitTo
 
 /** What the sync of a toolkit does with rows, in the tenant's workspace. */
 export function syncRows(world: World, { organizationId, workspaceId }: TestTenant) {
-  async function inWorkspace<T>(work: (unit: Unit) => Promise<T>): Promise<T> {
+  async function inWorkspace<T>(work: (tx: TenantTransaction) => Promise<T>): Promise<T> {
     const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
     return (await transact(world.api.db, options, work)).value;
   }
   return {
     inWorkspace,
     open: (id: string) =>
-      inWorkspace((unit) => openSync(unit, { id, organizationId, workspaceId }, { note: null, createdBy: { kind: 'system', id: null } })),
+      inWorkspace((tx) => openSync(tx, { id, organizationId, workspaceId }, { note: null, createdBy: { kind: 'system', id: null } })),
   };
 }

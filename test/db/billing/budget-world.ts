@@ -5,7 +5,7 @@ import { rollWindows } from '../../../db/billing/windows.ts';
 import type { Databases } from '../../../db/orm.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
 import { rows } from '../../../db/sql.ts';
-import type { Unit } from '../../../db/unit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { makeWorld } from '../world.ts';
 
@@ -31,7 +31,7 @@ export interface WindowFacts {
 export interface BudgetPlace {
   readonly organizationId: string;
   readonly workspaceId: string;
-  inPlace<R>(work: (unit: Unit) => Promise<R>, db?: Databases): Promise<R>;
+  inPlace<R>(work: (tx: TenantTransaction) => Promise<R>, db?: Databases): Promise<R>;
   budget(draft: BudgetDraft): Promise<string>;
   cap(runId: string, limit: string): Promise<string>;
   /** Reserves as a worker does: windows that have ended are rolled first. */
@@ -57,7 +57,7 @@ async function makePlace({ db: own }: TestDatabase, zone: string): Promise<Budge
   const workspaceId = workspaceIds[0] ?? '';
   const sql = <T>(text: string, params: readonly unknown[] = []) => sweep(own, (em) => rows<T>(em, text, params));
   await sql('update workspaces set timezone = ? where id = ?', [zone, workspaceId]);
-  const inPlace = async <R>(work: (unit: Unit) => Promise<R>, db: Databases = own): Promise<R> =>
+  const inPlace = async <R>(work: (tx: TenantTransaction) => Promise<R>, db: Databases = own): Promise<R> =>
     (await transact(db, { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() }, work)).value;
 
   return {
@@ -85,9 +85,9 @@ async function makePlace({ db: own }: TestDatabase, zone: string): Promise<Budge
     reserve: async (wanted, db = own) => {
       const whole = { callKey: newId(), organizationId, workspaceId, caps: [], ...wanted };
       for (;;) {
-        const found = await inPlace((unit) => reserve(unit, whole), db);
+        const found = await inPlace((tx) => reserve(tx, whole), db);
         if (found.outcome !== 'stale') return found;
-        await inPlace((unit) => rollWindows(unit.em, workspaceId), db);
+        await inPlace((tx) => rollWindows(tx.em, workspaceId), db);
       }
     },
     windows: () =>

@@ -36,7 +36,7 @@ afterAll(async () => {
 });
 
 const times = <R>(count: number, work: (n: number) => Promise<R>) => Promise.all(Array.from({ length: count }, (_, n) => work(n)));
-const settle = (place: BudgetPlace, key: string, cost: string) => place.inPlace((unit) => settleHolds(unit, key, cost));
+const settle = (place: BudgetPlace, key: string, cost: string) => place.inPlace((tx) => settleHolds(tx, key, cost));
 const cappedRun = (id: string) => ({ id, limits: { max_cost: '5' } });
 const byOutcome = (found: readonly { outcome: string }[], outcome: string) => found.filter((one) => one.outcome === outcome).length;
 
@@ -150,7 +150,7 @@ test('what a lost call holds is given back after its lease, not before; a settli
   const [lost, alive] = [newId(), newId()];
   for (const callKey of [lost, alive]) await place.reserve({ callKey, estimate: '0.4' });
   await place.sql(`update budget_holds set lease_until = now() - interval '1 second' where call_key in (?, ?)`, [lost, alive]);
-  const renewed = await place.inPlace((unit) => renewHolds(unit, alive));
+  const renewed = await place.inPlace((tx) => renewHolds(tx, alive));
 
   const expired = await sweep(world.database.db, (em) => expireHolds(em, 500));
   const after = await place.windows();
@@ -159,7 +159,7 @@ test('what a lost call holds is given back after its lease, not before; a settli
   expect([renewed, expired]).toEqual([true, 1]);
   expect(after).toMatchObject([{ reserved: '0.400000000', spent: '0.000000000' }]);
   expect(await place.windows()).toMatchObject([{ reserved: '0.400000000', spent: '0.300000000' }]);
-  expect(await place.inPlace((unit) => renewHolds(unit, lost))).toBe(false);
+  expect(await place.inPlace((tx) => renewHolds(tx, lost))).toBe(false);
 });
 
 test('a window that another transaction is just changing is waited for and never passed by', async () => {
@@ -173,8 +173,8 @@ test('a window that another transaction is just changing is waited for and never
   /** Does it while every window of the place is held with a change. */
   const meanwhile = async <R>(work: () => Promise<R>): Promise<R> => {
     let doing: Promise<R> | undefined;
-    await place.inPlace(async (unit) => {
-      await rows(unit.em, 'update budget_windows set budget_version = budget_version + 1 where workspace_id = ?', [place.workspaceId]);
+    await place.inPlace(async (tx) => {
+      await rows(tx.em, 'update budget_windows set budget_version = budget_version + 1 where workspace_id = ?', [place.workspaceId]);
       doing = work();
       await delay(200);
     });
@@ -183,7 +183,7 @@ test('a window that another transaction is just changing is waited for and never
   };
 
   await meanwhile(() => settle(place, settled, '0.7'));
-  await meanwhile(() => place.inPlace((unit) => releaseHolds(unit, released)));
+  await meanwhile(() => place.inPlace((tx) => releaseHolds(tx, released)));
   await meanwhile(() => sweep(world.database.db, (em) => expireHolds(em, 500)));
   const found = await meanwhile(() => place.reserve({ callKey: late, estimate: '4.4', caps: [cap] }));
 
@@ -201,9 +201,9 @@ test('caps that close with a tree are locked in the order of every reservation',
   const caps = [await place.cap(child, '5'), await place.cap(root, '5')];
   let doing: Promise<unknown>[] = [];
 
-  await place.inPlace(async (unit) => {
+  await place.inPlace(async (tx) => {
     // Everybody has to begin with this one, and waits for it.
-    await rows(unit.em, 'update budget_windows set budget_version = 2 where cap_key = ?', [caps[0]]);
+    await rows(tx.em, 'update budget_windows set budget_version = 2 where cap_key = ?', [caps[0]]);
     doing = [place.reserve({ estimate: '1', caps })];
     await delay(200);
     doing.push(place.inPlace((other) => closeRunCaps(other, [cappedRun(root), cappedRun(child)])));
@@ -244,8 +244,8 @@ test('another workspace neither sees nor pays', async () => {
   const cap = await place.cap(newId(), '0');
 
   const found = await stranger.reserve({ estimate: '5', caps: [cap] });
-  const crossed = stranger.inPlace((unit) =>
-    reserve(unit, { callKey: newId(), organizationId: place.organizationId, workspaceId: place.workspaceId, caps: [], estimate: '0.5' }),
+  const crossed = stranger.inPlace((tx) =>
+    reserve(tx, { callKey: newId(), organizationId: place.organizationId, workspaceId: place.workspaceId, caps: [], estimate: '0.5' }),
   );
 
   expect(found.outcome).toBe('ok');
@@ -266,7 +266,7 @@ test('a reservation, a release and a settling are one statement each', async () 
 
   expect(await taken(() => place.reserve({ callKey, estimate: '0.1' }))).toBe(1);
   expect(await taken(() => settle(place, callKey, '0.1'))).toBe(1);
-  expect(await taken(() => place.inPlace((unit) => releaseHolds(unit, callKey)))).toBe(1);
+  expect(await taken(() => place.inPlace((tx) => releaseHolds(tx, callKey)))).toBe(1);
 });
 
 test.each([11, 12, 13])(
@@ -290,7 +290,7 @@ test.each([11, 12, 13])(
         const found = await place.reserve({ callKey, estimate, caps: above }, n % 2 === 0 ? undefined : other);
         if (found.outcome !== 'ok') return;
         if (end === 'settle twice') await Promise.all([settle(place, callKey, cost), settle(place, callKey, cost)]);
-        if (end === 'release' || end === 'late') await place.inPlace((unit) => releaseHolds(unit, callKey));
+        if (end === 'release' || end === 'late') await place.inPlace((tx) => releaseHolds(tx, callKey));
         if (end === 'settle' || end === 'late') await settle(place, callKey, cost);
         if (end !== 'expire') return;
         await place.sql(`update budget_holds set lease_until = now() - interval '1 minute' where call_key = ?`, [callKey]);

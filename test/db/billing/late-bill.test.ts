@@ -26,11 +26,11 @@ afterAll(() => world?.close());
 test('a bill whose transaction waited is dated when it was entered, so that one that came after its run had ended is known as late', async () => {
   const place = await world.place();
   const runId = newId();
-  const waitedUntil = await place.inPlace(async (unit) => {
-    await row(unit.em, 'select pg_sleep(0.02)');
-    const end = await row<{ at: Date }>(unit.em, 'select clock_timestamp() as at');
+  const waitedUntil = await place.inPlace(async (tx) => {
+    await row(tx.em, 'select pg_sleep(0.02)');
+    const end = await row<{ at: Date }>(tx.em, 'select clock_timestamp() as at');
     const settled = await settleModelCall(
-      unit,
+      tx,
       {
         organizationId: place.organizationId,
         workspaceId: place.workspaceId,

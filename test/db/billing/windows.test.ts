@@ -73,7 +73,7 @@ test.each(['Europe/Berlin', 'America/New_York', 'Asia/Kolkata', 'Africa/Cairo', 
   },
 );
 
-const roll = (place: BudgetPlace) => place.inPlace((unit) => rollWindows(unit.em, place.workspaceId));
+const roll = (place: BudgetPlace) => place.inPlace((tx) => rollWindows(tx.em, place.workspaceId));
 
 /** Moves the open window into the past, so that it ended long ago. */
 const age = (place: BudgetPlace, days: number) =>
@@ -102,7 +102,7 @@ test('an ended window is closed by whoever needs the next one; it keeps what it 
   await age(place, 40);
 
   const next = await place.reserve({ estimate: '0.9' });
-  await place.inPlace((unit) => settleHolds(unit, early, '0.7'));
+  await place.inPlace((tx) => settleHolds(tx, early, '0.7'));
 
   expect(next.outcome).toBe('ok');
   expect(await place.windows()).toMatchObject([
@@ -120,7 +120,7 @@ test('a window that has ended is stale: nothing is held in it', async () => {
   await age(place, 2);
   const { organizationId, workspaceId } = place;
 
-  const found = await place.inPlace((unit) => reserve(unit, { callKey: newId(), organizationId, workspaceId, caps: [], estimate: '0.1' }));
+  const found = await place.inPlace((tx) => reserve(tx, { callKey: newId(), organizationId, workspaceId, caps: [], estimate: '0.1' }));
 
   expect(found).toEqual({ outcome: 'stale' });
   expect(await place.holds()).toEqual([]);

@@ -17,7 +17,7 @@ import type { McpConsent, McpGrant } from '../../../db/mcp/grant.ts';
 import { holdThere } from '../../../db/mcp/mcp-toolkit.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
 import { change, rows } from '../../../db/sql.ts';
-import type { Unit } from '../../../db/unit.ts';
+import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';
 import { makeWorld } from '../world.ts';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-async function inPlace<R>(work: (unit: Unit) => Promise<R>): Promise<R> {
+async function inPlace<R>(work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   const tenant = workspaceTenant(place.organizationId, place.workspaceId);
   return (await transact(database.db, { tenant, actor: systemActor, correlationId: newId() }, work)).value;
 }
@@ -49,11 +49,11 @@ async function makeConnection(): Promise<McpConnectionRow> {
       `kit-${id.slice(-8)}`,
     ]),
   );
-  return inPlace((unit) => openConnection(unit, { id, organizationId: place.organizationId, workspaceId: null }, sharedPrincipal));
+  return inPlace((tx) => openConnection(tx, { id, organizationId: place.organizationId, workspaceId: null }, sharedPrincipal));
 }
 
 const reread = async (connection: McpConnectionRow): Promise<McpConnectionRow> => {
-  const found = await inPlace((unit) => findConnection(unit, connection.toolkit_id, sharedPrincipal));
+  const found = await inPlace((tx) => findConnection(tx, connection.toolkit_id, sharedPrincipal));
   if (!found) throw new Error('gone');
   return found;
 };
@@ -61,29 +61,29 @@ const reread = async (connection: McpConnectionRow): Promise<McpConnectionRow> =
 test('of many who want to refresh one may; after 15 s another may', async () => {
   const connection = await makeConnection();
 
-  const taken = await Promise.all(Array.from({ length: 10 }, () => inPlace((unit) => takeRefreshLease(unit, connection))));
+  const taken = await Promise.all(Array.from({ length: 10 }, () => inPlace((tx) => takeRefreshLease(tx, connection))));
   expect(taken.filter(Boolean)).toHaveLength(1);
   await sweep(database.db, (em) =>
     change(em, "update mcp_connections set refresh_until = now() - interval '1 second' where id = ?", [connection.id]),
   );
-  expect(await inPlace((unit) => takeRefreshLease(unit, connection))).toBe(true);
+  expect(await inPlace((tx) => takeRefreshLease(tx, connection))).toBe(true);
 });
 
 test('a grant opens as it was kept; a refusal of an older token leaves the newer one', async () => {
   const old = await makeConnection();
-  expect(await inPlace((unit) => storeGrant(unit, keys, { ...old, grant, scopes: ['a'], lifeS: 60 }))).toBe(true);
-  expect(await inPlace((unit) => storeGrant(unit, keys, { ...old, grant, scopes: ['b'], lifeS: 60 }))).toBe(false);
+  expect(await inPlace((tx) => storeGrant(tx, keys, { ...old, grant, scopes: ['a'], lifeS: 60 }))).toBe(true);
+  expect(await inPlace((tx) => storeGrant(tx, keys, { ...old, grant, scopes: ['b'], lifeS: 60 }))).toBe(false);
 
-  await inPlace((unit) => refuseGrant(unit, old, 'revoked'));
+  await inPlace((tx) => refuseGrant(tx, old, 'revoked'));
   const now = await reread(old);
   expect(now).toMatchObject({ state: 'healthy', is_fresh: true });
-  expect(await inPlace((unit) => readGrant(unit, keys, now))).toEqual(grant);
+  expect(await inPlace((tx) => readGrant(tx, keys, now))).toEqual(grant);
   const stored = await sweep(database.db, (em) =>
     rows<{ text: string }>(em, 'select m::text as text from mcp_connections m where id = ?', [old.id]),
   );
   expect(stored[0]?.text).not.toContain('access-1');
 
-  await inPlace((unit) => refuseGrant(unit, now, 'revoked'));
+  await inPlace((tx) => refuseGrant(tx, now, 'revoked'));
   expect(await reread(old)).toMatchObject({ state: 'needs_auth', grant_enc: null });
 });
 
@@ -91,9 +91,9 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   const connection = await makeConnection();
   const other = await makeConnection();
   const begin = (state: string) =>
-    inPlace((unit) => beginConsent(unit, keys, { connection, state, consent, url: 'https://as.example/x', lifeS: 600 }));
+    inPlace((tx) => beginConsent(tx, keys, { connection, state, consent, url: 'https://as.example/x', lifeS: 600 }));
   const back = (state: string, toolkitId = connection.toolkit_id) =>
-    inPlace((unit) => takeCode(unit, keys, { toolkitId, principal: sharedPrincipal, code: 'the-code', state }));
+    inPlace((tx) => takeCode(tx, keys, { toolkitId, principal: sharedPrincipal, code: 'the-code', state }));
 
   await begin('first');
   await begin('second');
@@ -101,13 +101,13 @@ test('a state is good once, for ten minutes, for its own toolkit and principal',
   await expect(back('second', other.toolkit_id)).rejects.toMatchObject({ code: 'validation_failed' });
   const tries = await Promise.allSettled([back('second'), back('second')]);
   expect(tries.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
-  expect(await inPlace((unit) => findReturned(unit, keys, connection.id))).toMatchObject({ consent: { ...consent, code: 'the-code' } });
+  expect(await inPlace((tx) => findReturned(tx, keys, connection.id))).toMatchObject({ consent: { ...consent, code: 'the-code' } });
 
   await begin('late');
   await sweep(database.db, (em) => change(em, "update mcp_authorizations set expires_at = now() - interval '1 second'"));
   await expect(back('late')).rejects.toMatchObject({ code: 'validation_failed' });
-  await inPlace((unit) => forgetConnections(unit, connection.toolkit_id));
-  expect(await inPlace((unit) => findConnection(unit, connection.toolkit_id, sharedPrincipal))).toBeNull();
+  await inPlace((tx) => forgetConnections(tx, connection.toolkit_id));
+  expect(await inPlace((tx) => findConnection(tx, connection.toolkit_id, sharedPrincipal))).toBeNull();
 });
 
 test('a toolkit that was changed, or deleted, after it was read is another one', async () => {
@@ -121,7 +121,7 @@ test('a toolkit that was changed, or deleted, after it was read is another one',
     on_change: 'block',
     sync_interval_s: null,
   } as const;
-  const isThere = () => inPlace((unit) => holdThere(unit, { id, config }));
+  const isThere = () => inPlace((tx) => holdThere(tx, { id, config }));
 
   await set(`config = '${JSON.stringify(config)}'`);
   const asRead = await isThere();

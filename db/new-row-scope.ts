@@ -1,25 +1,25 @@
-import { refuseFrozenPlace } from './frozen.ts';
+import { assertPlaceActive } from './frozen.ts';
 import type { Role, Scope } from '../workflows/contracts/access.ts';
 import { fail, invalid } from '../workflows/contracts/failure.ts';
 import type { Caller } from './caller.ts';
 import { isUnbounded, organizationOf, refuseRank, scopeOf, workspacesOf } from './reach.ts';
 import { rows } from './sql.ts';
-import type { Unit } from './unit.ts';
+import type { TenantTransaction } from './tenant-transaction.ts';
 
 /** Where a new row of a scoped table lives. */
-export interface Home {
+export interface RowScope {
   readonly scope: Scope;
   readonly organizationId: string | null;
   readonly workspaceId: string | null;
 }
 
 /** Where a new row of a workspace table lives. */
-export interface WorkspaceHome {
+export interface RowWorkspace {
   readonly organizationId: string;
   readonly workspaceId: string;
 }
 
-interface Creating extends Unit {
+interface Creating extends TenantTransaction {
   readonly caller: Caller;
   readonly floor: Role | null;
 }
@@ -31,7 +31,7 @@ interface FoundWorkspace {
   readonly status: string;
 }
 
-export interface HomeOptions {
+export interface NewRowOptions {
   /** True for the operations that a suspended organization or archived workspace still admits. */
   readonly openWhenFrozen?: boolean;
 }
@@ -40,11 +40,11 @@ export interface HomeOptions {
  * Home of a new scoped row. A scope that is left out is the caller's own, or workspace when a workspace is named; a wider one is 403
  * `scope_too_wide`. 423 in a frozen organization or workspace.
  */
-export async function homeOfNewRow(
+export async function resolveNewRowScope(
   ctx: Creating,
   asked: { scope?: Scope | null; workspace_id?: string | null },
-  options: HomeOptions = {},
-): Promise<Home> {
+  options: NewRowOptions = {},
+): Promise<RowScope> {
   const own = scopeOf(ctx.caller);
   const scope = asked.scope ?? (asked.workspace_id ? 'workspace' : own);
 
@@ -52,21 +52,25 @@ export async function homeOfNewRow(
   if (scope !== 'workspace' && asked.workspace_id) throw invalid('/workspace_id', 'range', `a row of scope ${scope} has no workspace`);
 
   if (scope === 'platform') return { scope, organizationId: null, workspaceId: null };
-  if (scope === 'workspace') return { scope, ...(await workspaceOfNewRow(ctx, asked.workspace_id, options)) };
-  return { scope, organizationId: await organizationOfNewRow(ctx, options), workspaceId: null };
+  if (scope === 'workspace') return { scope, ...(await resolveNewRowWorkspace(ctx, asked.workspace_id, options)) };
+  return { scope, organizationId: await resolveNewRowOrganization(ctx, options), workspaceId: null };
 }
 
 /**
  * Workspace of a new row: the one asked for, else the caller's, else the one of X-View-Workspace, else the organization's only active
  * one, else 422 `workspace_required`. One that the caller doesn't see is 422 `reference`.
  */
-export async function workspaceOfNewRow(ctx: Creating, workspaceId?: string | null, options: HomeOptions = {}): Promise<WorkspaceHome> {
+export async function resolveNewRowWorkspace(
+  ctx: Creating,
+  workspaceId?: string | null,
+  options: NewRowOptions = {},
+): Promise<RowWorkspace> {
   const { caller } = ctx;
   const wanted = workspaceId ?? caller.view?.workspaceId ?? caller.workspaceId;
   const found = wanted ? await namedWorkspace(ctx, wanted) : await onlyWorkspace(ctx);
 
   refuseRank(caller, found.id, ctx.floor);
-  if (!options.openWhenFrozen) refuseFrozenPlace(found.status, found.is_active);
+  if (!options.openWhenFrozen) assertPlaceActive(found.status, found.is_active);
   return { organizationId: found.organization_id, workspaceId: found.id };
 }
 
@@ -101,13 +105,13 @@ async function findWorkspaces(ctx: Creating, condition: string, params: unknown[
   );
 }
 
-async function organizationOfNewRow(ctx: Creating, options: HomeOptions): Promise<string> {
+async function resolveNewRowOrganization(ctx: Creating, options: NewRowOptions): Promise<string> {
   const id = organizationOf(ctx.caller);
   if (!id) throw invalid('/scope', 'range', 'an operator names the organization with X-View-Organization');
 
   const [found] = await rows<{ status: string }>(ctx.em, 'select status from organizations where id = ?', [id]);
   if (!found) throw fail('not_found');
-  if (!options.openWhenFrozen) refuseFrozenPlace(found.status);
+  if (!options.openWhenFrozen) assertPlaceActive(found.status);
   return id;
 }
 

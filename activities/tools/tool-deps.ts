@@ -9,7 +9,7 @@ import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './web-fetch.ts';
 
 /** What executors of tools share in one process. */
-export interface ExecutorParts {
+export interface ToolDeps {
   readonly egress: Egress;
   readonly templates: TemplatesByTenant;
   readonly pages: WebPages;

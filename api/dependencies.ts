@@ -29,7 +29,7 @@ import { createLimits } from './http/rate-limit.ts';
 import { createHub } from './streams/hub.ts';
 
 /** The parts of one API process, and how to close them. */
-export interface Parts {
+export interface Dependencies {
   readonly deps: Deps;
   close(): Promise<void>;
 }
@@ -61,7 +61,7 @@ export function createLog(level: ApiEnv['logLevel'], destination?: DestinationSt
 }
 
 /** Opens everything a request may use. PostgreSQL must be there; Redis and Temporal may come later. */
-export async function openParts(options: PartsOptions): Promise<Parts> {
+export async function openDependencies(options: PartsOptions): Promise<Dependencies> {
   const { env, keys, log, isDraining } = options;
   const now = options.now ?? (() => new Date());
   const models = loadModelRegistry(options.models, log);

@@ -24,7 +24,7 @@ export interface Outgoing {
 }
 
 /** One transaction in one tenant: its entity manager, whose rows it may see, who acts, and what leaves after commit. */
-export interface Unit {
+export interface TenantTransaction {
   readonly em: SqlEntityManager;
   readonly tenant: TenantSettings;
   readonly actor: Actor;
