@@ -20,8 +20,10 @@ import { resetMfaCommand } from './users.ts';
 
 const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
 
-  longhaul up [--demo]   services, migration, first access, API and workers, until Ctrl-C;
-                         --demo streams a first run when the deployment is new
+  longhaul up [--demo] [--watch]
+                         services, migration, first access, API and workers, until Ctrl-C;
+                         --demo streams a first run when the deployment is new;
+                         --watch starts API and workers again whenever a source changes
   longhaul migrate       brings the database up to date and makes its roles, and says what it did; --reset-roles
                          gives roles that exist the passwords of this state folder or environment
   longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing; --reset-access
@@ -48,6 +50,7 @@ const options = {
   'reset-roles': { type: 'boolean' },
   'reset-access': { type: 'boolean' },
   'signing': { type: 'boolean' },
+  'watch': { type: 'boolean' },
   'help': { type: 'boolean', short: 'h' },
 } as const;
 
@@ -71,7 +74,7 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
 
   switch (command) {
     case 'up':
-      return up({ env, isDemo: values.demo ?? false, log });
+      return up({ env, isDemo: values.demo ?? false, isWatching: values.watch ?? false, log });
     case 'migrate':
       return withServices({ env, resetsRoles: values['reset-roles'] ?? false }, async (_services, { migration }) =>
         tellMigration(migration),

@@ -10,11 +10,14 @@ import { checkReachable } from './reach.ts';
 import { startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
 import { readStateFile, StateBusyError } from './state.ts';
+import { restartOnChange } from './watch-sources.ts';
 
 export interface UpOptions {
   readonly env: CliEnv;
   /** Streams a first run when the deployment is new. */
   readonly isDemo: boolean;
+  /** Starts API and workers again whenever their sources change. */
+  readonly isWatching?: boolean;
   readonly log: (line: string) => void;
 }
 
@@ -22,7 +25,7 @@ export interface UpOptions {
  * Runs a whole deployment on this machine until it is told to stop: services, migration, first access, API and workers.
  * When one runs from the same state folder already, says how to reach it and leaves it alone.
  */
-export async function up({ env, isDemo, log }: UpOptions): Promise<void> {
+export async function up({ env, isDemo, isWatching = false, log }: UpOptions): Promise<void> {
   const stateDir = stateDirOf(env);
   checkSettings(env);
   try {
@@ -34,7 +37,9 @@ export async function up({ env, isDemo, log }: UpOptions): Promise<void> {
     });
     await ensureBundle();
     const { access, modelId } = await ensureAccess(services.state, deployment);
-    const supervisor = await superviseProcesses({ services, processes: processesOf(deployment), log });
+    const processes = processesOf(deployment);
+    const supervisor = await superviseProcesses({ services, processes, log });
+    const unwatch = isWatching ? restartOnChange(supervisor, { root, names: processes.map(({ name }) => name), log }) : null;
     if (isDemo && services.state.read('demo.json') === null) {
       await runDemo(access, { question: env['LONGHAUL_DEMO_QUESTION'], log }).then(
         (run) => services.state.write('demo.json', run),
@@ -42,7 +47,7 @@ export async function up({ env, isDemo, log }: UpOptions): Promise<void> {
       );
     }
     describe(access, { modelId, stateDir, mailDir: deployment.mailDir, log });
-    await supervisor.stopped;
+    await supervisor.stopped.finally(() => unwatch?.());
   } catch (error) {
     if (!(error instanceof StateBusyError)) throw error;
     describeRunning(error, stateDir, log);
