@@ -21,7 +21,7 @@ const httpTool = (slug: string, more: object = {}) => ({
   slug,
   kind: 'http',
   description: `Calls ${slug}.`,
-  input_schema: { type: 'object', properties: { city: { type: 'string' }, tx: { type: 'string' } }, required: ['city', 'unit'] },
+  input_schema: { type: 'object', properties: { city: { type: 'string' }, unit: { type: 'string' } }, required: ['city', 'unit'] },
   config: { method: 'GET', url: 'https://weather.example.com/{{ args.city }}' },
   ...more,
 });
@@ -49,7 +49,7 @@ test('every layer shows: model, prompt with skills, tools with approval and pres
       model: 'builtin/extractive',
       instructions: 'Help with {{ vars.topic }}.',
       variables: [{ name: 'topic', default: 'weather' }],
-      tools: [{ slug: 'weather', preset: { tx: 'C' }, timeout_s: 5 }, { slug: 'wipe' }, { slug: 'store' }],
+      tools: [{ slug: 'weather', preset: { unit: 'C' }, timeout_s: 5 }, { slug: 'wipe' }, { slug: 'store' }],
       skills: [{ slug: 'tone', mode: 'always' }, { slug: 'maps' }],
       approvals: { write: 'ask', approver_floor: 'admin' },
       limits: { max_steps: 7 },
