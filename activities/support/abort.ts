@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { CancelBus } from '../../db/streams/cancel-bus.ts';
-import { isGivenUp } from './delivery.ts';
+import { isGivenUp, isLost } from './delivery.ts';
 import { runCancelled, workerShutdown } from './failures.ts';
 
 /**
@@ -25,13 +25,18 @@ export interface AbortSources {
   readonly cancelBus: CancelBus;
   /** Further signals, above all that of the activity's frame writer: aborted with 'fenced', 'ended', 'cancelled' or a Failure. */
   readonly signals?: readonly AbortSignal[];
+  /** For tests: how long an attempt that was given up goes on. */
+  readonly unawaitedMs?: number;
 }
 
-/** What an attempt that was given up has come to may still count, as long as no other has taken its place: it is ended only after this time. */
+/**
+ * What an attempt that was given up has come to may still count, as long as no other has taken its place: it is ended only after this time, and
+ * not while Temporal has lost its workflow, since the run then waits for it by its row.
+ */
 const limitUnawaitedMs = 60_000;
 
 /** One signal out of all the ways in which an activity hears that it should stop; the fastest wins. */
-export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): ActivityAbort {
+export function openAbort({ runId, cancelBus, signals = [], unawaitedMs = limitUnawaitedMs }: AbortSources): ActivityAbort {
   const context = Context.current();
   const controller = new AbortController();
   const closing = new AbortController();
@@ -48,8 +53,11 @@ export function openAbort({ runId, cancelBus, signals = [] }: AbortSources): Act
 
   listen(context.cancellationSignal, () => {
     if (!isGivenUp(context)) return abort(context.cancellationDetails?.workerShutdown ? 'shutdown' : 'cancelled');
-    const timer = setTimeout(() => abort('unawaited'), limitUnawaitedMs);
-    closing.signal.addEventListener('abort', () => clearTimeout(timer));
+    const endUnlessLost = async (): Promise<void> => {
+      if (!(await isLost(context))) abort('unawaited');
+    };
+    const timer = setInterval(() => void endUnlessLost(), unawaitedMs);
+    closing.signal.addEventListener('abort', () => clearInterval(timer));
   });
   for (const signal of signals)
     listen(signal, () => abort(causeOfSignal(signal), signal.reason instanceof Error ? signal.reason : undefined));

@@ -69,6 +69,22 @@ export function isGivenUp({ cancellationDetails }: Pick<Context, 'cancellationDe
 }
 
 /**
+ * Whether Temporal has lost the workflow execution that scheduled this delivery, with its store or namespace; also while it gives no answer. One
+ * that has ended, or schedules another attempt, is not lost.
+ */
+export async function isLost({ client, info }: Pick<Context, 'client' | 'info'>): Promise<boolean> {
+  const { workflowExecution: execution, namespace } = info;
+  try {
+    await client.connection.withDeadline(Date.now() + answerMs, () =>
+      client.workflowService.describeWorkflowExecution({ namespace, execution: execution ?? null }),
+    );
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/**
  * Asks Temporal by a heartbeat, whose token names the attempt: one that timed out, or whose next one is scheduled, is not found. The worker's own
  * heartbeats give no answer that could be waited for. Throws service_unavailable when there is none for a minute.
  */

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
 import { isPolicyViolation } from '../../db/faults.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';
@@ -18,7 +19,7 @@ export function recordRequests(app: FastifyInstance, deps: AppDeps): void {
 /** The same for a request that the framework refuses before its hooks. */
 export function recordReply({ metrics }: Pick<AppDeps, 'metrics'>, request: FastifyRequest, { statusCode: status }: FastifyReply): void {
   const { state } = request;
-  const durationMs = Math.round((performance.now() - (state?.startedAt ?? performance.now())) * 1_000) / 1_000;
+  const durationMs = durationOf(request);
   const operation = state?.operation?.operationId ?? null;
   metrics.requestDuration.observe({ operation: operation ?? 'none', status: String(status) }, durationMs / 1_000);
 
@@ -29,10 +30,29 @@ export function recordReply({ metrics }: Pick<AppDeps, 'metrics'>, request: Fast
     status,
     duration_ms: durationMs,
     address: state?.address ?? null,
-    ...callerFacts(request),
+    ...callerFacts(state?.caller),
   };
   if (state?.operation?.unlimited) request.log.debug(facts, 'request served');
   else request.log.info(facts, 'request served');
+}
+
+/**
+ * The line of a WebSocket, at its end, since no hook sees the reply to an upgrade. Its time is in no histogram: `longhaul_open_streams` counts the
+ * socket while it is open. `caller` is null for one that never said whose it is.
+ */
+export function logSocketEnd(request: FastifyRequest, { closeCode, caller }: SocketEnd): void {
+  const facts = { operation: null, method: request.method, path: templateOf(request), status: 101, close_code: closeCode };
+  request.log.info(
+    { ...facts, duration_ms: durationOf(request), address: request.state?.address ?? null, ...callerFacts(caller) },
+    'request served',
+  );
+}
+
+/** How a WebSocket ended, and whose it was. */
+export interface SocketEnd {
+  /** 1006: the connection broke without a close. */
+  readonly closeCode: number;
+  readonly caller: Caller | null;
 }
 
 /** The same for what never became a request: bytes that can't be read, and methods that Node answers beside the router. */
@@ -63,8 +83,11 @@ export function countFailure(metrics: AppDeps['metrics'], error: unknown): void 
   for (const policy of violatedPolicies(error)) metrics.rateLimited.inc({ policy });
 }
 
-function callerFacts(request: FastifyRequest): Record<string, string | null> {
-  const caller = request.state?.caller;
+function durationOf({ state }: FastifyRequest): number {
+  return Math.round((performance.now() - (state?.startedAt ?? performance.now())) * 1_000) / 1_000;
+}
+
+function callerFacts(caller: Caller | null | undefined): Record<string, string | null> {
   if (!caller || caller.kind === 'nobody') return {};
   return { caller: `${caller.kind}:${caller.principalId}`, organization_id: caller.organizationId };
 }

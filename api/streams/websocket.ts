@@ -1,8 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import websocket, { type WebSocket } from '@fastify/websocket';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Caller } from '../../db/caller.ts';
 import { openStreamToken } from '../../db/identity/stream-tokens.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
+import { logSocketEnd } from '../http/access-log.ts';
 import type { Deps } from '../http/deps.ts';
 import { toFailure } from '../http/error-envelope.ts';
 import { openStream, startStream } from './attach.ts';
@@ -55,6 +57,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
   const answer = { publicUrl: deps.env.publicUrl, correlationId: request.id };
   const sink = new SocketSink(socket, request.raw.socket, deps.hub.limits.heartbeatMs);
   let connection: StreamConnection | null = null;
+  let caller: Caller | null = null;
   let isNamed = false;
   let isDone = false;
 
@@ -62,8 +65,9 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
   socket.on('message', (message: Buffer, isBinary: boolean) => {
     if (!isNamed) void name(message, isBinary);
   });
-  socket.on('close', () => {
+  socket.on('close', (closeCode: number) => {
     done();
+    logSocketEnd(request, { closeCode, caller });
     connection?.gone();
   });
   request.raw.socket.on('drain', () => connection?.drained());
@@ -73,7 +77,7 @@ function serve(deps: Deps, socket: WebSocket, request: FastifyRequest, onNamed: 
     clearTimeout(timer);
     try {
       const first = parseFirstFrame(message, isBinary);
-      const caller = await deps.hub.openings.inTurn('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
+      caller = await deps.hub.openings.inTurn('caller', request.raw.socket, () => openStreamToken(deps.db, first.token, runId));
       done();
       const opening = await openStream(deps, {
         caller,

@@ -116,6 +116,25 @@ test('a stream token opens a socket as its caller', async () => {
   socket.terminate();
 });
 
+test('the end of a socket is logged with who it was, or that it never said so, and with no token', async () => {
+  const before = lines.length;
+  const ends = () =>
+    lines
+      .slice(before)
+      .map((line) => JSON.parse(line))
+      .filter((entry) => entry.msg === 'request served' && entry.status === 101);
+  const key = await makeKey();
+  const token = await streamToken(key.plaintext);
+
+  for (const query of [`?token=${token}`, '']) await socket(JSON.stringify({ type: 'auth', token }), query).first; // which breaks it off
+  await eventually(() => ends().some(({ caller }) => caller === `service_key:${key.id}`) && ends().some(({ caller }) => !caller));
+
+  const facts = { operation: null, method: 'GET', path: '/ws/runs/{run_id}', close_code: 1006, address: '127.0.0.1' };
+  const named = { ...facts, caller: `service_key:${key.id}`, organization_id: tenant.organizationId };
+  expect(ends()).toEqual(expect.arrayContaining([expect.objectContaining(named), expect.objectContaining(facts)]));
+  expect(lines.join()).not.toContain(token);
+});
+
 test.each([
   ['revoked', 'DELETE', ''],
   ['rotated', 'POST', '/rotate'],

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Context } from '@temporalio/activity';
-import { openAbort, type AbortCause } from '../../activities/support/abort.ts';
-import { isGivenUp, refuseGivenUp, refuseStale } from '../../activities/support/delivery.ts';
+import { openAbort, type AbortCause, type AbortSources } from '../../activities/support/abort.ts';
+import { isGivenUp, isLost, refuseGivenUp, refuseStale } from '../../activities/support/delivery.ts';
 import { hasStoodStillSince } from '../../activities/support/standstill.ts';
 import type { CallModelResult } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';
-import { testNamespace, type TestNamespace } from '../support/temporal.ts';
+import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';
 import { startAgentRun, startTestWorker } from '../support/worker.ts';
 
 const fakes = fakeRuns();
@@ -83,17 +83,62 @@ test('what was given up is not cancelled: it may still count', async () => {
   const causes: (AbortCause | null)[] = [];
 
   await inDelivery(async (giveUp, runId) => {
-    const context = Context.current();
-    const abort = openAbort({
-      runId,
-      cancelBus: { onCancelled: () => () => undefined, onRevoked: () => () => undefined, close: async () => undefined },
-    });
+    const abort = abortOf(runId);
     await giveUp();
-    if (!context.cancellationSignal.aborted) await once(context.cancellationSignal, 'abort');
-    expect(isGivenUp(context)).toBe(true);
+    await untilGivenUp();
     causes.push(abort.cause());
     abort.close();
   });
 
   expect(causes).toEqual([null]);
 });
+
+test('what was given up ends after its time', async () => {
+  const causes: (AbortCause | null)[] = [];
+
+  await inDelivery(async (giveUp, runId) => {
+    const abort = abortOf(runId, { unawaitedMs: 1 });
+    await giveUp();
+    await untilGivenUp();
+    if (!abort.signal.aborted) await once(abort.signal, 'abort');
+    causes.push(abort.cause());
+    abort.close();
+  });
+
+  expect(causes).toEqual(['unawaited']);
+});
+
+test('what Temporal has lost does not end after that time: its run waits for it', async () => {
+  const causes: (AbortCause | null)[] = [];
+  const [runId, seen] = [randomUUID(), Promise.withResolvers<void>()];
+  const turn = async (): Promise<CallModelResult> => {
+    const abort = abortOf(runId, { unawaitedMs: 1 });
+    const { client, info } = Context.current();
+    const { namespace, workflowExecution } = info;
+    await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: workflowExecution ?? null });
+    await until(() => isLost(Context.current()));
+    await untilGivenUp();
+    // In this time the abort asks often enough to have its answer, too.
+    for (let asked = 0; asked < 30; asked++) expect(await isLost(Context.current())).toBe(true);
+    causes.push(abort.cause());
+    abort.close();
+    return { outcome: 'final' };
+  };
+  fakes.script(runId, { turns: [() => turn().finally(seen.resolve)] });
+
+  await startAgentRun(place, runId);
+  await seen.promise;
+
+  expect(causes).toEqual([null]);
+});
+
+function abortOf(runId: string, more: Pick<AbortSources, 'unawaitedMs'> = {}) {
+  const cancelBus = { onCancelled: () => () => undefined, onRevoked: () => () => undefined, close: async () => undefined };
+  return openAbort({ runId, cancelBus, ...more });
+}
+
+async function untilGivenUp(): Promise<void> {
+  const context = Context.current();
+  if (!context.cancellationSignal.aborted) await once(context.cancellationSignal, 'abort');
+  expect(isGivenUp(context)).toBe(true);
+}
