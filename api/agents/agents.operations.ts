@@ -108,6 +108,7 @@ export const agents = area('Agents', {
       etag: true,
       params: AgentParams,
       body: AgentUpdate,
+      example: { body: { name: 'Guide', description: 'Answers questions about the handbook.' } },
       view: AgentView,
     },
     async (ctx, { params, body }) => {

@@ -94,6 +94,7 @@ export const personaOperations = {
       etag: true,
       params: PersonaParams,
       body: PersonaUpdate,
+      example: { body: { instructions: 'Address the user formally and by name.', instructions_mode: 'append' } },
       view: PersonaView,
     },
     async (ctx, { params, body }) => {

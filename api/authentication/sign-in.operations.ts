@@ -45,6 +45,7 @@ export const signInOperations = {
       access: 'none',
       audit: 'none',
       body: RefreshBody,
+      example: { body: { refresh_token: 'lh_rt_example' } },
       view: TokenView,
       identify: attemptRefresh,
       openWhenFrozen: true,

@@ -52,6 +52,7 @@ export const authorizeOperations = {
       openWhenFrozen: true,
       success: [200],
       body: AuthorizationDecisionBody,
+      example: { body: { transaction_id: 'lh_tx_example', decision: 'approve', scopes: ['runs:read'] } },
       view: AuthorizationDecisionView,
     },
     async (ctx, { body }) => decide(ctx, body),

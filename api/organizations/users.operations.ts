@@ -98,6 +98,7 @@ export const userOperations = {
       etag: true,
       params: UserParams,
       body: UserUpdate,
+      example: { body: { full_name: 'Ada Lovelace' } },
       view: UserView,
     },
     async (ctx, { params, body }) => {

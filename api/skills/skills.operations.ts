@@ -148,6 +148,7 @@ export const skills = area('Skills', {
       bodyLimitBytes,
       params: SkillParams,
       body: SkillUpdate,
+      example: { body: { description: 'Use when a customer asks for a refund.' } },
       view: SkillView,
     },
     async (ctx, { params, body }) => {

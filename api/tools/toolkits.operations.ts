@@ -109,6 +109,7 @@ export const toolkitOperations = {
       etag: true,
       params: ToolkitParams,
       body: ToolkitUpdate,
+      example: { body: { name: 'Orders', description: 'Finds and changes orders.' } },
       view: ToolkitView,
     },
     async (ctx, { params, body }) => {

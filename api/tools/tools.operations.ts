@@ -101,6 +101,7 @@ export const tools = area('Tools', {
       etag: true,
       params: ToolParams,
       body: ToolUpdate,
+      example: { body: { description: 'Finds an order by its number; gives its status and items.', timeout_s: 20 } },
       view: ToolView,
     },
     async (ctx, { params, body }) => {
