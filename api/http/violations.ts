@@ -47,7 +47,7 @@ function pointerOf({ keyword, instancePath, params }: ErrorObject): string {
 }
 
 function messageOf(rule: string, error: ErrorObject): string {
-  if (rule === 'unknown_field') return 'is no field of this object';
+  if (rule === 'unknown_field') return 'is not a field of this object';
   if (rule === 'unknown_parameter') return 'is not a parameter of this operation';
   if (rule === 'required') return 'is required';
   if (rule === 'enum') return `must be one of: ${textOf(error.params['allowedValues'])}`.slice(0, 300);

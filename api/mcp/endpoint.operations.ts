@@ -83,7 +83,15 @@ export const endpointOperations = {
       alsoProduces: { 'text/event-stream': plainText('The same answer as an event, behind news of its progress') },
       alsoFailsAs: { 'application/json': McpAnswer },
       body: McpBody,
-      example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+      // The message that any client may begin with.
+      example: {
+        body: {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'initialize',
+          params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'example', version: '1.0.0' } },
+        },
+      },
     },
     async (ctx, _input, http) => {
       refuseForeignOrigin(ctx.deps.env, http.request.headers.origin);
@@ -97,6 +105,7 @@ export const endpointOperations = {
       summary: 'Listen to the MCP server',
       description: 'Event stream of an MCP session: tells when the list of tools has changed. Without a session 405.',
       access: 'viewer',
+      fails: ['not_found', 'method_not_allowed'],
       produces: 'text/event-stream',
       headReply: 'refused',
     },
@@ -115,6 +124,7 @@ export const endpointOperations = {
       summary: 'End an MCP session',
       description: 'Ends the session that Mcp-Session-Id names; its streams end with it. Without a session 405.',
       access: 'viewer',
+      fails: ['not_found', 'method_not_allowed'],
       audit: 'none',
       transaction: 'none',
       identify: async ({ deps, headers, caller }) => {

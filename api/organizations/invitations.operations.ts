@@ -53,6 +53,7 @@ export const invitationOperations = {
       description:
         "Mails a link by which the reader becomes a user of at most the caller's own rank; by a service key or a connected app a viewer or member. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
       access: 'admin',
+      fails: ['already_exists'],
       audit: 'create',
       // An account made in another's name would outlive the delegation.
       notDelegable: true,
@@ -113,6 +114,7 @@ export const invitationOperations = {
       description:
         'Mails a new link with a new end; the old link is dead at once. Whoever sends it anew vouches for it from then on. Once a minute, ten times in all.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       success: [202],
       params: InvitationParams,
@@ -139,6 +141,7 @@ export const invitationOperations = {
       description:
         'Makes the invited user, by token and address together, and signs them in as a login would. Whatever is wrong with token or address is one and the same 410.',
       access: 'none',
+      fails: ['gone'],
       audit: 'create',
       success: [200],
       identify: attemptAcceptance,
