@@ -1,4 +1,5 @@
 import type { BootstrapAccess } from './bootstrap.ts';
+import { SetupError } from './setup-error.ts';
 
 export interface DemoOptions {
   /** What the first agent is asked; by default something that the deployment's own reference answers. */
@@ -23,10 +24,9 @@ export async function runDemo(
   const text = question ?? `Read ${baseUrl}/llms.txt and tell me: which operation starts a run?`;
   const headers = { 'authorization': `Bearer ${access.service_key}`, 'content-type': 'application/json' };
   log(`\nA first run. Question: ${text}\n`);
-  const started = await fetch(`${baseUrl}/runs`, {
-    method: 'POST',
-    headers,
-    body: JSON.stringify({ agent_id: access.agent_id, input: { text } }),
+  const body = JSON.stringify({ agent_id: access.agent_id, input: { text } });
+  const started = await fetch(`${baseUrl}/runs`, { method: 'POST', headers, body }).catch(() => {
+    throw new SetupError(`No API answers at ${baseUrl}: start the processes first.`);
   });
   if (started.status !== 202) throw new Error(`POST /runs answered ${started.status}: ${await started.text()}`);
   const { id } = (await started.json()) as { id: string }; // RunView

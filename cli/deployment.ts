@@ -9,7 +9,7 @@ import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './m
 import { SetupError } from './setup-error.ts';
 import { readStateFile } from './state.ts';
 import type { Services } from './services/index.ts';
-import { choosePort } from './services/ports.ts';
+import { choosePort, plannedPort } from './services/ports.ts';
 
 /** The environment that API and workers of this machine are given: addresses, database roles, keys, and the caller's own settings. */
 export interface Deployment {
@@ -27,6 +27,8 @@ export interface Deployment {
 export interface PrepareOptions {
   /** Roles of the database that exist get the passwords of this place, see `migrate`. */
   readonly resetsRoles?: boolean;
+  /** The processes are started here, so their ports must be free; without it they may be running. */
+  readonly startsProcesses?: boolean;
 }
 
 /** The variables of the processes, in the state folder (0600), for commands beside a running deployment. */
@@ -87,16 +89,17 @@ const quiet = pino({ level: 'warn' });
 export async function prepareDeployment(
   services: Services,
   env: CliEnv,
-  { resetsRoles = false }: PrepareOptions = {},
+  { resetsRoles = false, startsProcesses = false }: PrepareOptions = {},
 ): Promise<Deployment> {
   const { state } = services;
   const keys = keysOf(services, env);
   const { urls, migration } = await toldAsSetup(() => migratedDatabase(services, env, { resetsRoles, keys }));
-  const port = await choosePort(state, 'api', env['PORT']);
+  const portOf = startsProcesses ? choosePort : plannedPort;
+  const port = await portOf(state, 'api', env['PORT']);
   const publicUrl = env['PUBLIC_URL'] ?? `http://127.0.0.1:${port}`;
   const healthPorts = {
-    'worker-runs': await choosePort(state, 'worker-runs', undefined),
-    'worker-bulk': await choosePort(state, 'worker-bulk', undefined),
+    'worker-runs': await portOf(state, 'worker-runs', undefined),
+    'worker-bulk': await portOf(state, 'worker-bulk', undefined),
   };
   const variables: Record<string, string> = {
     ...urls,

@@ -5,9 +5,10 @@ export const root = resolve(import.meta.dirname, '..');
 
 export type CliEnv = Readonly<Record<string, string | undefined>>;
 
-/** The environment of this process. */
+/** The environment of this process. Where it names the owner's URL alone, as `longhaul env` prints it, that is the database's. */
 export function processEnvironment(): CliEnv {
-  return process.env;
+  const { DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: ownerUrl } = process.env;
+  return databaseUrl || !ownerUrl ? process.env : { ...process.env, DATABASE_URL: ownerUrl };
 }
 
 /** Where data, ports and secrets of this machine's deployment are kept. */

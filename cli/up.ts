@@ -31,7 +31,7 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
   try {
     await checkReachable(env, ['DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS']);
     const services = await startServices({ stateDir, env, log });
-    const deployment = await prepareDeployment(services, env).catch(async (error: unknown) => {
+    const deployment = await prepareDeployment(services, env, { startsProcesses: true }).catch(async (error: unknown) => {
       await services.stop();
       throw error;
     });

@@ -30,7 +30,7 @@ export const agents = area('Agents', {
     '/agents',
     {
       summary: 'List agents',
-      description: 'Agents that the caller sees, newest first. q looks in slug, name and description.',
+      description: 'Agents that the caller may see. q looks in slug, name and description.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -45,7 +45,7 @@ export const agents = area('Agents', {
     {
       summary: 'Create an agent',
       description:
-        'Creates an agent, with a first revision when one is sent along. Only activate makes that revision active, and needs the role admin.',
+        'Creates an agent, with a first revision if one is sent along. That revision becomes active only once it is activated, which needs the role admin.',
       access: 'member',
       fails: ['already_exists', 'not_found'],
       audit: 'create',
@@ -104,10 +104,12 @@ export const agents = area('Agents', {
       summary: 'Change an agent',
       description: 'Changes what is sent and keeps the rest. What the agent does stands in its revisions, which this never touches.',
       access: 'member',
+      fails: ['already_exists'],
       audit: 'update',
       etag: true,
       params: AgentParams,
       body: AgentUpdate,
+      example: { body: { name: 'Guide', description: 'Answers questions about the handbook.' } },
       view: AgentView,
     },
     async (ctx, { params, body }) => {
@@ -129,6 +131,7 @@ export const agents = area('Agents', {
       description:
         'It starts no run any more and its schedules pause. Refused while runs have not ended, unless force cancels them. Its slug may be taken again.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'delete',
       openWhenFrozen: true,
       params: AgentParams,

@@ -37,6 +37,7 @@ export const effectiveOperations = {
       description:
         'What has changed from `against`, by default the active revision, to this one. Bindings match by what they refer to, not by position.',
       access: 'viewer',
+      fails: ['state_conflict'],
       mcp: true,
       params: AgentRevisionParams,
       query: DiffQuery,
@@ -96,6 +97,7 @@ export const effectiveOperations = {
       description:
         'Model, system prompt, tools with their approvals, skills, agents and limits as a run that began now would get them, and what it would do without.',
       access: 'member',
+      fails: ['state_conflict'],
       mcp: true,
       params: AgentParams,
       query: EffectiveQuery,

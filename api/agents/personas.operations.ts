@@ -60,6 +60,7 @@ export const personaOperations = {
       description:
         'A persona colours the instructions and narrows the tools of a run that names it. One of an agent is the default: a new default takes the place of the old.',
       access: 'member',
+      fails: ['already_exists', 'state_conflict'],
       audit: 'create',
       idempotent: true,
       example: { body: { slug: 'formal', name: 'Formal', instructions: 'Address the user formally.', locale: 'de-DE' } },
@@ -94,6 +95,7 @@ export const personaOperations = {
       etag: true,
       params: PersonaParams,
       body: PersonaUpdate,
+      example: { body: { instructions: 'Address the user formally and by name.', instructions_mode: 'append' } },
       view: PersonaView,
     },
     async (ctx, { params, body }) => {

@@ -34,6 +34,7 @@ export const portabilityOperations = {
       description:
         'Makes an agent with its personas from an exported document. Its first revision stays inactive. Every reference that does not resolve here is told, all in one answer, and nothing is stored.',
       access: 'member',
+      fails: ['already_exists'],
       audit: 'create',
       idempotent: true,
       bodyLimitBytes: limitImportBytes,
@@ -85,6 +86,7 @@ export const portabilityOperations = {
       description:
         'A new agent with a copy of one revision and of the personas. The copied revision stays inactive, and each of its references must also resolve where the clone lives.',
       access: 'member',
+      fails: ['already_exists'],
       audit: 'create',
       idempotent: true,
       location: (view: { readonly id: string }) => `/agents/${view.id}`,

@@ -83,7 +83,7 @@ export const revisionOperations = {
     {
       summary: 'Activate a revision',
       description:
-        'New runs use the revision from now on; runs in flight keep theirs. Demands the ETag of the agent in If-Match, so that two activations never overwrite each other unseen.',
+        'New runs use the revision from now on; runs in flight keep theirs. Requires the ETag of the agent in If-Match, so that no activation overwrites another one unseen.',
       access: 'admin',
       fails: ['state_conflict'],
       audit: 'update',

@@ -20,7 +20,7 @@ export const attachments = area('Attachments', {
     {
       summary: 'Upload a file',
       description:
-        'Stores one file of a multipart form. Its type is told by its first bytes; programs and unknown types are 415. What nothing uses within 24 hours is deleted.',
+        'Stores one file of a multipart form. Its first bytes decide its type; programs and unknown types are refused with 415. A file that nothing uses within 24 hours is deleted.',
       access: 'member',
       audit: 'create',
       idempotent: true,
@@ -61,6 +61,7 @@ export const attachments = area('Attachments', {
       description:
         'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run or the skill that holds it; else by uploader and admins.',
       access: 'viewer',
+      fails: ['state_conflict'],
       params: AttachmentParams,
       headers: DownloadHeaders,
       produces: 'application/octet-stream',

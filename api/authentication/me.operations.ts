@@ -30,6 +30,7 @@ export const meOperations = {
       description:
         'Changes name and locale at once. Another address needs a fresh step-up and takes effect once the link that is mailed to it has been followed, while the session that asked still stands; whether it is taken is not told.',
       access: 'viewer',
+      fails: ['state_conflict'],
       sessionOnly: true,
       audit: 'update',
       resourceType: 'user',
@@ -52,6 +53,7 @@ export const meOperations = {
       summary: 'Confirm an address',
       description: "Uses the token of the mail up and makes its address the user's. 409 when it has become another's meanwhile.",
       access: 'none',
+      fails: ['already_exists', 'gone'],
       audit: 'update',
       resourceType: 'user',
       openWhenFrozen: true,

@@ -36,6 +36,7 @@ export const mfaOperations = {
       description:
         'Without a bearer: completes the sign-in of a challenge. With the bearer of a session: makes it fresh for ten minutes and gives a new access token, no refresh token; where there is a second factor, only that does. Wrong, over-tried, used and expired are one answer.',
       access: 'none',
+      fails: ['mfa_code_invalid', 'scope_insufficient', 'state_conflict'],
       takesSession: true,
       sessionOnly: true,
       audit: 'login',
@@ -64,6 +65,7 @@ export const mfaOperations = {
       description:
         'Gives a secret for an authenticator app, in place of an older unconfirmed one. It counts once a code has confirmed it within 15 minutes. Needs a password verified within the last 10 minutes.',
       audit: 'update',
+      fails: ['state_conflict'],
       stepUp: true,
       success: [201],
       secretReply: true,
@@ -89,6 +91,7 @@ export const mfaOperations = {
       description:
         'Switches the factor on with a code of the app and gives ten recovery codes, shown this once. Ends every other session and connected app, and whatever else is under way. Needs a password verified within the last 10 minutes.',
       audit: 'update',
+      fails: ['mfa_code_invalid', 'state_conflict', 'gone'],
       stepUp: true,
       success: [200],
       secretReply: true,
@@ -107,6 +110,7 @@ export const mfaOperations = {
       description:
         'Takes factor and recovery codes away and ends every other session and connected app, and whatever else is under way. Not while the organization demands a factor.',
       audit: 'update',
+      fails: ['state_conflict'],
       stepUp: true,
     },
     async (ctx) => {
@@ -134,6 +138,7 @@ export const mfaOperations = {
       summary: 'Make new recovery codes',
       description: 'Gives ten new recovery codes, shown this once; the old ones are dead. A mail tells of it.',
       audit: 'update',
+      fails: ['state_conflict'],
       stepUp: true,
       success: [200],
       secretReply: true,

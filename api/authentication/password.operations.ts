@@ -17,6 +17,7 @@ export const passwordOperations = {
       description:
         'Replaces the password and ends every other session and connected app, and whatever else is under way; the current session goes on.',
       access: 'viewer',
+      fails: ['login_failed'],
       sessionOnly: true,
       audit: 'update',
       resourceType: 'user',
@@ -71,6 +72,7 @@ export const passwordOperations = {
       description:
         'Uses the token of the mail up, sets the password and ends every session, and whatever else is under way. Signs nobody in; a second factor stays.',
       access: 'none',
+      fails: ['gone'],
       audit: 'update',
       resourceType: 'user',
       openWhenFrozen: true,

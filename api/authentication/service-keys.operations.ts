@@ -27,7 +27,7 @@ export const serviceKeyOperations = {
     {
       ...byPeople,
       summary: 'Issue a service key',
-      description: "Makes a key of at most the caller's own rank. The plaintext stands in this reply only.",
+      description: 'Creates a key whose role is at most that of the caller.',
       audit: 'create',
       fails: ['not_found'],
       idempotent: true,
@@ -85,6 +85,7 @@ export const serviceKeyOperations = {
       summary: 'Rotate a service key',
       description: 'Gives a new plaintext; the old one is dead at once, without overlap. A revoked or expired key is 409.',
       audit: 'update',
+      fails: ['state_conflict'],
       secretReply: true,
       params: ServiceKeyParams,
       view: ServiceKeySecretView,

@@ -21,7 +21,7 @@ export const signInOperations = {
     {
       summary: 'Sign in',
       description:
-        'Opens a session with address and password, or gives a challenge where the user has a second factor: POST /auth/mfa/verify answers it. Every wrong combination gives the same answer in the same time.',
+        'Opens a session with an email address and a password. A user with a second factor gets a challenge instead, to be answered at POST /auth/mfa/verify. Every wrong combination gets the same answer in the same time.',
       access: 'none',
       fails: ['login_failed'],
       audit: 'login',
@@ -43,8 +43,10 @@ export const signInOperations = {
       description:
         "Uses the refresh token up and gives its successor. Of parallel refreshes one wins, the others get 409 refresh_superseded and use the winner's tokens. A used token that comes back later revokes the session.",
       access: 'none',
+      fails: ['credential_invalid', 'session_revoked', 'refresh_reuse_detected', 'refresh_superseded'],
       audit: 'none',
       body: RefreshBody,
+      example: { body: { refresh_token: 'lh_rt_example' } },
       view: TokenView,
       identify: attemptRefresh,
       openWhenFrozen: true,

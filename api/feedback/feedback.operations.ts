@@ -37,6 +37,7 @@ export const feedback = area('Feedback', {
       description:
         'Sets the caller’s own vote on a run that has ended, in place of an earlier one; counts for the revision that the run used.',
       access: 'viewer',
+      fails: ['state_conflict'],
       audit: 'submit',
       mcp: true,
       example: { body: { rating: 'down', comment: 'The date is wrong.', tags: ['facts'], correction: 'It was on Friday.' } },

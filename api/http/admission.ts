@@ -85,7 +85,8 @@ function isEventStream(operation: RegisteredOperation): boolean {
 /** The router takes `/tools/` for `/tools/{tool_id}` with an empty id; a path has no trailing slash. */
 function refuseEmptyParams(request: FastifyRequest, publicUrl: string): void {
   const params = request.params;
-  if (typeof params === 'object' && params !== null && Object.values(params).includes('')) throw unknownPath(publicUrl);
+  if (typeof params === 'object' && params !== null && Object.values(params).includes(''))
+    throw unknownPath(publicUrl, request.raw.url ?? '/');
 }
 
 function addressHits(operation: RegisteredOperation, state: RequestState): LimitHit[] {

@@ -18,7 +18,7 @@ export function llmsText(areas: readonly Area[], publicUrl: string): string {
     '# Longhaul',
     '> Multi-tenant agent platform: durable runs, replayable streams, isolated tenants, behind one HTTP API.',
     ...beginning(publicUrl),
-    `The machine-readable contract is ${publicUrl}/openapi.json, with schemas, examples and code samples. After each operation stands the lowest role that may call it.`,
+    `The machine-readable contract is ${publicUrl}/openapi.json (about 1 MB), with schemas, examples and code samples; \`curl -sS ${publicUrl}/openapi.json | jq '.paths["/runs"].post'\` shows one operation of it. The lowest role that may call an operation stands in parentheses behind it.`,
   ];
   return `${[...head, ...parts].join('\n\n')}\n`;
 }
@@ -27,7 +27,7 @@ export function llmsText(areas: readonly Area[], publicUrl: string): string {
 function beginning(publicUrl: string): string[] {
   return [
     '## How to begin',
-    `Every request carries \`Authorization: Bearer\` with a service key or an access token (from POST /auth/login). Bodies are JSON. $KEY and ids below are yours.`,
+    `Every request carries \`Authorization: Bearer\` with a service key or an access token (from POST /auth/login). Bodies are JSON. Replace $KEY and the ids below with your own. \`guide\` is the first agent of a new deployment; GET /agents lists yours.`,
     '### Start a run',
     code([
       `curl -sS ${publicUrl}/runs -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\`,
@@ -43,10 +43,10 @@ function beginning(publicUrl: string): string[] {
       `curl -sS ${publicUrl}/runs/$RUN_ID/approvals -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\`,
       `  -d '{"resolutions":[{"approval_id":"'$APPROVAL_ID'","decision":"approve"}]}'`,
     ]),
-    'A run with status `waiting` and waiting_on `approval` goes on once its questions are answered: approve, reject (with a comment for the agent), edit (with edited_args) or respond (with response), as `decisions` of the question allows. Status `waiting` on `client_tool` wants tool results at POST /runs/{run_id}/input.',
+    'A run with status `waiting` and waiting_on `approval` continues once its questions are answered: approve, reject (with a comment for the agent), edit (with edited_args) or respond (with response), as `decisions` of the question allows. Status `waiting` on `client_tool` wants tool results at POST /runs/{run_id}/input.',
     '### Page through a list',
     code([`curl -sS "${publicUrl}/runs?limit=50&cursor=$NEXT_CURSOR" -H "Authorization: Bearer $KEY"`]),
-    'Lists answer `items` and `next_cursor`; send it back as `cursor` with the same filters until it is null. `offset` gives `total` instead.',
+    'Lists return `items` and `next_cursor`; send the latter back as `cursor`, with the same filters, until it is null. With `offset` instead, the reply has a `total`.',
     '### When it fails',
     `Errors are RFC 9457 problems with \`code\`, \`detail\`, \`retryable\` and \`errors\` by JSON pointer. \`retryable\` true: the same request again after \`Retry-After\`. All 38 codes with what to do: ${publicUrl}/error-codes.`,
   ];

@@ -1,4 +1,5 @@
 import { errorCodeNames, type ErrorCode } from '../../workflows/contracts/error-codes.ts';
+import { takesBody } from './body.ts';
 import type { Access, RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';
 import { isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
@@ -14,7 +15,6 @@ const ofCredentials: readonly ErrorCode[] = [
   'mfa_required',
   'role_insufficient',
 ];
-const common: ReadonlySet<ErrorCode> = new Set([...everywhere, ...ofCredentials]);
 
 /** What the whole document begins with (CommonMark). */
 export function introduction(publicUrl: string): string {
@@ -52,7 +52,8 @@ function ofInput(operation: RegisteredOperation): ErrorCode[] {
     // Of a query that nothing is declared of, every key is unknown.
     ...(asks || operation.openQuery !== true ? [faultOf(operation)] : []),
     ...(takes ? (['not_found'] as const) : []),
-    ...(operation.body ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
+    // The head of a body is judged even where none is read.
+    ...(takesBody(operation) ? (['payload_too_large', 'unsupported_media_type'] as const) : []),
     ...(operation.kind === 'list' && operation.paging !== 'none' ? (['cursor_invalid'] as const) : []),
   ];
 }
@@ -102,6 +103,8 @@ const othersWho: Readonly<Partial<Record<Access, string>>> = {
 };
 
 function howItRefuses(operation: RegisteredOperation): string {
-  const own = errorCodesOf(operation).filter((code) => !common.has(code));
+  // The introduction names those of credentials for operations that ask for a role alone.
+  const common = isRoleAccess(operation) ? [...everywhere, ...ofCredentials] : everywhere;
+  const own = errorCodesOf(operation).filter((code) => !common.includes(code));
   return own.length === 0 ? '' : `**Errors:** ${own.map((code) => `\`${code}\``).join(', ')}, and those of every operation.`;
 }

@@ -45,24 +45,35 @@ function variantOf(base: Json, { tag, value, consequence, unless }: Case): Json 
   const tagSchema: Json = { type: 'string', enum: [value] };
   const demanded = asTexts(consequence['required']);
   const required = [...asTexts(base['required']), ...(unless === null ? demanded : [])];
-  const [form] = Object.values(asObject(consequence['properties'])).map(asObject);
+  const formed = asObject(consequence['properties']);
+  const [form] = Object.values(formed).map(asObject);
 
   return {
     ...base,
     $id: `${String(base['$id'])}${pascal(value)}`,
     title: value,
     ...(typeof form?.['description'] === 'string' ? { description: form['description'] } : {}),
-    properties: { ...properties, [tag]: tagSchema, ...asObject(consequence['properties']) },
+    properties: {
+      ...properties,
+      [tag]: tagSchema,
+      ...(unless === null ? formed : mapOf(formed, (name, own) => eitherOf(own, unless, name))),
+    },
     required,
     // What is demanded unless: neither may be missing at once. Said without anyOf, which code generators take for a choice of types.
     ...(unless !== null && demanded.length > 0
-      ? {
-          not: {
-            allOf: [{ not: unless }, { not: partOf(Object.fromEntries(demanded.map((name) => [name, {}])), { required: demanded }) }],
-          },
-        }
+      ? { not: { allOf: [{ not: unless }, { not: partOf(formed, { required: demanded }) }] } }
       : {}),
   };
+}
+
+/** The form of a property, or what the exception allows in its place where the form itself does not take that. */
+function eitherOf(form: Json, unless: Json, name: string): Json {
+  const allowed = asObject(unless['properties'])[name];
+  return allowed === undefined || asTexts(form['required']).length === 0 ? form : { oneOf: [form, asObject(allowed)] };
+}
+
+function mapOf(object: Json, change: (name: string, value: Json) => Json): Json {
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(name, asObject(value))]));
 }
 
 function pascal(text: string): string {

@@ -24,9 +24,11 @@ interface Cursor {
 export function pagingParameters(paging: RegisteredOperation['paging']): TObject['properties'] {
   if (paging === null || paging === 'none') return {};
   return {
-    limit: Type.Optional(integer({ minimum: 1, maximum: 200, default: 50, description: 'Most items of the page' })),
-    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: 'next_cursor of the page before' })),
-    offset: Type.Optional(integer({ minimum: 0, maximum: 1_000_000, description: 'Items to skip; gives total, excludes cursor' })),
+    limit: Type.Optional(integer({ minimum: 1, maximum: 200, default: 50, description: 'Maximum number of items on the page' })),
+    cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 1_024, description: '`next_cursor` of the previous page' })),
+    offset: Type.Optional(
+      integer({ minimum: 0, maximum: 1_000_000, description: 'Items to skip; adds total, cannot be combined with cursor' }),
+    ),
   };
 }
 

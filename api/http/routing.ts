@@ -39,7 +39,7 @@ export function answerUnrouted(deps: AppDeps, table: PathTable) {
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const path = pathOf(request.raw.url ?? '/');
     const live = table.methodsAt(path);
-    if (live.length === 0 || table.isSpecified(request.method, path)) throw unknownPath(deps.env.publicUrl);
+    if (live.length === 0 || table.isSpecified(request.method, path)) throw unknownPath(deps.env.publicUrl, path);
 
     stateOf(request).template = table.operationsAt(path)[0]?.path ?? null;
     const allow = [...live, 'OPTIONS'].join(', ');

@@ -25,6 +25,8 @@ const common: Options = {
   strict: true,
   allowUnionTypes: true,
   discriminator: true,
+  // Errors bring their schema, of which a message names the allowed forms.
+  verbose: true,
   formats,
   keywords: ['x-id-of', 'x-extensible-enum'],
 };

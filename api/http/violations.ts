@@ -47,10 +47,26 @@ function pointerOf({ keyword, instancePath, params }: ErrorObject): string {
 }
 
 function messageOf(rule: string, error: ErrorObject): string {
-  if (rule === 'unknown_field') return 'is no field of this object';
+  if (rule === 'unknown_field') return 'is not a field of this object';
   if (rule === 'unknown_parameter') return 'is not a parameter of this operation';
   if (rule === 'required') return 'is required';
+  if (rule === 'enum') return `must be one of: ${textOf(error.params['allowedValues'])}`.slice(0, 300);
+  if (rule === 'discriminator') return `needs ${String(error.params['tag'])}, one of: ${textOf(formsOf(error))}`.slice(0, 300);
   return (error.message ?? 'is invalid').slice(0, 300);
+}
+
+/** The values of the tag by which the forms of an object differ. */
+function formsOf({ params, parentSchema }: ErrorObject): unknown[] {
+  const forms: unknown = parentSchema?.['oneOf'];
+  if (!Array.isArray(forms)) return [];
+  return forms.flatMap((form: { properties?: Record<string, { const?: unknown; enum?: unknown[] }> }) => {
+    const tag = form.properties?.[String(params['tag'])];
+    return tag?.enum ?? [tag?.const];
+  });
+}
+
+function textOf(values: unknown): string {
+  return Array.isArray(values) ? values.join(', ') : '';
 }
 
 /** Limits and allowed values only: what the client sent never comes back. */

@@ -76,6 +76,7 @@ export const endpointOperations = {
       description:
         'The Model Context Protocol over Streamable HTTP: 2025-03-26 to 2025-11-25 with a session, 2026-07-28 without. Each tool is an operation of this contract and answers as its route; a call that takes longer becomes an event stream.',
       access: 'viewer',
+      fails: ['resource_forbidden'],
       audit: 'none',
       success: [200, 202],
       produces: 'application/json',
@@ -83,7 +84,15 @@ export const endpointOperations = {
       alsoProduces: { 'text/event-stream': plainText('The same answer as an event, behind news of its progress') },
       alsoFailsAs: { 'application/json': McpAnswer },
       body: McpBody,
-      example: { body: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} } },
+      // The message that any client may begin with.
+      example: {
+        body: {
+          jsonrpc: '2.0',
+          id: 1,
+          method: 'initialize',
+          params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'example', version: '1.0.0' } },
+        },
+      },
     },
     async (ctx, _input, http) => {
       refuseForeignOrigin(ctx.deps.env, http.request.headers.origin);
@@ -97,6 +106,7 @@ export const endpointOperations = {
       summary: 'Listen to the MCP server',
       description: 'Event stream of an MCP session: tells when the list of tools has changed. Without a session 405.',
       access: 'viewer',
+      fails: ['resource_forbidden', 'not_found', 'method_not_allowed'],
       produces: 'text/event-stream',
       headReply: 'refused',
     },
@@ -115,6 +125,7 @@ export const endpointOperations = {
       summary: 'End an MCP session',
       description: 'Ends the session that Mcp-Session-Id names; its streams end with it. Without a session 405.',
       access: 'viewer',
+      fails: ['resource_forbidden', 'not_found', 'method_not_allowed'],
       audit: 'none',
       transaction: 'none',
       identify: async ({ deps, headers, caller }) => {

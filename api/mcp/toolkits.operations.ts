@@ -98,6 +98,7 @@ export const mcpToolkitOperations = {
       summary: 'Read how an MCP toolkit stands',
       description: 'The last sync, quarantined tools and grants, by what the rows say: the server is not asked.',
       access: 'viewer',
+      fails: ['state_conflict'],
       params: McpToolkitParams,
       view: McpToolkitStatusView,
     },

@@ -25,6 +25,7 @@ export const authorizeOperations = {
       description:
         'Checks what a client asks for and opens a transaction on which the user decides. A browser gets a page to sign in and consent, or is sent to that of the deployment; where it can be sent nowhere, a page that says what is wrong.',
       access: 'none',
+      fails: ['oauth_request_invalid'],
       query: AuthorizeQuery,
       openQuery: true,
       faults: 'own',
@@ -46,12 +47,14 @@ export const authorizeOperations = {
       description:
         'The signed-in user approves, all or some of the scopes, or denies. Each transaction takes one decision; the reply says where the browser goes.',
       access: 'viewer',
+      fails: ['oauth_request_invalid', 'not_found', 'state_conflict', 'gone'],
       audit: 'approve',
       resourceType: 'oauth_client',
       sessionOnly: true,
       openWhenFrozen: true,
       success: [200],
       body: AuthorizationDecisionBody,
+      example: { body: { transaction_id: 'lh_tx_example', decision: 'approve', scopes: ['runs:read'] } },
       view: AuthorizationDecisionView,
     },
     async (ctx, { body }) => decide(ctx, body),

@@ -25,6 +25,7 @@ export const registrationOperations = {
       description:
         'Lets an application register itself (RFC 7591); refused unless the deployment has dynamic registration switched on. Unused for 30 days it is deleted.',
       access: 'none',
+      fails: ['oauth_request_invalid'],
       audit: 'create',
       resourceType: 'oauth_client',
       cors: 'any',

@@ -45,6 +45,7 @@ export const tokenOperations = {
       description: "Ends the grant behind one of the client's own tokens. Whatever else is sent is answered alike (RFC 7009).",
       cors: 'any',
       body: OauthTokenReference,
+      example: { body: { token: 'lh_rt_example' } },
       identify: attemptReference,
     },
     async (ctx, { identified }) => {
@@ -63,6 +64,7 @@ export const tokenOperations = {
       description: "Tells a confidential client about its own live tokens; of all others only that they aren't active (RFC 7662).",
       transaction: 'none',
       body: OauthTokenReference,
+      example: { body: { token: 'lh_rt_example' } },
       view: OauthIntrospectionView,
       identify: attemptReference,
     },

@@ -29,6 +29,7 @@ export const impersonationOperations = {
       summary: 'Work as a user',
       description:
         'Gives a token with the role and scope of an active user, for at most an hour and without refresh. Everything done with it names the operator, and each reply carries X-Impersonation-Id.',
+      fails: ['state_conflict'],
       success: [201],
       body: ImpersonationStart,
       view: ImpersonationTokenView,

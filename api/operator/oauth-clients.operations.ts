@@ -59,6 +59,7 @@ export const oauthClientOperations = {
       description:
         'Gives a new secret; the old one is dead at once, with the tokens that the client got for itself. A public client has none: 409.',
       audit: 'update',
+      fails: ['state_conflict'],
       secretReply: true,
       params: OauthClientParams,
       view: OauthClientSecretView,

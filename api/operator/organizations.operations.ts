@@ -31,6 +31,7 @@ export const operatorOrganizationOperations = {
       description:
         'Makes an organization with its settings, a first workspace and its owner: at once when a password is sent, else by an invitation to the address.',
       audit: 'create',
+      fails: ['already_exists'],
       idempotent: true,
       success: [201],
       location: (view: { readonly id: string }) => `/organizations/${view.id}`,
@@ -65,8 +66,10 @@ export const operatorOrganizationOperations = {
       description:
         'Schedules pause, live runs are cancelled and nothing can be written; reading and signing in go on. Repeats change nothing.',
       audit: 'update',
+      fails: ['state_conflict'],
       params: OrganizationParams,
       body: OrganizationSuspend,
+      example: { body: { reason: 'Asked for by its owner', confirm: 'acme' } },
       view: OrganizationView,
       success: [200],
     },
@@ -89,6 +92,7 @@ export const operatorOrganizationOperations = {
       summary: 'Resume an organization',
       description: 'Takes a suspended organization, or a deleted one within its grace, back into use. Runs that were cancelled stay so.',
       audit: 'update',
+      fails: ['state_conflict'],
       params: OrganizationParams,
       view: OrganizationView,
       success: [200],
@@ -133,9 +137,11 @@ export const operatorOrganizationOperations = {
       description:
         'Removes everything a deleted organization had but the usage ledger and a tombstone, without waiting for the end of its grace. Repeats give the same purge; a failed one is queued again. Once it is done the organization is 404.',
       audit: 'purge',
+      fails: ['state_conflict'],
       idempotent: true,
       params: OrganizationParams,
       body: OrganizationPurge,
+      example: { body: { reason: 'The contract has ended', confirm: 'acme' } },
       view: PurgeView,
       success: [202],
     },

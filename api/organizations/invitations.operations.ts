@@ -53,6 +53,7 @@ export const invitationOperations = {
       description:
         "Mails a link by which the reader becomes a user of at most the caller's own rank; by a service key or a connected app a viewer or member. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
       access: 'admin',
+      fails: ['already_exists', 'state_conflict'],
       audit: 'create',
       // An account made in another's name would outlive the delegation.
       notDelegable: true,
@@ -93,6 +94,7 @@ export const invitationOperations = {
       summary: 'Revoke an invitation',
       description: 'Its link is dead at once. One that was accepted is 409; asking again gives the same answer.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'delete',
       openWhenFrozen: true,
       params: InvitationParams,
@@ -113,6 +115,7 @@ export const invitationOperations = {
       description:
         'Mails a new link with a new end; the old link is dead at once. Whoever sends it anew vouches for it from then on. Once a minute, ten times in all.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       success: [202],
       params: InvitationParams,
@@ -139,6 +142,7 @@ export const invitationOperations = {
       description:
         'Makes the invited user, by token and address together, and signs them in as a login would. Whatever is wrong with token or address is one and the same 410.',
       access: 'none',
+      fails: ['state_conflict', 'gone', 'resource_frozen'],
       audit: 'create',
       success: [200],
       identify: attemptAcceptance,

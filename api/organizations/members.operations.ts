@@ -37,6 +37,7 @@ export const memberOperations = {
       description:
         'Lets a user whose home is another workspace of the organization work in this one, with at most the home role. Counts on the next request. Somebody above member takes a session of a person.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       notDelegable: true,
       params: MemberParams,
@@ -65,6 +66,7 @@ export const memberOperations = {
       summary: 'End a grant in a workspace',
       description: 'Takes the role of a user in a workspace that is not their home. Counts on the next request.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       notDelegable: true,
       openWhenFrozen: true,

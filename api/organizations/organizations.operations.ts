@@ -54,6 +54,7 @@ export const organizationOperations = {
       summary: 'Change an organization',
       description: 'Changes name, slug or time zone; for owners of the whole organization.',
       access: 'owner',
+      fails: ['already_exists'],
       audit: 'update',
       etag: true,
       params: OrganizationParams,
@@ -118,6 +119,7 @@ export const organizationOperations = {
       description:
         'In one step the user named becomes an owner of the whole organization and the caller an admin; needs a factor verified within the last 10 minutes.',
       access: 'owner',
+      fails: ['state_conflict'],
       audit: 'update',
       stepUp: true,
       notDelegable: true,

@@ -55,6 +55,7 @@ export const secretOperations = {
       description:
         'Deletes the value of a name in one place. While a tool needs it and would find no other, the answer is 409 with the ids of at most 20.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'delete',
       notDelegable: true,
       openWhenFrozen: true,

@@ -43,6 +43,7 @@ export const userOperations = {
       description:
         "Makes a user of at most the caller's own rank; a service key or a connected app makes viewers and members, and sets no password. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
       access: 'admin',
+      fails: ['already_exists'],
       audit: 'create',
       // An account made in another's name would outlive the delegation.
       notDelegable: true,
@@ -98,6 +99,7 @@ export const userOperations = {
       etag: true,
       params: UserParams,
       body: UserUpdate,
+      example: { body: { full_name: 'Ada Lovelace' } },
       view: UserView,
     },
     async (ctx, { params, body }) => {
@@ -117,6 +119,7 @@ export const userOperations = {
       description:
         "Gives a rank of at most the caller's own to a user who doesn't outrank the caller; counts on the next request. Above member it takes a person's session. An organization keeps one active owner.",
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       notDelegable: true,
       params: UserParams,
@@ -142,6 +145,7 @@ export const userOperations = {
       summary: 'Deactivate a user',
       description: 'Ends sessions, service keys and streams of a user at once and for good; reactivating brings none of them back.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       notDelegable: true,
       success: [200],
@@ -167,6 +171,7 @@ export const userOperations = {
       summary: 'Reactivate a user',
       description: "Lets a deactivated user sign in again. What has ended stays ended. One above member takes a person's session.",
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       notDelegable: true,
       success: [200],
@@ -189,6 +194,7 @@ export const userOperations = {
       description:
         'Erases address, name, credentials, grants, sessions and keys in one step; the id stays in the audit log and the address is free again.',
       access: 'owner',
+      fails: ['state_conflict'],
       audit: 'delete',
       notDelegable: true,
       openWhenFrozen: true,

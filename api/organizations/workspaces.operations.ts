@@ -41,7 +41,8 @@ export const workspaceOperations = {
     '/organizations/{organization_id}/workspaces',
     {
       summary: 'Create a workspace',
-      description: 'Makes a workspace; for callers of the whole organization. Without a slug one is made from the name.',
+      description:
+        'Creates a workspace; only for callers with access to the whole organization. A slug that is left out is made from the name.',
       access: 'admin',
       fails: ['already_exists', 'state_conflict'],
       audit: 'create',
@@ -104,6 +105,7 @@ export const workspaceOperations = {
       summary: 'Change a workspace',
       description: 'Changes what is sent and keeps the rest.',
       access: 'admin',
+      fails: ['already_exists'],
       audit: 'update',
       etag: true,
       params: WorkspaceParams,
@@ -129,6 +131,7 @@ export const workspaceOperations = {
       summary: 'Archive a workspace',
       description: 'Triggers stop and live runs are cancelled; it can be restored until the retention of archived workspaces has passed.',
       access: 'owner',
+      fails: ['state_conflict'],
       audit: 'delete',
       openWhenFrozen: true,
       params: WorkspaceParams,
@@ -149,6 +152,7 @@ export const workspaceOperations = {
       summary: 'Restore a workspace',
       description: 'Takes an archived workspace back into use: its triggers go on; runs that were cancelled stay so.',
       access: 'owner',
+      fails: ['already_exists', 'state_conflict'],
       audit: 'update',
       openWhenFrozen: true,
       params: WorkspaceParams,

@@ -16,7 +16,7 @@ export const approvalOperations = {
     '/runs/{run_id}/approvals',
     {
       summary: 'List the approvals of a run',
-      description: 'Questions that the run and its descendants have put to people, newest first.',
+      description: 'Questions that the run and its descendants have put to people.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',

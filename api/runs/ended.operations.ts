@@ -15,6 +15,7 @@ export const endedOperations = {
       description:
         'Asks a run that has ended once more: a new run takes the place of its turn, if that is the conversation’s last. With fork_at_message_id the new run goes on from a message in a conversation of its own, with copies of what was said before.',
       access: 'member',
+      fails: ['already_exists', 'state_conflict'],
       audit: 'submit',
       idempotent: true,
       mcp: true,
@@ -39,6 +40,7 @@ export const endedOperations = {
       description:
         'Erases a run that has ended, with the runs of its sub-agents: input, output, messages, steps, approvals and frames, for good. What it cost stays in the ledger.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'purge',
       resourceType: 'run',
       openWhenFrozen: true,

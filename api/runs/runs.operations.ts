@@ -25,7 +25,7 @@ export const runs = area('Runs', {
     '/runs',
     {
       summary: 'List runs',
-      description: 'Runs that the caller sees, newest first. Texts of input and output are cut at 500 characters.',
+      description: 'Runs that the caller may see. Texts of input and output are cut at 500 characters.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',
@@ -72,7 +72,7 @@ export const runs = area('Runs', {
     '/runs/{run_id}',
     {
       summary: 'Read a run',
-      description: 'One run as it stands, with whole input and output.',
+      description: 'The current state of a run, with its full input and output.',
       access: 'viewer',
       mcp: true,
       params: RunParams,
@@ -137,7 +137,7 @@ export const runs = area('Runs', {
     '/runs/{run_id}/messages',
     {
       summary: 'List the messages of a run',
-      description: 'Messages of the run, or of its conversation up to and with it, oldest first and whole.',
+      description: 'Messages of the run, or of its conversation up to and including it, in full.',
       access: 'viewer',
       mcp: true,
       paging: 'keyset',

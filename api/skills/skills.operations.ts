@@ -50,6 +50,7 @@ export const skills = area('Skills', {
       summary: 'Create a skill',
       description: 'Creates a pending skill of version 1. Agents load it once a curator has promoted it.',
       access: 'member',
+      fails: ['already_exists'],
       audit: 'create',
       idempotent: true,
       bodyLimitBytes,
@@ -86,6 +87,7 @@ export const skills = area('Skills', {
       description:
         'Reads a SKILL.md with its documents, out of an uploaded zip or out of the body, as a pending skill: name becomes the slug, the text behind the front matter the instructions. What else the front matter says is kept and never obeyed; scripts are documents like others. Front matter is YAML whose texts are taken as they stand: a colon or # inside of one is its own; what YAML would read otherwise is told in the audit log, with its line. Files that are no text, or too long for a document, belong to the skill as attachments.',
       access: 'member',
+      fails: ['already_exists'],
       audit: 'create',
       idempotent: true,
       bodyLimitBytes,
@@ -143,11 +145,13 @@ export const skills = area('Skills', {
       description:
         'Changes what is sent and keeps the rest. Another text is a new version that waits for its curator; until then agents load the version that was promoted last.',
       access: 'member',
+      fails: ['state_conflict'],
       audit: 'update',
       etag: true,
       bodyLimitBytes,
       params: SkillParams,
       body: SkillUpdate,
+      example: { body: { description: 'Use when a customer asks for a refund.' } },
       view: SkillView,
     },
     async (ctx, { params, body }) => {
@@ -188,6 +192,7 @@ export const skills = area('Skills', {
       description:
         'Moves a skill from pending to reviewed to promoted, has a promoted one superseded by another, retires one or takes it back as pending. What was looked at is named by its version.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'approve',
       success: [200],
       params: SkillParams,

@@ -50,6 +50,9 @@ async function findAgent(
   return { id: found.id, slug: found.slug, scope: found.scope };
 }
 
+const message =
+  'names nothing that this tool reaches: a tool of the organization does not reach into a workspace (its workspace_id makes a tool one of that workspace)';
+
 function reference(pointer: string, kind: string, slug: string | null): Violation {
-  return { in: 'body', pointer, name: null, rule: 'reference', message: 'refers to nothing that the tool can use', params: { kind, slug } };
+  return { in: 'body', pointer, name: null, rule: 'reference', message, params: { kind, slug } };
 }

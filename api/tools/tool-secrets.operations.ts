@@ -14,7 +14,7 @@ export const toolSecretOperations = {
     {
       summary: 'Set secrets of a tool',
       description:
-        'Sets values that this tool alone uses, before those of its workspace and organization. Names that are not sent keep theirs. Values are never given back.',
+        'Sets values that this tool alone uses, before those of its workspace and organization. Names that are left out keep their values. Values are never returned.',
       access: 'admin',
       audit: 'update',
       notDelegable: true,

@@ -52,7 +52,10 @@ const ToolCreateFields = closed({
 
 /** A client-owned tool needs no config; any other has one in the form of its kind. */
 const withoutConfig = partOf(
-  { client_owned: { const: true }, config: { type: 'object', maxProperties: 0 } },
+  {
+    client_owned: { const: true },
+    config: { type: 'object', title: 'none', description: 'Empty: the client executes the call', maxProperties: 0 },
+  },
   { required: ['client_owned'] },
 );
 

@@ -105,10 +105,12 @@ export const toolkitOperations = {
       description:
         'Changes what is sent and keeps the rest; a config replaces the former one whole. Another address, transport or auth quarantines all its tools until a revision is activated; an address or token server of another origin drops the secret values that its tools have of their own, and takes the right to set the secrets that the config names (403).',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       etag: true,
       params: ToolkitParams,
       body: ToolkitUpdate,
+      example: { body: { name: 'Orders', description: 'Finds and changes orders.' } },
       view: ToolkitView,
     },
     async (ctx, { params, body }) => {
@@ -128,6 +130,7 @@ export const toolkitOperations = {
       description:
         'Deletes a toolkit with its tools and what it held to reach its server. While the active revision of an agent binds it or one of its tools, the answer is 409 with the ids of at most 20.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'delete',
       openWhenFrozen: true,
       params: ToolkitParams,

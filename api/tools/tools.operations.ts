@@ -40,7 +40,7 @@ export const tools = area('Tools', {
     {
       summary: 'Create a tool',
       description:
-        'Creates a tool that revisions can bind by id or slug. Its kind decides the form of config and, but for http, code with a fixed source and client-owned tools, what the model may send.',
+        'Creates a tool that revisions can bind by id or slug. The kind decides the form of config, and also what the model may send, except for http tools, code with a fixed source and client-owned tools.',
       access: 'admin',
       fails: ['already_exists', 'not_found'],
       audit: 'create',
@@ -97,10 +97,12 @@ export const tools = area('Tools', {
       description:
         'Changes what is sent and keeps the rest; config is replaced whole. Runs in flight keep the tool as they began with it, but one that becomes inactive or critical is refused at its next call. A config that sends secrets to another origin (scheme, host, port) drops the values that the tool has of its own: set them again. A secret of its workspace or organization is aimed at another origin only by who may set that secret (403).',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'update',
       etag: true,
       params: ToolParams,
       body: ToolUpdate,
+      example: { body: { description: 'Finds an order by its number; gives its status and items.', timeout_s: 20 } },
       view: ToolView,
     },
     async (ctx, { params, body }) => {
@@ -123,6 +125,7 @@ export const tools = area('Tools', {
       description:
         'Deletes a tool with its own secret values. While active revisions use it the answer is 409 with the ids of at most 20 agents, unless force is true: then their runs go on without it.',
       access: 'admin',
+      fails: ['state_conflict'],
       audit: 'delete',
       openWhenFrozen: true,
       params: ToolParams,

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { isStateBusy, openState, readStateFile, type State } from '../state.ts';
 import { SetupError } from '../setup-error.ts';
+import { refuseForgotten } from './forgotten.ts';
 import { type Binaries, installWheels } from './install.ts';
 import { localPostgres } from './postgres.ts';
 import { localRedis } from './redis.ts';
@@ -53,6 +54,7 @@ export async function startServices(options: StartOptions): Promise<Services> {
   let restartables: readonly Restartable[] = [];
 
   try {
+    refuseForgotten(state, options.env);
     await endLeftovers(state);
     const roster = createRoster(state);
     const found = await resolveServices(options, state, roster);

@@ -26,6 +26,12 @@ export async function choosePort(state: State, name: string, configured: string 
   return port;
 }
 
+/** The port on 127.0.0.1 that `name` has or will have, for commands that do not start it: it may be running there now. */
+export async function plannedPort(state: State, name: string, configured: string | undefined): Promise<number> {
+  if (configured !== undefined && configured !== '') return portOf(name, configured);
+  return savedPorts(state)[name] ?? choosePort(state, name, undefined);
+}
+
 /** True when something could listen on 127.0.0.1 at that port now. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -36,11 +42,16 @@ export function isPortFree(port: number): Promise<boolean> {
 }
 
 async function configuredPort(name: string, configured: string): Promise<number> {
-  const port = Number(configured);
+  const port = portOf(name, configured);
 
+  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} that is set for ${name} is in use.`);
+  return port;
+}
+
+function portOf(name: string, configured: string): number {
+  const port = Number(configured);
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw new SetupError(`The port of ${name} must be 1 to 65535, not "${configured}".`);
-  if (!(await isPortFree(port))) throw new SetupError(`The port ${port} that is set for ${name} is in use.`);
   return port;
 }
 

@@ -92,6 +92,16 @@ test('the heads are anchored at each verify; a chain that is gone, and an anchor
   });
 });
 
+test('before the first seal there is nothing to anchor, and an empty anchor file is no fault', async () => {
+  const fresh = await testDatabase();
+  const verifyFresh = () => longhaul(['audit', 'verify'], { database: fresh, keys }).ended;
+
+  const both = [await verifyFresh(), await verifyFresh()];
+  await fresh.drop();
+
+  for (const one of both) expect(one).toMatchObject({ code: 0, output: expect.stringContaining('0 chains are as they were sealed.') });
+});
+
 test('an anchor file that can not be written is told of and fails nothing', async () => {
   const organizationId = await sealed();
   await inDatabase("delete from system_marks where name = 'audit_anchor'");

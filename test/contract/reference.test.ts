@@ -53,7 +53,12 @@ test('a variant takes what the operation takes, and refuses what it refuses', ()
 
   expect(validate({ ...tool, config })).toBe(true);
   expect(validate({ ...tool, client_owned: true })).toBe(true);
+  expect(validate({ ...tool, client_owned: true, config: {} })).toBe(true);
+  expect(validate({ ...tool, client_owned: true, config })).toBe(true);
   expect(validate({ ...tool, kind: 'web_fetch' })).toBe(true);
+  expect(validate({ ...tool, kind: 'web_fetch', client_owned: true, config: {} })).toBe(true);
+  expect(validate({ ...tool, config: {} })).toBe(false);
+  expect(validate({ ...tool, client_owned: false, config: {} })).toBe(false);
   expect(validate(tool)).toBe(false);
   expect(validate({ ...tool, config: { language: 'python' } })).toBe(false);
   expect(validate({ ...tool, kind: 'code_exec', config })).toBe(false);
@@ -62,6 +67,16 @@ test('a variant takes what the operation takes, and refuses what it refuses', ()
 test('examples of the operations that one meets first hold no filler: no text that only says the name of its field', () => {
   const fillers = firsts.flatMap((operation) =>
     examplesOf(operation).flatMap((example) => fillersIn(example).map((filler) => `${String(operation['operationId'])}: ${filler}`)),
+  );
+
+  expect(fillers).toEqual([]);
+});
+
+test('the bodies that examples and samples of any operation send hold no filler', () => {
+  const fillers = operations.flatMap((operation) =>
+    mediaOf(operation['requestBody']).flatMap((example) =>
+      fillersIn(example).map((filler) => `${String(operation['operationId'])}: ${filler}`),
+    ),
   );
 
   expect(fillers).toEqual([]);
@@ -189,9 +204,12 @@ function compile(component: string): (value: unknown) => boolean {
 
 function examplesOf(operation: Json): unknown[] {
   const successes = Object.entries(asObject(operation['responses'])).filter(([status]) => status.startsWith('2'));
-  return [operation['requestBody'], ...successes.map(([, response]) => response)].flatMap((holder) =>
-    Object.values(asObject(asObject(holder)['content'])).map((media) => asObject(media)['example']),
-  );
+  return [operation['requestBody'], ...successes.map(([, response]) => response)].flatMap(mediaOf);
+}
+
+/** The examples of a body or reply, one a media type. */
+function mediaOf(holder: unknown): unknown[] {
+  return Object.values(asObject(asObject(holder)['content'])).map((media) => asObject(media)['example']);
 }
 
 function fillersIn(value: unknown, name = ''): string[] {

@@ -69,6 +69,13 @@ test('a sample for a file uploads it', async () => {
   expect(await typescript('createAttachment')).toContain("filename: 'notes.txt'");
 }, 180_000);
 
+test('the sample for the MCP server begins a session', async () => {
+  const began = { result: { protocolVersion: '2025-11-25', serverInfo: { name: 'longhaul' } } };
+
+  expect(parsed(await curl('callMcp'))).toMatchObject(began);
+  expect(await typescript('callMcp')).toContain("protocolVersion: '2025-11-25'");
+}, 180_000);
+
 test('the commands that /llms.txt opens with start a run, stream it, list its questions and page', async () => {
   const text = await (await fetch(`${stack.url()}/llms.txt`)).text();
   const [start = '', stream = '', approve = '', page = ''] = [...text.matchAll(/```sh\n([^]*?)\n```/g)].map(([, code]) => code);

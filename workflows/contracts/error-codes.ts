@@ -14,7 +14,13 @@ export const errorCodes = {
     'an OAuth request refused on its meaning; `error` carries the RFC code',
     'Read `error` and start the flow again.',
   ),
-  unauthenticated: entry(401, false, 'Credential missing', 'no credential', 'Send a bearer token or an API key.'),
+  unauthenticated: entry(
+    401,
+    false,
+    'Credential missing',
+    'no credential',
+    'Send a service key or an access token as Authorization: Bearer.',
+  ),
   credential_invalid: entry(
     401,
     false,

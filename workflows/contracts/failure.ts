@@ -38,9 +38,10 @@ export class Failure extends Error {
   readonly headers: Record<string, string>;
 
   constructor(code: ErrorCode, options: FailureOptions = {}) {
-    super(options.detail ?? errorCodes[code].title, { cause: options.cause });
+    const detail = options.detail ?? detailOf(code, options.errors ?? []);
+    super(detail, { cause: options.cause });
     this.code = code;
-    this.detail = options.detail ?? errorCodes[code].title;
+    this.detail = detail;
     this.context = { ...(options.reason ? { reason: options.reason } : {}), ...options.context };
     this.errors = options.errors ?? [];
     this.retryAfterS = options.retryAfterS ?? null;
@@ -64,7 +65,24 @@ export function fail(code: ErrorCode, options: FailureOptions = {}): Failure {
 /** 422 `validation_failed` for one place in the body; `pointer` is a JSON pointer. */
 export function invalid(pointer: string, rule: string, message: string, params?: Record<string, unknown>): Failure {
   return fail('validation_failed', {
-    detail: message,
+    // A message that is no sentence of its own goes on after its place.
+    ...(/^[A-Z]/.test(message) ? { detail: message } : {}),
     errors: [{ in: 'body', pointer, name: null, rule, message, ...(params ? { params } : {}) }],
   });
+}
+
+/** Violations that a detail names; the others are in `errors`. */
+const mostNamed = 3;
+
+/** What a refusal without a detail of its own says: the first violations, else what the code means and what to do. */
+function detailOf(code: ErrorCode, errors: readonly Violation[]): string {
+  const { title, remedy } = errorCodes[code];
+  if (errors.length === 0) return `${title}. ${remedy}`;
+  const named = errors.slice(0, mostNamed).map((violation) => `${placeOf(violation)} ${violation.message}`);
+  const more = errors.length - named.length;
+  return `${title}: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}.`;
+}
+
+function placeOf({ in: source, pointer, name }: Violation): string {
+  return pointer || name || `the ${source}`;
 }

@@ -35,7 +35,10 @@ test('a bug answers internal_error and tells nothing of itself', async () => {
   const reply = await api.app.inject('/probes/crash');
 
   expect(reply.statusCode).toBe(500);
-  expect(reply.json()).toMatchObject({ code: 'internal_error', detail: 'Internal error' });
+  expect(reply.json()).toMatchObject({
+    code: 'internal_error',
+    detail: 'Internal error. Try again; report the correlation id if it persists.',
+  });
   expect(reply.body).not.toContain('vault');
 });
 

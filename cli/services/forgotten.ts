@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs';
+import { SetupError } from '../setup-error.ts';
+import type { State } from '../state.ts';
+import type { ServiceEnv, ServiceName } from './service.ts';
+
+const variables: Readonly<Record<ServiceName, string>> = {
+  postgres: 'DATABASE_URL',
+  redis: 'REDIS_URL',
+  temporal: 'TEMPORAL_ADDRESS',
+};
+
+/**
+ * A deployment on services of its own is not moved to new, empty ones here because a shell lacks their variables.
+ * @throws SetupError that names them.
+ */
+export function refuseForgotten(state: State, env: ServiceEnv): void {
+  if (!existsSync(state.path('deployment.json'))) return;
+  const forgotten = Object.entries(variables).filter(([name, variable]) => !env[variable] && !existsSync(state.path(name)));
+  if (forgotten.length === 0) return;
+  throw new SetupError(
+    `The deployment of ${state.dir} uses services of its own: set ${forgotten.map(([, variable]) => variable).join(', ')} as when it was made ` +
+      '(`npx longhaul env` prints what its processes use). To begin a new deployment here, set LONGHAUL_STATE_DIR to another folder.',
+  );
+}
