@@ -34,7 +34,7 @@ export const portabilityOperations = {
       description:
         'Makes an agent with its personas from an exported document. Its first revision stays inactive. Every reference that does not resolve here is told, all in one answer, and nothing is stored.',
       access: 'member',
-      fails: ['already_exists'],
+      fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
       bodyLimitBytes: limitImportBytes,

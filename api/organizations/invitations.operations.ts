@@ -53,7 +53,7 @@ export const invitationOperations = {
       description:
         "Mails a link by which the reader becomes a user of at most the caller's own rank; by a service key or a connected app a viewer or member. An earlier invitation of the address is revoked. At most 100 are pending in an organization.",
       access: 'admin',
-      fails: ['already_exists', 'state_conflict'],
+      fails: ['not_found', 'already_exists', 'state_conflict'],
       audit: 'create',
       // An account made in another's name would outlive the delegation.
       notDelegable: true,

@@ -43,7 +43,7 @@ export const userOperations = {
       description:
         "Makes a user of at most the caller's own rank; a service key or a connected app makes viewers and members, and sets no password. Without a password the user gets a mail to choose one. An address that is in use anywhere is 409; at most 200 users an organization and day.",
       access: 'admin',
-      fails: ['already_exists'],
+      fails: ['not_found', 'already_exists'],
       audit: 'create',
       // An account made in another's name would outlive the delegation.
       notDelegable: true,

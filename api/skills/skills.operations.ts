@@ -50,7 +50,7 @@ export const skills = area('Skills', {
       summary: 'Create a skill',
       description: 'Creates a pending skill of version 1. Agents load it once a curator has promoted it.',
       access: 'member',
-      fails: ['already_exists'],
+      fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
       bodyLimitBytes,
@@ -87,7 +87,7 @@ export const skills = area('Skills', {
       description:
         'Reads a SKILL.md with its documents, out of an uploaded zip or out of the body, as a pending skill: name becomes the slug, the text behind the front matter the instructions. What else the front matter says is kept and never obeyed; scripts are documents like others. Front matter is YAML whose texts are taken as they stand: a colon or # inside of one is its own; what YAML would read otherwise is told in the audit log, with its line. Files that are no text, or too long for a document, belong to the skill as attachments.',
       access: 'member',
-      fails: ['already_exists'],
+      fails: ['not_found', 'already_exists'],
       audit: 'create',
       idempotent: true,
       bodyLimitBytes,
