@@ -9,7 +9,7 @@ import { withoutMark } from './mutations.ts';
 const sources = readSources(join(import.meta.dirname, '../..'));
 const operations = liveOperations(areas);
 
-test('G11: nothing goes around the unit of its tenant but what is listed, with its reason', () => {
+test('G11: nothing goes around the transaction of its tenant but what is listed, with its reason', () => {
   expect(sourceFaults(sources)).toEqual([]);
 });
 

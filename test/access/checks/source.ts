@@ -16,13 +16,17 @@ export const sourceRules: readonly SourceRule[] = [
     what: 'runs SQL outside a named function of db/<area>',
     // `iso` alone only writes times.
     pattern: /import \{(?! iso \})[^}]*\} from '[./]*(?:db\/)?sql\.ts'/,
-    allowed: { 'db/': 'named functions that take the unit or scope', 'bench/': 'measures', 'cli/': 'the operator of the deployment' },
+    allowed: {
+      'db/': 'named functions that take the transaction or scope',
+      'bench/': 'measures',
+      'cli/': 'the operator of the deployment',
+    },
   },
   {
-    what: 'reaches for the connection past the unit',
+    what: 'reaches for the connection past the transaction',
     pattern: /\.getConnection\(|\.getKysely\(|\.getKnex\(|CompiledQuery\.raw|\brunAlone\(|\bnew pg\.(?:Client|Pool)\(/,
     allowed: {
-      'db/sql.ts': 'the one way for statements, in the transaction of the unit',
+      'db/sql.ts': 'the one way for statements, in the tenant’s transaction',
       'db/orm.ts': 'opens the pools; tells the migration and the roles at start',
       'db/transaction.ts': 'puts the settings of the tenant before each statement of a read',
       'db/pg-dialect.ts': 'the driver',
@@ -55,6 +59,8 @@ export const sourceRules: readonly SourceRule[] = [
       'temporal/dispatch.ts': 'outbox relay',
       'temporal/relay.ts': 'outbox relay',
       'temporal/reconciler.ts': 'reconciler',
+      'temporal/restart.ts': 'reconciler: a run whose workflow was lost is known by its id alone',
+      'workers/deployment-metrics.ts': 'counts over all tenants, without a tenant in any label',
       'activities/delivery/send-mail.ts': 'outbox relay: whose mail it is stands in the row',
       'activities/maintenance/': sweeper,
       'activities/attachments/attachment-activities.ts': 'the sweep of attachments that nothing holds any more',
