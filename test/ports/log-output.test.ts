@@ -3,23 +3,30 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-const module = join(import.meta.dirname, '../../ports/log-output.ts');
+const root = join(import.meta.dirname, '../..');
 const logging = `
   const { pino } = await import('pino');
-  const { logOutput } = await import(${JSON.stringify(module)});
+  const { logOutput } = await import('./ports/log-output.ts');
   const log = pino({}, logOutput());
   for (let line = 0; line < 100; line++) {
     log.info('a line');
     await new Promise((resolve) => setImmediate(resolve));
   }
-  process.stderr.write('lives', () => process.kill(process.pid, 'SIGKILL'));
+  log.fatal('the last line');
+  process.stderr.write('lives', () => process.exit(3));
 `;
 
-test('a log on a full disk ends no process', () => {
-  const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
+test('a log on a full disk ends no process, and keeps none from ending', () => {
   const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', logging];
+  const full = openSync('/dev/full', 'w');
 
-  const { stderr } = spawnSync(process.execPath, args, { stdio: [...stdio], encoding: 'utf8', cwd: join(import.meta.dirname, '../..') });
+  const { stderr, status } = spawnSync(process.execPath, args, {
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+    cwd: root,
+    timeout: 120_000,
+    killSignal: 'SIGKILL',
+  });
 
-  expect(stderr).toBe('lives');
+  expect([stderr, status]).toEqual(['lives', 3]);
 });
