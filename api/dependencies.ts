@@ -9,6 +9,7 @@ import { createClientDocuments } from '../ports/client-documents.ts';
 import { createLineComparison } from '../ports/compare-lines.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
 import { createSchemas } from '../ports/json-schema.ts';
+import { logOutput } from '../ports/log-output.ts';
 import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
 import { loadModelRegistry, providersOf, type ModelEnv } from '../ports/models.ts';
 import { createOpenApiReader } from '../ports/openapi-reader.ts';
@@ -54,7 +55,7 @@ const statementTimeoutMs = 10_000;
 const secretNames = ['authorization', 'password', 'token', 'refresh_token', 'access_token', 'plaintext', 'secret', 'api_key'];
 
 /** JSON lines, on stdout unless told otherwise; names of secrets are blotted out at three depths. */
-export function createLog(level: ApiEnv['logLevel'], destination?: DestinationStream): Logger {
+export function createLog(level: ApiEnv['logLevel'], destination: DestinationStream = logOutput()): Logger {
   const paths = secretNames.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]);
   const redact = { paths: [...paths, '*["x-api-key"]', '*.*["x-api-key"]'], censor: '[redacted]' };
   return pino({ level, base: { process: 'api', pid: process.pid }, redact }, destination);

@@ -29,7 +29,20 @@ const uniqueViolation = '23505';
 const foreignKeyViolation = '23503';
 const retriedStates = new Set(['40001', '40P01']);
 /** Of those the 28 tell that the server lets our role in no more: somebody has changed its password, or the server's rules. */
-const unavailableStates = new Set(['57014', '55P03', '25P03', '57P01', '57P02', '57P03', '53300', '53400', '28P01', '28000']);
+const unavailableStates = new Set([
+  '57014',
+  '55P03',
+  '25P03',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53100',
+  '53200',
+  '53300',
+  '53400',
+  '28P01',
+  '28000',
+]);
 const socketCalls = new Set(['connect', 'read', 'write', 'getaddrinfo']);
 const lostConnection =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|Cannot use a pool after/;

@@ -7,6 +7,7 @@ import { createActivities, systemActivities } from '../activities/index.ts';
 import { guardActivities } from '../activities/support/interceptor.ts';
 import { refuseStrangeDatabase } from '../db/tenancy/deployment-fit.ts';
 import { environmentOrExit } from '../ports/environment.ts';
+import { logOutput } from '../ports/log-output.ts';
 import { hasStrictIsolation } from '../ports/sandbox.ts';
 import { connectTemporal, isTemporalAway, type Temporal } from '../temporal/client.ts';
 import type { TemporalAddress } from '../temporal/connection.ts';
@@ -33,7 +34,7 @@ import { measureAnchor, measureWorker, watchWorker, type WorkerWatch } from './w
  */
 export async function runWorkerProcess(queue: TaskQueue): Promise<void> {
   const env = environmentOrExit(() => parseWorkerEnv(processEnvironment()));
-  const log = pino({ level: env.logLevel, base: { process: `worker-${queue}`, pid: process.pid } });
+  const log = pino({ level: env.logLevel, base: { process: `worker-${queue}`, pid: process.pid } }, logOutput());
   const signal = shutdownSignal(log);
   const closers = new Closers();
 

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Child, type ChildCommand, lastLines, startChild, stopChild } from './child.ts';
 import { diskAdvice, SetupError } from '../setup-error.ts';
@@ -90,9 +91,9 @@ async function untilReady(recipe: Recipe, child: Child): Promise<void> {
   }
 
   const how = child.isAlive() ? `was not ready after ${recipe.readyTimeoutMs / 1000} s` : `ended (${await child.ended})`;
-  const { logFile, cwd } = recipe.command;
+  const { logFile } = recipe.command;
   const said = lastLines(logFile);
-  throw new SetupError(`${diskAdvice(said, cwd)}${recipe.name} ${how}. Its log ${logFile} ends:\n${said}`);
+  throw new SetupError(`${diskAdvice(said, dirname(logFile))}${recipe.name} ${how}. Its log ${logFile} ends:\n${said}`);
 }
 
 async function asked(recipe: Recipe): Promise<boolean> {

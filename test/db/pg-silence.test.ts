@@ -33,6 +33,17 @@ afterAll(async () => {
   await database?.drop();
 });
 
+test.each(['53100', '53200'])(
+  'a server without room on its disk or in memory (%s) is no bug of ours: later it may have some',
+  async (state) => {
+    const refused = await sweep(db, (em) => change(em, `do $$ begin raise exception using errcode = '${state}'; end $$`)).catch(
+      (error: unknown) => error,
+    );
+
+    expect(toFailure(refused)).toMatchObject({ code: 'service_unavailable' });
+  },
+);
+
 function connect(appUrl: string, sweeperUrl: string): Promise<Databases> {
   return connectDatabases({
     appUrl,
