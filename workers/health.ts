@@ -17,7 +17,8 @@ export interface HealthOptions {
  */
 export async function serveHealth({ host, port, isReady, isStarted, metrics }: HealthOptions): Promise<() => void> {
   const answer: RequestListener = (request, response) => {
-    switch (request.url) {
+    // Some scrapers and balancers put a query behind a path.
+    switch (request.url?.split('?')[0]) {
       case '/health/live':
         response.end('ok');
         return;

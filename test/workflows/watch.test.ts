@@ -46,7 +46,7 @@ test('a worker is ready once Temporal has seen it poll, and not any more when no
   await until(() => lines.length === 2);
   expect(lines).toEqual(['worker ready', 'worker stalled']);
   expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200);
-  expect(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()).toContain('longhaul_worker_ready 0');
+  expect(await (await fetch(`http://127.0.0.1:${port}/metrics?from=scraper`)).text()).toContain('longhaul_worker_ready 0');
   watch.stop();
   close();
 });
