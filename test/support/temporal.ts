@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import { connectTemporal, type Temporal } from '../../temporal/client.ts';
 import { addSearchAttributes, searchAttributeNames } from '../../temporal/search-attributes.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
 
 const retentionS = 24 * 3600;
 
@@ -53,6 +54,22 @@ async function endSchedules({ client }: Temporal): Promise<void> {
       .getHandle(scheduleId)
       .delete()
       .catch(() => undefined);
+  }
+}
+
+/**
+ * Pauses what comes by the hour and by the day: a sweep at the top of an hour would take rows away under a test that compares them. One that a test
+ * triggers runs all the same.
+ */
+export async function pauseSweeps({ client }: Temporal): Promise<void> {
+  for (const name of ['http-sweep', 'frames', 'attachments', 'identity-sweep', 'retention', 'ws-purge', 'signing-keys']) {
+    const schedule = client.schedule.getHandle(workflowIds.maintenance(name));
+    await until(() =>
+      schedule.pause('a test compares rows').then(
+        () => true,
+        () => false,
+      ),
+    );
   }
 }
 

@@ -5,6 +5,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { testServices } from '../support/services.ts';
 import { withAdmin } from '../support/template.ts';
+import { pauseSweeps } from '../support/temporal.ts';
 
 /** A deployment of real processes whose organizations are stopped and purged. */
 export interface OperatorWorld {
@@ -28,6 +29,7 @@ export async function openOperatorWorld(processes: readonly ProcessName[], egres
     await models.close();
     throw error;
   });
+  await pauseSweeps(stack.temporal);
   const { organizationId, tokens } = stack.tenant;
   const admin: OperatorWorld['admin'] = (sql, params = []) =>
     withAdmin(stack.adminUrl, async (client) => (await client.query<Record<string, unknown>>(sql, [...params])).rows);
