@@ -1,16 +1,14 @@
 import { readFileSync } from 'node:fs';
 import Type from 'typebox';
-import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { checkStorage } from '../ports/storage-settings.ts';
 import { trustedProxies } from './http/client-address.ts';
 import { limitPolicies, type LimitPolicy, type Quota } from './http/quotas.ts';
 
-const httpOrigin = '^https?://[^/?#@\\s]+$';
-
 const ApiVariables = Type.Object({
   ...commonVariables,
-  PUBLIC_URL: Type.String({ pattern: httpOrigin, maxLength: 255, description: 'an origin: https://HOST or https://HOST:PORT, no path' }),
+  PUBLIC_URL: Type.String({ ...httpOrigin, maxLength: 255 }),
   HOST: Type.String({ default: '127.0.0.1' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65_535 }),
   DATABASE_POOL_MAX: Type.Integer({ default: 10, minimum: 1, maximum: 200 }),
@@ -20,7 +18,7 @@ const ApiVariables = Type.Object({
     maxItems: 100,
     description: 'at most 100 addresses or ranges of addresses (CIDR), comma-separated',
   }),
-  CORS_ORIGINS: Type.Array(Type.String({ pattern: httpOrigin }), {
+  CORS_ORIGINS: Type.Array(Type.String(httpOrigin), {
     default: [],
     maxItems: 100,
     description: 'at most 100 origins (https://HOST), comma-separated',

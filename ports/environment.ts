@@ -1,6 +1,9 @@
 import type { Static, TObject } from 'typebox';
 import { Value } from 'typebox/value';
 
+/** Form of a variable that names an origin. */
+export const httpOrigin = { pattern: '^https?://[^/?#@\\s]+$', description: 'an origin: https://HOST or https://HOST:PORT, no path' };
+
 /** A process that can't start because of its environment: names every bad variable, never a value. */
 export class EnvironmentError extends Error {
   override readonly name = 'EnvironmentError';

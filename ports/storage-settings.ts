@@ -1,14 +1,13 @@
 import Type, { type Static } from 'typebox';
-import { EnvironmentError, parseEnvironment } from './environment.ts';
+import { EnvironmentError, httpOrigin, parseEnvironment } from './environment.ts';
 
-const origin = 'an origin: https://HOST or https://HOST:PORT, no path';
 const url = 'an http or https URL without user or fragment';
 
 /** Variables that say where attachments lie and what is taken. */
 export const storageVariables = {
   STORAGE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   STORAGE_S3_BUCKET: Type.Optional(Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$', description: 'the name of a bucket' })),
-  STORAGE_S3_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+$', maxLength: 1_024, description: origin })),
+  STORAGE_S3_ENDPOINT: Type.Optional(Type.String({ ...httpOrigin, maxLength: 1_024 })),
   STORAGE_S3_REGION: Type.String({ default: 'us-east-1', pattern: '^[a-z0-9-]+$', maxLength: 64, description: 'the name of a region' }),
   STORAGE_S3_PREFIX: Type.String({
     default: '',

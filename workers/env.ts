@@ -1,20 +1,14 @@
 import Type from 'typebox';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
 import { anchorPathOf } from '../ports/anchor-file.ts';
-import { EnvironmentError, parseEnvironment, parseTogether } from '../ports/environment.ts';
+import { EnvironmentError, httpOrigin, parseEnvironment, parseTogether } from '../ports/environment.ts';
 import { checkStorage } from '../ports/storage-settings.ts';
 import { commonSettings, commonVariables, type CommonSettings } from '../ports/process-settings.ts';
 import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 
 const WorkerVariables = Type.Object({
   ...commonVariables,
-  PUBLIC_URL: Type.Optional(
-    Type.String({
-      pattern: '^https?://[^/?#@\\s]+$',
-      maxLength: 255,
-      description: 'an origin: https://HOST or https://HOST:PORT, no path',
-    }),
-  ),
+  PUBLIC_URL: Type.Optional(Type.String({ ...httpOrigin, maxLength: 255 })),
   DATABASE_POOL_MAX: Type.Integer({ default: 20, minimum: 2, maximum: 200 }),
   AUDIT_ANCHOR_FILE: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   LONGHAUL_STATE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),

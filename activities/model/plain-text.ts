@@ -50,8 +50,9 @@ function unwrapped(text: string): string {
 
 /** Tells a model what is wrong with arguments that `parseArguments` refuses: the number, or the parser's words and what it wrote, all cut. */
 export function brokenArguments(text: string): string {
-  const inexact = findInexact(unwrapped(text));
-  if (inexact !== null && isJson(unwrapped(text))) return inexactNumber(inexact);
+  const meant = unwrapped(text);
+  const inexact = findInexact(meant);
+  if (inexact !== null && isJson(meant)) return inexactNumber(inexact);
   const wrote = `You wrote: ${text.slice(0, 300).toWellFormed()}${text.length > 300 ? ` … (${text.length} characters)` : ''}`;
   try {
     JSON.parse(text);
