@@ -91,10 +91,12 @@ export class RunChannel {
     this.#isFilling = true;
     try {
       while (this.handedOut < this.#seen && this.watchers.size > 0) {
+        const seen = this.#seen;
         const from = this.handedOut + 1;
         const { texts } = await readFrameRange(this.#deps.db, this.runId, from, from + pageFrames - 1);
-        if (this.#handOutAll(texts) === 0) break;
-        this.#wakeAll();
+        if (this.#handOutAll(texts) > 0) this.#wakeAll();
+        // What came from Redis meanwhile may have been all that was read, and what was told of meanwhile was not read at all.
+        else if (this.handedOut < from && this.#seen === seen) break;
       }
     } catch (error) {
       this.#deps.log.warn({ err: error, run_id: this.runId }, 'archive could not be read');
