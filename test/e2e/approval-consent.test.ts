@@ -34,17 +34,22 @@ afterAll(async () => {
   await Promise.all([server, oauth, models].map((one) => one?.close()));
 });
 
-/** A request as the workspace's admin. */
-const asAdmin = async (method: string, path: string, body?: unknown): Promise<any> =>
-  (await stack.request(method, path, { credential: stack.tenant.tokens.admin, ...(body === undefined ? {} : { body }) })).body;
+/** A request as the workspace's admin, which succeeds. */
+async function asAdmin(method: string, path: string, body?: unknown): Promise<any> {
+  const reply = await stack.request(method, path, { credential: stack.tenant.tokens.admin, ...(body === undefined ? {} : { body }) });
+  if (reply.status >= 400) throw new Error(`${method} ${path}: ${reply.status} ${JSON.stringify(reply.body)}`);
+  return reply.body;
+}
 
-async function synced(toolkitId: string, body: object = {}): Promise<string> {
+/** Syncs the toolkit; gives the revision when it has come to the state. */
+async function synced(toolkitId: string, state: string, body: object = {}): Promise<string> {
   const { id } = await asAdmin('POST', `/mcp/toolkits/${toolkitId}/sync`, body);
-  const state = async () => {
+  const revision = async () => {
     const { items } = await asAdmin('GET', `/toolkits/${toolkitId}/revisions`);
-    return items.find((revision: { id: string }) => revision.id === id)?.state;
+    return items.find((one: { id: string }) => one.id === id);
   };
-  await until(async () => (await state()) !== 'syncing', 60_000);
+  await until(async () => (await revision()).state !== 'syncing', 60_000);
+  expect(await revision()).toMatchObject({ state });
   return id;
 }
 
@@ -52,10 +57,10 @@ async function synced(toolkitId: string, body: object = {}): Promise<string> {
 async function personalAgent(): Promise<{ agentId: string; slug: string }> {
   const config = { url: server.url, auth: { type: 'oauth', mode: 'per_user', scopes: ['tools'] } };
   const { id } = await asAdmin('POST', '/toolkits', { slug: `kit-${crypto.randomUUID().slice(0, 8)}`, name: 'Far', kind: 'mcp', config });
-  await synced(id);
+  await synced(id, 'failed');
   const [connection] = (await asAdmin('GET', `/mcp/toolkits/${id}/status`)).connections;
   const { code, state } = oauth.agree(connection.authorization_url);
-  const revisionId = await synced(id, { authorization: { code, state } });
+  const revisionId = await synced(id, 'inactive', { authorization: { code, state } });
   await asAdmin('POST', `/toolkits/${id}/revisions/${revisionId}/activate`, { approve: 'all', overrides: { echo: { effect: 'read' } } });
   const [tool] = (await asAdmin('GET', `/tools?toolkit_id=${id}`)).items;
   const agent = await makeAgent(stack, [], { tools: [{ id: tool.id }] });
