@@ -1,5 +1,8 @@
 import config from './jest.config.mjs';
 
+// Seen by the tests themselves (`test/chaos/whole.ts`).
+process.env['CHAOS_WHOLE'] = '1';
+
 /** The whole fault matrix: every kill test with every seed, one file at a time, since each starts a deployment of its own. */
 export default {
   ...config,

@@ -13,6 +13,7 @@ import {
   type FamilyStack,
   type NamedAgent,
 } from '../sub-agents/family.ts';
+import { isWholeMatrix } from './whole.ts';
 
 jest.setTimeout(300_000);
 
@@ -66,18 +67,21 @@ test('a worker killed while a grandchild speaks: the tree ends as it would have'
   expect(await familyFaults(world.stack, runId)).toEqual([]);
 });
 
-test.each([1, 2, 3, 4])('a worker killed somewhere (%i) in a tree: one child a call, one effect at most, everything ends', async (part) => {
-  const before = world.effects.effects.length;
-  const runId = await startThree();
-  await delay(part * 450 + Math.random() * 300);
+test.each(isWholeMatrix ? [1, 2, 3, 4] : [2])(
+  'a worker killed somewhere (%i) in a tree: one child a call, one effect at most, everything ends',
+  async (part) => {
+    const before = world.effects.effects.length;
+    const runId = await startThree();
+    await delay(part * 450 + Math.random() * 300);
 
-  await restart();
-  await endOf(watchRun(world.stack, runId), 120_000);
+    await restart();
+    await endOf(watchRun(world.stack, runId), 120_000);
 
-  expect(await statesOf(runId)).toEqual([top, middle, leaf].map((agent) => `${agent.slug} succeeded`));
-  expect(world.effects.effects.length - before).toBeLessThanOrEqual(1);
-  expect(await familyFaults(world.stack, runId)).toEqual([]);
-});
+    expect(await statesOf(runId)).toEqual([top, middle, leaf].map((agent) => `${agent.slug} succeeded`));
+    expect(world.effects.effects.length - before).toBeLessThanOrEqual(1);
+    expect(await familyFaults(world.stack, runId)).toEqual([]);
+  },
+);
 
 test('a worker killed after the cancel of a tree: all of it ends cancelled', async () => {
   const runId = await startThree();

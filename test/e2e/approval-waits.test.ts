@@ -94,33 +94,41 @@ test('a gated call of the client goes to it once it is approved', async () => {
   expect(await archiveFaults(stack, run.id)).toEqual([]);
 });
 
-test.each([
-  ['deny', { status: 'succeeded' }, 'denied'],
-  ['fail', { status: 'failed', finish_reason: 'approval_expired' }, 'cancelled'],
-])('an unanswered approval expires with %s', async (onExpiry, end, result) => {
+test('unanswered approvals expire: the call is denied or the run fails, as the run says', async () => {
   const slug = slugOf('expiry');
   const agent = await makeAgent(stack, [writeTool(slug, effects)], asks);
-  const started = await stack.request('POST', '/runs', {
-    body: {
-      agent_id: agent.id,
-      input: { text: scripted({ steps: [call(slug), { text: 'So be it.' }] }) },
-      limits: { approval_ttl_s: 30, on_expiry: onExpiry },
-    },
-  });
-  const run: { id: string } = started.body;
-  const [question] = await pendingOf(stack, run.id);
-  await until(() => Date.now() > new Date(question?.expires_at ?? 0).getTime(), 60_000);
-  const late = await resolve(stack, run.id, [{ approval_id: question?.id, decision: 'approve' }]);
+  const start = async (onExpiry: string) => {
+    const started = await stack.request('POST', '/runs', {
+      body: {
+        agent_id: agent.id,
+        input: { text: scripted({ steps: [call(slug), { text: 'So be it.' }] }) },
+        limits: { approval_ttl_s: 30, on_expiry: onExpiry },
+      },
+    });
+    const { id }: { id: string } = started.body;
+    const [question] = await pendingOf(stack, id);
+    return { id, question };
+  };
+  const expectExpired = async ({ id, question }: Awaited<ReturnType<typeof start>>, end: object, result: string) => {
+    await until(() => Date.now() > new Date(question?.expires_at ?? 0).getTime(), 60_000);
+    const late = await resolve(stack, id, [{ approval_id: question?.id, decision: 'approve' }]);
 
-  const frames = await endOf(watchRun(stack, run.id), 60_000);
+    const frames = await endOf(watchRun(stack, id), 60_000);
 
-  expect(late).toMatchObject({ status: 409 });
-  expect(['approval_expired', 'run_finished']).toContain(late.body['context']['reason']);
-  expect(frames.find((frame) => frame.type === 'approval.resolved')?.data).toMatchObject({ decision: 'expired', resolved_by: null });
-  expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({ status: result });
-  expect(frames.at(-1)?.data).toMatchObject(end);
+    expect(late).toMatchObject({ status: 409 });
+    expect(['approval_expired', 'run_finished']).toContain(late.body['context']['reason']);
+    expect(frames.find((frame) => frame.type === 'approval.resolved')?.data).toMatchObject({ decision: 'expired', resolved_by: null });
+    expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({ status: result });
+    expect(frames.at(-1)?.data).toMatchObject(end);
+    expect(await archiveFaults(stack, id)).toEqual([]);
+  };
+
+  // Their times run at once.
+  const [denied, failed] = await Promise.all([start('deny'), start('fail')]);
+  await expectExpired(denied, { status: 'succeeded' }, 'denied');
+  await expectExpired(failed, { status: 'failed', finish_reason: 'approval_expired' }, 'cancelled');
+
   expect(effectsOf(slug)).toHaveLength(0);
-  expect(await archiveFaults(stack, run.id)).toEqual([]);
 });
 
 test('a run goes on while something of it is executed, and waits when only people are left', async () => {
@@ -146,34 +154,40 @@ test('a run goes on while something of it is executed, and waits when only peopl
   expect((await checkRun(stack, run.id)).faults).toEqual([]);
 });
 
-test.each([
-  ['approve', 2, { status: 'succeeded' }],
-  ['reject', 1, { status: 'failed', error: { code: 'outcome_unknown' } }],
-  ['respond', 1, { status: 'succeeded', output: 'it was done' }],
-])('a critical call whose worker was killed is put before people: %s', async (decision, count, result) => {
-  const slug = slugOf('critical');
-  const agent = await makeAgent(stack, [writeTool(slug, effects, { critical: true })]);
-  const run = await startRun(stack, agent.id, scripted({ steps: [call(slug), { text: 'Noted.' }] }));
+test('critical calls whose worker was killed are put before people, who approve, reject or respond', async () => {
+  const cases = [
+    { decision: 'approve', count: 2, result: { status: 'succeeded' } },
+    { decision: 'reject', count: 1, result: { status: 'failed', error: { code: 'outcome_unknown' } } },
+    { decision: 'respond', response: 'it was done', count: 1, result: { status: 'succeeded', output: 'it was done' } },
+  ].map((one) => ({ ...one, slug: slugOf('critical') }));
+  const runs = await Promise.all(
+    cases.map(async ({ slug }) => {
+      const agent = await makeAgent(stack, [writeTool(slug, effects, { critical: true })]);
+      const run = await startRun(stack, agent.id, scripted({ steps: [call(slug), { text: 'Noted.' }] }));
+      const [question] = await pendingOf(stack, run.id);
+      return { id: run.id, question };
+    }),
+  );
   let isKilled = false;
-  effects.onEffect = async () => {
-    effects.onEffect = null;
-    await stack.kill('worker-runs');
-    isKilled = true;
-  };
-  const [first] = await pendingOf(stack, run.id);
-  await resolve(stack, run.id, [{ approval_id: first?.id, decision: 'approve' }]);
-  await until(() => isKilled, 60_000);
+  // No call is answered while its worker lives.
+  effects.onEffect = () => until(() => isKilled, 60_000);
+  for (const { id, question } of runs) await resolve(stack, id, [{ approval_id: question?.id, decision: 'approve' }]);
+  await until(() => cases.every(({ slug }) => effectsOf(slug).length === 1), 60_000);
+  await stack.kill('worker-runs');
+  [isKilled, effects.onEffect] = [true, null];
   await stack.start('worker-runs');
 
-  const [question] = await pendingOf(stack, run.id);
-  const response = decision === 'respond' ? { response: 'it was done' } : {};
-  await resolve(stack, run.id, [{ approval_id: question?.id, decision, ...response }]);
-  const results = await resultsOf(run.id);
+  for (const [n, { decision, response, count, result, slug }] of cases.entries()) {
+    const id = runs[n]?.id ?? '';
+    const [question] = await pendingOf(stack, id);
+    await resolve(stack, id, [{ approval_id: question?.id, decision, ...(response === undefined ? {} : { response }) }]);
+    const results = await resultsOf(id);
 
-  expect(question).toMatchObject({ reason: 'confirmation', critical: true, decisions: ['approve', 'reject', 'respond'] });
-  expect(results).toMatchObject([result]);
-  expect(effectsOf(slug)).toHaveLength(count);
-  expect(await archiveFaults(stack, run.id)).toEqual([]);
+    expect(question).toMatchObject({ reason: 'confirmation', critical: true, decisions: ['approve', 'reject', 'respond'] });
+    expect(results).toMatchObject([result]);
+    expect(effectsOf(slug)).toHaveLength(count);
+    expect(await archiveFaults(stack, id)).toEqual([]);
+  }
 });
 
 test('everything is killed while two gates are open: the answers reach their calls, each runs once', async () => {

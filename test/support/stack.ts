@@ -1,210 +1,25 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { createWriteStream, mkdirSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
-import type { Databases } from '../../db/orm.ts';
-import type { Temporal } from '../../temporal/client.ts';
-import { storageDirOf } from './api.ts';
-import { anchorFileOf, testDatabase } from './database.ts';
-import { testNamespace, until } from './temporal.ts';
-import { makeTenant, type TestTenant } from './tenant.ts';
+import { openDeployment, withTenant, type Stack, type StackOptions } from './deployment.ts';
+import { borrowStack, canBorrow } from './lent-stack.ts';
 
-const root = join(import.meta.dirname, '../..');
+export { freePort, type ProcessName, type Stack, type StackOptions } from './deployment.ts';
 
-export type ProcessName = 'api' | 'api-2' | 'worker-runs' | 'worker-runs-2' | 'worker-bulk';
-
-/** A deployment of real processes on the test services: its own database, namespace, Redis prefix and keys. */
-export interface Stack {
-  readonly keys: KeyRing;
-  readonly db: Databases;
-  /** Superuser, past every policy: for looking at what is really there. */
-  readonly adminUrl: string;
-  readonly tenant: TestTenant;
-  readonly redisPrefix: string;
-  /** The test's own way to the deployment's namespace. */
-  readonly temporal: Temporal;
-  /** Origin of an API process; without a name that of the first. */
-  url(name?: ProcessName): string;
-  pid(name: ProcessName): number;
-  start(name: ProcessName): Promise<void>;
-  /** Sends a signal to one process and waits for its end unless it only stops or continues. */
-  kill(name: ProcessName, signal?: NodeJS.Signals): Promise<number | null>;
-  /** JSON request as the tenant's service key. */
-  request(method: string, path: string, options?: RequestOptions): Promise<{ status: number; body: never; headers: Headers }>;
-  stop(): Promise<void>;
-}
-
-export interface RequestOptions {
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly credential?: string;
-  readonly process?: ProcessName;
-}
-
-export interface StackOptions {
-  readonly processes: readonly ProcessName[];
-  /** `http://host:port/v1` of the scripted model server; without it the stack has only builtin/extractive. */
-  readonly modelBaseUrl?: string;
-  readonly env?: Readonly<Record<string, string>>;
-  /** Origins that the tenant's tools may reach. */
-  readonly egressPorts?: readonly number[];
-  /** Changes the environment of all processes, once it is complete: another way to a service, say. */
-  readonly adapt?: (env: Readonly<Record<string, string>>) => Record<string, string>;
-  /** Modules that every process loads first. */
-  readonly imports?: readonly string[];
-  /** Folder of the installation whose processes these are; this checkout unless given. */
-  readonly installation?: string;
-}
-
-/** Starts the named processes; resolves when each serves. */
+/**
+ * A deployment for a test file: the named processes, each serving. One API and one runs worker without variables of its own are lent by the
+ * Jest worker, which starts them once; the file has a tenant of its own there, and sees what others have left.
+ */
 export async function startStack(options: StackOptions): Promise<Stack> {
-  const database = await testDatabase();
-  const keys = randomKeyRing();
-  const place = await testNamespace(keys);
-  const redisPrefix = `${place.namespace}:`;
-  const ports = {
-    'api': await freePort(),
-    'api-2': await freePort(),
-    'worker-runs': await freePort(),
-    'worker-runs-2': await freePort(),
-    'worker-bulk': await freePort(),
-  };
-  const publicUrl = `http://127.0.0.1:${ports.api}`;
-  const egressAllowlist = [ports.api, ...(options.egressPorts ?? [])].map((port) => ({ host: '127.0.0.1', port, allow_http: true }));
-  const tenant = await makeTenant(database.db, keys, { publicUrl, egressAllowlist });
-  const plain = stackEnvironment({ database, keys, place, redisPrefix, publicUrl, options });
-  const env = options.adapt?.(plain) ?? plain;
-  const children = new Map<ProcessName, ChildProcess>();
+  return canBorrow(options) ? borrowStack(options) : startOwnStack(options);
+}
 
-  const stack: Stack = {
-    keys,
-    db: database.db,
-    adminUrl: database.adminUrl,
-    tenant,
-    redisPrefix,
-    temporal: place.temporal,
-    url: (name = 'api') => `http://127.0.0.1:${ports[name]}`,
-    pid: (name) => children.get(name)?.pid ?? 0,
-    async start(name) {
-      children.set(
-        name,
-        spawnProcess(name, {
-          env: { ...env, PORT: String(ports[name]), WORKER_HEALTH_PORT: String(ports[name]) },
-          label: place.namespace,
-          imports: options.imports ?? [],
-          installation: options.installation ?? root,
-        }),
-      );
-      await until(() => isServing(name, ports[name], children.get(name)), 120_000);
-    },
-    async kill(name, signal = 'SIGKILL') {
-      const child = children.get(name);
-      if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-      const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
-      child.kill(signal);
-      return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : ended;
-    },
-    async request(method, path, { body, headers, credential, process: name } = {}) {
-      const answer = await fetch(stack.url(name) + path, {
-        method,
-        headers: {
-          authorization: `Bearer ${credential ?? tenant.serviceKey.plaintext}`,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-          ...headers,
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      return { status: answer.status, body: (text === '' ? null : JSON.parse(text)) as never, headers: answer.headers }; // each test says what it expects
-    },
-    async stop() {
-      await Promise.all([...children.keys()].map((name) => stack.kill(name, 'SIGCONT').then(() => stack.kill(name))));
-      await place.close();
-      await rm(storageDirOf(redisPrefix), { recursive: true, force: true });
-      await database.drop();
-    },
-  };
+/** A deployment that no other test file has seen or will see. */
+export async function startOwnStack(options: StackOptions): Promise<Stack> {
+  const deployment = await openDeployment(options);
   try {
+    const stack = await withTenant(deployment, options.egressPorts ?? []);
     await Promise.all(options.processes.map((name) => stack.start(name)));
+    return stack;
   } catch (error) {
-    await stack.stop(); // the others would outlive the test
+    await deployment.stop(); // the others would outlive the test
     throw error;
   }
-  return stack;
-}
-
-interface EnvironmentParts {
-  readonly database: Awaited<ReturnType<typeof testDatabase>>;
-  readonly keys: KeyRing;
-  readonly place: Awaited<ReturnType<typeof testNamespace>>;
-  readonly redisPrefix: string;
-  readonly publicUrl: string;
-  readonly options: StackOptions;
-}
-
-function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, options }: EnvironmentParts): Record<string, string> {
-  return {
-    PATH: process.env['PATH'] ?? '',
-    NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
-    LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
-    DATABASE_APP_URL: database.appUrl,
-    DATABASE_SWEEPER_URL: database.sweeperUrl,
-    REDIS_URL: process.env['REDIS_URL'] ?? '',
-    REDIS_PREFIX: redisPrefix,
-    TEMPORAL_ADDRESS: place.address,
-    TEMPORAL_NAMESPACE: place.namespace,
-    PUBLIC_URL: publicUrl,
-    HOST: '127.0.0.1',
-    STORAGE_DIR: storageDirOf(redisPrefix),
-    AUDIT_ANCHOR_FILE: anchorFileOf(database),
-    METRICS_TOKEN: 'metrics-token-of-the-tests',
-    ...keyRingVariables(keys),
-    ...(options.modelBaseUrl
-      ? { LONGHAUL_MODEL_BASE_URL: options.modelBaseUrl, LONGHAUL_MODEL_API_KEY: 'test-key', LONGHAUL_MODEL: 'scripted' }
-      : {}),
-    ...options.env,
-  };
-}
-
-interface Spawned {
-  readonly env: Record<string, string>;
-  readonly label: string;
-  readonly imports: readonly string[];
-  readonly installation: string;
-}
-
-function spawnProcess(name: ProcessName, { env, label, imports, installation }: Spawned): ChildProcess {
-  const entry = name.startsWith('api') ? 'api/server.ts' : name === 'worker-bulk' ? 'workers/bulk.worker.ts' : 'workers/runs.worker.ts';
-  const logs = join(root, '.longhaul/test-logs');
-  mkdirSync(logs, { recursive: true });
-  const flags = ['--disable-warning=ExperimentalWarning', ...imports.flatMap((module) => ['--import', module])];
-  const child = spawn(process.execPath, [...flags, join(installation, entry)], {
-    cwd: installation,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const log = createWriteStream(join(logs, `${label}-${name}.log`), { flags: 'a' });
-  child.stdout?.pipe(log, { end: false });
-  child.stderr?.pipe(log, { end: false });
-  return child;
-}
-
-async function isServing(name: ProcessName, port: number, child: ChildProcess | undefined): Promise<boolean> {
-  if (child?.exitCode !== null && child?.exitCode !== undefined) throw new Error(`${name} ended with ${child.exitCode}`);
-  const path = '/health/ready';
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(1_000) }).catch(() => null);
-  if (answer?.status === 200) return true;
-  await delay(50);
-  return false;
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

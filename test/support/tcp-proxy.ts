@@ -3,6 +3,8 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 /** A way to a service that can be cut and mended: what stands behind it is left alone. */
 export interface TcpProxy {
   readonly port: number;
+  /** Where connections that come from now on lead. */
+  target: { readonly host: string; readonly port: number };
   /** Ends every connection and refuses new ones. */
   cut(): void;
   mend(): void;
@@ -21,7 +23,7 @@ function join({ inbound, outbound }: Way): void {
   inbound.pipe(outbound).pipe(inbound);
 }
 
-export async function startTcpProxy(target: { host: string; port: number }): Promise<TcpProxy> {
+export async function startTcpProxy(target: TcpProxy['target']): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const ways = new Set<Way>();
   let isCut = false;
@@ -33,7 +35,7 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
 
   const server = createServer((inbound) => {
     if (isCut) return inbound.destroy();
-    const outbound = connect(target.port, target.host);
+    const outbound = connect(proxy.target.port, proxy.target.host);
     keep(inbound);
     keep(outbound);
     const way = { inbound, outbound };
@@ -48,8 +50,9 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 
-  return {
+  const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port, // a TCP server has a port
+    target,
     cut: () => {
       isCut = true;
       for (const socket of sockets) socket.destroy();
@@ -75,4 +78,5 @@ export async function startTcpProxy(target: { host: string; port: number }): Pro
         server.close(() => resolve());
       }),
   };
+  return proxy;
 }

@@ -5,6 +5,9 @@ const require = createRequire(import.meta.url);
 const sharedGlobals = new URL('./globals.mjs', import.meta.url).href;
 const ownGlobals = new URL('./own-globals.mjs', import.meta.url).href;
 
+/** `CHILD_MESSAGE_END` of `jest-worker`: no test follows. */
+const endOfWorker = 2;
+
 const isTestFile = (url = '') => /\.test\.ts(?:\?|$)/.test(url);
 
 // `@jest/globals` refuses to be loaded by anything but Jest's own module loader.
@@ -19,7 +22,10 @@ registerHooks({
 enableCompileCache(process.env['NODE_COMPILE_CACHE']);
 
 // What Node and native modules free when a worker ends takes a busy machine longer than the half second after which Jest complains. Nothing is left to do.
-if (process.send && !process.env['NODE_V8_COVERAGE']) process.once('exit', () => process.kill(process.pid, 'SIGKILL'));
+if (process.send && !process.env['NODE_V8_COVERAGE']) {
+  process.once('exit', () => process.kill(process.pid, 'SIGKILL'));
+  process.on('message', ([type]) => type === endOfWorker && process.exit());
+}
 
 /** How often each test file was loaded in this process. */
 const loads = new Map();

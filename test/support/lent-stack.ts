@@ -1,0 +1,75 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { storageDirOf } from './api.ts';
+import { openDeployment, withTenant, type Deployment, type ProcessName, type Stack, type StackOptions } from './deployment.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+const lentProcesses = ['api', 'worker-runs'] as const satisfies ProcessName[];
+
+interface Lent {
+  readonly deployment: Deployment;
+  /** The way to the model server of the file that runs now. */
+  readonly models: TcpProxy;
+}
+
+/** That of all test files. */
+const temporalAddress = process.env['TEMPORAL_ADDRESS'];
+let lent: Promise<Lent> | null = null;
+
+/** Whether a file can do with the plain deployment. Jest without workers would wait for it for ever, and some files bring services of their own. */
+export function canBorrow(options: StackOptions): boolean {
+  const names = Object.keys(options).toSorted().join();
+  const isPlain = ['modelBaseUrl,processes', 'egressPorts,modelBaseUrl,processes'].includes(names);
+  const hasItsProcesses = options.processes.toSorted().join() === lentProcesses.join();
+  return isPlain && hasItsProcesses && process.send !== undefined && process.env['TEMPORAL_ADDRESS'] === temporalAddress;
+}
+
+/** The Jest worker's deployment, its processes serving, with a new tenant. Its `stop` gives it back: what runs is ended, processes stay. */
+export async function borrowStack({ modelBaseUrl = '', egressPorts = [] }: StackOptions): Promise<Stack> {
+  const { deployment, models } = await (lent ??= makeLent());
+  models.target = { host: '127.0.0.1', port: Number(new URL(modelBaseUrl).port) };
+  const stack = await withTenant(deployment, egressPorts);
+  await Promise.all(lentProcesses.map((name) => startUnlessServing(stack, name)));
+
+  return {
+    ...stack,
+    async stop() {
+      // A file may have left them frozen.
+      await Promise.all(lentProcesses.map((name) => stack.kill(name, 'SIGCONT')));
+      await endRuns(stack);
+      models.cut();
+      models.mend();
+    },
+  };
+}
+
+async function makeLent(): Promise<Lent> {
+  const models = await startTcpProxy({ host: '127.0.0.1', port: 0 });
+  const deployment = await openDeployment({
+    modelBaseUrl: `http://127.0.0.1:${models.port}/v1`,
+    imports: [join(import.meta.dirname, 'ends-with-parent.mjs')],
+  });
+  // Before the runtime's own, which ends the worker at once. The database goes when the next tests begin, like those of killed ones.
+  process.prependListener('exit', () => {
+    for (const name of lentProcesses) void deployment.kill(name);
+    rmSync(storageDirOf(deployment.redisPrefix), { recursive: true, force: true });
+  });
+  return { deployment, models };
+}
+
+/** A file may have killed them. */
+async function startUnlessServing(stack: Stack, name: ProcessName): Promise<void> {
+  const answer = await fetch(`${stack.url(name)}/health/ready`, { signal: AbortSignal.timeout(5_000) }).catch(() => null);
+  if (answer?.status === 200) return;
+  await stack.kill(name);
+  await stack.start(name);
+}
+
+/** Nobody waits any more for what a tenant's runs come to, and the next file counts what its own models are asked. */
+async function endRuns({ temporal, tenant }: Stack): Promise<void> {
+  const query = `OrganizationId = '${tenant.organizationId}' and ExecutionStatus = 'Running'`;
+  for await (const { workflowId, runId } of temporal.client.workflow.list({ query })) {
+    const handle = temporal.client.workflow.getHandle(workflowId, runId);
+    await handle.terminate('its test has ended').catch(() => undefined); // it may end by itself
+  }
+}
