@@ -25,6 +25,7 @@ enableCompileCache(process.env['NODE_COMPILE_CACHE']);
 if (process.send && !process.env['NODE_V8_COVERAGE']) {
   process.once('exit', () => process.kill(process.pid, 'SIGKILL'));
   process.on('message', ([type]) => type === endOfWorker && process.exit());
+  process.once('disconnect', () => process.exit());
 }
 
 /** How often each test file was loaded in this process. */
