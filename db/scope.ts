@@ -8,23 +8,6 @@ import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesO
 import { row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
 
-export { resolveNewRowScope, resolveNewRowWorkspace } from './new-row-scope.ts';
-export { refuseNarrowed } from './reach.ts';
-export {
-  openTransaction,
-  withAutocommit,
-  emptyOutgoing,
-  nobodyTenant,
-  organizationTenant,
-  openReadOnly,
-  sweep,
-  systemActor,
-  tenantOf,
-  transact,
-  type TransactionOptions,
-  workspaceTenant,
-} from './transaction.ts';
-
 /** A transaction with the caller who asks, and the floor of the operation that is asked for: rank counts where a row lies. */
 export interface Scoped extends TenantTransaction {
   readonly caller: Caller;

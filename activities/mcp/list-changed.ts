@@ -3,7 +3,7 @@ import type { McpPrincipal } from '../../db/mcp/connections.ts';
 import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import { requestSync } from '../../db/mcp/syncs.ts';
 import { newId } from '../../db/ids.ts';
-import { organizationTenant, systemActor } from '../../db/scope.ts';
+import { organizationTenant, systemActor } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';
 

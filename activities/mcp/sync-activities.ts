@@ -3,7 +3,7 @@ import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts'
 import { readMcpToolkit, scheduleNextSync, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
 import { dueSyncs, readOpenSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
 import { newId } from '../../db/ids.ts';
-import { organizationTenant, sweep, systemActor } from '../../db/scope.ts';
+import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { finishSync, sha256Of, type SyncFindings } from '../../db/toolkits/revisions.ts';

@@ -7,7 +7,7 @@ import { recordLoginFailure, type LoginFailure } from '../../db/identity/login-f
 import { accountHash, isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
-import { withAutocommit, systemActor, tenantOf } from '../../db/scope.ts';
+import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { awaitedLater } from '../http/awaited-later.ts';
 import type { AppDeps } from '../http/deps.ts';

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Identity } from '../../db/identity/identity.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import type { Outgoing } from '../../db/tenant-transaction.ts';
 import type { ClientDocuments } from '../../ports/client-documents.ts';
 import type { LineComparison } from '../../ports/compare-lines.ts';

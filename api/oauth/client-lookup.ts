@@ -1,6 +1,6 @@
 import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { storeDocument } from '../../db/oauth/clients.ts';
-import { nobodyTenant, systemActor, transact } from '../../db/scope.ts';
+import { nobodyTenant, systemActor, transact } from '../../db/transaction.ts';
 import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/client-documents.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from '../http/deps.ts';

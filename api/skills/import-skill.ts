@@ -1,5 +1,5 @@
 import { organizationOf } from '../../db/reach.ts';
-import { openReadOnly, systemActor, tenantOf } from '../../db/scope.ts';
+import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
 import { uploaderOf, usableAttachment } from '../../db/attachments/attachments.ts';
 import type { RowScope } from '../../db/new-row-scope.ts';
 import { findSkillOfHome } from '../../db/skills/visible-skills.ts';

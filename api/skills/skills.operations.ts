@@ -1,6 +1,6 @@
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { curateSkill } from '../../db/skills/curation.ts';
 import { refuseOwners } from '../../db/skills/owners.ts';
 import { dropSkillFiles } from '../../db/skills/skill-files.ts';

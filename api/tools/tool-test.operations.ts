@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admit } from '../../db/billing/admit.ts';
 import { organizationOf, refuseRank } from '../../db/reach.ts';
-import { transact, resolveNewRowWorkspace } from '../../db/scope.ts';
+import { transact } from '../../db/transaction.ts';
+import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
 import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
 import { readTool, type ToolRow } from '../../db/tools/tools.ts';

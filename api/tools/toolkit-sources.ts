@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { usableAttachment } from '../../db/attachments/attachments.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { openReadOnly, tenantOf } from '../../db/scope.ts';
+import { openReadOnly, tenantOf } from '../../db/transaction.ts';
 import { sha256Of, toolHash, type NewToolkitRevision } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { Toolkit } from '../../db/toolkits/toolkit.entity.ts';

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
 import { creatableToolKinds } from '../../db/tools/tool-config.ts';
 import { agentsUsing, deleteToolRow } from '../../db/tools/tool-use.ts';

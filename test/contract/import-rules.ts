@@ -24,6 +24,9 @@ export const importRules: readonly ImportRule[] = [
     may: [
       'api/http/',
       'db/scope.ts',
+      'db/reach.ts',
+      'db/transaction.ts',
+      'db/databases.ts',
       'db/orm.ts',
       'db/outbox',
       'db/audit/',

@@ -48,7 +48,6 @@ export const sourceRules: readonly SourceRule[] = [
     pattern: /\bsweep\(|\bsweep\b[^;]*from '|\.sweeper\b|sweeper-rows\.ts'/,
     allowed: {
       'db/transaction.ts': 'where it is opened',
-      'db/scope.ts': 'passes it on',
       'db/orm.ts': 'opens the pools',
       'db/streams/': 'stream heads, archive pages, compaction, re-check of open streams',
       'db/identity/marks.ts': 'last-used marks',

@@ -4,7 +4,7 @@ import { createToolsChanged } from '../../../activities/mcp/list-changed.ts';
 import { sharedPrincipal } from '../../../db/mcp/connections.ts';
 import type { McpToolkit } from '../../../db/mcp/mcp-toolkit.ts';
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { makeWorld } from '../../db/world.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';

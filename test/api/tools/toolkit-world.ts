@@ -1,5 +1,5 @@
 import { newId } from '../../../db/ids.ts';
-import { systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
+import { systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { openSync, toolHash } from '../../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
