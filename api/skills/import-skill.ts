@@ -14,6 +14,7 @@ import { newStorageKey } from '../../ports/storage-key.ts';
 import { readWhole } from '../../ports/storage.ts';
 import { fail, Failure, invalid } from '../../workflows/contracts/failure.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import { skillReaderOf } from './dependencies.ts';
 import { skillDocuments, toStoredDocs } from './reference-docs.ts';
 import type { SkillImportBody } from './skill.schema.ts';
 
@@ -47,7 +48,7 @@ async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRe
   const { tx } = openReadOnly(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const attachment = await usableAttachment({ ...tx, caller, floor }, body.attachment_id ?? '');
   const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
-  return deps.skillReader.read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
+  return skillReaderOf(deps).read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
 }
 
 /**
@@ -91,7 +92,7 @@ async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImport
   const second = files.findIndex(({ path }) => isSkillFile(path));
   if (second !== -1) throw invalid(`/files/${second}/path`, 'uniqueItems', 'The markdown is the SKILL.md already.');
   return {
-    ...(await deps.skillReader.read(organizationOf(caller), { kind: 'markdown', source: body.markdown ?? '', pointer: '/markdown' })),
+    ...(await skillReaderOf(deps).read(organizationOf(caller), { kind: 'markdown', source: body.markdown ?? '', pointer: '/markdown' })),
     documents: files.map(({ path, content }) => ({ name: path, content })),
   };
 }

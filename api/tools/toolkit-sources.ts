@@ -12,6 +12,7 @@ import { readWhole } from '../../ports/storage.ts';
 import { fail, Failure, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { actorOf } from '../http/audit.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation.ts';
+import { openApiReaderOf } from './dependencies.ts';
 import { toolChecks } from './tool-checks.ts';
 import { shapeOf, type ToolChecks } from './tool-rules.ts';
 import type { ManualTool, ToolkitRevisionCreate } from './toolkit-revision.schema.ts';
@@ -44,7 +45,7 @@ export async function readSource(request: IdentifyRequest): Promise<SourceTools 
     const isInline = source.document !== undefined;
     const document = source.document ?? (await bytesOfAttachment(request, ctx, source.attachment_id ?? ''));
     const choice = { include: source.include ?? null, exclude: source.exclude ?? [] };
-    const reading = await request.deps.openApi.read(organizationOf(request.caller), { document, ...choice });
+    const reading = await openApiReaderOf(request.deps).read(organizationOf(request.caller), { document, ...choice });
     refuseProblems(reading, isInline ? '/source/document' : '/source/attachment_id');
     return {
       tools: reading.operations.map(toToolkitTool),

@@ -27,7 +27,6 @@ export const importRules: readonly ImportRule[] = [
       'db/reach.ts',
       'db/transaction.ts',
       'db/databases.ts',
-      'db/orm.ts',
       'db/outbox',
       'db/audit/',
       'db/http/',

@@ -32,7 +32,7 @@ export const sourceRules: readonly SourceRule[] = [
       'db/pg-dialect.ts': 'the driver',
       'db/streams/append-connection.ts': 'a connection for append_frames alone, which repeats the tenant predicate',
       'db/streams/sweeper-rows.ts': 'stream heads, archive pages and re-check of open streams, on the sweeper’s pool',
-      'api/http/health.ts': '`select 1`',
+      'api/system/health.ts': '`select 1`',
       'cli/': 'migrates and probes as the administrator',
       'bench/': 'measures',
     },
