@@ -1,15 +1,9 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import {
-  claimToolTest,
-  lockToolTest,
-  settleToolTest,
-  type TestedTool,
-  type TestState,
-  type ToolTestResult,
-} from '../../db/tools/tool-tests.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { TestedTool, TestState, ToolTestResult } from '../../db/tools/tool-tests.ts';
+import { claimToolTest, settleToolTest } from '../../domain/tools/tool-tests.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -60,19 +54,19 @@ async function described(deps: ActivityDeps, execution: ToolExecution): Promise<
   }
 }
 
-/** Null when there is nothing to execute. A write that was claimed before is never executed again: what came of it is not known. */
-async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string): Promise<ClaimedTest | null> {
-  const test = await lockToolTest(tx, testId);
-  if (test === null || test.is_settled) return null;
-  const { tool } = test;
-  if (tool === null) return refuse(tx, testId, failed('tool_unavailable', 'the tool was deleted', false));
-  if (tool.is_quarantined)
-    return refuse(tx, testId, failed('tool_quarantined', 'the tool has changed on its server and waits for an approval', false));
-  const isRepeatable = tool.effect === 'read' || tool.is_idempotent || test.dry_run;
-  if (test.is_claimed && !isRepeatable)
-    return refuse(tx, testId, failed('outcome_unknown', 'The test was interrupted while it was executed; it may have happened.', false));
+const refusals = {
+  tool_unavailable: 'the tool was deleted',
+  tool_quarantined: 'the tool has changed on its server and waits for an approval',
+  outcome_unknown: 'The test was interrupted while it was executed; it may have happened.',
+} as const;
 
-  await claimToolTest(tx, testId);
+/** Null when there is nothing to execute. */
+async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string): Promise<ClaimedTest | null> {
+  const claimed = await claimToolTest(tx, testId);
+  if (claimed.verdict === 'over') return null;
+  if (claimed.verdict === 'refused') return refuse(tx, testId, failed(claimed.code, refusals[claimed.code], false));
+
+  const { test, tool } = claimed;
   const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, test.organization_id) };
   return { test, tool, policy };
 }

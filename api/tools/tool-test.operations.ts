@@ -4,8 +4,9 @@ import { organizationOf, refuseRank } from '../../db/reach.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
+import { readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
 import { readTool, type ToolRow } from '../../db/tools/tools.ts';
+import { startToolTest } from '../../domain/tools/tool-tests.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { toolTestLimitS } from '../../workflows/contracts/tool-test.ts';
 import { post, reply, type Ctx } from '../http/operation.ts';
@@ -56,7 +57,7 @@ export const toolTestOperations = {
       await checkArguments(ctx, tool, body.arguments);
       if (!isDryRun) await admit(ctx, home.workspaceId);
 
-      const testId = await insertToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
+      const testId = await startToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
       ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });
       return reply(toToolTestView(notWaitedFor), {
         afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, { testId, home }))),

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { ToolRow } from '../../db/tools/tools.ts';
-import { creatableToolKinds } from '../../db/tools/tool-config.ts';
+import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';

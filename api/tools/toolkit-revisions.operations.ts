@@ -1,12 +1,12 @@
 import { creatorOf } from '../../db/actor-ref.ts';
 import { endEarly, mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { activateToolkitRevision, executionOf } from '../../db/toolkits/activate.ts';
-import { insertToolkitRevision } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolkit } from '../../db/toolkits/toolkits.ts';
-import { Tool } from '../../db/tools/tool.entity.ts';
+import { configsInForce } from '../../db/tools/tools-of-toolkit.ts';
+import { activateToolkitRevision, executionOf } from '../../domain/toolkits/activate.ts';
+import { addToolkitRevision } from '../../domain/toolkits/revisions.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { list, post, reply, type Ctx } from '../http/operation.ts';
@@ -80,7 +80,7 @@ export const toolkitRevisionOperations = {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
       // What readSource gave.
       const { tools, sourceHash, leftOut } = await toolsOf(ctx, toolkit, { body, read: identified as SourceTools | Failure | null });
-      const { id } = await insertToolkitRevision(ctx, toolkit, {
+      const { id } = await addToolkitRevision(ctx, toolkit, {
         origin: body.source.type,
         tools,
         sourceHash,
@@ -127,9 +127,7 @@ async function refuseForeignAims(
   toolkit: Toolkit,
   { tools, approve }: { readonly tools: readonly ToolkitTool[]; readonly approve: 'all' | readonly string[] },
 ): Promise<void> {
-  const inForce = new Map(
-    (await ctx.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null })).map((tool) => [tool.remoteName, tool.config]),
-  );
+  const inForce = await configsInForce(ctx, toolkit.id);
   const changes = tools.flatMap(({ name, execution }) => {
     if (!execution || (approve !== 'all' && !approve.includes(name))) return [];
     return [{ before: inForce.get(name) ?? null, after: executionOf(toolkit, execution.config) }];

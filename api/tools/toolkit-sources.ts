@@ -2,11 +2,13 @@ import { createHash } from 'node:crypto';
 import { usableAttachment } from '../../db/attachments/attachments.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { openReadOnly, tenantOf } from '../../db/transaction.ts';
-import { sha256Of, toolHash, type NewToolkitRevision } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { requireToolkit } from '../../db/toolkits/toolkits.ts';
-import { completeHttpConfig, effectOfMethod, type HttpConfigDraft } from '../../db/tools/tool-config.ts';
+import { sha256Of, toolHash } from '../../domain/toolkits/hashes.ts';
+import type { NewToolkitRevision } from '../../domain/toolkits/revisions.ts';
+import { completeHttpConfig, effectOfMethod, type HttpConfigDraft } from '../../domain/tools/tool-config.ts';
+import { shapeOf, type ToolChecks } from '../../domain/tools/tool-shape.ts';
 import { limitDocumentBytes, type OpenApiOperation, type OpenApiReading } from '../../ports/openapi-reader.ts';
 import { readWhole } from '../../ports/storage.ts';
 import { fail, Failure, invalid, type Violation } from '../../workflows/contracts/failure.ts';
@@ -14,7 +16,6 @@ import { actorOf } from '../http/audit.ts';
 import type { Ctx, IdentifyRequest } from '../http/operation.ts';
 import { openApiReaderOf } from './dependencies.ts';
 import { toolChecks } from './tool-checks.ts';
-import { shapeOf, type ToolChecks } from './tool-rules.ts';
 import type { ManualTool, ToolkitRevisionCreate } from './toolkit-revision.schema.ts';
 
 /** The tools that a source gives, what else it holds, and the hash of the source. */

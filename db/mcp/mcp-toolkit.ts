@@ -1,5 +1,5 @@
 import type { Scope } from '../../workflows/contracts/access.ts';
-import { change, row } from '../sql.ts';
+import { row } from '../sql.ts';
 import type { McpToolkitConfig } from '../toolkits/toolkit-config.ts';
 import type { ToolkitTool } from '../toolkits/toolkit-tool.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -69,16 +69,6 @@ export async function isStillThere(tx: TenantTransaction, { id, config }: Pick<M
 export async function holdThere(tx: TenantTransaction, toolkit: Pick<McpToolkit, 'id' | 'config'>): Promise<boolean> {
   await row(tx.em, 'select k.id from toolkits k where k.id = ? for update', [toolkit.id]);
   return isStillThere(tx, toolkit);
-}
-
-/** After a sync: when the next one is due, if it has an interval. One that was asked for meanwhile stays. */
-export async function scheduleNextSync(tx: TenantTransaction, id: string): Promise<void> {
-  await change(
-    tx.em,
-    `update toolkits set next_sync_at = now() + make_interval(secs => (config ->> 'sync_interval_s')::float8)
-      where id = ? and deleted_at is null and (next_sync_at <= now() or (next_sync_at is null and config ->> 'sync_interval_s' is not null))`,
-    [id],
-  );
 }
 
 function toToolkit(found: ToolkitColumns): McpToolkit {

@@ -1,7 +1,17 @@
 import { rows } from '../sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { FormerSettings } from './approval.ts';
+
+/** Settings that were in force with a revision, until another followed it. */
+export interface FormerSettings {
+  /** Hash of the tool that they were approved for. */
+  readonly remoteHash: string;
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly isIdempotent: boolean;
+  readonly timeoutS: number;
+  readonly responseMaxChars: number;
+}
 
 /**
  * The settings that the tools of a toolkit had last while a revision was in force, by tool id: those of its latest activation, with what was

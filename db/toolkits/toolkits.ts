@@ -1,11 +1,9 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
-import { forgetConnections } from '../mcp/connections.ts';
 import { fetchPage } from '../page-query.ts';
 import type { Page, PageRequest } from '../page.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
-import { dropOwnSecrets } from '../secrets/secret-aim.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
@@ -148,16 +146,8 @@ export async function agentsBinding(tx: TenantTransaction, toolkitId: string): P
   return found.map(({ id }) => id);
 }
 
-/** Ids of all tools that the toolkit ever had: one that was deleted comes back with a revision that holds it. */
-export async function toolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(tx.em, 'select t.id from tools t where t.toolkit_id = ?', [toolkitId]);
-  return found.map(({ id }) => id);
-}
-
-/** Deletes a toolkit's tools with it; what it held to reach its server, and values set for its tools, go at once. The caller holds its lock. */
-export async function removeToolkit(tx: TenantTransaction, toolkitId: string): Promise<void> {
-  await forgetConnections(tx, toolkitId);
-  await dropOwnSecrets(tx, await toolsOfToolkit(tx, toolkitId));
+/** Marks a toolkit and its tools as deleted. */
+export async function deleteToolkitRows(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
     'update tools set deleted_at = now(), row_version = row_version + 1, updated_at = now() where toolkit_id = ? and deleted_at is null',

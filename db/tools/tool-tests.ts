@@ -1,10 +1,8 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { workflowIds, taskQueues } from '../../workflows/contracts/queues.ts';
 import type { ToolKind, ToolResultCode } from '../../workflows/contracts/runs.ts';
 import { creatorOf } from '../actor-ref.ts';
 import type { RowWorkspace } from '../new-row-scope.ts';
 import { newId } from '../ids.ts';
-import { addOutbox } from '../outbox.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
@@ -55,32 +53,14 @@ export interface NewTest {
   readonly isDryRun: boolean;
 }
 
-/** Writes a test and its workflow's start. Gives its id. */
-export async function insertToolTest(tx: TenantTransaction, { home, toolId, args, isDryRun }: NewTest): Promise<string> {
+/** Writes a test, which is kept for 24 hours. Gives its id. */
+export async function insertToolTestRow(tx: TenantTransaction, { home, toolId, args, isDryRun }: NewTest): Promise<string> {
   const id = newId();
   await change(
     tx.em,
     `insert into tool_tests (id, tool_id, organization_id, workspace_id, arguments, dry_run, created_by, expires_at, created_at)
      values (?, ?, ?, ?, ?::jsonb, ?, ?::jsonb, now() + interval '24 hours', now())`,
     [id, toolId, home.organizationId, home.workspaceId, JSON.stringify(args), isDryRun, JSON.stringify(creatorOf(tx.actor))],
-  );
-  const workflowId = workflowIds.toolTest(id);
-  await addOutbox(
-    tx,
-    {
-      kind: 'workflow.start',
-      workflowType: 'toolTest',
-      workflowId,
-      taskQueue: taskQueues.runs,
-      args: [{ testId: id }],
-      organizationId: home.organizationId,
-      workspaceId: home.workspaceId,
-      correlationId: tx.correlationId,
-      reuse: 'reject_duplicate',
-      priority: 1,
-      searchAttributes: {},
-    },
-    { dedupeKey: workflowId },
   );
   return id;
 }
@@ -99,12 +79,12 @@ export function lockToolTest(tx: TenantTransaction, testId: string): Promise<Tes
   );
 }
 
-export async function claimToolTest(tx: TenantTransaction, testId: string): Promise<void> {
+export async function claimToolTestRow(tx: TenantTransaction, testId: string): Promise<void> {
   await change(tx.em, 'update tool_tests set claimed_at = clock_timestamp() where id = ?', [testId]);
 }
 
 /** Stores the result once; a later one is dropped. */
-export async function settleToolTest(tx: TenantTransaction, testId: string, result: ToolTestResult): Promise<void> {
+export async function settleToolTestRow(tx: TenantTransaction, testId: string, result: ToolTestResult): Promise<void> {
   await change(tx.em, 'update tool_tests set result = ?::jsonb where id = ? and result is null', [JSON.stringify(result), testId]);
 }
 
@@ -114,7 +94,7 @@ export async function readToolTestResult(tx: Pick<TenantTransaction, 'em'>, test
   return found?.result ?? null;
 }
 
-/** Deletes at most `limit` tests past their 24 hours; gives how many. Sweeper's pool. */
-export function sweepToolTests(em: SqlEntityManager, limit: number): Promise<number> {
+/** Deletes at most `limit` tests past their time; gives how many. Sweeper's pool. */
+export function deleteExpiredToolTests(em: SqlEntityManager, limit: number): Promise<number> {
   return change(em, 'delete from tool_tests where id in (select id from tool_tests where expires_at <= now() limit ?)', [limit]);
 }

@@ -1,4 +1,3 @@
-import { dropOwnSecrets } from '../secrets/secret-aim.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -13,11 +12,4 @@ export async function agentsUsing(tx: Pick<TenantTransaction, 'em'>, toolId: str
     [toolId],
   );
   return found.map(({ id }) => id);
-}
-
-/** Takes a tool out of every later run, and its own secret values with it. */
-export async function deleteToolRow(tx: TenantTransaction, tool: { readonly id: string; deletedAt: Date | string | null }): Promise<void> {
-  tool.deletedAt = new Date();
-  await tx.em.flush();
-  await dropOwnSecrets(tx, [tool.id]);
 }

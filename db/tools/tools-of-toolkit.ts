@@ -1,0 +1,36 @@
+import { LockMode } from '@mikro-orm/core';
+import { rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import { Tool } from './tool.entity.ts';
+
+/** Locks all tools that the toolkit ever had. */
+export function lockToolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<Tool[]> {
+  return tx.em.find(Tool, { toolkitId }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+}
+
+/** The tools of a toolkit that runs are given, of those with these names. */
+export function servedTools(tx: TenantTransaction, toolkitId: string, names: readonly string[]): Promise<Tool[]> {
+  return tx.em.find(Tool, { toolkitId, deletedAt: null, quarantinedAt: null, remoteName: { $in: [...names] } });
+}
+
+/** The config that each tool of a toolkit has now, by the toolkit's name of it. */
+export async function configsInForce(tx: TenantTransaction, toolkitId: string): Promise<ReadonlyMap<string | null, Tool['config']>> {
+  const found = await tx.em.find(Tool, { toolkitId, deletedAt: null });
+  return new Map(found.map((tool) => [tool.remoteName, tool.config]));
+}
+
+/** Ids of all tools that the toolkit ever had: one that was deleted comes back with a revision that holds it. */
+export async function toolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
+  const found = await rows<{ id: string }>(tx.em, 'select t.id from tools t where t.toolkit_id = ?', [toolkitId]);
+  return found.map(({ id }) => id);
+}
+
+/** The number of the newest version of each tool. */
+export async function newestVersions(tx: TenantTransaction, toolIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const newest = await rows<{ tool_id: string; version: number }>(
+    tx.em,
+    'select v.tool_id, max(v.version)::int as version from tool_versions v where v.tool_id = any(?::uuid[]) group by v.tool_id',
+    [[...toolIds]],
+  );
+  return new Map(newest.map((found) => [found.tool_id, found.version]));
+}

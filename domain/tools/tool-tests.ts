@@ -1,0 +1,69 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { addOutbox } from '../../db/outbox.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import {
+  claimToolTestRow,
+  deleteExpiredToolTests,
+  insertToolTestRow,
+  lockToolTest,
+  settleToolTestRow,
+  type NewTest,
+  type TestedTool,
+  type TestState,
+  type ToolTestResult,
+} from '../../db/tools/tool-tests.ts';
+import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+
+/** Writes a test and its workflow's start. Gives its id. */
+export async function startToolTest(tx: TenantTransaction, asked: NewTest): Promise<string> {
+  const id = await insertToolTestRow(tx, asked);
+  const workflowId = workflowIds.toolTest(id);
+  await addOutbox(
+    tx,
+    {
+      kind: 'workflow.start',
+      workflowType: 'toolTest',
+      workflowId,
+      taskQueue: taskQueues.runs,
+      args: [{ testId: id }],
+      organizationId: asked.home.organizationId,
+      workspaceId: asked.home.workspaceId,
+      correlationId: tx.correlationId,
+      reuse: 'reject_duplicate',
+      priority: 1,
+      searchAttributes: {},
+    },
+    { dedupeKey: workflowId },
+  );
+  return id;
+}
+
+/** Whether a test is to be executed now; `over`: it is gone or has its result. */
+export type ToolTestClaim =
+  | { readonly verdict: 'over' }
+  | { readonly verdict: 'refused'; readonly code: 'tool_unavailable' | 'tool_quarantined' | 'outcome_unknown' }
+  | { readonly verdict: 'claimed'; readonly test: TestState; readonly tool: TestedTool };
+
+/** Claims a test, and locks it to the end of the transaction. A write that was claimed before is never executed again: what came of it is not known. */
+export async function claimToolTest(tx: TenantTransaction, testId: string): Promise<ToolTestClaim> {
+  const test = await lockToolTest(tx, testId);
+  if (test === null || test.is_settled) return { verdict: 'over' };
+  const { tool } = test;
+  if (tool === null) return { verdict: 'refused', code: 'tool_unavailable' };
+  if (tool.is_quarantined) return { verdict: 'refused', code: 'tool_quarantined' };
+  const isRepeatable = tool.effect === 'read' || tool.is_idempotent || test.dry_run;
+  if (test.is_claimed && !isRepeatable) return { verdict: 'refused', code: 'outcome_unknown' };
+
+  await claimToolTestRow(tx, testId);
+  return { verdict: 'claimed', test, tool };
+}
+
+/** Stores the result of a test once; a later one is dropped. */
+export function settleToolTest(tx: TenantTransaction, testId: string, result: ToolTestResult): Promise<void> {
+  return settleToolTestRow(tx, testId, result);
+}
+
+/** Deletes at most `limit` tests past their 24 hours; gives how many. Sweeper's pool. */
+export function sweepToolTests(em: SqlEntityManager, limit: number): Promise<number> {
+  return deleteExpiredToolTests(em, limit);
+}
