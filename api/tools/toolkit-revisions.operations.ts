@@ -7,13 +7,15 @@ import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolk
 import { configsInForce } from '../../db/tools/tools-of-toolkit.ts';
 import { activateToolkitRevision, executionOf } from '../../domain/toolkits/activate.ts';
 import { addToolkitRevision } from '../../domain/toolkits/revisions.ts';
+import { toolsByHand, type SourceTools } from '../../domain/toolkits/source-tools.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { list, post, reply, type Ctx } from '../http/operation.ts';
 import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
 import { ToolkitRevisionActivate, ToolkitRevisionCreate, ToolkitRevisionParams } from './toolkit-revision.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
-import { readSource, toolsByHand, type SourceTools } from './toolkit-sources.ts';
+import { toolChecks } from './tool-checks.ts';
+import { readSource } from './toolkit-sources.ts';
 import { ToolkitParams, ToolkitView, toToolkitView } from './toolkit.schema.ts';
 
 const limitBytes = 4 * 1024 * 1024;
@@ -146,7 +148,7 @@ async function toolsOf(ctx: Ctx, toolkit: Toolkit, { body, read }: Asked): Promi
     throw invalid('/source/type', 'enum', 'The tools of an MCP server come with a sync, not with a document.', { kind: 'mcp' });
   if (source.type !== toolkit.kind)
     throw invalid('/source/type', 'enum', 'The source is not of the kind of the toolkit.', { kind: toolkit.kind });
-  if (source.type === 'manual') return toolsByHand(ctx, toolkit, source.tools);
+  if (source.type === 'manual') return toolsByHand(source.tools, await toolChecks(ctx, toolkit));
   if (read instanceof Failure) throw read;
   if (read === null) throw new Error('A document of a toolkit that is visible was not read');
   return read;

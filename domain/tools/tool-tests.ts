@@ -1,5 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import type { Caller } from '../../db/caller.ts';
 import { addOutbox } from '../../db/outbox.ts';
+import { refuseRank } from '../../db/reach.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import {
   claimToolTestRow,
@@ -12,7 +14,41 @@ import {
   type TestState,
   type ToolTestResult,
 } from '../../db/tools/tool-tests.ts';
+import type { ToolRow } from '../../db/tools/tools.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+
+/** Refuses a test that acts: 403 where it writes and the caller is no admin of the workspace, 422 for a kind that is executed in a run alone. */
+export function refuseTest(
+  caller: Caller,
+  tool: Pick<ToolRow, 'effect' | 'critical' | 'client_owned' | 'kind'>,
+  workspaceId: string,
+): void {
+  if (tool.effect === 'write' || tool.critical) refuseRank(caller, workspaceId, 'admin');
+  if (tool.client_owned || tool.kind === 'delegate' || tool.kind === 'schedule')
+    throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
+}
+
+/** 422 unless the arguments of a test fit what the tool takes. */
+export async function checkArguments(
+  schemas: Pick<TenantSchemas, 'validate'>,
+  tool: Pick<ToolRow, 'input_schema'>,
+  args: Record<string, unknown>,
+): Promise<void> {
+  const problems = await schemas.validate(tool.input_schema, args);
+  if (problems.length === 0) return;
+  throw fail('validation_failed', {
+    detail: 'The arguments do not fit the input schema of the tool.',
+    errors: problems.map(({ pointer, rule, message }): Violation => ({
+      in: 'body',
+      pointer: `/arguments${pointer}`,
+      name: null,
+      rule,
+      message,
+    })),
+  });
+}
 
 /** Writes a test and its workflow's start. Gives its id. */
 export async function startToolTest(tx: TenantTransaction, asked: NewTest): Promise<string> {
