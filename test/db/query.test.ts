@@ -8,7 +8,7 @@ import { preparedList } from '../../db/page-query.ts';
 import type { Page, PageRequest } from '../../db/page.ts';
 import { prepared, type ParametersOf } from '../../db/prepared.ts';
 import { compile, query } from '../../db/query.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import type { Tables } from '../../db/table-types.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
