@@ -2,7 +2,8 @@ import { cancellationSignal } from '@temporalio/activity';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import type { TestedTool, TestState, ToolTestResult } from '../../db/tools/tool-tests.ts';
+import type { TestedTool, TestState } from '../../db/tools/tool-tests.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { claimToolTest, settleToolTest } from '../../domain/tools/tool-tests.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
@@ -67,7 +68,7 @@ async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string):
   if (claimed.verdict === 'refused') return refuse(tx, testId, failed(claimed.code, refusals[claimed.code], false));
 
   const { test, tool } = claimed;
-  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, test.organization_id) };
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, test.organizationId) };
   return { test, tool, policy };
 }
 
@@ -78,10 +79,10 @@ async function refuse(tx: TenantTransaction, testId: string, outcome: ToolOutcom
 }
 
 async function outcomeOf(executor: ToolExecutor, { test, tool }: ClaimedTest, execution: ToolExecution): Promise<ToolOutcome> {
-  if (test.dry_run) return { status: 'succeeded', type: 'text', text: '' };
+  if (test.dryRun) return { status: 'succeeded', type: 'text', text: '' };
   if (tool.concurrency !== 'exclusive') return executor.execute(execution);
 
-  const key = { organizationId: test.organization_id, workspaceId: test.workspace_id, toolId: tool.id, holder: test.id };
+  const key = { organizationId: test.organizationId, workspaceId: test.workspaceId, toolId: tool.id, holder: test.id };
   const began = performance.now();
   const lease = await holdLease({ transact: execution.transact, key, waitMs: execution.timeoutMs, signal: execution.signal });
   if (lease === null) return failed('tool_busy', `another call has held the tool for ${execution.timeoutMs / 1_000} s`, true);
@@ -102,9 +103,9 @@ async function whileHeld<R>(lease: HeldLease, work: () => Promise<R>): Promise<R
 }
 
 function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, policy }: ClaimedTest): ToolExecution {
-  const place = { organizationId: test.organization_id, workspaceId: test.workspace_id };
+  const place = { organizationId: test.organizationId, workspaceId: test.workspaceId };
   return {
-    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config, responseMaxChars: tool.response_max_chars },
+    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config, responseMaxChars: tool.responseMaxChars },
     toolCallId: test.id,
     args: test.arguments,
     run: null,
@@ -120,7 +121,7 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
       vars: {},
     },
     policy,
-    timeoutMs: Math.min(tool.timeout_s, toolTestLimitS) * 1_000,
+    timeoutMs: Math.min(tool.timeoutS, toolTestLimitS) * 1_000,
     signal: cancellationSignal(),
     readOutput: () => Promise.resolve(null),
   };

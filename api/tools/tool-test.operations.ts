@@ -4,7 +4,8 @@ import { organizationOf } from '../../db/reach.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
+import { readToolTestResult } from '../../db/tools/tool-tests.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { checkArguments, refuseTest, startToolTest } from '../../domain/tools/tool-tests.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
@@ -50,7 +51,7 @@ export const toolTestOperations = {
     async (ctx, { params, body }) => {
       const tool = await readTool(ctx, params.tool_id);
       const isDryRun = body.dry_run === true;
-      const home = await resolveNewRowWorkspace(ctx, tool.workspace_id);
+      const home = await resolveNewRowWorkspace(ctx, tool.workspaceId);
       if (!isDryRun) refuseTest(ctx.caller, tool, home.workspaceId);
       await checkArguments(ctx.deps.schemas.of(organizationOf(ctx.caller)), tool, body.arguments);
       if (!isDryRun) await admit(ctx, home.workspaceId);

@@ -27,7 +27,8 @@ export const tools = area('Tools', {
       query: ToolFilters,
       view: ToolView,
     },
-    async (ctx, { query }) => mapPage(await listToolRows(ctx, query, ctx.page), toToolView),
+    async (ctx, { query: { toolkit_id: toolkitId, ...query } }) =>
+      mapPage(await listToolRows(ctx, { ...query, ...(toolkitId === undefined ? {} : { toolkitId }) }, ctx.page), toToolView),
   ),
 
   createTool: post(
@@ -78,7 +79,7 @@ export const tools = area('Tools', {
     },
     async (ctx, { params }) => {
       const row = await readTool(ctx, params.tool_id);
-      return reply(toToolView(row), { version: row.row_version });
+      return reply(toToolView(row), { version: row.rowVersion });
     },
   ),
 
@@ -104,7 +105,7 @@ export const tools = area('Tools', {
       const changedSecrets = Object.fromEntries(dropped.map((name) => [name, { changed: true as const }]));
       ctx.audit(noteOfNamed('tool', tool, { ...changesOf(before, auditedFields(tool)), ...changedSecrets }));
       const row = await readTool(ctx, tool.id);
-      return reply(toToolView(row), { version: row.row_version });
+      return reply(toToolView(row), { version: row.rowVersion });
     },
   ),
 

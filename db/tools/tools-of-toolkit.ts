@@ -1,4 +1,6 @@
 import { LockMode } from '@mikro-orm/core';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Tool } from './tool.entity.ts';
@@ -15,22 +17,32 @@ export function servedTools(tx: TenantTransaction, toolkitId: string, names: rea
 
 /** The config that each tool of a toolkit has now, by the toolkit's name of it. */
 export async function configsInForce(tx: TenantTransaction, toolkitId: string): Promise<ReadonlyMap<string | null, Tool['config']>> {
-  const found = await tx.em.find(Tool, { toolkitId, deletedAt: null });
+  const found = await rows(
+    tx.em,
+    query
+      .selectFrom('tools as t')
+      .select(['t.remoteName', 't.config'])
+      .where('t.toolkitId', '=', toolkitId)
+      .where('t.deletedAt', 'is', null),
+  );
   return new Map(found.map((tool) => [tool.remoteName, tool.config]));
 }
 
 /** Ids of all tools that the toolkit ever had: one that was deleted comes back with a revision that holds it. */
 export async function toolsOfToolkit(tx: TenantTransaction, toolkitId: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(tx.em, 'select t.id from tools t where t.toolkit_id = ?', [toolkitId]);
+  const found = await rows(tx.em, query.selectFrom('tools as t').select('t.id').where('t.toolkitId', '=', toolkitId));
   return found.map(({ id }) => id);
 }
 
 /** The number of the newest version of each tool. */
 export async function newestVersions(tx: TenantTransaction, toolIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const newest = await rows<{ tool_id: string; version: number }>(
+  const newest = await rows(
     tx.em,
-    'select v.tool_id, max(v.version)::int as version from tool_versions v where v.tool_id = any(?::uuid[]) group by v.tool_id',
-    [[...toolIds]],
+    query
+      .selectFrom('tool_versions as v')
+      .select(({ fn }) => ['v.toolId', fn.max('v.version').as('version')])
+      .where('v.toolId', '=', sql<string>`any(${[...toolIds]}::uuid[])`)
+      .groupBy('v.toolId'),
   );
-  return new Map(newest.map((found) => [found.tool_id, found.version]));
+  return new Map(newest.map(({ toolId, version }) => [toolId, version]));
 }

@@ -24,8 +24,8 @@ export async function resolveNamedAgent(
   const found = await findAgentTarget(tx, home, { agent, revision, personaSlug });
   const missing: Violation[] = [];
   if (!found) missing.push(reference(`${pointer}/agent`, 'agent', agent.slug ?? null));
-  if (found && !found.has_revision) missing.push(reference(`${pointer}/revision`, 'agent_revision', null));
-  if (found && !found.has_persona) missing.push(reference(`${pointer}/persona_slug`, 'persona', personaSlug));
+  if (found && !found.hasRevision) missing.push(reference(`${pointer}/revision`, 'agent_revision', null));
+  if (found && !found.hasPersona) missing.push(reference(`${pointer}/persona_slug`, 'persona', personaSlug));
   if (!found || missing.length > 0) throw fail('validation_failed', { detail: 'A reference does not resolve.', errors: missing });
   return { id: found.id, slug: found.slug, scope: found.scope };
 }

@@ -12,31 +12,27 @@ import {
   type NewTest,
   type TestedTool,
   type TestState,
-  type ToolTestResult,
 } from '../../db/tools/tool-tests.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import type { ToolRow } from '../../db/tools/tools.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
 import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 
 /** Refuses a test that acts: 403 where it writes and the caller is no admin of the workspace, 422 for a kind that is executed in a run alone. */
-export function refuseTest(
-  caller: Caller,
-  tool: Pick<ToolRow, 'effect' | 'critical' | 'client_owned' | 'kind'>,
-  workspaceId: string,
-): void {
+export function refuseTest(caller: Caller, tool: Pick<ToolRow, 'effect' | 'critical' | 'clientOwned' | 'kind'>, workspaceId: string): void {
   if (tool.effect === 'write' || tool.critical) refuseRank(caller, workspaceId, 'admin');
-  if (tool.client_owned || tool.kind === 'delegate' || tool.kind === 'schedule')
+  if (tool.clientOwned || tool.kind === 'delegate' || tool.kind === 'schedule')
     throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
 }
 
 /** 422 unless the arguments of a test fit what the tool takes. */
 export async function checkArguments(
   schemas: Pick<TenantSchemas, 'validate'>,
-  tool: Pick<ToolRow, 'input_schema'>,
+  tool: Pick<ToolRow, 'inputSchema'>,
   args: Record<string, unknown>,
 ): Promise<void> {
-  const problems = await schemas.validate(tool.input_schema, args);
+  const problems = await schemas.validate(tool.inputSchema, args);
   if (problems.length === 0) return;
   throw fail('validation_failed', {
     detail: 'The arguments do not fit the input schema of the tool.',
@@ -83,12 +79,12 @@ export type ToolTestClaim =
 /** Claims a test, and locks it to the end of the transaction. A write that was claimed before is never executed again: what came of it is not known. */
 export async function claimToolTest(tx: TenantTransaction, testId: string): Promise<ToolTestClaim> {
   const test = await lockToolTest(tx, testId);
-  if (test === null || test.is_settled) return { verdict: 'over' };
+  if (test === null || test.isSettled) return { verdict: 'over' };
   const { tool } = test;
   if (tool === null) return { verdict: 'refused', code: 'tool_unavailable' };
-  if (tool.is_quarantined) return { verdict: 'refused', code: 'tool_quarantined' };
-  const isRepeatable = tool.effect === 'read' || tool.is_idempotent || test.dry_run;
-  if (test.is_claimed && !isRepeatable) return { verdict: 'refused', code: 'outcome_unknown' };
+  if (tool.isQuarantined) return { verdict: 'refused', code: 'tool_quarantined' };
+  const isRepeatable = tool.effect === 'read' || tool.isIdempotent || test.dryRun;
+  if (test.isClaimed && !isRepeatable) return { verdict: 'refused', code: 'outcome_unknown' };
 
   await claimToolTestRow(tx, testId);
   return { verdict: 'claimed', test, tool };
