@@ -103,7 +103,7 @@ async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promi
 }
 
 /** A toolkit whose users have grants of their own is listed as the user who asked for the sync. */
-function principalOf({ config }: McpToolkit, { created_by: by }: OpenSyncRow): McpPrincipal {
+function principalOf({ config }: McpToolkit, { createdBy: by }: OpenSyncRow): McpPrincipal {
   const isPerUser = config.auth.type === 'oauth' && config.auth.mode === 'per_user';
   return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
 }

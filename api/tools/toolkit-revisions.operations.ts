@@ -118,7 +118,7 @@ export const toolkitRevisionOperations = {
       await activateToolkitRevision(ctx, toolkit, { revision, approve: body.approve, overrides: body.overrides ?? {} });
       ctx.audit(noteOfNamed('toolkit', toolkit, { active_revision_id: { from, to: revision.id }, approved: { to: body.approve } }));
       const row = await readToolkit(ctx, toolkit.id);
-      return reply(toToolkitView(row), { version: row.row_version });
+      return reply(toToolkitView(row), { version: row.rowVersion });
     },
   ),
 };

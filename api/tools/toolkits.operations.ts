@@ -137,7 +137,7 @@ function toChanges(body: Static<typeof ToolkitUpdate>): ToolkitChanges {
 }
 
 function toReply(row: ToolkitRow) {
-  return reply(toToolkitView(row), { version: row.row_version });
+  return reply(toToolkitView(row), { version: row.rowVersion });
 }
 
 function auditedOf(toolkit: Toolkit) {

@@ -1,6 +1,8 @@
+import { type NotNull, sql } from 'kysely';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { LeftOut } from './left-out.ts';
@@ -20,20 +22,11 @@ export interface OpenedRevision {
 }
 
 /** A revision whose sync is to end, with what is in force beside it; locked, and its toolkit too. */
-export interface OpenSync {
-  readonly toolkit_id: string;
-  readonly state: ToolkitRevisionState;
-  readonly quarantined: string[];
-  readonly on_change: string | null;
-  readonly active_tools: ToolkitTool[] | null;
-}
-
+export type OpenSync = NonNullable<Awaited<ReturnType<typeof lockSync>>>;
+/** A revision whose sync is under way. */
+export type OpenSyncRow = NonNullable<Awaited<ReturnType<typeof readOpenSync>>>;
 /** A tool of a toolkit as it is in force. */
-export interface ToolInForce {
-  readonly name: string;
-  readonly hash: string | null;
-  readonly is_quarantined: boolean;
-}
+export type ToolInForce = Awaited<ReturnType<typeof toolsInForce>>[number];
 
 /** What a sync or a source gave. */
 export interface RevisionContent {
@@ -53,7 +46,15 @@ export interface ServerFacts {
   readonly protocolVersion: string | null;
 }
 
-const nextNumber = '(select coalesce(max(n.number), 0) + 1 from toolkit_revisions n where n.toolkit_id = ?::uuid)';
+const now = sql<string>`now()`;
+
+/** A number for the next revision of a toolkit. */
+function nextNumber(toolkitId: string) {
+  return query
+    .selectFrom('toolkit_revisions as n')
+    .select(({ eb, fn, lit }) => eb(fn.coalesce(fn.max('n.number'), lit(0)), '+', 1).as('next'))
+    .where('n.toolkitId', '=', toolkitId);
+}
 
 /** Fails the sync of a toolkit that is under way, if there is one; with `olderThan` (an interval of PostgreSQL) only one that was begun so long ago. */
 export async function failSyncing(
@@ -61,40 +62,45 @@ export async function failSyncing(
   toolkitId: string,
   { error, olderThan = null }: { readonly error: string; readonly olderThan?: string | null },
 ): Promise<void> {
-  await change(
-    tx.em,
-    `update toolkit_revisions set state = 'failed', error = ?, updated_at = now()
-      where toolkit_id = ? and state = 'syncing' and (?::interval is null or created_at < now() - ?::interval)`,
-    [error, toolkitId, olderThan, olderThan],
-  );
+  const syncing = query
+    .updateTable('toolkit_revisions')
+    .set({ state: 'failed', error, updatedAt: now })
+    .where('toolkitId', '=', toolkitId)
+    .where('state', '=', 'syncing');
+  await change(tx.em, olderThan === null ? syncing : syncing.where('createdAt', '<', sql<string>`now() - ${olderThan}::interval`));
 }
 
 /** Writes a revision in state syncing with the next number; null while another is. */
-export function insertSyncing(
+export async function insertSyncing(
   tx: TenantTransaction,
-  toolkit: ToolkitHome,
+  { id: toolkitId, organizationId, workspaceId }: ToolkitHome,
   { note, createdBy }: { readonly note: string | null; readonly createdBy: ActorRef },
 ): Promise<OpenedRevision | null> {
-  return row<OpenedRevision>(
+  const fresh = { id: newId(), toolkitId, organizationId, workspaceId, number: nextNumber(toolkitId), createdAt: now, updatedAt: now };
+  return row(
     tx.em,
-    `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, note, created_by)
-     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, 'syncing', 'sync', ?::text, ?::jsonb
-     on conflict (toolkit_id) where state = 'syncing' do nothing returning id, number`,
-    [newId(), toolkit.id, toolkit.organizationId, toolkit.workspaceId, toolkit.id, note, JSON.stringify(createdBy)],
+    query
+      .insertInto('toolkit_revisions')
+      .values({ ...fresh, state: 'syncing', origin: 'sync', note, createdBy })
+      .onConflict((conflict) => conflict.column('toolkitId').where('state', '=', sql.lit('syncing')).doNothing())
+      .returning(['id', 'number']),
   );
 }
 
 /** Locks a revision and, before it, its toolkit: no activation passes until the transaction ends. The toolkit's lock comes first everywhere. */
-export async function lockSync(tx: TenantTransaction, revisionId: string): Promise<OpenSync | null> {
-  await row(tx.em, 'select k.id from toolkits k where k.id = (select v.toolkit_id from toolkit_revisions v where v.id = ?) for update', [
-    revisionId,
-  ]);
-  return row<OpenSync>(
+export async function lockSync(tx: TenantTransaction, revisionId: string) {
+  const toolkitId = query.selectFrom('toolkit_revisions as v').select('v.toolkitId').where('v.id', '=', revisionId);
+  await row(tx.em, query.selectFrom('toolkits as k').select('k.id').where('k.id', '=', toolkitId).forUpdate());
+  return row(
     tx.em,
-    `select v.toolkit_id, v.state, v.quarantined, k.config ->> 'on_change' as on_change, a.tools as active_tools
-       from toolkit_revisions v join toolkits k on k.id = v.toolkit_id left join toolkit_revisions a on a.id = k.active_revision_id
-      where v.id = ? for update of v`,
-    [revisionId],
+    query
+      .selectFrom('toolkit_revisions as v')
+      .innerJoin('toolkits as k', 'k.id', 'v.toolkitId')
+      .leftJoin('toolkit_revisions as a', 'a.id', 'k.activeRevisionId')
+      .select(['v.toolkitId', 'v.state', 'v.quarantined', 'a.tools as activeTools'])
+      .select(({ ref }) => sql<string | null>`${ref('k.config')} ->> 'on_change'`.as('onChange'))
+      .where('v.id', '=', revisionId)
+      .forUpdate('v'),
   );
 }
 
@@ -106,94 +112,96 @@ export async function storeSync(
 ): Promise<void> {
   await change(
     tx.em,
-    `update toolkit_revisions set state = ?, tools = ?::jsonb, diff = ?::jsonb, quarantined = ?::text[], source_hash = ?, server = ?::jsonb,
-       protocol_version = ?, error = ?, left_out = ?::jsonb, left_out_count = ?, updated_at = now() where id = ?`,
-    [
-      found.state,
-      JSON.stringify(found.tools),
-      JSON.stringify(found.diff),
-      [...found.quarantined],
-      found.sourceHash,
-      found.server === null ? null : JSON.stringify(found.server),
-      found.protocolVersion,
-      found.error,
-      JSON.stringify(found.leftOut),
-      found.leftOutCount,
-      revisionId,
-    ],
+    query
+      .updateTable('toolkit_revisions')
+      .set({
+        ...contentOf(found),
+        quarantined: [...found.quarantined],
+        server: found.server,
+        protocolVersion: found.protocolVersion,
+        updatedAt: now,
+      })
+      .where('id', '=', revisionId),
   );
 }
 
 /** Writes a whole revision with the next number. */
 export async function insertRevisionRow(
   tx: TenantTransaction,
-  toolkit: ToolkitHome,
+  { id: toolkitId, organizationId, workspaceId }: ToolkitHome,
   made: RevisionContent & { readonly origin: ToolkitRevisionOrigin; readonly note: string | null; readonly createdBy: ActorRef },
 ): Promise<OpenedRevision> {
-  const inserted = await row<OpenedRevision>(
+  const { origin, note, createdBy } = made;
+  const fresh = { id: newId(), toolkitId, organizationId, workspaceId, number: nextNumber(toolkitId), createdAt: now, updatedAt: now };
+  const inserted = await row(
     tx.em,
-    `insert into toolkit_revisions (id, toolkit_id, organization_id, workspace_id, number, state, origin, tools, diff, source_hash, error, left_out, left_out_count,
-       note, created_by)
-     select ?::uuid, ?::uuid, ?::uuid, ?::uuid, ${nextNumber}, ?, ?, ?::jsonb, ?::jsonb, ?, ?::text, ?::jsonb, ?::integer, ?::text, ?::jsonb
-     returning id, number`,
-    [
-      newId(),
-      toolkit.id,
-      toolkit.organizationId,
-      toolkit.workspaceId,
-      toolkit.id,
-      made.state,
-      made.origin,
-      JSON.stringify(made.tools),
-      JSON.stringify(made.diff),
-      made.sourceHash,
-      made.error,
-      JSON.stringify(made.leftOut),
-      made.leftOutCount,
-      made.note,
-      JSON.stringify(made.createdBy),
-    ],
+    query
+      .insertInto('toolkit_revisions')
+      .values({ ...fresh, ...contentOf(made), origin, note, createdBy })
+      .returning(['id', 'number']),
   );
   if (!inserted) throw new Error('A revision of a toolkit was written and is not visible');
   return inserted;
 }
 
+function contentOf({ state, tools, diff, sourceHash, error, leftOut, leftOutCount }: RevisionContent) {
+  return { state, tools: [...tools], diff: [...diff], sourceHash, error, leftOut: [...leftOut], leftOutCount };
+}
+
 /** Makes a revision the active one of its toolkit; the one before becomes superseded. */
 export async function switchActiveRevision(tx: TenantTransaction, toolkitId: string, revisionId: string): Promise<void> {
-  await change(tx.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
-    toolkitId,
-  ]);
-  await change(tx.em, "update toolkit_revisions set state = 'active', activated_at = now(), updated_at = now() where id = ?", [revisionId]);
+  await change(
+    tx.em,
+    query
+      .updateTable('toolkit_revisions')
+      .set({ state: 'superseded', updatedAt: now })
+      .where('toolkitId', '=', toolkitId)
+      .where('state', '=', 'active'),
+  );
+  await change(
+    tx.em,
+    query.updateTable('toolkit_revisions').set({ state: 'active', activatedAt: now, updatedAt: now }).where('id', '=', revisionId),
+  );
 }
 
 /** The tools of the active revision; none without one. */
 export async function readActiveTools(tx: TenantTransaction, toolkitId: string): Promise<readonly ToolkitTool[]> {
-  const active = await row<{ tools: ToolkitTool[] }>(
+  const active = await row(
     tx.em,
-    'select v.tools from toolkits k join toolkit_revisions v on v.id = k.active_revision_id where k.id = ?',
-    [toolkitId],
+    query
+      .selectFrom('toolkits as k')
+      .innerJoin('toolkit_revisions as v', 'v.id', 'k.activeRevisionId')
+      .select('v.tools')
+      .where('k.id', '=', toolkitId),
   );
   return active?.tools ?? [];
 }
 
-/** A revision whose sync is under way. */
-export interface OpenSyncRow {
-  readonly id: string;
-  readonly created_by: ActorRef;
-}
-
 /** The open sync of a toolkit: there is one at most. */
-export function readOpenSync(tx: TenantTransaction, toolkitId: string): Promise<OpenSyncRow | null> {
-  return row<OpenSyncRow>(tx.em, "select id, created_by from toolkit_revisions where toolkit_id = ? and state = 'syncing'", [toolkitId]);
+export async function readOpenSync(tx: TenantTransaction, toolkitId: string) {
+  return row(
+    tx.em,
+    query
+      .selectFrom('toolkit_revisions as v')
+      .select(['v.id', 'v.createdBy'])
+      .where('v.toolkitId', '=', toolkitId)
+      .where('v.state', '=', 'syncing'),
+  );
 }
 
-/** The tools of a toolkit, by name. */
-export function toolsInForce(tx: TenantTransaction, toolkitId: string): Promise<ToolInForce[]> {
-  return rows<ToolInForce>(
+/** The tools of a toolkit, by the toolkit's name of them. */
+export async function toolsInForce(tx: TenantTransaction, toolkitId: string) {
+  return rows(
     tx.em,
-    `select t.remote_name as name, t.remote_hash as hash, t.quarantined_at is not null as is_quarantined
-       from tools t where t.toolkit_id = ? and t.deleted_at is null order by t.remote_name`,
-    [toolkitId],
+    query
+      .selectFrom('tools as t')
+      .select(['t.remoteName as name', 't.remoteHash as hash'])
+      .select(({ eb }) => eb('t.quarantinedAt', 'is not', null).as('isQuarantined'))
+      .where('t.toolkitId', '=', toolkitId)
+      .where('t.deletedAt', 'is', null)
+      .orderBy('t.remoteName')
+      // A toolkit's tool has its name there.
+      .$narrowType<{ name: NotNull }>(),
   );
 }
 
@@ -202,8 +210,12 @@ export async function quarantineTools(tx: TenantTransaction, toolkitId: string, 
   if (names.length === 0) return;
   await change(
     tx.em,
-    `update tools set quarantined_at = now(), row_version = row_version + 1, updated_at = now()
-      where toolkit_id = ? and remote_name = any(?::text[]) and deleted_at is null and quarantined_at is null`,
-    [toolkitId, [...names]],
+    query
+      .updateTable('tools')
+      .set(({ eb }) => ({ quarantinedAt: now, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
+      .where('toolkitId', '=', toolkitId)
+      .where('remoteName', 'in', names)
+      .where('deletedAt', 'is', null)
+      .where('quarantinedAt', 'is', null),
   );
 }

@@ -1,25 +1,46 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { sql } from 'kysely';
+import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ServerFacts, ToolkitHome } from './revisions.ts';
 
+const now = sql<string>`now()`;
+// What a sync notes is no change of the toolkit: `updatedAt` stays, which an update would set by itself.
+
 /** Locks a toolkit that is there. False: it is not. */
 export async function lockToolkit(tx: TenantTransaction, toolkitId: string): Promise<boolean> {
-  const locked = await row(tx.em, 'select id from toolkits where id = ? and deleted_at is null for update', [toolkitId]);
-  return locked !== null;
+  const there = query.selectFrom('toolkits as k').select('k.id').where('k.id', '=', toolkitId).where('k.deletedAt', 'is', null);
+  return (await row(tx.em, there.forUpdate())) !== null;
 }
 
 /**
  * Locks an MCP toolkit that is active, and tells whether its last sync was begun less than a minute ago or is still under way. Null when there is no
  * such toolkit.
  */
-export async function lockSyncedToolkit(tx: TenantTransaction, toolkitId: string): Promise<{ readonly is_recent: boolean } | null> {
-  return row<{ is_recent: boolean }>(
+export async function lockSyncedToolkit(tx: TenantTransaction, toolkitId: string) {
+  return row(
     tx.em,
-    `select exists (select 1 from toolkit_revisions v where v.toolkit_id = k.id and (v.state = 'syncing'
-       or (v.origin = 'sync' and v.created_at > now() - interval '1 minute'))) as is_recent
-       from toolkits k where k.id = ? and k.kind = 'mcp' and k.is_active and k.deleted_at is null for update of k`,
-    [toolkitId],
+    query
+      .selectFrom('toolkits as k')
+      .select(({ exists, selectFrom }) =>
+        exists(
+          selectFrom('toolkit_revisions as v')
+            .select('v.id')
+            .whereRef('v.toolkitId', '=', 'k.id')
+            .where(({ and, eb, or }) =>
+              or([
+                eb('v.state', '=', 'syncing'),
+                and([eb('v.origin', '=', 'sync'), eb('v.createdAt', '>', sql<string>`now() - interval '1 minute'`)]),
+              ]),
+            ),
+        ).as('isRecent'),
+      )
+      .where('k.id', '=', toolkitId)
+      .where('k.kind', '=', 'mcp')
+      .where('k.isActive', '=', true)
+      .where('k.deletedAt', 'is', null)
+      .forUpdate('k'),
   );
 }
 
@@ -27,32 +48,55 @@ export async function lockSyncedToolkit(tx: TenantTransaction, toolkitId: string
 export async function syncWithinAMinute(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
-    `update toolkits set next_sync_at = least(coalesce(next_sync_at, 'infinity'), now() + interval '1 minute') where id = ?`,
-    [toolkitId],
+    query
+      .updateTable('toolkits')
+      .set(({ ref }) => ({
+        updatedAt: ref('updatedAt'),
+        nextSyncAt: sql<string>`least(coalesce(${ref('nextSyncAt')}, 'infinity'), now() + interval '1 minute')`,
+      }))
+      .where('id', '=', toolkitId),
   );
 }
 
-/** After a sync: when the next one is due, if it has an interval. One that was asked for meanwhile stays. */
-export async function setNextSync(tx: TenantTransaction, id: string): Promise<void> {
+/** After a sync: when the next one is due, if the toolkit has an interval. One that was asked for meanwhile stays. */
+export async function setNextSync(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
-    `update toolkits set next_sync_at = now() + make_interval(secs => (config ->> 'sync_interval_s')::float8)
-      where id = ? and deleted_at is null and (next_sync_at <= now() or (next_sync_at is null and config ->> 'sync_interval_s' is not null))`,
-    [id],
+    query
+      .updateTable('toolkits')
+      .set(({ ref }) => ({
+        updatedAt: ref('updatedAt'),
+        nextSyncAt: sql<string>`now() + make_interval(secs => (${ref('config')} ->> 'sync_interval_s')::float8)`,
+      }))
+      .where('id', '=', toolkitId)
+      .where('deletedAt', 'is', null)
+      .where(({ and, eb, or, ref }) =>
+        or([
+          eb('nextSyncAt', '<=', now),
+          and([eb('nextSyncAt', 'is', null), sql<boolean>`${ref('config')} ->> 'sync_interval_s' is not null`]),
+        ]),
+      ),
   );
 }
 
 /** Toolkits whose next sync is due, oldest first. Sweeper's pool. */
 export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<ToolkitHome[]> {
-  const found = await rows<{ id: string; organization_id: string; workspace_id: string | null }>(
+  return rows(
     em,
-    `select k.id, k.organization_id, k.workspace_id from toolkits k join organizations o on o.id = k.organization_id
-       left join workspaces w on w.id = k.workspace_id
-      where k.next_sync_at <= now() and k.deleted_at is null and k.kind = 'mcp' and k.is_active and o.status = 'active'
-        and coalesce(w.is_active, true) order by k.next_sync_at limit ?`,
-    [limit],
+    query
+      .selectFrom('toolkits as k')
+      .innerJoin('organizations as o', 'o.id', 'k.organizationId')
+      .leftJoin('workspaces as w', 'w.id', 'k.workspaceId')
+      .select(['k.id', 'k.organizationId', 'k.workspaceId'])
+      .where('k.nextSyncAt', '<=', now)
+      .where('k.deletedAt', 'is', null)
+      .where('k.kind', '=', 'mcp')
+      .where('k.isActive', '=', true)
+      .where('o.status', '=', 'active')
+      .where(({ fn, lit }) => fn.coalesce('w.isActive', lit(true)))
+      .orderBy('k.nextSyncAt')
+      .limit(limit),
   );
-  return found.map((due) => ({ id: due.id, organizationId: due.organization_id, workspaceId: due.workspace_id }));
 }
 
 /** Keeps what a look at the server of a toolkit found; without `facts` what it told before stays. */
@@ -61,17 +105,11 @@ export async function noteLook(
   toolkitId: string,
   { reachable, error, facts }: { readonly reachable: boolean; readonly error: string | null; readonly facts: ServerFacts | null },
 ): Promise<void> {
-  if (facts === null) {
-    await change(tx.em, 'update toolkits set reachable = ?, checked_at = now(), last_error = ? where id = ?', [
-      reachable,
-      error,
-      toolkitId,
-    ]);
-    return;
-  }
   await change(
     tx.em,
-    'update toolkits set reachable = ?, checked_at = now(), server = ?::jsonb, protocol_version = ?, last_error = ? where id = ?',
-    [reachable, facts.server === null ? null : JSON.stringify(facts.server), facts.protocolVersion, error, toolkitId],
+    query
+      .updateTable('toolkits')
+      .set(({ ref }) => ({ updatedAt: ref('updatedAt'), reachable, checkedAt: now, lastError: error, ...facts }))
+      .where('id', '=', toolkitId),
   );
 }

@@ -18,4 +18,6 @@ export interface ToolDescriptor {
   /** The toolkit's own name of it. Absent in versions written before there were toolkits. */
   readonly toolkit_id?: string | null;
   readonly remote_name?: string | null;
+  /** In versions that an activation made: the hash of what was approved. */
+  readonly remote_hash?: string | null;
 }

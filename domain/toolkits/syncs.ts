@@ -94,7 +94,7 @@ export async function requestSync(tx: TenantTransaction, toolkit: ToolkitHome, r
   if (organizationId === null) return;
   const held = await lockSyncedToolkit(tx, toolkit.id);
   if (!held) return;
-  if (held.is_recent) await syncWithinAMinute(tx, toolkit.id);
+  if (held.isRecent) await syncWithinAMinute(tx, toolkit.id);
   else await startSync(tx, { ...toolkit, organizationId }, reason);
 }
 
@@ -121,13 +121,13 @@ export async function finishSync(tx: TenantTransaction, revisionId: string, foun
     return { state: 'failed', quarantined: [] };
   }
 
-  const inForce = await toolsInForce(tx, open.toolkit_id);
+  const inForce = await toolsInForce(tx, open.toolkitId);
   const { tools, server, protocolVersion, sourceHash, leftOut = [] } = found;
   const error = errorOf(tools, found.told ?? null);
   const state = tools.length === 0 ? 'failed' : isInForce(tools, inForce) ? 'unchanged' : 'inactive';
-  const quarantined = open.on_change === 'keep' ? [] : differing(tools, inForce);
-  await quarantineTools(tx, open.toolkit_id, quarantined);
-  const diff = diffTools(open.active_tools ?? [], tools);
+  const quarantined = open.onChange === 'keep' ? [] : differing(tools, inForce);
+  await quarantineTools(tx, open.toolkitId, quarantined);
+  const diff = diffTools(open.activeTools ?? [], tools);
   const told = toldLeftOut(leftOut).leftOut;
   await storeSync(tx, revisionId, {
     state,
@@ -141,7 +141,7 @@ export async function finishSync(tx: TenantTransaction, revisionId: string, foun
     leftOut: told,
     leftOutCount: leftOut.length,
   });
-  await noteLook(tx, open.toolkit_id, {
+  await noteLook(tx, open.toolkitId, {
     reachable: true,
     error: state === 'failed' ? error : null,
     facts: { server, protocolVersion },
@@ -156,8 +156,8 @@ export async function scheduleNextSync(tx: TenantTransaction, toolkitId: string)
 
 async function failSync(tx: TenantTransaction, open: OpenSync, found: Extract<SyncFindings, { readonly error: string }>): Promise<void> {
   const error = found.error.slice(0, maxErrorChars);
-  await failSyncing(tx, open.toolkit_id, { error });
-  await noteLook(tx, open.toolkit_id, { reachable: found.reachable ?? false, error, facts: null });
+  await failSyncing(tx, open.toolkitId, { error });
+  await noteLook(tx, open.toolkitId, { reachable: found.reachable ?? false, error, facts: null });
 }
 
 function errorOf(tools: readonly ToolkitTool[], told: string | null): string | null {

@@ -39,7 +39,7 @@ export const importRules: readonly ImportRule[] = [
       'db/tenant-transaction.ts',
       'workflows/contracts/',
     ],
-    mayAsType: ['api/env.ts', 'api/streams/', 'ports/', 'ioredis'],
+    mayAsType: ['api/env.ts', 'api/streams/', 'db/toolkits/toolkits.ts', 'ports/', 'ioredis'],
     packages: { not: ['@temporalio/'] },
   },
   { from: 'api/streams/', may: ['api/streams/', 'api/http/', 'db/', 'workflows/contracts/'], packages: { not: ['@temporalio/'] } },
