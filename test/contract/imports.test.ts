@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { importRules, type ImportRule } from './import-rules.ts';
 
 const root = join(import.meta.dirname, '../..');
-const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'ports', 'temporal', 'cli', 'bench'];
+const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'domain', 'ports', 'temporal', 'cli', 'bench'];
 const importing = /(?:^|\n)\s*(import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g;
 
 interface Import {

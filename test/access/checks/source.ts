@@ -73,7 +73,7 @@ export const sourceRules: readonly SourceRule[] = [
   },
 ];
 
-const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'ports', 'temporal', 'cli', 'bench'];
+const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'domain', 'ports', 'temporal', 'cli', 'bench'];
 
 /** Our sources by their paths, without comments, migrations left out. */
 export function readSources(root: string): ReadonlyMap<string, string> {
