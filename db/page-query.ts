@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { type SelectQueryBuilder, sql, type StringReference } from 'kysely';
+import { type Expression, type SelectQueryBuilder, sql, type SqlBool, type StringReference } from 'kysely';
 import { fail } from '../workflows/contracts/failure.ts';
 import { Condition } from './condition.ts';
 import type { Page, PageRequest } from './page.ts';
@@ -37,6 +37,13 @@ export interface PageQuery {
 export function holdsText(...columns: readonly string[]): string {
   const text = columns.length === 1 ? columns[0] : `concat_ws(E'\\n', ${columns.join(', ')})`;
   return `strpos(lower(${text}), lower(?)) > 0`;
+}
+
+/** The same for a typed query. */
+export function contains(text: Expression<string>, ...columns: readonly Expression<string | null>[]): Expression<SqlBool> {
+  const [only] = columns;
+  const whole = only && columns.length === 1 ? only : sql`concat_ws(E'\\n', ${sql.join(columns)})`;
+  return sql<SqlBool>`strpos(lower(${whole}), lower(${text})) > 0`;
 }
 
 const positionPrefix = '_position_';

@@ -84,7 +84,6 @@ export const areasInOneRoom: readonly string[] = [
   'operator',
   'runs',
   'secrets',
-  'skills',
   'streams',
   'tenancy',
   'toolkits',
