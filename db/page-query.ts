@@ -39,10 +39,11 @@ export function holdsText(...columns: readonly string[]): string {
   return `strpos(lower(${text}), lower(?)) > 0`;
 }
 
-/** The same in a typed query: `text` stands somewhere in one of the columns. */
-export function containsText(columns: readonly Expression<string | null>[], text: Expression<string>): Expression<SqlBool> {
-  const held = columns.length === 1 && columns[0] ? columns[0] : sql`concat_ws(E'\\n', ${sql.join(columns)})`;
-  return sql<SqlBool>`strpos(lower(${held}), lower(${text})) > 0`;
+/** The same for a typed query. */
+export function contains(text: Expression<string>, ...columns: readonly Expression<string | null>[]): Expression<SqlBool> {
+  const [only] = columns;
+  const whole = only && columns.length === 1 ? only : sql`concat_ws(E'\\n', ${sql.join(columns)})`;
+  return sql<SqlBool>`strpos(lower(${whole}), lower(${text})) > 0`;
 }
 
 const positionPrefix = '_position_';

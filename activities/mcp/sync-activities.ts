@@ -6,8 +6,8 @@ import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts'
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { readOpenSync, type OpenSyncRow, type ToolkitHome } from '../../db/toolkits/revisions.ts';
-import { dueSyncs } from '../../db/toolkits/syncs.ts';
+import type { ToolkitHome } from '../../db/toolkits/revisions.ts';
+import { readOpenSync, type OpenSyncRow, dueSyncs } from '../../db/toolkits/open-syncs.ts';
 import { sha256Of } from '../../domain/toolkits/hashes.ts';
 import { finishSync, requestSync, scheduleNextSync, type SyncFindings } from '../../domain/toolkits/syncs.ts';
 import { EgressRefused } from '../../ports/egress.ts';

@@ -4,7 +4,7 @@ import { organizationOf } from '../../db/reach.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { readToolTestResult } from '../../db/tools/tool-tests.ts';
+import { readToolTestResult } from '../../db/tools/tool-test-results.ts';
 import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
 import { checkArguments, refuseTest, startToolTest } from '../../domain/tools/tool-tests.ts';

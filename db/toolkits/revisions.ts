@@ -23,8 +23,6 @@ export interface OpenedRevision {
 
 /** A revision whose sync is to end, with what is in force beside it; locked, and its toolkit too. */
 export type OpenSync = NonNullable<Awaited<ReturnType<typeof lockSync>>>;
-/** A revision whose sync is under way. */
-export type OpenSyncRow = NonNullable<Awaited<ReturnType<typeof readOpenSync>>>;
 /** A tool of a toolkit as it is in force. */
 export type ToolInForce = Awaited<ReturnType<typeof toolsInForce>>[number];
 
@@ -175,18 +173,6 @@ export async function readActiveTools(tx: TenantTransaction, toolkitId: string):
       .where('k.id', '=', toolkitId),
   );
   return active?.tools ?? [];
-}
-
-/** The open sync of a toolkit: there is one at most. */
-export async function readOpenSync(tx: TenantTransaction, toolkitId: string) {
-  return row(
-    tx.em,
-    query
-      .selectFrom('toolkit_revisions as v')
-      .select(['v.id', 'v.createdBy'])
-      .where('v.toolkitId', '=', toolkitId)
-      .where('v.state', '=', 'syncing'),
-  );
 }
 
 /** The tools of a toolkit, by the toolkit's name of them. */

@@ -1,9 +1,8 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql } from 'kysely';
 import { query } from '../query.ts';
-import { change, row, rows } from '../sql.ts';
+import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { ServerFacts, ToolkitHome } from './revisions.ts';
+import type { ServerFacts } from './revisions.ts';
 
 const now = sql<string>`now()`;
 // What a sync notes is no change of the toolkit: `updatedAt` stays, which an update would set by itself.
@@ -76,26 +75,6 @@ export async function setNextSync(tx: TenantTransaction, toolkitId: string): Pro
           and([eb('nextSyncAt', 'is', null), sql<boolean>`${ref('config')} ->> 'sync_interval_s' is not null`]),
         ]),
       ),
-  );
-}
-
-/** Toolkits whose next sync is due, oldest first. Sweeper's pool. */
-export async function dueSyncs(em: SqlEntityManager, limit: number): Promise<ToolkitHome[]> {
-  return rows(
-    em,
-    query
-      .selectFrom('toolkits as k')
-      .innerJoin('organizations as o', 'o.id', 'k.organizationId')
-      .leftJoin('workspaces as w', 'w.id', 'k.workspaceId')
-      .select(['k.id', 'k.organizationId', 'k.workspaceId'])
-      .where('k.nextSyncAt', '<=', now)
-      .where('k.deletedAt', 'is', null)
-      .where('k.kind', '=', 'mcp')
-      .where('k.isActive', '=', true)
-      .where('o.status', '=', 'active')
-      .where(({ fn, lit }) => fn.coalesce('w.isActive', lit(true)))
-      .orderBy('k.nextSyncAt')
-      .limit(limit),
   );
 }
 

@@ -6,7 +6,7 @@ import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { inSightOf, seen, visibleTo, type Scoped } from '../scope.ts';
-import { change, row, rows } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Toolkit, type ToolkitKind } from './toolkit.entity.ts';
 
@@ -133,24 +133,4 @@ export async function agentsBinding(tx: TenantTransaction, toolkitId: string): P
       .limit(maxNamed),
   );
   return found.map(({ id }) => id);
-}
-
-/** Marks a toolkit and its tools as deleted. */
-export async function deleteToolkitRows(tx: TenantTransaction, toolkitId: string): Promise<void> {
-  const now = sql<string>`now()`;
-  await change(
-    tx.em,
-    query
-      .updateTable('tools')
-      .set(({ eb }) => ({ deletedAt: now, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
-      .where('toolkitId', '=', toolkitId)
-      .where('deletedAt', 'is', null),
-  );
-  await change(
-    tx.em,
-    query
-      .updateTable('toolkits')
-      .set(({ eb }) => ({ deletedAt: now, nextSyncAt: null, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
-      .where('id', '=', toolkitId),
-  );
 }

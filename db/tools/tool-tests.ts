@@ -92,12 +92,6 @@ export async function settleToolTestRow(tx: TenantTransaction, testId: string, r
   await change(tx.em, query.updateTable('tool_tests').set({ result }).where('id', '=', testId).where('result', 'is', null));
 }
 
-/** Null while there is none. */
-export async function readToolTestResult(tx: Pick<TenantTransaction, 'em'>, testId: string): Promise<ToolTestResult | null> {
-  const found = await row(tx.em, query.selectFrom('tool_tests as s').select('s.result').where('s.id', '=', testId));
-  return found?.result ?? null;
-}
-
 /** Deletes at most `limit` tests past their time; gives how many. Sweeper's pool. */
 export function deleteExpiredToolTests(em: SqlEntityManager, limit: number): Promise<number> {
   const expired = query

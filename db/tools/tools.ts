@@ -1,6 +1,6 @@
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import type { Condition } from '../condition.ts';
-import { containsText, preparedList } from '../page-query.ts';
+import { contains, preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
@@ -56,7 +56,7 @@ export async function readTool(ctx: Scoped, toolId: string) {
 const listed = preparedList(
   ({ visible, q, kind, effect, critical, toolkitId }: ParametersOf<ToolFilters & { visible: Condition }>) => {
     let found = query.selectFrom('tools as t').select(columns).where('t.deletedAt', 'is', null).where(visible);
-    if (q) found = found.where(({ ref }) => containsText([ref('t.slug'), ref('t.displayName'), ref('t.description')], q));
+    if (q) found = found.where(({ ref }) => contains(q, ref('t.slug'), ref('t.displayName'), ref('t.description')));
     if (kind) found = found.where('t.kind', '=', kind);
     if (effect) found = found.where('t.effect', '=', effect);
     if (critical) found = found.where('t.critical', '=', critical);
