@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { McpPrincipal } from '../../db/mcp/connections.ts';
-import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import type { McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import { requestSync } from '../../domain/toolkits/syncs.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, systemActor } from '../../db/transaction.ts';

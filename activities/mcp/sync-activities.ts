@@ -1,6 +1,6 @@
 import { cancellationSignal, Context } from '@temporalio/activity';
 import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
-import { readMcpToolkit, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import { readMcpToolkit, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';

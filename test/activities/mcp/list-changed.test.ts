@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { createToolsChanged } from '../../../activities/mcp/list-changed.ts';
 import { sharedPrincipal } from '../../../db/mcp/connections.ts';
-import type { McpToolkit } from '../../../db/mcp/mcp-toolkit.ts';
+import type { McpToolkit } from '../../../db/toolkits/mcp-toolkits.ts';
 import { newId } from '../../../db/ids.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
