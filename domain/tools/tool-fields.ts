@@ -1,62 +1,34 @@
+import type { RowScope } from '../../db/new-row-scope.ts';
 import { httpMethods } from '../../db/tools/tool-config.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';
-import type { Scope } from '../../workflows/contracts/access.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import { effectOfMethod, secretsOfConfig, type CreatableToolKind } from './tool-config.ts';
 import type { ToolShape } from './tool-shape.ts';
 
+type SettableField =
+  | 'displayName'
+  | 'description'
+  | 'inputSchema'
+  | 'config'
+  | 'secretsRequired'
+  | 'effect'
+  | 'concurrency'
+  | 'critical'
+  | 'clientOwned'
+  | 'responseMaxChars'
+  | 'timeoutS'
+  | 'isActive';
+
 /** What can be set of a tool beside its identity. */
-export interface ToolFields {
-  readonly displayName: string | null;
-  readonly description: string;
-  readonly inputSchema: Record<string, unknown>;
-  readonly config: Record<string, unknown>;
-  readonly secretsRequired: string[];
-  readonly effect: 'read' | 'write';
-  readonly concurrency: 'read' | 'write' | 'exclusive';
-  readonly critical: boolean;
-  readonly clientOwned: boolean;
-  /** Approved as safe to repeat; a http tool with an idempotency_header is so by itself. */
-  readonly isIdempotent: boolean;
-  readonly responseMaxChars: number;
-  readonly timeoutS: number;
-  readonly isActive: boolean;
-  /** Hash of the descriptor that was approved (toolkits only). */
-  readonly remoteHash: string | null;
-  readonly quarantinedAt: Date | null;
-}
+export type ToolFields = Pick<Tool, SettableField>;
 
-type DefaultedField = 'secretsRequired' | 'critical' | 'clientOwned' | 'isIdempotent' | 'remoteHash' | 'quarantinedAt';
-
-/** A new tool. Left out: no secrets, not critical, not client-owned, of no toolkit. */
-export interface NewTool extends Omit<ToolFields, DefaultedField>, Partial<Pick<ToolFields, DefaultedField>> {
-  readonly scope: Scope;
-  readonly organizationId: string | null;
-  readonly workspaceId: string | null;
-  readonly slug: string;
-  readonly kind: ToolKind;
-  readonly toolkitId?: string | null;
-  readonly remoteName?: string | null;
-  /** The toolkit's revision whose activation makes it. */
-  readonly toolkitRevisionId?: string | null;
-}
+/** A new tool of an author; left out: no secrets, not critical, not client-owned. */
+export type NewTool = RowScope & Pick<Tool, 'slug' | 'kind'> & Omit<ToolFields, DefaultedField> & Partial<Pick<ToolFields, DefaultedField>>;
+type DefaultedField = 'secretsRequired' | 'critical' | 'clientOwned';
 
 /** What an author says of a tool; left out: what the kind says, or, of a tool that is there, what it is now. */
-export interface ToolSettings {
-  readonly displayName?: string | null | undefined;
-  readonly description?: string | undefined;
-  readonly inputSchema?: Record<string, unknown> | undefined;
-  readonly config?: Record<string, unknown> | undefined;
-  readonly secretsRequired?: readonly string[] | undefined;
-  readonly effect?: 'read' | 'write' | undefined;
-  readonly concurrency?: 'read' | 'write' | 'exclusive' | undefined;
-  readonly critical?: boolean | undefined;
-  readonly clientOwned?: boolean | undefined;
-  readonly responseMaxChars?: number | undefined;
-  readonly timeoutS?: number | undefined;
-  readonly isActive?: boolean | undefined;
-}
+export type ToolSettings = { readonly [F in SettableField]?: Tool[F] | undefined };
 
 /** What an author says of a new tool. */
 export interface NewToolSettings extends ToolSettings {
@@ -79,7 +51,7 @@ const ownOfToolkitTools: ReadonlySet<string> = new Set<keyof ToolSettings>([
 ]);
 
 /** The columns of a new tool, where it lives aside. */
-export function toNewTool(asked: NewToolSettings, shape: ToolShape): Omit<NewTool, 'scope' | 'organizationId' | 'workspaceId'> {
+export function toNewTool(asked: NewToolSettings, shape: ToolShape): Omit<NewTool, keyof RowScope> {
   const clientOwned = asked.clientOwned ?? false;
   const effect = effectOf(asked.kind, { asked: asked.effect, own: shape.effect });
   return {

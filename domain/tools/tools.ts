@@ -67,7 +67,7 @@ export async function deleteTool(tx: TenantTransaction, tool: Tool, { force }: {
 }
 
 /** Writes a tool and its first version, which runs pin. Gives its id. */
-export async function insertTool(tx: TenantTransaction, { toolkitRevisionId = null, ...made }: NewTool): Promise<string> {
+export async function insertTool(tx: TenantTransaction, made: NewTool): Promise<string> {
   const tool = tx.em.create(Tool, {
     id: newId(),
     secretsRequired: [],
@@ -81,7 +81,7 @@ export async function insertTool(tx: TenantTransaction, { toolkitRevisionId = nu
     ...made,
     deletedAt: null,
   });
-  await tx.em.persist([tool, newVersion(tx, tool, { version: 1, toolkitRevisionId })]).flush();
+  await tx.em.persist([tool, newVersion(tx, tool, 1)]).flush();
   return tool.id;
 }
 
@@ -89,25 +89,20 @@ export async function insertTool(tx: TenantTransaction, { toolkitRevisionId = nu
 async function updateToolRow(tx: TenantTransaction, tool: Tool, changes: Partial<ToolFields>): Promise<void> {
   const before = descriptorOf(tool);
   Object.assign(tool, changes);
-  const isNoticed = !isDeepStrictEqual(before, descriptorOf(tool));
-  if (!isNoticed) return tx.em.flush();
+  if (isDeepStrictEqual(before, descriptorOf(tool))) return tx.em.flush();
 
   const version = ((await newestVersions(tx, [tool.id])).get(tool.id) ?? 0) + 1;
-  await tx.em.persist(newVersion(tx, tool, { version, toolkitRevisionId: null })).flush();
+  await tx.em.persist(newVersion(tx, tool, version)).flush();
 }
 
-function newVersion(
-  tx: TenantTransaction,
-  tool: Tool,
-  made: { readonly version: number; readonly toolkitRevisionId: string | null },
-): ToolVersion {
+function newVersion(tx: TenantTransaction, tool: Tool, version: number): ToolVersion {
   return tx.em.create(ToolVersion, {
     toolId: tool.id,
     organizationId: tool.organizationId,
     workspaceId: tool.workspaceId,
-    version: made.version,
-    toolkitRevisionId: made.toolkitRevisionId,
-    descriptor: { ...descriptorOf(tool) },
+    version,
+    toolkitRevisionId: null,
+    descriptor: descriptorOf(tool),
   });
 }
 
