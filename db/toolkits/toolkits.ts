@@ -67,18 +67,18 @@ export async function listToolkitRows(ctx: Scoped, page: PageRequest) {
   return listed(ctx.em, { visible: visibleTo(ctx, Toolkit, 'k') }, page);
 }
 
+const kindById = prepared(({ toolkitId, visible }: ParametersOf<{ toolkitId: string; visible: Condition }>) =>
+  query
+    .selectFrom('toolkits as k')
+    .select(['k.kind', 'k.workspaceId'])
+    .where('k.id', '=', toolkitId)
+    .where('k.deletedAt', 'is', null)
+    .where(visible),
+);
+
 /** Throws 404 unless the caller sees the toolkit: the parent of a list. */
 export async function requireToolkit(ctx: Scoped, toolkitId: string): Promise<ToolkitKind> {
-  const found = await row(
-    ctx.em,
-    query
-      .selectFrom('toolkits as k')
-      .select(['k.kind', 'k.workspaceId'])
-      .where('k.id', '=', toolkitId)
-      .where('k.deletedAt', 'is', null)
-      .where(inSightOf(ctx, Toolkit, 'k')),
-  );
-  return seen(ctx, found).kind;
+  return seen(ctx, await row(ctx.em, kindById({ toolkitId, visible: inSightOf(ctx, Toolkit, 'k') }))).kind;
 }
 
 function revisionsOf(toolkitId: Expression<string>) {
