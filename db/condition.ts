@@ -20,7 +20,9 @@ export class Condition implements Expression<SqlBool> {
 
   toOperationNode(): OperationNode {
     const parameters = this.params.map((value) => (isNode(value) ? value : ValueNode.create(value)));
-    return RawNode.create(this.sql.split('?'), parameters);
+    const fragments = this.sql.split('?');
+    if (fragments.length !== parameters.length + 1) throw new Error(`a condition of ${parameters.length} parameters: ${this.sql}`);
+    return RawNode.create(fragments, parameters);
   }
 
   /** The same condition with other values. */

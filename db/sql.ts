@@ -95,7 +95,7 @@ export async function run<T>(em: SqlEntityManager, sql: string, params: readonly
 }
 
 function statementOf(em: SqlEntityManager, asked: Runnable<unknown> | string, params: readonly unknown[]): Statement {
-  if (typeof asked === 'string') return { sql: numberPlaceholders(asked), parameters: [...params] };
+  if (typeof asked === 'string') return { sql: numberPlaceholders(asked), parameters: params };
   return 'toStatement' in asked ? asked.toStatement(em) : compile(em, asked);
 }
 
