@@ -48,6 +48,8 @@ test('what scopes and opens transactions loads no entities', () => {
     'db/new-row-scope.ts',
     'db/reach.ts',
     'db/sql.ts',
+    'db/query.ts',
+    'db/prepared.ts',
     'db/outbox.ts',
     'db/page-query.ts',
   ];
