@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { UnpricedRule } from '../db/billing/prices.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
-import type { Databases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../db/streams/emitter.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';

@@ -11,7 +11,6 @@ import type { AppDeps, Deps } from './http/deps.ts';
 import { documentsOf } from './http/documents.ts';
 import { sendFailure } from './http/error-envelope.ts';
 import { corsHeaders, finishHeaders } from './http/headers.ts';
-import { createHealth } from './http/health.ts';
 import { createMetrics } from './http/metrics.ts';
 import { mount } from './http/mount.ts';
 import type { Area } from './http/operation.ts';
@@ -65,7 +64,6 @@ function completeDeps(deps: Deps, areas: readonly Area[], deprecations: readonly
       openStreams: () => deps.hub.counts().streams,
       more: [deps.work.ended, ...deps.runMetrics.all, ...createPoolMetrics(deps.db)],
     }),
-    health: createHealth(deps),
   };
 }
 

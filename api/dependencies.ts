@@ -2,21 +2,18 @@ import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { createIdentity } from '../db/identity/identity.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
-import { connectDatabases, type Databases } from '../db/orm.ts';
+import { connectDatabases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
-import { createClientDocuments } from '../ports/client-documents.ts';
-import { createLineComparison } from '../ports/compare-lines.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
 import { createSchemas } from '../ports/json-schema.ts';
 import { logOutput } from '../ports/log-output.ts';
 import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
 import { loadModelRegistry, providersOf, type ModelEnv } from '../ports/models.ts';
-import { createOpenApiReader } from '../ports/openapi-reader.ts';
 import { createPasswordHasher } from '../ports/password-hasher.ts';
 import { createPasswordStrength } from '../ports/password-strength.ts';
 import { hasStrictIsolation } from '../ports/sandbox.ts';
-import { createSkillReader } from '../ports/skill-reader.ts';
 import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
 import { createWorkPool } from '../ports/untrusted/pool.ts';
@@ -117,13 +114,9 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       limits,
       egress,
       models,
-      clientDocuments: createClientDocuments({ egress, now }),
       work,
       schemas: createSchemas(work),
       templates: createTemplates(work),
-      openApi: createOpenApiReader(work),
-      skillReader: createSkillReader(work),
-      lineComparison: createLineComparison(work),
       passwordStrength,
       log,
       runMetrics,

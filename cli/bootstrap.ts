@@ -3,7 +3,7 @@ import type { KeyRing } from '../db/identity/key-ring.ts';
 import { hashPassword } from '../db/identity/passwords.ts';
 import { newServiceKeyPlaintext } from '../db/identity/service-key-format.ts';
 import { newId } from '../db/ids.ts';
-import type { Databases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import { Organization } from '../db/tenancy/organization.entity.ts';
 import { OrganizationSettings, type EgressAllowance } from '../db/tenancy/organization-settings.entity.ts';
 import { Workspace } from '../db/tenancy/workspace.entity.ts';

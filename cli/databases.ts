@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { parseKeyRing, type KeyRing } from '../db/identity/key-ring.ts';
-import { connectDatabases, type Databases } from '../db/orm.ts';
+import { connectDatabases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import type { CliEnv } from './env.ts';
 
 /** What a command beside a deployment works with. */

@@ -4,9 +4,9 @@ import { completeBinding, completeDocument, noBindings, type RevisionDocument } 
 import { insertRevision, setActiveRevision } from '../db/agents/revisions.ts';
 import { writeAudit } from '../db/audit/audit.ts';
 import { newId } from '../db/ids.ts';
-import { completeWebFetchConfig, webFetchInputSchema } from '../db/tools/tool-config.ts';
+import { completeWebFetchConfig, webFetchInputSchema } from '../domain/tools/tool-config.ts';
 import { Tool } from '../db/tools/tool.entity.ts';
-import { insertTool } from '../db/tools/tools.ts';
+import { insertTool } from '../domain/tools/tools.ts';
 import type { TenantTransaction } from '../db/tenant-transaction.ts';
 
 export interface FirstAgentOptions {

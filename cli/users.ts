@@ -4,7 +4,7 @@ import { normalizeEmail } from '../db/identity/people.ts';
 import { resetFactor } from '../db/identity/reset-factor.ts';
 import { newId } from '../db/ids.ts';
 import { addMail } from '../db/mail.ts';
-import type { Databases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import { systemActor, transact } from '../db/transaction.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';

@@ -2,7 +2,7 @@ import { watch } from 'node:fs';
 import { join } from 'node:path';
 import type { Supervisor } from './processes.ts';
 
-const folders = ['activities', 'api', 'db', 'ports', 'temporal', 'workers', 'workflows'];
+const folders = ['activities', 'api', 'db', 'domain', 'ports', 'temporal', 'workers', 'workflows'];
 /** An editor, and git all the more, writes several files one after the other. */
 const settleMs = 300;
 

@@ -1,14 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { QueryResult } from 'kysely';
 import type { Logger } from 'pino';
+import { dialectOf, nameDialect, type Databases } from './databases.ts';
 import { isAway } from './faults.ts';
 import { migrationNames } from './migrations/index.ts';
 import { ormOptions } from './mikro-orm.config.ts';
-import type { SettledStatement, Statement } from './pg-connection.ts';
-import { createDialect, type PoolDialect, type PoolUse } from './pg-dialect.ts';
+import { createDialect } from './pg-dialect.ts';
 import { databaseRoles, type DatabaseRole } from './roles.ts';
-import { createShares, type Shares } from './shares.ts';
+import { createShares } from './shares.ts';
 
 export interface DatabaseSettings {
   readonly appUrl: string;
@@ -25,21 +24,10 @@ export interface DatabaseSettings {
   readonly onQuery?: (sql: string) => void;
 }
 
-export type { PoolUse } from './pg-dialect.ts';
-
 const acquireTimeoutMs = 2_000;
 /** A database that is busy, frozen or just starting gets so long at the start of a process. */
 const startPatienceMs = 20_000;
 const startPauseMs = 500;
-
-/** The two pools of a process: one in the caller's tenant, one for the allow-listed jobs across tenants. */
-export interface Databases {
-  readonly app: MikroORM;
-  readonly sweeper: MikroORM;
-  /** Of the first pool. */
-  readonly shares: Shares;
-  close(): Promise<void>;
-}
 
 /**
  * Opens both pools; waits up to 20 s for a database that does not answer. Refuses a role that could pass the policies: a superuser, one that may
@@ -98,31 +86,13 @@ async function connect(settings: DatabaseSettings, url: string, max: number): Pr
     onError: (error) => settings.log.warn({ err: error }, 'database connection lost'),
   });
   const orm = await MikroORM.init(ormOptions({ url, dialect, log: settings.log, onQuery: settings.onQuery }));
-  dialects.set(orm, dialect);
+  nameDialect(orm, dialect);
   return orm;
-}
-
-const dialects = new WeakMap<MikroORM, PoolDialect>();
-
-/** Runs one statement outside any transaction of ours and gives its rows: where there is nothing to map, the ORM costs more than the statement. */
-export async function runAlone<R>(orm: MikroORM, statement: Statement | SettledStatement): Promise<QueryResult<R>> {
-  return dialectOf(orm).runAlone<R>(statement);
-}
-
-/** How the pool is used at this moment. */
-export function poolUse(orm: MikroORM): PoolUse {
-  return dialectOf(orm).use();
-}
-
-function dialectOf(orm: MikroORM): PoolDialect {
-  const dialect = dialects.get(orm);
-  if (!dialect) throw new Error('a pool that connectDatabases has not opened');
-  return dialect;
 }
 
 /** Throws what keeps new connections of either pool from being opened; those that are open may go on for long. */
 export async function refuseLostAccess({ app, sweeper }: Pick<Databases, 'app' | 'sweeper'>): Promise<void> {
-  await Promise.all([app, sweeper].map((orm) => dialects.get(orm)?.openOnce()));
+  await Promise.all([app, sweeper].map((orm) => dialectOf(orm).openOnce()));
 }
 
 async function refuseUnsafeRole(orm: MikroORM, role: DatabaseRole): Promise<void> {

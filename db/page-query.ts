@@ -1,6 +1,10 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Expression, type SelectQueryBuilder, sql, type SqlBool, type StringReference } from 'kysely';
 import { fail } from '../workflows/contracts/failure.ts';
+import { Condition } from './condition.ts';
 import type { Page, PageRequest } from './page.ts';
+import { prepared, type Arguments, type ParametersOf } from './prepared.ts';
+import type { Built } from './query.ts';
 import { row, rows } from './sql.ts';
 
 /** A column that orders a list: never null, and the last one unique. */
@@ -35,6 +39,13 @@ export function holdsText(...columns: readonly string[]): string {
   return `strpos(lower(${text}), lower(?)) > 0`;
 }
 
+/** The same for a typed query. */
+export function contains(text: Expression<string>, ...columns: readonly Expression<string | null>[]): Expression<SqlBool> {
+  const [only] = columns;
+  const whole = only && columns.length === 1 ? only : sql`concat_ws(E'\\n', ${sql.join(columns)})`;
+  return sql<SqlBool>`strpos(lower(${whole}), lower(${text})) > 0`;
+}
+
 const positionPrefix = '_position_';
 
 /**
@@ -47,20 +58,13 @@ export async function fetchPage<T>(em: SqlEntityManager, query: PageQuery): Prom
   const keyset = page.after === null ? null : afterPosition(order, page.after);
   const offset = page.offset ?? 0;
 
-  const found = await rows<Record<string, unknown>>(
+  const found = await rows<T & object>(
     em,
     `select ${[query.select, ...positions].join(', ')} from ${query.from} where ${keyset ? `(${query.where}) and ${keyset.sql}` : query.where}
      order by ${order.map(({ column, descending }) => `${column} ${descending ? 'desc' : 'asc'}`).join(', ')} limit ? offset ?`,
     [...(query.selectParams ?? []), ...query.params, ...(keyset?.params ?? []), page.limit + 1, offset],
   );
-  const total = page.offset === null ? null : await countAll(em, query);
-
-  const items = found.slice(0, page.limit);
-  const last = items.at(-1);
-  const hasMore = page.offset === null && found.length > page.limit;
-  const next = hasMore && last ? order.map((_, at) => String(last[`${positionPrefix}${at}`])) : null;
-  // What the statement selects is its author's word; the position columns are ours and are taken out.
-  return { items: items.map((item) => withoutPosition(item, order.length) as T), next, total };
+  return pageOf(found, { page, columns: order.length, total: page.offset === null ? null : await countAll(em, query) });
 }
 
 async function countAll(em: SqlEntityManager, query: PageQuery): Promise<number> {
@@ -88,8 +92,77 @@ function afterPosition(order: readonly OrderColumn[], after: readonly string[]):
   return { sql: `(${cases.join(' or ')})`, params };
 }
 
-function withoutPosition(item: Record<string, unknown>, columns: number): Record<string, unknown> {
-  const rest = { ...item };
-  for (let at = 0; at < columns; at++) delete rest[`${positionPrefix}${at}`];
-  return rest;
+/** What rows, one more than the page has, make of it. The position columns are ours and are taken out. */
+function pageOf<O extends object>(
+  found: readonly O[],
+  { page, columns, total }: { readonly page: PageRequest; readonly columns: number; readonly total: number | null },
+): Page<O> {
+  const items = found.slice(0, page.limit);
+  const last = items.at(-1);
+  const hasMore = page.offset === null && found.length > page.limit;
+  const next = hasMore && last ? Array.from({ length: columns }, (_, at) => String(Reflect.get(last, `${positionPrefix}${at}`))) : null;
+  return { items: items.map(withoutPosition), next, total };
+}
+
+// Built anew and not deleted from: an object that lost a member is slow to read, and a page has hundreds of reads.
+function withoutPosition<O extends object>(item: O): O {
+  const rest: Partial<O> = {};
+  for (const name in item) if (!name.startsWith(positionPrefix)) rest[name] = item[name];
+  return rest as O; // all that its statement names but the position
+}
+
+/** Orders a typed list: a column of its query, and the type to which a position's text is cast. */
+export interface OrderReference<C> {
+  readonly column: C;
+  readonly type: string;
+  readonly descending: boolean;
+}
+
+/** Gives one page of a list that has a query of its own. */
+export type FetchPage<A, O> = (em: SqlEntityManager, values: A, page: PageRequest) => Promise<Page<O>>;
+
+/**
+ * A list as a prepared query: `build` says what it selects and from where, without order and bounds; `order` by which of its columns. Pages and
+ * positions are those of `fetchPage`. The query groups nothing: the total counts what its condition leaves.
+ */
+export function preparedList<A extends Arguments, DB, TB extends keyof DB, O extends object>(
+  build: (parameters: ParametersOf<A>) => SelectQueryBuilder<DB, TB, O>,
+  order: readonly OrderReference<NoInfer<StringReference<DB, TB>>>[],
+): FetchPage<A, O> {
+  const readPage = prepared((parameters: ParametersOf<A & Paging>) => pageQuery(build(parameters as ParametersOf<A>), order, parameters)); // a part of them
+  const count = prepared((parameters: ParametersOf<A>): Built<{ total: number }> => build(parameters).clearSelect().select(countAllRows));
+  const columns: OrderColumn[] = order.map(({ column, ...rest }) => ({ ...rest, column: databaseName(column) }));
+
+  return async (em, values, page) => {
+    const keyset = page.after === null ? null : afterPosition(columns, page.after);
+    const position = keyset ? new Condition(keyset.sql, keyset.params) : undefined;
+    const found = await rows(em, readPage({ ...values, position, pageLimit: page.limit + 1, pageOffset: page.offset ?? 0 }));
+    const total = page.offset === null ? null : ((await row(em, count(values)))?.total ?? 0);
+    return pageOf(found, { page, columns: order.length, total });
+  };
+}
+
+interface Paging {
+  readonly position: Condition | undefined;
+  readonly pageLimit: number;
+  readonly pageOffset: number;
+}
+
+const countAllRows = sql<number>`count(*)`.as('total');
+
+function pageQuery<DB, TB extends keyof DB, O>(
+  listed: SelectQueryBuilder<DB, TB, O>,
+  order: readonly OrderReference<string>[],
+  { position, pageLimit, pageOffset }: ParametersOf<Paging>,
+): SelectQueryBuilder<DB, TB, O> {
+  const positions = order.map(({ column }, at) => sql<string>`(${sql.ref(column)})::text`.as(`${positionPrefix}${at}`));
+  let paged = listed.select(positions) as SelectQueryBuilder<DB, TB, O>; // the position columns are taken out again
+  if (position) paged = paged.where(position);
+  for (const { column, descending } of order) paged = paged.orderBy(sql.ref(column), descending ? 'desc' : 'asc');
+  return paged.limit(pageLimit).offset(pageOffset);
+}
+
+/** `s.createdAt` → `s.created_at`. */
+function databaseName(reference: string): string {
+  return reference.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }

@@ -1,5 +1,6 @@
 import { Gauge, type Metric } from 'prom-client';
-import { poolUse, type Databases, type PoolUse } from './orm.ts';
+import { poolUse, type Databases } from './databases.ts';
+import type { PoolUse } from './pg-dialect.ts';
 
 /** How both pools of a process are used, read at each scrape. In no registry: the process registers them. */
 export function createPoolMetrics({ app, sweeper }: Pick<Databases, 'app' | 'sweeper'>): readonly Metric[] {

@@ -1,29 +1,13 @@
 import { assertPlaceActive } from './frozen.ts';
-import { type EntityClass, type FilterQuery, LockMode } from '@mikro-orm/core';
+import { type EntityClass, type FilterQuery, LockMode, raw } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Role } from '../workflows/contracts/access.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import type { Caller, TenantSettings } from './caller.ts';
+import { Condition } from './condition.ts';
 import { isUnbounded, organizationOf, refuseRank, workspacesAtFloor, workspacesOf } from './reach.ts';
 import { row } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
-
-export { resolveNewRowScope, resolveNewRowWorkspace } from './new-row-scope.ts';
-export { refuseNarrowed } from './reach.ts';
-export {
-  openTransaction,
-  withAutocommit,
-  emptyOutgoing,
-  nobodyTenant,
-  organizationTenant,
-  openReadOnly,
-  sweep,
-  systemActor,
-  tenantOf,
-  transact,
-  type TransactionOptions,
-  workspaceTenant,
-} from './transaction.ts';
 
 /** A transaction with the caller who asks, and the floor of the operation that is asked for: rank counts where a row lies. */
 export interface Scoped extends TenantTransaction {
@@ -44,6 +28,7 @@ export interface ChangeOptions {
   readonly openWhenFrozen?: boolean;
 }
 
+/** A predicate as text: a `?` for each parameter. */
 export interface Predicate {
   readonly sql: string;
   readonly params: unknown[];
@@ -61,7 +46,7 @@ interface TenantRow {
  * sight, without those of a workspace where the caller's rank by grant is below the floor. The same rule as the policies, so that indexes are
  * used. `alias` is the table's alias in the statement. Deleted rows are the query's own business.
  */
-export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Predicate {
+export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor) });
 }
 
@@ -69,22 +54,23 @@ export function visibleTo<E extends object>(ctx: Scoped, entity: EntityClass<E>,
  * The same for a table of kind open: a row without an organization is nobody's but the platform's, in sight of an operator without X-View-*
  * alone.
  */
-export function ownTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Predicate {
+export function ownTo<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesAtFloor(ctx.caller, ctx.floor), isOwn: true });
 }
 
 /** Which rows are in the caller's sight, whatever the floor: to look one row up, which `seen` judges, or for one that any viewer might read. */
-export function inSightOf<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Predicate {
+export function inSightOf<E extends object>(ctx: Scoped, entity: EntityClass<E>, alias: string): Condition {
   return inWorkspaces(ctx, entity, { alias, workspaceIds: workspacesOf(ctx.caller) });
 }
 
 /** A row that was looked up in the caller's sight. Throws 404 when there is none, 403 where the caller's rank is below the floor. */
-export function seen<R extends { readonly workspace_id: string | null }>(
+export function seen<R extends { readonly workspaceId: string | null } | { readonly workspace_id: string | null }>(
   { caller, floor }: Pick<Scoped, 'caller' | 'floor'>,
   found: R | null,
 ): R {
   if (!found) return notFound();
-  if (found.workspace_id !== null) refuseRank(caller, found.workspace_id, floor);
+  const workspaceId = 'workspaceId' in found ? found.workspaceId : found.workspace_id;
+  if (workspaceId !== null) refuseRank(caller, workspaceId, floor);
   return found;
 }
 
@@ -92,8 +78,8 @@ function inWorkspaces<E extends object>(
   { caller, em }: Scoped,
   entity: EntityClass<E>,
   { alias, workspaceIds, isOwn = false }: { readonly alias: string; readonly workspaceIds: string[] | null; readonly isOwn?: boolean },
-): Predicate {
-  if (isUnbounded(caller)) return { sql: 'true', params: [] };
+): Condition {
+  if (isUnbounded(caller)) return new Condition('true');
 
   const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(em, entity);
   const at = `${alias}.`;
@@ -107,18 +93,18 @@ function inWorkspaces<E extends object>(
   }
 
   const own = sql.join(' and ');
-  if (isOwn) return { sql: `(${own})`, params };
-  if (isScoped) return { sql: `((${at}scope = 'platform' and ${at}is_active) or (${own}))`, params };
-  if (hasPlatformRows) return { sql: `(${at}organization_id is null or (${own}))`, params };
-  return { sql: `(${own})`, params };
+  if (isOwn) return new Condition(`(${own})`, params);
+  if (isScoped) return new Condition(`((${at}scope = 'platform' and ${at}is_active) or (${own}))`, params);
+  if (hasPlatformRows) return new Condition(`(${at}organization_id is null or (${own}))`, params);
+  return new Condition(`(${own})`, params);
 }
 
 /** Which rows of a table whose rows all lie in a workspace a transaction reaches; for queries that have no caller. */
-export function tenantPredicate(tenant: TenantSettings, alias: string): Predicate {
-  if (tenant.isOperator) return { sql: 'true', params: [] };
+export function tenantPredicate(tenant: TenantSettings, alias: string): Condition {
+  if (tenant.isOperator) return new Condition('true');
   const { organizationId, hasAllWorkspaces, workspaceIds } = tenant;
-  if (hasAllWorkspaces) return { sql: `${alias}.organization_id = ?::uuid`, params: [organizationId] };
-  return { sql: `(${alias}.organization_id = ?::uuid and ${alias}.workspace_id = any(?::uuid[]))`, params: [organizationId, workspaceIds] };
+  if (hasAllWorkspaces) return new Condition(`${alias}.organization_id = ?::uuid`, [organizationId]);
+  return new Condition(`(${alias}.organization_id = ?::uuid and ${alias}.workspace_id = any(?::uuid[]))`, [organizationId, workspaceIds]);
 }
 
 /** Loads a row that the caller sees; anything else is the same 404. 403 where the caller's rank is below the floor. */
@@ -185,28 +171,22 @@ function notFound(): never {
 
 async function find<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string, lockMode: LockMode | null): Promise<E | null> {
   const { isDeletable } = shapeOf(ctx.em, entity);
-  const where = { id, ...(isDeletable ? { deletedAt: null } : {}), ...visibleFilter(ctx, entity) };
+  const where = { id, ...(isDeletable ? { deletedAt: null } : {}), [sightFilter(ctx, entity)]: [] };
   // Built from the entity's metadata: the property names are checked there, not by the compiler.
   return ctx.em.findOne(entity, where as FilterQuery<NoInfer<E>>, lockMode === null ? {} : { lockMode, refresh: true });
+}
+
+/** The same predicate for the entity manager, which would write an array as a list of its own. */
+function sightFilter<E extends object>(ctx: Scoped, entity: EntityClass<E>): symbol {
+  const { params } = inSightOf(ctx, entity, '');
+  const written = params.map((value) => (Array.isArray(value) ? `{${value.join(',')}}` : value));
+  return raw<symbol>((alias) => inSightOf(ctx, entity, alias).sql, written);
 }
 
 // A locking read is filtered by the policy for updates too: a row that can be read alone is visible and forbidden, not absent.
 async function refuseUnlocked<E extends object>(ctx: Scoped, entity: EntityClass<E>, id: string): Promise<never> {
   if (await find(ctx, entity, id, null)) throw fail('resource_forbidden');
   return notFound();
-}
-
-function visibleFilter<E extends object>(ctx: Scoped, entity: EntityClass<E>): object {
-  if (isUnbounded(ctx.caller)) return {};
-  const { isScoped, hasPlatformRows, hasOptionalWorkspace } = shapeOf(ctx.em, entity);
-  const workspaceIds = workspacesOf(ctx.caller);
-  const inWorkspaces = { workspaceId: { $in: workspaceIds ?? [] } };
-  const inReach = hasOptionalWorkspace ? { $or: [{ workspaceId: null }, inWorkspaces] } : inWorkspaces;
-  const own = { organizationId: organizationOf(ctx.caller), ...(workspaceIds === null ? {} : inReach) };
-
-  if (isScoped) return { $or: [{ scope: 'platform', isActive: true }, own] };
-  if (hasPlatformRows) return { $or: [{ organizationId: null }, own] };
-  return own;
 }
 
 function refuseForbidden(ctx: Changing, found: object): void {

@@ -1,6 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { CompiledQuery } from 'kysely';
-import { PooledConnection, type ConnectionRequest, type QueuedStatement } from './pg-connection.ts';
+import { PooledConnection, type ConnectionRequest, type QueuedStatement, type Statement } from './pg-connection.ts';
+import { compile, type Built, type Query } from './query.ts';
 
 /** What a statement gave: its rows, and how many it wrote. */
 export interface Outcome<T> {
@@ -11,36 +12,53 @@ export interface Outcome<T> {
 /**
  * Runs one statement in the transaction of `em` and gives its rows. Statements that are asked for at once (`Promise.all`) are sent together, in
  * the order of their calls, and fail together: one round trip for what does not build on each other, in transactions that hold no entities.
- * Each `?` is a bound parameter: an array binds as a PostgreSQL array, JSON goes in as text (`?::jsonb` with `JSON.stringify`); a literal question
- * mark is written `\?`. Times come back as the database's text (see `iso`), int8 as number, numeric as string. Only named functions of
- * `db/<area>` call this.
+ * Times come back as the database's text (see `iso`), int8 as number, numeric as string. Only named functions of `db/<area>` call this.
+ *
+ * Queries are typed (`query`, `prepared`). As text, in areas that have not been converted: each `?` is a bound parameter, an array binds as a
+ * PostgreSQL array, JSON goes in as text (`?::jsonb` with `JSON.stringify`), a literal question mark is written `\?`.
  */
-export async function rows<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<T[]> {
-  return (await run<T>(em, sql, params)).rows;
+export async function rows<O>(em: SqlEntityManager, query: Runnable<O>): Promise<O[]>;
+export async function rows<T>(em: SqlEntityManager, sql: string, params?: readonly unknown[]): Promise<T[]>;
+export async function rows<T>(em: SqlEntityManager, asked: Runnable<T> | string, params: readonly unknown[] = []): Promise<T[]> {
+  return (await send<T>(em, statementOf(em, asked, params))).rows;
 }
 
 /** The first row, or null. */
-export async function row<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<T | null> {
-  return (await run<T>(em, sql, params)).rows[0] ?? null;
+export async function row<O>(em: SqlEntityManager, query: Runnable<O>): Promise<O | null>;
+export async function row<T>(em: SqlEntityManager, sql: string, params?: readonly unknown[]): Promise<T | null>;
+export async function row<T>(em: SqlEntityManager, asked: Runnable<T> | string, params: readonly unknown[] = []): Promise<T | null> {
+  return (await send<T>(em, statementOf(em, asked, params))).rows[0] ?? null;
 }
 
 /** Runs a statement and gives the number of rows it wrote. */
-export async function change(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<number> {
-  return (await run(em, sql, params)).affected;
+export async function change(em: SqlEntityManager, asked: Runnable<unknown> | string, params: readonly unknown[] = []): Promise<number> {
+  return (await send(em, statementOf(em, asked, params))).affected;
 }
 
 /**
  * Sends a statement together with the next one of the transaction, or with its commit: a round trip less where what it gives is not needed before.
  * Its fault is then that of the other. `onRows` gets its rows when they have come, before the other's.
  */
+export async function queueStatement<O>(
+  em: SqlEntityManager,
+  query: Runnable<O>,
+  params?: readonly [],
+  onRows?: ((rows: O[]) => void) | null,
+): Promise<void>;
 export async function queueStatement<T>(
   em: SqlEntityManager,
   sql: string,
+  params?: readonly unknown[],
+  onRows?: ((rows: T[]) => void) | null,
+): Promise<void>;
+export async function queueStatement<T>(
+  em: SqlEntityManager,
+  asked: Runnable<T> | string,
   params: readonly unknown[] = [],
   onRows: ((rows: T[]) => void) | null = null,
 ): Promise<void> {
-  // The rows have the shape that the statement selects; only its author can know it.
-  await run(em, sql, params, { isLater: true, onRows: onRows as QueuedStatement['onRows'] });
+  // The rows have the shape that the statement selects; of a text only its author can know it.
+  await send(em, statementOf(em, asked, params), { isLater: true, onRows: onRows as QueuedStatement['onRows'] });
 }
 
 /** Has the statements of a transaction that has just begun sent straight to its connection. */
@@ -68,11 +86,22 @@ function isoOfUtc(text: string): string {
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`;
 }
 
+/** A typed query. */
+type Runnable<O> = Query<O> | Built<O>;
+
 /** Like `rows`, with the number of rows written. */
-export async function run<T>(
+export async function run<T>(em: SqlEntityManager, sql: string, params: readonly unknown[] = []): Promise<Outcome<T>> {
+  return send<T>(em, statementOf(em, sql, params));
+}
+
+function statementOf(em: SqlEntityManager, asked: Runnable<unknown> | string, params: readonly unknown[]): Statement {
+  if (typeof asked === 'string') return { sql: numberPlaceholders(asked), parameters: params };
+  return 'toStatement' in asked ? asked.toStatement(em) : compile(em, asked);
+}
+
+async function send<T>(
   em: SqlEntityManager,
-  sql: string,
-  params: readonly unknown[] = [],
+  { sql, parameters }: Statement,
   marks: Partial<Pick<QueuedStatement, 'isLater' | 'onRows'>> = {},
 ): Promise<Outcome<T>> {
   // Unflushed entities would be invisible to the statement.
@@ -82,9 +111,8 @@ export async function run<T>(
   const taken = connections.get(transaction);
   if (taken && taken.epoch !== taken.connection.epoch) throw new Error('the transaction has ended');
 
-  const numbered = numberPlaceholders(sql);
-  em.config.get('onQuery')(numbered, params);
-  const statement = { ...CompiledQuery.raw(numbered, [...params]), ...marks };
+  em.config.get('onQuery')(sql, parameters);
+  const statement = { ...CompiledQuery.raw(sql, [...parameters]), ...marks };
   const result = await (taken?.connection ?? transaction).executeQuery(statement);
 
   // The rows have the shape that the statement selects; only its author can know it.

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
-import { runAlone, type Databases } from './orm.ts';
+import { runAlone, type Databases } from './databases.ts';
 import type { QueuedStatement, Statement } from './pg-connection.ts';
 import { isUnbounded, organizationOf, workspacesOf } from './reach.ts';
 import { holdsEntities, run, queueStatement, takeConnection } from './sql.ts';

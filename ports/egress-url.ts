@@ -68,3 +68,22 @@ export function isExcepted(url: URL, policy: EgressPolicy): boolean {
       (url.protocol === 'https:' || exception.allow_http),
   );
 }
+
+/** Headers that choose another target or break the framing of the message; they are ours or undici's. */
+const reservedHeaders: readonly string[] = [
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'upgrade',
+  'te',
+  'trailer',
+  'expect',
+  'keep-alive',
+];
+
+/** Whether a tenant may not set this header on an outgoing request. */
+export function isReservedHeader(name: string): boolean {
+  const lower = name.toLowerCase();
+  return reservedHeaders.includes(lower) || lower.startsWith('proxy-');
+}

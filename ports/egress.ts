@@ -4,30 +4,11 @@ import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
 import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
-import { checkUrlForm, isExcepted, refusals, type EgressPolicy } from './egress-url.ts';
+import { checkUrlForm, isExcepted, isReservedHeader, refusals, type EgressPolicy } from './egress-url.ts';
 import { isPublic, literalAddress } from './public-address.ts';
 
 export { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
 export { checkUrlForm, type EgressPolicy } from './egress-url.ts';
-
-/** Headers that choose another target or break the framing of the message; they are ours or undici's. */
-const reservedHeaders: readonly string[] = [
-  'host',
-  'connection',
-  'content-length',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'trailer',
-  'expect',
-  'keep-alive',
-];
-
-/** Whether a tenant may not set this header on an outgoing request. */
-export function isReservedHeader(name: string): boolean {
-  const lower = name.toLowerCase();
-  return reservedHeaders.includes(lower) || lower.startsWith('proxy-');
-}
 
 export interface EgressRequest {
   readonly method: string;

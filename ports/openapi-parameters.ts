@@ -1,6 +1,6 @@
 import type { HttpParameter, ParameterPlace, ParameterStyle } from '../workflows/contracts/http-parameters.ts';
 import { cutText } from '../workflows/contracts/cut-text.ts';
-import { isReservedHeader } from './egress.ts';
+import { isReservedHeader } from './egress-url.ts';
 import { isObject, step, textOf, Unusable, type Document, type Json } from './openapi-document.ts';
 import type { SchemaReader } from './openapi-schema.ts';
 

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import type { Databases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import { loadOutbox, markOutboxFailed, markOutboxSent, type OutboxRow } from '../db/outbox.ts';
 import { markRunDue } from '../db/runs/reconcile.ts';
 import { topmostLiveRun } from '../db/runs/restart-run.ts';
-import { sweep } from '../db/scope.ts';
+import { sweep } from '../db/transaction.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { Measurement } from '../workflows/contracts/measurements.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
-import type { Databases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import { resendMails } from '../db/outbox.ts';
 import { activateNext, lockConversation, runStartMessage } from '../db/runs/conversations.ts';
 import {
@@ -17,7 +17,7 @@ import {
 } from '../db/runs/reconcile.ts';
 import { admitRun, dueRuns } from '../db/runs/delayed-start.ts';
 import { topmostLiveRun } from '../db/runs/restart-run.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../db/tenant-transaction.ts';
 import { agentRunSignals, type FinishRunInput } from '../workflows/contracts/agent-run.ts';
 import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';

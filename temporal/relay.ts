@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Databases } from '../db/orm.ts';
+import type { Databases } from '../db/databases.ts';
 import { takeDueOutbox } from '../db/outbox.ts';
-import { sweep } from '../db/scope.ts';
+import { sweep } from '../db/transaction.ts';
 import { isRunStart } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
 import { sendRow } from './dispatch.ts';

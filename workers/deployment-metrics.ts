@@ -1,7 +1,7 @@
 import { Gauge, type Metric } from 'prom-client';
 import { readDeploymentFacts, type DeploymentFacts } from '../db/http/deployment-facts.ts';
-import type { Databases } from '../db/orm.ts';
-import { sweep } from '../db/scope.ts';
+import type { Databases } from '../db/databases.ts';
+import { sweep } from '../db/transaction.ts';
 import { knownLabels } from '../ports/metrics/labels.ts';
 import { taskQueues } from '../workflows/contracts/queues.ts';
 import { liveRunStatuses, runPriorities, runSources } from '../workflows/contracts/runs.ts';

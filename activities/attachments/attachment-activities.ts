@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { deleteExpired, dropDeadLinks, expireUnlinked, keysWithoutRow } from '../../db/attachments/attachment-sweep.ts';
 import { readScanned, settleScan } from '../../db/attachments/scan.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import type { AttachmentActivities } from '../../workflows/contracts/attachments.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';

@@ -4,7 +4,7 @@ import { mailToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { openReset, tokenState } from '../../db/identity/reset-request.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import type { MailMessage, StoredMail } from '../../db/mail.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { readInvitation, readReader } from '../../db/tenancy/mail-facts.ts';
 import { organizationTenant, systemActor, transact } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { anchorMark, auditHeads, lockAnchor, type ChainHead } from '../../db/audit/anchored.ts';
 import { setMark } from '../../db/http/system-status.ts';
-import type { Databases } from '../../db/orm.ts';
-import { sweep } from '../../db/scope.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
 import type { AnchorFile } from '../../ports/anchor-file.ts';
 
 /** Puts the heads of the audit log where whoever can write to the database can't reach. */

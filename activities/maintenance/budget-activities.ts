@@ -2,8 +2,8 @@ import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
-import type { Databases } from '../../db/orm.ts';
-import { sweep } from '../../db/scope.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 
 const aTransaction = 500;

@@ -4,8 +4,8 @@ import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { sweepLoginFailures } from '../../db/identity/login-failure-retention.ts';
 import { turnSigningKeys } from '../../db/identity/signing-key-rotation.ts';
 import { identitySweeps, sweepIdentity } from '../../db/identity/sweep.ts';
-import type { Databases } from '../../db/orm.ts';
-import { sweep } from '../../db/scope.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import { sweepAll } from './sweep-all.ts';
 

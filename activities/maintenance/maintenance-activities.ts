@@ -1,10 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { sweepIdempotencyKeys } from '../../db/http/idempotency.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { sweepOutbox } from '../../db/outbox.ts';
-import { sweep } from '../../db/scope.ts';
-import { sweepToolTests } from '../../db/tools/tool-tests.ts';
+import { sweep } from '../../db/transaction.ts';
+import { sweepToolTests } from '../../domain/tools/tool-tests.ts';
 import { tendFrames } from '../../db/streams/upkeep.ts';
 import type { Reconciler } from '../../temporal/reconciler.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';

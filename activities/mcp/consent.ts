@@ -1,5 +1,5 @@
 import { openConnection, findConnection, storeGrant } from '../../db/mcp/connections.ts';
-import { holdThere } from '../../db/mcp/mcp-toolkit.ts';
+import { holdThere } from '../../db/toolkits/mcp-toolkits.ts';
 import { beginConsent, endConsent, findReturned } from '../../db/mcp/consents.ts';
 import { EgressRefused, EgressUnreachable } from '../../ports/egress.ts';
 import type { McpError } from '../../ports/mcp-errors.ts';

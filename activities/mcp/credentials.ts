@@ -10,7 +10,7 @@ import {
   type McpPrincipal,
 } from '../../db/mcp/connections.ts';
 import type { McpGrant } from '../../db/mcp/grant.ts';
-import { isStillThere, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import { isStillThere, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { Egress, EgressPolicy } from '../../ports/egress.ts';

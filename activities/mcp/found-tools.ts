@@ -1,4 +1,4 @@
-import { toolHash } from '../../db/toolkits/revisions.ts';
+import { toolHash } from '../../domain/toolkits/hashes.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import type { FoundTool } from '../../ports/mcp-found-tools.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { McpPrincipal } from '../../db/mcp/connections.ts';
-import type { McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
-import { requestSync } from '../../db/mcp/syncs.ts';
+import type { McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
+import { requestSync } from '../../domain/toolkits/syncs.ts';
 import { newId } from '../../db/ids.ts';
-import { organizationTenant, systemActor } from '../../db/scope.ts';
+import { organizationTenant, systemActor } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';
 

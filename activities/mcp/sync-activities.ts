@@ -1,13 +1,15 @@
 import { cancellationSignal, Context } from '@temporalio/activity';
 import { sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
-import { readMcpToolkit, scheduleNextSync, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
-import { dueSyncs, readOpenSync, requestSync, type OpenSyncRow, type SyncedToolkit } from '../../db/mcp/syncs.ts';
+import { readMcpToolkit, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import { newId } from '../../db/ids.ts';
-import { organizationTenant, sweep, systemActor } from '../../db/scope.ts';
+import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { finishSync, sha256Of, type SyncFindings } from '../../db/toolkits/revisions.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { ToolkitHome } from '../../db/toolkits/revisions.ts';
+import { readOpenSync, type OpenSyncRow, dueSyncs } from '../../db/toolkits/open-syncs.ts';
+import { sha256Of } from '../../domain/toolkits/hashes.ts';
+import { finishSync, requestSync, scheduleNextSync, type SyncFindings } from '../../domain/toolkits/syncs.ts';
 import { EgressRefused } from '../../ports/egress.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
@@ -64,7 +66,7 @@ export function createSyncUpkeep(deps: ActivityDeps): Pick<MaintenanceActivities
   };
 }
 
-async function startDue(deps: ActivityDeps, toolkit: SyncedToolkit): Promise<void> {
+async function startDue(deps: ActivityDeps, toolkit: ToolkitHome): Promise<void> {
   if (toolkit.organizationId === null) return;
   const tenant = organizationTenant(toolkit.organizationId);
   await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, (tx) =>
@@ -101,7 +103,7 @@ async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promi
 }
 
 /** A toolkit whose users have grants of their own is listed as the user who asked for the sync. */
-function principalOf({ config }: McpToolkit, { created_by: by }: OpenSyncRow): McpPrincipal {
+function principalOf({ config }: McpToolkit, { createdBy: by }: OpenSyncRow): McpPrincipal {
   const isPerUser = config.auth.type === 'oauth' && config.auth.mode === 'per_user';
   return isPerUser && by.kind === 'user' && by.id !== null ? { kind: 'user', id: by.id } : sharedPrincipal;
 }

@@ -10,7 +10,7 @@ import {
   type DueWorkspace,
 } from '../../db/operator/purge-workspace.ts';
 import { newId } from '../../db/ids.ts';
-import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/scope.ts';
+import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { eraseStreamsOf } from './erase-streams.ts';

@@ -1,6 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { runsOfPlace, type PurgedPlace } from '../../db/operator/purge-tables.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 
 /** Drops what Redis holds of all runs of a place, before their rows go, which alone know of them. Repeatable; rejects where Redis is away. */

@@ -4,7 +4,7 @@ import { keysElsewhere } from '../../db/attachments/attachment-sweep.ts';
 import { buryOrganization, deleteBatch, dropKeys, failPurge, lockOut, openPurge } from '../../db/operator/purge-steps.ts';
 import type { Deleted } from '../../db/operator/purge-tables.ts';
 import { countLiveRuns } from '../../db/operator/stopped-runs.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { isStorageKey, storagePlace } from '../../ports/storage-key.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';

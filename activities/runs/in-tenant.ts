@@ -1,4 +1,4 @@
-import { withAutocommit, workspaceTenant, type TransactionOptions } from '../../db/scope.ts';
+import { withAutocommit, workspaceTenant, type TransactionOptions } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/in-place.ts';

@@ -1,4 +1,4 @@
-import { organizationTenant, openReadOnly, systemActor, transact, workspaceTenant, type TransactionOptions } from '../../db/scope.ts';
+import { organizationTenant, openReadOnly, systemActor, transact, workspaceTenant, type TransactionOptions } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from './tenant.ts';

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { dropLeaseRow, renewLeaseRow, takeLeaseRow, type LeaseKey, type TakenAt } from '../../db/tools/tool-leases.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { LeaseKey, TakenAt } from '../../db/tools/tool-leases.ts';
+import { dropLease, renewLease, takeLease } from '../../domain/tools/leases.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 
 /** An exclusive tool, held by one call in its workspace. */
@@ -30,7 +31,7 @@ export async function holdLease({ transact, key, waitMs, signal }: LeaseOptions)
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
     signal.throwIfAborted();
     const asked = performance.now();
-    const takenAt = await transact((tx) => takeLeaseRow(tx, key));
+    const takenAt = await transact((tx) => takeLease(tx, key));
     if (takenAt !== null) return keep({ transact, key }, takenAt, asked);
     const leftMs = end - performance.now();
     if (leftMs <= 0) return null;
@@ -40,13 +41,14 @@ export async function holdLease({ transact, key, waitMs, signal }: LeaseOptions)
 
 /** `askedAt`: before the lease began, as the database counts it. */
 function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt: TakenAt, askedAt: number): HeldLease {
+  const held = { ...key, takenAt };
   const lost = new AbortController();
   let renewedAt = askedAt;
   const lose = () => lost.abort(fail('service_unavailable', { reason: 'lease_lost', detail: 'The tool is no longer held by this call.' }));
   const renew = async () => {
     const asked = performance.now();
     try {
-      if (await transact((tx) => renewLeaseRow(tx, key, takenAt))) renewedAt = asked;
+      if (await transact((tx) => renewLease(tx, held))) renewedAt = asked;
       else lose();
     } catch {
       // The database is away for a moment: the timer below judges.
@@ -66,7 +68,7 @@ function keep({ transact, key }: Pick<LeaseOptions, 'transact' | 'key'>, takenAt
     },
     async release() {
       clearInterval(timer);
-      await transact((tx) => dropLeaseRow(tx, key, takenAt)).catch(() => undefined);
+      await transact((tx) => dropLease(tx, held)).catch(() => undefined);
     },
   };
 }

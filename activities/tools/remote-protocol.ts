@@ -3,7 +3,7 @@ import Type from 'typebox';
 import { Value } from 'typebox/value';
 import type { McpPrincipal } from '../../db/mcp/connections.ts';
 import { sharedPrincipal } from '../../db/mcp/connections.ts';
-import { readRemoteTool, type McpToolkit } from '../../db/mcp/mcp-toolkit.ts';
+import { readRemoteTool, type McpToolkit } from '../../db/toolkits/mcp-toolkits.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../ports/egress.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';

@@ -1,8 +1,8 @@
 import type { PinnedSkill } from '../../db/runs/manifest.ts';
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
-import { readLoadable, readPinnedSkills, recordSkillUse, type LoadableText } from '../../db/skills/run-skills.ts';
-import { lendSkillFile } from '../../db/skills/skill-files.ts';
-import { writeAgentSkill } from '../../db/skills/write-skill.ts';
+import type { LoadableText } from '../../db/skills/run-skills.ts';
+import { lendFile, loadPinnedSkill } from '../../domain/skills/load-skill.ts';
+import { writeAgentSkill } from '../../domain/skills/write-skill.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 
@@ -15,19 +15,13 @@ const outsideRun = failed('tool_unavailable', 'skills are loaded and written wit
 export async function loadSkill({ args, run, place, transact }: ToolExecution): Promise<ToolOutcome> {
   if (run === null) return outsideRun;
   const slug = String(args['slug']);
-  const loaded = await transact(async (tx) => {
-    const pins = (await readPinnedSkills(tx, run.id)) ?? [];
-    const pin = pins.find((other) => other.slug === slug);
-    const text = pin ? await readLoadable(tx, pin) : null;
-    if (pin && text?.is_open)
-      await recordSkillUse(tx, { id: run.id, organization_id: place.organizationId, workspace_id: place.workspaceId }, [pin]);
-    return { pins, pin, text };
-  });
+  const loading = { id: run.id, organization_id: place.organizationId, workspace_id: place.workspaceId };
+  const loaded = await transact((tx) => loadPinnedSkill(tx, loading, slug));
 
   if (!loaded.pin) return unknownSkill(loaded.pins);
-  if (!loaded.text?.is_open) return failed('tool_unavailable', `the skill ${slug} can not be loaded any more`, false);
-  const file = loaded.text.reference_docs.find(({ name, attachment_id: id }) => id !== undefined && name === args['doc']);
-  if (file) return lend(file, await transact((tx) => lendSkillFile(tx, run.id, file.attachment_id ?? '')));
+  if (!loaded.text) return failed('tool_unavailable', `the skill ${slug} can not be loaded any more`, false);
+  const file = loaded.text.referenceDocs.find(({ name, attachment_id: id }) => id !== undefined && name === args['doc']);
+  if (file) return lend(file, await transact((tx) => lendFile(tx, run.id, file.attachment_id ?? '')));
   return readFrom(loaded.text, { doc: args['doc'], offset: args['offset'] });
 }
 
@@ -72,12 +66,12 @@ function unknownSkill(pins: readonly PinnedSkill[]): ToolOutcome {
 
 function readFrom(text: LoadableText, { doc, offset }: { readonly doc: unknown; readonly offset: unknown }): ToolOutcome {
   const start = typeof offset === 'number' ? offset : 0;
-  const names = text.reference_docs.map((doc) => `${doc.name} (${sizeOf(doc)})`).join(', ');
+  const names = text.referenceDocs.map((doc) => `${doc.name} (${sizeOf(doc)})`).join(', ');
   if (typeof doc !== 'string') {
     const listed = names === '' || start > 0 ? '' : `\n\n[Documents, to be loaded with doc: ${names}]`;
     return part(text.instructions, start, listed);
   }
-  const found = text.reference_docs.find(({ name }) => name === doc);
+  const found = text.referenceDocs.find(({ name }) => name === doc);
   if (!found)
     return failed(
       'invalid_arguments',

@@ -1,4 +1,5 @@
-import type { TestedTool, ToolTestResult } from '../../db/tools/tool-tests.ts';
+import type { TestedTool } from '../../db/tools/tool-tests.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { cleanText } from '../model/plain-text.ts';
 import type { HttpRequest } from './http-request.ts';
 import type { ToolOutcome } from './outcome.ts';
@@ -22,7 +23,7 @@ export function resultOfTest(tool: TestedTool | null, { outcome, request, durati
     const { code, message, retryable } = told.error;
     return { ...common, ...withoutOutput, status: told.status, error: { code, message: cleanText(message), retryable } };
   }
-  const capped = capOutput(told.type === 'files' ? listed(told) : told, tool?.response_max_chars ?? 20_000);
+  const capped = capOutput(told.type === 'files' ? listed(told) : told, tool?.responseMaxChars ?? 20_000);
   return {
     ...common,
     status: 'succeeded',

@@ -1,15 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import {
-  claimToolTest,
-  lockToolTest,
-  settleToolTest,
-  type TestedTool,
-  type TestState,
-  type ToolTestResult,
-} from '../../db/tools/tool-tests.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { TestedTool, TestState } from '../../db/tools/tool-tests.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
+import { claimToolTest, settleToolTest } from '../../domain/tools/tool-tests.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -60,20 +55,20 @@ async function described(deps: ActivityDeps, execution: ToolExecution): Promise<
   }
 }
 
-/** Null when there is nothing to execute. A write that was claimed before is never executed again: what came of it is not known. */
-async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string): Promise<ClaimedTest | null> {
-  const test = await lockToolTest(tx, testId);
-  if (test === null || test.is_settled) return null;
-  const { tool } = test;
-  if (tool === null) return refuse(tx, testId, failed('tool_unavailable', 'the tool was deleted', false));
-  if (tool.is_quarantined)
-    return refuse(tx, testId, failed('tool_quarantined', 'the tool has changed on its server and waits for an approval', false));
-  const isRepeatable = tool.effect === 'read' || tool.is_idempotent || test.dry_run;
-  if (test.is_claimed && !isRepeatable)
-    return refuse(tx, testId, failed('outcome_unknown', 'The test was interrupted while it was executed; it may have happened.', false));
+const refusals = {
+  tool_unavailable: 'the tool was deleted',
+  tool_quarantined: 'the tool has changed on its server and waits for an approval',
+  outcome_unknown: 'The test was interrupted while it was executed; it may have happened.',
+} as const;
 
-  await claimToolTest(tx, testId);
-  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, test.organization_id) };
+/** Null when there is nothing to execute. */
+async function claim(deps: ActivityDeps, tx: TenantTransaction, testId: string): Promise<ClaimedTest | null> {
+  const claimed = await claimToolTest(tx, testId);
+  if (claimed.verdict === 'over') return null;
+  if (claimed.verdict === 'refused') return refuse(tx, testId, failed(claimed.code, refusals[claimed.code], false));
+
+  const { test, tool } = claimed;
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, test.organizationId) };
   return { test, tool, policy };
 }
 
@@ -84,10 +79,10 @@ async function refuse(tx: TenantTransaction, testId: string, outcome: ToolOutcom
 }
 
 async function outcomeOf(executor: ToolExecutor, { test, tool }: ClaimedTest, execution: ToolExecution): Promise<ToolOutcome> {
-  if (test.dry_run) return { status: 'succeeded', type: 'text', text: '' };
+  if (test.dryRun) return { status: 'succeeded', type: 'text', text: '' };
   if (tool.concurrency !== 'exclusive') return executor.execute(execution);
 
-  const key = { organizationId: test.organization_id, workspaceId: test.workspace_id, toolId: tool.id, holder: test.id };
+  const key = { organizationId: test.organizationId, workspaceId: test.workspaceId, toolId: tool.id, holder: test.id };
   const began = performance.now();
   const lease = await holdLease({ transact: execution.transact, key, waitMs: execution.timeoutMs, signal: execution.signal });
   if (lease === null) return failed('tool_busy', `another call has held the tool for ${execution.timeoutMs / 1_000} s`, true);
@@ -108,9 +103,9 @@ async function whileHeld<R>(lease: HeldLease, work: () => Promise<R>): Promise<R
 }
 
 function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, policy }: ClaimedTest): ToolExecution {
-  const place = { organizationId: test.organization_id, workspaceId: test.workspace_id };
+  const place = { organizationId: test.organizationId, workspaceId: test.workspaceId };
   return {
-    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config, responseMaxChars: tool.response_max_chars },
+    tool: { toolId: tool.id, kind: tool.kind, slug: tool.slug, config: tool.config, responseMaxChars: tool.responseMaxChars },
     toolCallId: test.id,
     args: test.arguments,
     run: null,
@@ -126,7 +121,7 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
       vars: {},
     },
     policy,
-    timeoutMs: Math.min(tool.timeout_s, toolTestLimitS) * 1_000,
+    timeoutMs: Math.min(tool.timeoutS, toolTestLimitS) * 1_000,
     signal: cancellationSignal(),
     readOutput: () => Promise.resolve(null),
   };

@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { newId } from '../../db/ids.ts';
-import { sweep, systemActor, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
 import {

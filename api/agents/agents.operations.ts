@@ -8,7 +8,8 @@ import { refuseInvalid, refuseNotActivatable, validateRevision } from '../../db/
 import { listSubAgents } from '../../db/agents/sub-agents.ts';
 import { mapPage } from '../../db/page.ts';
 import { refuseRank } from '../../db/reach.ts';
-import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';
 import { noteOfNamed } from '../http/audit.ts';

@@ -25,6 +25,7 @@ import {
   toEffectiveView,
   toProblemView,
 } from './effective.schema.ts';
+import { lineComparisonOf } from './dependencies.ts';
 import { priceWarnings } from './price-warnings.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
@@ -50,7 +51,7 @@ export const effectiveOperations = {
         baseId: query.against ?? null,
       });
       const texts = { before: base.document.instructions, after: target.document.instructions };
-      const lines = await ctx.deps.lineComparison.compare(organizationOf(ctx.caller), texts);
+      const lines = await lineComparisonOf(ctx.deps).compare(organizationOf(ctx.caller), texts);
       return toDiffView(base, target, { ...diffDocuments(base.document, target.document), lines });
     },
   ),

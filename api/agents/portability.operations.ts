@@ -10,7 +10,7 @@ import { insertRevision } from '../../db/agents/revisions.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid, validateRevision, type RevisionProblem } from '../../db/agents/validate-revision.ts';
 import { scopeOf } from '../../db/reach.ts';
-import { resolveNewRowScope } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import type { Scope } from '../../workflows/contracts/access.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { checkBytes } from '../http/bounds.ts';

@@ -7,10 +7,10 @@ import { recordLoginFailure, type LoginFailure } from '../../db/identity/login-f
 import { accountHash, isOpaqueToken, tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
-import { withAutocommit, systemActor, tenantOf } from '../../db/scope.ts';
+import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { awaitedLater } from '../http/awaited-later.ts';
-import type { AppDeps } from '../http/deps.ts';
+import type { Deps } from '../http/deps.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
 
@@ -80,7 +80,7 @@ export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttem
 }
 
 async function lookAt(
-  deps: AppDeps,
+  deps: Pick<Deps, 'identity'>,
   finding: Promise<LoginAnswer | null>,
   password: string,
 ): Promise<{ found: LoginAnswer | null; isRight: boolean }> {

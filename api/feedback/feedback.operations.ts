@@ -1,17 +1,19 @@
-import {
-  holdVotedRun,
-  listFeedbackGroups,
-  putVote,
-  toFeedbackAggregateView,
-  toFeedbackView,
-  voterOf,
-  withdrawVote,
-  type VotedRun,
-} from '../../db/feedback/feedback.ts';
+import { listFeedbackGroups } from '../../db/feedback/groups.ts';
+import type { VotedRun } from '../../db/feedback/votes.ts';
 import { mapPage } from '../../db/page.ts';
 import { assertActive } from '../../db/scope.ts';
+import { holdVotedRun, putVote, voterOf, withdrawVote } from '../../domain/feedback/votes.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import { area, list, put, remove, type Ctx } from '../http/operation.ts';
-import { FeedbackAggregateView, FeedbackFilters, FeedbackPut, FeedbackView, VotedRunParams } from './feedback.schema.ts';
+import {
+  FeedbackAggregateView,
+  FeedbackFilters,
+  FeedbackPut,
+  FeedbackView,
+  toFeedbackAggregateView,
+  toFeedbackView,
+  VotedRunParams,
+} from './feedback.schema.ts';
 
 export const feedback = area('Feedback', {
   listFeedback: list(
@@ -27,7 +29,10 @@ export const feedback = area('Feedback', {
       query: FeedbackFilters,
       view: FeedbackAggregateView,
     },
-    async (ctx, { query }) => mapPage(await listFeedbackGroups(ctx, query, ctx.page), toFeedbackAggregateView),
+    async (ctx, { query: { agent_id: agentId, rating, from, to } }) => {
+      if (from !== undefined && to !== undefined && Date.parse(from) > Date.parse(to)) throw fromAfterTo();
+      return mapPage(await listFeedbackGroups(ctx, { agentId, rating, from, to }, ctx.page), toFeedbackAggregateView);
+    },
   ),
 
   putRunFeedback: put(
@@ -47,7 +52,7 @@ export const feedback = area('Feedback', {
     },
     async (ctx, { params, body }) => {
       const run = await holdVotedRun(ctx, params.run_id);
-      await assertActive(ctx.em, { organizationId: run.organization_id, workspaceId: run.workspace_id });
+      await assertActive(ctx.em, { organizationId: run.organizationId, workspaceId: run.workspaceId });
       const voter = voterOf(ctx.caller);
       const { rating, comment = null, tags = [], correction = null } = body;
       const row = await putVote(ctx, run, { voter, vote: { rating, comment, tags, correction } });
@@ -77,5 +82,10 @@ export const feedback = area('Feedback', {
 
 /** Votes are told by their run: a row of its own is nobody's to look up. */
 function noteVote(ctx: Ctx, run: VotedRun, changes: NonNullable<Parameters<Ctx['audit']>[0]>['changes']): void {
-  ctx.audit({ resourceType: 'feedback', resourceId: run.id, organizationId: run.organization_id, workspaceId: run.workspace_id, changes });
+  ctx.audit({ resourceType: 'feedback', resourceId: run.id, organizationId: run.organizationId, workspaceId: run.workspaceId, changes });
+}
+
+function fromAfterTo(): Error {
+  const message = 'from lies after to';
+  return fail('validation_failed', { detail: message, errors: [{ in: 'query', pointer: null, name: 'from', rule: 'range', message }] });
 }

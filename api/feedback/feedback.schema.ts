@@ -1,5 +1,9 @@
 import Type from 'typebox';
 import { ratings, voterKinds } from '../../db/feedback/feedback.entity.ts';
+import type { FeedbackGroup } from '../../db/feedback/groups.ts';
+import type { FeedbackRow } from '../../db/feedback/votes.ts';
+import { iso } from '../../db/sql.ts';
+import { wilsonLower } from '../../domain/feedback/wilson.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
 export const VotedRunParams = closed({ run_id: idOf('Run') });
@@ -63,3 +67,44 @@ export const FeedbackAggregateView = closed(
   },
   { $id: 'FeedbackAggregateView', description: 'The votes on one revision of an agent' },
 );
+
+/** The wire form of a vote. */
+export function toFeedbackView(row: FeedbackRow) {
+  return {
+    id: row.id,
+    run_id: row.runId,
+    agent_id: row.agentId,
+    agent_revision_id: row.agentRevisionId,
+    subject: { kind: row.subjectKind, id: row.subjectId },
+    rating: row.rating,
+    comment: row.comment,
+    tags: row.tags,
+    correction: row.correction,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+  };
+}
+
+/** The wire form of the votes on one revision. */
+export function toFeedbackAggregateView(group: FeedbackGroup) {
+  const total = group.up + group.down;
+  return {
+    agent_id: group.agentId,
+    agent_revision_id: group.agentRevisionId,
+    revision_number: group.revisionNumber,
+    up: group.up,
+    down: group.down,
+    total,
+    comments: group.comments,
+    corrections: group.corrections,
+    up_rate: rounded(group.up / total),
+    up_rate_lower: rounded(wilsonLower(group.up, total)),
+    first_at: iso(group.firstAt),
+    last_at: iso(group.lastAt),
+  };
+}
+
+/** Rates have at most 6 decimals. */
+function rounded(value: number): number {
+  return Number(value.toFixed(6));
+}

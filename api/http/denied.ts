@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { writeAudit } from '../../db/audit/audit.ts';
-import { tenantOf, transact } from '../../db/scope.ts';
+import { tenantOf, transact } from '../../db/transaction.ts';
 import { actorOf, defaultNote } from './audit.ts';
 import type { Deps } from './deps.ts';
 import { toFailure } from './error-envelope.ts';

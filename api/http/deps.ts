@@ -2,17 +2,13 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Identity } from '../../db/identity/identity.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import type { Outgoing } from '../../db/tenant-transaction.ts';
-import type { ClientDocuments } from '../../ports/client-documents.ts';
-import type { LineComparison } from '../../ports/compare-lines.ts';
 import type { Egress } from '../../ports/egress.ts';
 import type { SchemasByTenant } from '../../ports/json-schema.ts';
 import type { RunMetrics } from '../../ports/metrics/run-metrics.ts';
-import type { OpenApiReader } from '../../ports/openapi-reader.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
 import type { PasswordStrength } from '../../ports/password-strength.ts';
-import type { SkillReader } from '../../ports/skill-reader.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TemplatesByTenant } from '../../ports/templates.ts';
 import type { TemporalGateway } from '../../ports/temporal-gateway.ts';
@@ -21,12 +17,14 @@ import type { ApiEnv } from '../env.ts';
 import type { Hub } from '../streams/hub.ts';
 import type { Deprecation } from './deprecations.ts';
 import type { Documents } from './documents.ts';
-import type { Health } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import type { RegisteredOperation } from './operation.ts';
 import type { Limits } from './rate-limit.ts';
 
-/** Everything a request may use, built once by `api/server.ts` (or a test) and handed to `buildApp`. */
+/**
+ * What a process opens for its requests, once (`openDependencies`), and closes at its end; and what several areas share. What one area alone works
+ * with is made in that area: see `areaDependency`.
+ */
 export interface Deps {
   readonly env: ApiEnv;
   readonly db: Databases;
@@ -39,14 +37,10 @@ export interface Deps {
   readonly models: ModelRegistry;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
-  readonly openApi: OpenApiReader;
-  readonly skillReader: SkillReader;
-  readonly lineComparison: LineComparison;
   /** Where schemas, templates, documents and bundles of tenants are worked on. */
-  readonly work: Pick<WorkPool, 'ended'>;
+  readonly work: WorkPool;
   readonly passwordStrength: PasswordStrength;
   readonly temporal: TemporalGateway;
-  readonly clientDocuments: ClientDocuments;
   readonly storage: Storage;
   /** What code this deployment runs, as this machine's probe tells; asked once a process. */
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
@@ -59,12 +53,11 @@ export interface Deps {
   readonly isDraining: () => boolean;
 }
 
-/** What `buildApp` adds for the handlers: parts that are made from the list of operations itself. */
+/** What `buildApp` adds: what is made from the list of operations itself. */
 export interface AppDeps extends Deps {
   /** The operations that are mounted, in the contract's order. */
   readonly operations: readonly RegisteredOperation[];
   readonly documents: Documents;
   readonly deprecations: readonly Deprecation[];
   readonly metrics: Metrics;
-  readonly health: Health;
 }

@@ -1,6 +1,6 @@
 import { writeAuditLater, type AuditOptions } from '../../db/audit/audit.ts';
 import { isRetried } from '../../db/faults.ts';
-import { openTransaction, emptyOutgoing, openReadOnly } from '../../db/scope.ts';
+import { openTransaction, emptyOutgoing, openReadOnly } from '../../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../../db/tenant-transaction.ts';
 import { defaultNote } from './audit.ts';
 import type { AuditNote, Reply } from './context.ts';

@@ -14,7 +14,7 @@ import {
   type IdempotencyRow,
   type IdempotencyScope,
 } from '../../db/http/idempotency.ts';
-import { withAutocommit, transact, type TransactionOptions } from '../../db/scope.ts';
+import { withAutocommit, transact, type TransactionOptions } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { AppDeps } from './deps.ts';

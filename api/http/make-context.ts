@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import type { PageRequest } from '../../db/page.ts';
-import { emptyOutgoing, type TransactionOptions } from '../../db/scope.ts';
+import { emptyOutgoing, type TransactionOptions } from '../../db/transaction.ts';
 import type { Outgoing, TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { AuditNote, Ctx } from './context.ts';
 import type { AppDeps } from './deps.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
-import { tenantOf } from '../../db/scope.ts';
+import { tenantOf } from '../../db/transaction.ts';
 import { actorOf } from './audit.ts';
 import type { AppDeps } from './deps.ts';
 import { userAgentOf, type Execution } from './make-context.ts';

@@ -1,3 +1,4 @@
+import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
 import { isMark } from '../../workflows/contracts/exact-json.ts';
 import type { Violation } from '../../workflows/contracts/failure.ts';
 
@@ -57,11 +58,6 @@ export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Viola
     ...pointers.map((pointer) => violation(pointer, 'invalid_text', 'holds U+0000 or half a surrogate pair')),
     ...numbers.map((pointer) => violation(pointer, 'range', 'is a number that can not be kept exactly; send it as a text')),
   ].slice(0, maxPointers);
-}
-
-/** One segment of a JSON pointer (RFC 6901 §3). */
-export function escapePointer(segment: string): string {
-  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
 function wayTo({ pointer, isWhole }: Way, segment: string): Way {

@@ -1,13 +1,7 @@
 import Type, { type Static } from 'typebox';
+import type { ToolkitRevisionRow } from '../../db/toolkits/toolkits.ts';
 import { iso } from '../../db/sql.ts';
-import {
-  toolConcurrencies,
-  toolEffects,
-  toolkitRevisionOrigins,
-  toolkitRevisionStates,
-  type ToolkitRevisionOrigin,
-  type ToolkitRevisionState,
-} from '../../workflows/contracts/toolkits.ts';
+import { toolConcurrencies, toolEffects, toolkitRevisionOrigins, toolkitRevisionStates } from '../../workflows/contracts/toolkits.ts';
 import { ActorRef, closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from './schema.ts';
 
 export const Title = text(200);
@@ -60,51 +54,29 @@ export const ToolkitRevisionView = closed(
 
 type ToolView = Static<typeof ToolkitToolView>;
 
-/** A revision as it is read (`db/toolkits`), as far as the view shows it. */
-interface RevisionRow {
-  readonly id: string;
-  readonly toolkit_id: string;
-  readonly number: number;
-  readonly state: ToolkitRevisionState;
-  readonly origin: ToolkitRevisionOrigin;
-  readonly diff: readonly {
-    readonly name: string;
-    readonly change: 'added' | 'removed' | 'changed' | 'unchanged';
-    readonly fields: readonly string[];
-  }[];
-  readonly quarantined: readonly string[];
-  readonly tools?: readonly ToolView[];
-  readonly left_out_count: number;
-  readonly left_out: readonly { readonly name: string; readonly reason: string }[];
-  readonly server: Record<string, unknown> | null;
-  readonly protocol_version: string | null;
-  readonly error: string | null;
-  readonly note: string | null;
-  readonly created_by: Static<typeof ActorRef>;
-  readonly created_at: Date | string;
-  readonly activated_at: Date | string | null;
-}
+/** A revision as it is read, with or without its tools. */
+type RevisionRow = Omit<ToolkitRevisionRow, 'tools'> & Partial<Pick<ToolkitRevisionRow, 'tools'>>;
 
 /** The wire form of a revision. */
 export function toToolkitRevisionView(row: RevisionRow) {
   return {
     id: row.id,
-    toolkit_id: row.toolkit_id,
+    toolkit_id: row.toolkitId,
     number: row.number,
     state: row.state,
     origin: row.origin,
     diff: row.diff.map(({ name, change, fields }) => ({ name, change, fields: [...fields] })),
     quarantined: [...row.quarantined],
     ...(row.tools === undefined ? {} : { tools: row.tools.map(toToolkitToolView) }),
-    left_out_count: row.left_out_count,
-    left_out: row.left_out.map(({ name, reason }) => ({ name, reason })),
+    left_out_count: row.leftOutCount,
+    left_out: row.leftOut.map(({ name, reason }) => ({ name, reason })),
     server: row.server,
-    protocol_version: row.protocol_version,
+    protocol_version: row.protocolVersion,
     error: row.error,
     note: row.note,
-    created_by: row.created_by,
-    created_at: iso(row.created_at),
-    activated_at: iso(row.activated_at),
+    created_by: row.createdBy,
+    created_at: iso(row.createdAt),
+    activated_at: iso(row.activatedAt),
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv';
 import type { Violation, ViolationSource } from '../../workflows/contracts/failure.ts';
-import { escapePointer } from './text-scan.ts';
+import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
 
 export const maxViolations = 50;
 const longestPointer = 2_000;

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { touchMcpSession, type McpSessionStore } from '../../db/mcp/server-sessions.ts';
-import type { AppDeps } from '../http/deps.ts';
+import type { Deps } from '../http/deps.ts';
 import { principalOf } from '../streams/attach.ts';
 import type { Http, RawCtx } from './exchange.ts';
 import { rpcCodes, RpcFault } from './json-rpc.ts';
 
-export function storeOf({ deps }: { readonly deps: AppDeps }): McpSessionStore {
+export function storeOf({ deps }: { readonly deps: Pick<Deps, 'redis' | 'env'> }): McpSessionStore {
   return { redis: deps.redis, redisPrefix: deps.env.redisPrefix };
 }
 

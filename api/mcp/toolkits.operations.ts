@@ -2,7 +2,7 @@ import { creatorOf } from '../../db/actor-ref.ts';
 import { listConnections, sharedPrincipal, type McpPrincipal } from '../../db/mcp/connections.ts';
 import { takeCode } from '../../db/mcp/consents.ts';
 import { readMcpStatus } from '../../db/mcp/status.ts';
-import { startSync } from '../../db/mcp/syncs.ts';
+import { startSync } from '../../domain/toolkits/syncs.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { assertActive, seeForChange } from '../../db/scope.ts';
 import type { McpToolkitConfig } from '../../db/toolkits/toolkit-config.ts';

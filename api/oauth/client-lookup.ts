@@ -1,13 +1,13 @@
 import { findClient, type FoundClient } from '../../db/identity/oauth-gates.ts';
 import { storeDocument } from '../../db/oauth/clients.ts';
-import { nobodyTenant, systemActor, transact } from '../../db/scope.ts';
+import { nobodyTenant, systemActor, transact } from '../../db/transaction.ts';
 import { DocumentRefused, isDocumentUrl, type ClientDocument } from '../../ports/client-documents.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { AppDeps } from '../http/deps.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import { findForbiddenText } from '../http/text-scan.ts';
 import { validatorFor } from '../http/validator.ts';
+import { clientDocumentsOf } from './dependencies.ts';
 import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata, type ClientMetadata } from './client-metadata.ts';
 
 type Asking = Pick<IdentifyRequest, 'deps' | 'correlationId'>;
@@ -41,10 +41,10 @@ async function readDocument({ deps, correlationId }: Asking, clientId: string): 
   try {
     // Another may have stored it since this request looked for it.
     const isKept = async () => (await findClient(deps.db, clientId))?.isDocumentFresh === true;
-    await deps.clientDocuments.read(clientId, { isKept, keep });
+    await clientDocumentsOf(deps).read(clientId, { isKept, keep });
   } catch (error) {
     if (!(error instanceof DocumentRefused)) throw error;
-    noteRefusal(deps, error);
+    deps.log.info({ reason: error.message }, 'client metadata document refused');
     throw unknownClient();
   }
 }
@@ -65,10 +65,6 @@ function faultOfDocument(document: Readonly<Record<string, unknown>>): string | 
 function accept(document: Readonly<Record<string, unknown>>): AcceptedMetadata {
   // Its shape has been checked by `faultOfDocument`.
   return acceptMetadata(document as ClientMetadata, ['authorization_code']);
-}
-
-function noteRefusal(deps: AppDeps, error: DocumentRefused): void {
-  deps.log.info({ reason: error.message }, 'client metadata document refused');
 }
 
 function refuseUnknown(): never {

@@ -3,7 +3,7 @@ import type { Static } from 'typebox';
 import { lockMaker, madeBy } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import {
   listInvitationRows,
   lockInvitation,

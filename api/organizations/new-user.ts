@@ -5,7 +5,7 @@ import { isPerson, lockMaker } from '../../db/identity/maker.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { addMail } from '../../db/mail.ts';
 import { organizationOf } from '../../db/reach.ts';
-import { resolveNewRowScope } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { lockJoining, refuseDomain } from '../../db/tenancy/joining.ts';
 import { insertUser, type NewUser } from '../../db/tenancy/new-user.ts';
 import { refuseHigherRank, refuseUnattended, sessionRequired } from '../../db/tenancy/rank-rules.ts';

@@ -1,10 +1,10 @@
 import type { Static } from 'typebox';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope, removeOne, seeForChange } from '../../db/scope.ts';
+import { removeOne, seeForChange } from '../../db/scope.ts';
 import { toolsInNeedOf } from '../../db/secrets/secret-use.ts';
 import { Secret } from '../../db/secrets/secret.entity.ts';
 import { findSecretId, listSecretRows, putSecretRow, type SecretBefore, type SecretRow } from '../../db/secrets/secrets.ts';
-import type { RowScope } from '../../db/new-row-scope.ts';
+import { type RowScope, resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { list, put, remove, type AuditNote, type Ctx } from '../http/operation.ts';
 import { putSecretRight } from '../http/secret-right.ts';

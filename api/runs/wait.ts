@@ -1,6 +1,6 @@
 import { seeRun } from '../../db/runs/run-queries.ts';
 import type { RunRow } from '../../db/runs/run-view.ts';
-import { transact } from '../../db/scope.ts';
+import { transact } from '../../db/transaction.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
 import type { Ctx } from '../http/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';

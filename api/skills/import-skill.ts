@@ -1,31 +1,18 @@
 import { organizationOf } from '../../db/reach.ts';
-import { openReadOnly, systemActor, tenantOf } from '../../db/scope.ts';
-import { uploaderOf, usableAttachment } from '../../db/attachments/attachments.ts';
-import type { RowScope } from '../../db/new-row-scope.ts';
-import { findSkillOfHome } from '../../db/skills/visible-skills.ts';
-import { changeSkillText, insertSkill } from '../../db/skills/skills.ts';
-import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
-import { insertSkillFiles, linkSkillFiles, type NewSkillFile } from '../../db/skills/skill-files.ts';
-import type { SkillText } from '../../db/skills/skill-text.ts';
-import type { Skill } from '../../db/skills/skill.entity.ts';
+import { openReadOnly, systemActor, tenantOf } from '../../db/transaction.ts';
+import { usableAttachment } from '../../db/attachments/attachments.ts';
+import type { ReadImport } from '../../domain/skills/import-skill.ts';
+import type { NewSkillFile } from '../../domain/skills/skill-files.ts';
+import { skillDocuments } from '../../domain/skills/skill-text.ts';
 import { storeFile, type IncomingFile, type StoredFile } from '../../ports/attachment-bytes.ts';
 import { bundleLimitBytes, documentChars, isSkillFile, type SkillBundle } from '../../ports/skill-bundle.ts';
 import { newStorageKey } from '../../ports/storage-key.ts';
 import { readWhole } from '../../ports/storage.ts';
-import { fail, Failure, invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx, IdentifyRequest } from '../http/operation.ts';
-import { skillDocuments, toStoredDocs } from './reference-docs.ts';
+import { Failure, invalid } from '../../workflows/contracts/failure.ts';
+import type { IdentifyRequest } from '../http/operation.ts';
+import { skillReaderOf } from './dependencies.ts';
+import { toStoredDocs } from './reference-docs.ts';
 import type { SkillImportBody } from './skill.schema.ts';
-
-/** What was read out of the files, before the transaction. */
-export interface ReadImport {
-  readonly slug: string;
-  readonly text: SkillText;
-  /** Their bytes are stored; what is not recorded then is swept. */
-  readonly files: readonly NewSkillFile[];
-  /** What the front matter was taken for otherwise than YAML takes it. */
-  readonly warnings: readonly string[];
-}
 
 const longest = { slug: 64, description: 1_024, instructions: 65_536, document: documentChars, documents: skillDocuments } as const;
 
@@ -47,7 +34,7 @@ async function readAttachment({ deps, caller, floor, correlationId }: IdentifyRe
   const { tx } = openReadOnly(deps.db, { tenant: tenantOf(caller), actor: systemActor, correlationId });
   const attachment = await usableAttachment({ ...tx, caller, floor }, body.attachment_id ?? '');
   const bytes = await readWhole(deps.storage, attachment, bundleLimitBytes);
-  return deps.skillReader.read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
+  return skillReaderOf(deps).read(organizationOf(caller), { kind: 'bundle', bytes, pointer: '/attachment_id' });
 }
 
 /**
@@ -91,7 +78,7 @@ async function readMarkdown({ deps, caller }: IdentifyRequest, body: SkillImport
   const second = files.findIndex(({ path }) => isSkillFile(path));
   if (second !== -1) throw invalid(`/files/${second}/path`, 'uniqueItems', 'The markdown is the SKILL.md already.');
   return {
-    ...(await deps.skillReader.read(organizationOf(caller), { kind: 'markdown', source: body.markdown ?? '', pointer: '/markdown' })),
+    ...(await skillReaderOf(deps).read(organizationOf(caller), { kind: 'markdown', source: body.markdown ?? '', pointer: '/markdown' })),
     documents: files.map(({ path, content }) => ({ name: path, content })),
   };
 }
@@ -125,48 +112,4 @@ function slugOf(name: string): string {
     .toLowerCase()
     .replaceAll(/[^a-z0-9._-]+/g, '-')
     .replaceAll(/^[^a-z0-9]+|-+$/g, '');
-}
-
-/**
- * Stores what was read: a new pending skill, or, where the place has one of this slug and the body asks so, its next version. A text that it has
- * already changes nothing.
- */
-export async function storeImport(
-  ctx: Ctx,
-  { slug, text: read, files }: ReadImport,
-  where: { readonly home: RowScope; readonly onConflict: 'reject' | 'new_version' },
-): Promise<{ readonly skill: Skill; readonly isNew: boolean; readonly before: number }> {
-  const existing = await findSkillOfHome(ctx, where.home, slug);
-  if (existing !== null && where.onConflict === 'reject')
-    throw fail('already_exists', { detail: 'A skill of this slug exists in this place.' });
-  const docs = await recordFiles(ctx, files, { home: where.home, known: existing?.referenceDocs ?? [] });
-  const text = { ...read, referenceDocs: inOrder([...read.referenceDocs, ...docs]) };
-  if (existing === null) {
-    const made = { ...where.home, slug, text, origin: 'import', ownerAgentId: null, ownerUserId: null, isActive: true } as const;
-    const skill = await insertSkill(ctx, made);
-    await linkSkillFiles(ctx, skill, docs);
-    return { skill, isNew: true, before: 0 };
-  }
-  const before = existing.version;
-  await changeSkillText(ctx, existing, { text, origin: 'import' });
-  await linkSkillFiles(ctx, existing, docs);
-  return { skill: existing, isNew: false, before };
-}
-
-async function recordFiles(
-  ctx: Ctx,
-  files: readonly NewSkillFile[],
-  { home, known }: { readonly home: RowScope; readonly known: readonly StoredReferenceDoc[] },
-): Promise<StoredReferenceDoc[]> {
-  if (home.organizationId === null) return []; // it has kept none
-  const isScanned = ctx.deps.env.attachments.scan !== null;
-  const place = { organizationId: home.organizationId, workspaceId: home.workspaceId, isScanned, createdBy: uploaderOf(ctx.caller) };
-  return insertSkillFiles(ctx, files, { place, known });
-}
-
-/** By name, whatever is a text and what is a file: equal bundles are equal skills. */
-function inOrder(docs: readonly StoredReferenceDoc[]): StoredReferenceDoc[] {
-  return docs.some(({ attachment_id: id }) => id !== undefined)
-    ? docs.toSorted((left, right) => (left.name < right.name ? -1 : 1))
-    : [...docs];
 }

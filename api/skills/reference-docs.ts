@@ -1,11 +1,8 @@
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
-import { toStoredDoc } from '../../db/skills/skill-text.ts';
+import { toStoredDoc } from '../../domain/skills/skill-text.ts';
 import { faultOfSkillPath } from '../../ports/skill-path.ts';
 import { documentsBytes } from '../../ports/skill-bundle.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-
-/** Documents that a skill has at most, files among them. */
-export const skillDocuments = 500;
 
 export interface DocInput {
   readonly name: string;

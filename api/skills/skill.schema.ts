@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 import type { ReferenceDocRow, SkillRow, SkillVersionRow } from '../../db/skills/skills.ts';
-import { skillDocuments } from './reference-docs.ts';
+import { skillDocuments } from '../../domain/skills/skill-text.ts';
 import { curationStates, skillOrigins } from '../../db/skills/skill.entity.ts';
 import { iso } from '../../db/sql.ts';
 import { skillPathLength } from '../../ports/skill-path.ts';
@@ -145,38 +145,38 @@ export function toSkillView(row: SkillRow) {
   return {
     id: row.id,
     scope: row.scope,
-    organization_id: row.organization_id,
-    workspace_id: row.workspace_id,
-    owner_agent_id: row.owner_agent_id,
-    owner_user_id: row.owner_user_id,
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
+    owner_agent_id: row.ownerAgentId,
+    owner_user_id: row.ownerUserId,
     slug: row.slug,
     description: row.description,
     instructions: row.instructions,
-    reference_docs: row.reference_docs.map(toReferenceDoc),
+    reference_docs: row.referenceDocs.map(toReferenceDoc),
     version: row.version,
-    curation_state: row.curation_state,
+    curation_state: row.curationState,
     origin: row.origin,
-    use_count: row.use_count,
-    last_used_at: iso(row.last_used_at),
-    is_active: row.is_active,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    use_count: row.useCount,
+    last_used_at: iso(row.lastUsedAt),
+    is_active: row.isActive,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }
 
 /** The wire form of one version of a skill. */
 export function toSkillVersionView(row: SkillVersionRow) {
   return {
-    skill_id: row.skill_id,
+    skill_id: row.skillId,
     version: row.version,
     description: row.description,
     instructions: row.instructions,
-    reference_docs: row.reference_docs.map(toReferenceDoc),
-    front_matter: row.front_matter,
-    content_hash: row.content_hash,
+    reference_docs: row.referenceDocs.map(toReferenceDoc),
+    front_matter: row.frontMatter,
+    content_hash: row.contentHash,
     origin: row.origin,
-    created_by: row.created_by,
-    created_at: iso(row.created_at),
+    created_by: row.createdBy,
+    created_at: iso(row.createdAt),
   };
 }
 

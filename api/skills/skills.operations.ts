@@ -1,15 +1,18 @@
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope } from '../../db/scope.ts';
-import { curateSkill } from '../../db/skills/curation.ts';
-import { refuseOwners } from '../../db/skills/owners.ts';
-import { dropSkillFiles } from '../../db/skills/skill-files.ts';
-import { insertSkill, listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
-import { requireSkill, seeSkillForChange } from '../../db/skills/visible-skills.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
+import { uploaderOf } from '../../db/attachments/attachments.ts';
+import { listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
+import { requireSkill } from '../../db/skills/visible-skills.ts';
+import { curateSkill } from '../../domain/skills/curation.ts';
+import { storeImport, type ReadImport } from '../../domain/skills/import-skill.ts';
+import { refuseOwners } from '../../domain/skills/owners.ts';
+import { deleteSkill, makeSkill, seeSkillForChange } from '../../domain/skills/skills.ts';
+import { updateSkill } from '../../domain/skills/update-skill.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { area, get, list, patch, post, remove, reply } from '../http/operation.ts';
-import { readImport, storeImport, type ReadImport } from './import-skill.ts';
+import { readImport } from './import-skill.ts';
 import { toStoredDocs } from './reference-docs.ts';
 import {
   SkillCreate,
@@ -23,7 +26,6 @@ import {
   toSkillVersionView,
   toSkillView,
 } from './skill.schema.ts';
-import { updateSkill } from './update-skill.ts';
 
 const bodyLimitBytes = 4 * 1_024 * 1_024;
 const location = (view: { readonly id: string }) => `/skills/${view.id}`;
@@ -41,7 +43,8 @@ export const skills = area('Skills', {
       query: SkillFilters,
       view: SkillView,
     },
-    async (ctx, { query }) => mapPage(await listSkillRows(ctx, query, ctx.page), toSkillView),
+    async (ctx, { query: { q, curation_state: curationState, origin, owner_agent_id: ownerAgentId } }) =>
+      mapPage(await listSkillRows(ctx, { q, curationState, origin, ownerAgentId }, ctx.page), toSkillView),
   ),
 
   createSkill: post(
@@ -73,7 +76,7 @@ export const skills = area('Skills', {
       await refuseOwners(ctx, home, owners);
       const text = { description: body.description, instructions: body.instructions, referenceDocs, frontMatter: null };
       const made = { ...home, ...owners, slug: body.slug, text, origin: 'human', isActive: body.is_active ?? true } as const;
-      const skill = await insertSkill(ctx, made);
+      const skill = await makeSkill(ctx, made);
 
       ctx.audit(noteOfNamed('skill', skill));
       return toSkillView(await readSkill(ctx, skill.id));
@@ -103,8 +106,9 @@ export const skills = area('Skills', {
     },
     async (ctx, { body, identified }) => {
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
+      const uploaded = { isScanned: ctx.deps.env.attachments.scan !== null, createdBy: uploaderOf(ctx.caller) };
       // `identified` is what readImport gave.
-      const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject' });
+      const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject', uploaded });
       const { skill, isNew, before } = stored;
       const { warnings } = identified as ReadImport;
 
@@ -134,7 +138,7 @@ export const skills = area('Skills', {
     },
     async (ctx, { params }) => {
       const row = await readSkill(ctx, params.skill_id);
-      return reply(toSkillView(row), { version: row.row_version });
+      return reply(toSkillView(row), { version: row.rowVersion });
     },
   ),
 
@@ -161,7 +165,7 @@ export const skills = area('Skills', {
 
       ctx.audit(noteOfNamed('skill', skill, changes));
       const row = await readSkill(ctx, skill.id);
-      return reply(toSkillView(row), { version: row.row_version });
+      return reply(toSkillView(row), { version: row.rowVersion });
     },
   ),
 
@@ -177,9 +181,7 @@ export const skills = area('Skills', {
     },
     async (ctx, { params }) => {
       const skill = await seeSkillForChange(ctx, params.skill_id, { versionProperty: 'rowVersion', openWhenFrozen: true });
-      skill.deletedAt = ctx.deps.now();
-      await ctx.em.flush();
-      await dropSkillFiles(ctx, skill.id);
+      await deleteSkill(ctx, skill, ctx.deps.now());
       await forgetReplies(ctx, [skill.id]);
       ctx.audit(noteOfNamed('skill', skill));
     },

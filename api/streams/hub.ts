@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { lostAccess } from '../../db/streams/access.ts';
 import { streamHeads } from '../../db/streams/archive.ts';
 import { type CancelBus, createCancelBus } from '../../db/streams/cancel-bus.ts';

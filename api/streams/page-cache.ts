@@ -1,4 +1,4 @@
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { readFrameRange } from '../../db/streams/archive.ts';
 import { streamFrame, type StreamFrame } from './stream-frame.ts';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { readFrameRange } from '../../db/streams/archive.ts';
 import { FrameRing } from './frame-ring.ts';
 import type { HubLimits } from './limits.ts';

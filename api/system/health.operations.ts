@@ -1,6 +1,7 @@
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { HealthState } from '../http/health.ts';
 import { get, type Ctx } from '../http/operation.ts';
+import { healthOf } from './dependencies.ts';
+import type { HealthState } from './health.ts';
 import { HealthView, toHealthView } from './health.schema.ts';
 
 const probe = { access: 'none', view: HealthView, transaction: 'none', unlimited: true } as const;
@@ -13,7 +14,7 @@ export const healthOperations = {
       summary: 'Tell that the process lives',
       description: 'Answers as long as the event loop turns, also while draining; looks at nothing else.',
     },
-    async (ctx) => toHealthView(ctx.deps.health.live()),
+    async (ctx) => toHealthView(healthOf(ctx.deps).live()),
   ),
 
   getReadiness: get(
@@ -24,7 +25,7 @@ export const healthOperations = {
       description:
         'Looks at PostgreSQL, Redis, Temporal and migrations. Without Redis or Temporal it is degraded and still 200; so it is while the namespace of Temporal lacks what the deployment needs. 503 with the checks in the context otherwise.',
     },
-    async (ctx) => toHealthView(refuseUnavailable(await ctx.deps.health.ready())),
+    async (ctx) => toHealthView(refuseUnavailable(await healthOf(ctx.deps).ready())),
   ),
 
   getStartup: get(
@@ -39,7 +40,7 @@ export const healthOperations = {
 };
 
 async function started(ctx: Ctx): Promise<HealthState> {
-  const { health } = ctx.deps;
+  const health = healthOf(ctx.deps);
   if (await health.started()) return health.live();
   throw fail('service_unavailable', { detail: 'The process has not started yet.', retryAfterS: 1 });
 }

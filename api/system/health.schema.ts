@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { healthParts, type HealthState } from '../http/health.ts';
+import { healthParts, type HealthState } from './health.ts';
 import { closed, integer, listOf, nullable, oneOf } from '../http/schema.ts';
 
 export const HealthView = closed(

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { AppDeps } from '../http/deps.ts';
+import type { Deps } from '../http/deps.ts';
 
 /** Whether a request bears METRICS_TOKEN; compared by hashes, so in constant time whatever its length. */
-export function isScrapeToken(deps: AppDeps, request: FastifyRequest): boolean {
-  const expected = deps.env.metricsToken;
+export function isScrapeToken({ env }: Pick<Deps, 'env'>, request: FastifyRequest): boolean {
+  const expected = env.metricsToken;
   const [, given] = /^Bearer ([^\s]+)$/i.exec(request.headers.authorization ?? '') ?? [];
   if (expected === null || given === undefined) return false;
   return timingSafeEqual(sha256(given), sha256(expected));

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import { markAt, outboxFacts, postgresFacts, runFacts } from '../../db/http/system-status.ts';
 import { metricsPage, metricsTypes } from '../../ports/metrics/exposition.ts';
-import { transact } from '../../db/scope.ts';
+import { transact } from '../../db/transaction.ts';
 import { iso } from '../../db/sql.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { get, raw, type Ctx } from '../http/operation.ts';

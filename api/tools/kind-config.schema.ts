@@ -7,7 +7,8 @@ import {
   searchFreshness,
   searchProviders,
 } from '../../db/tools/kind-config.ts';
-import { builtinNames, type CreatableToolKind } from '../../db/tools/tool-config.ts';
+import { builtinNames } from '../../db/tools/tool-config.ts';
+import type { CreatableToolKind } from '../../domain/tools/tool-config.ts';
 import { historyModes } from '../../db/agents/revision-document.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';

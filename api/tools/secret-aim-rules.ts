@@ -1,18 +1,11 @@
 import type { RowScope } from '../../db/new-row-scope.ts';
 import { isUnbounded, refuseRank, workspacesOf } from '../../db/reach.ts';
 import { namesAimedAnew, sharedPlacesOf } from '../../db/secrets/secret-aim.ts';
+import type { AimChange } from '../../domain/tools/secret-aims.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 import { checkFloor } from '../http/role-floor.ts';
 import { putSecretDemand } from '../http/secret-right.ts';
-
-type Config = Readonly<Record<string, unknown>>;
-
-/** A config that comes into force; `before` is null where there was none. */
-export interface AimChange {
-  readonly before: Config | null;
-  readonly after: Config;
-}
 
 /**
  * 403 unless the caller may set each secret of a workspace, the organization or the platform that a config sends to an origin to which the

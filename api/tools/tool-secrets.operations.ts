@@ -1,11 +1,9 @@
 import { seeForChange } from '../../db/scope.ts';
-import { deleteToolSecretRow, putToolSecret } from '../../db/tools/tool-secrets.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
 import { readTool } from '../../db/tools/tools.ts';
-import { fail, type Violation } from '../../workflows/contracts/failure.ts';
+import { deleteToolSecret, setToolSecrets } from '../../domain/tools/tool-secrets.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { put, remove } from '../http/operation.ts';
-import { escapePointer } from '../http/text-scan.ts';
 import { ToolParams, ToolSecretParams, ToolSecretsPut, ToolView, toToolView } from './tool.schema.ts';
 
 export const toolSecretOperations = {
@@ -25,16 +23,8 @@ export const toolSecretOperations = {
     },
     async (ctx, { params, body }) => {
       const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null });
-      const names = Object.keys(body.values);
-      const unknown = names.filter((name) => !tool.secretsRequired.includes(name));
-      if (unknown.length > 0)
-        throw fail('validation_failed', { detail: 'The tool requires no such secret.', errors: unknown.map(notRequired) });
-
-      const changes: Record<string, { changed: true }> = {};
-      for (const [name, value] of Object.entries(body.values)) {
-        await putToolSecret(ctx, ctx.deps.keys, { tool, name, value, userId: ctx.caller.userId });
-        changes[name] = { changed: true };
-      }
+      await setToolSecrets(ctx, ctx.deps.keys, { tool, values: body.values, userId: ctx.caller.userId });
+      const changes = Object.fromEntries(Object.keys(body.values).map((name) => [name, { changed: true as const }]));
       ctx.audit(noteOfNamed('tool', tool, changes));
       return toToolView(await readTool(ctx, tool.id));
     },
@@ -53,13 +43,8 @@ export const toolSecretOperations = {
     },
     async (ctx, { params }) => {
       const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenFrozen: true });
-      if (!(await deleteToolSecretRow(ctx, tool.id, params.name))) throw fail('not_found');
+      await deleteToolSecret(ctx, tool, params.name);
       ctx.audit(noteOfNamed('tool', tool, { [params.name]: { changed: true } }));
     },
   ),
 };
-
-function notRequired(name: string): Violation {
-  const message = 'is not among the secrets that the tool requires';
-  return { in: 'body', pointer: `/values/${escapePointer(name)}`, name: null, rule: 'unknown_field', message };
-}

@@ -1,11 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { admit } from '../../db/billing/admit.ts';
-import { organizationOf, refuseRank } from '../../db/reach.ts';
-import { transact, resolveNewRowWorkspace } from '../../db/scope.ts';
+import { organizationOf } from '../../db/reach.ts';
+import { transact } from '../../db/transaction.ts';
+import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import type { RightHolder } from '../../db/streams/access.ts';
-import { insertToolTest, readToolTestResult, type ToolTestResult } from '../../db/tools/tool-tests.ts';
-import { readTool, type ToolRow } from '../../db/tools/tools.ts';
-import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import { readToolTestResult } from '../../db/tools/tool-test-results.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
+import { readTool } from '../../db/tools/tools.ts';
+import { checkArguments, refuseTest, startToolTest } from '../../domain/tools/tool-tests.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
 import { toolTestLimitS } from '../../workflows/contracts/tool-test.ts';
 import { post, reply, type Ctx } from '../http/operation.ts';
 import { whileEntitled } from '../streams/while-entitled.ts';
@@ -48,14 +51,12 @@ export const toolTestOperations = {
     async (ctx, { params, body }) => {
       const tool = await readTool(ctx, params.tool_id);
       const isDryRun = body.dry_run === true;
-      const home = await resolveNewRowWorkspace(ctx, tool.workspace_id);
-      if (!isDryRun && (tool.effect === 'write' || tool.critical)) refuseRank(ctx.caller, home.workspaceId, 'admin');
-      if (!isDryRun && (tool.client_owned || tool.kind === 'delegate' || tool.kind === 'schedule'))
-        throw invalid('/dry_run', 'const', 'A tool of this kind is not executed outside a run.');
-      await checkArguments(ctx, tool, body.arguments);
+      const home = await resolveNewRowWorkspace(ctx, tool.workspaceId);
+      if (!isDryRun) refuseTest(ctx.caller, tool, home.workspaceId);
+      await checkArguments(ctx.deps.schemas.of(organizationOf(ctx.caller)), tool, body.arguments);
       if (!isDryRun) await admit(ctx, home.workspaceId);
 
-      const testId = await insertToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
+      const testId = await startToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
       ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });
       return reply(toToolTestView(notWaitedFor), {
         afterCommit: async () => reply(toToolTestView(await waitForResult(ctx, { testId, home }))),
@@ -63,21 +64,6 @@ export const toolTestOperations = {
     },
   ),
 };
-
-async function checkArguments(ctx: Ctx, tool: ToolRow, args: Record<string, unknown>): Promise<void> {
-  const problems = await ctx.deps.schemas.of(organizationOf(ctx.caller)).validate(tool.input_schema, args);
-  if (problems.length === 0) return;
-  throw fail('validation_failed', {
-    detail: 'The arguments do not fit the input schema of the tool.',
-    errors: problems.map(({ pointer, rule, message }): Violation => ({
-      in: 'body',
-      pointer: `/arguments${pointer}`,
-      name: null,
-      rule,
-      message,
-    })),
-  });
-}
 
 /**
  * Looks until there is a result, in transactions of their own. Throws `upstream_timeout` when it takes longer than a test may, 401, 403 or 404 when

@@ -1,5 +1,5 @@
 import Type from 'typebox';
-import type { ToolTestResult } from '../../db/tools/tool-tests.ts';
+import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { toolResultCodes } from '../../workflows/contracts/runs.ts';
 import { closed, FreeObject, integer, nullable, oneOf, text } from '../http/schema.ts';
 

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import type { ToolRow } from '../../db/tools/tools.ts';
-import { creatableToolKinds } from '../../db/tools/tool-config.ts';
+import { creatableToolKinds } from '../../domain/tools/tool-config.ts';
 import { iso } from '../../db/sql.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { toolKinds } from '../../workflows/contracts/runs.ts';
@@ -135,23 +135,23 @@ export function toToolView(row: ToolRow) {
   return {
     id: row.id,
     scope: row.scope,
-    organization_id: row.organization_id,
-    workspace_id: row.workspace_id,
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
     slug: row.slug,
     kind: row.kind,
-    display_name: row.display_name,
+    display_name: row.displayName,
     description: row.description,
-    input_schema: row.input_schema,
+    input_schema: row.inputSchema,
     config: row.config,
-    secrets_required: row.secrets_required,
+    secrets_required: row.secretsRequired,
     concurrency: row.concurrency,
     effect: row.effect,
     critical: row.critical,
-    client_owned: row.client_owned,
-    response_max_chars: row.response_max_chars,
-    timeout_s: row.timeout_s,
-    is_active: row.is_active,
-    created_at: iso(row.created_at),
-    updated_at: iso(row.updated_at),
+    client_owned: row.clientOwned,
+    response_max_chars: row.responseMaxChars,
+    timeout_s: row.timeoutS,
+    is_active: row.isActive,
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
   };
 }

@@ -1,19 +1,21 @@
 import { creatorOf } from '../../db/actor-ref.ts';
 import { endEarly, mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
-import { activateToolkitRevision, executionOf } from '../../db/toolkits/activate.ts';
-import { insertToolkitRevision } from '../../db/toolkits/revisions.ts';
 import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
 import { listToolkitRevisionRows, readToolkit, readToolkitRevision, requireToolkit } from '../../db/toolkits/toolkits.ts';
-import { Tool } from '../../db/tools/tool.entity.ts';
+import { configsInForce } from '../../db/tools/tools-of-toolkit.ts';
+import { activateToolkitRevision, executionOf } from '../../domain/toolkits/activate.ts';
+import { addToolkitRevision } from '../../domain/toolkits/revisions.ts';
+import { toolsByHand, type SourceTools } from '../../domain/toolkits/source-tools.ts';
 import { Failure, invalid } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { list, post, reply, type Ctx } from '../http/operation.ts';
 import { ToolkitRevisionView, toToolkitRevisionView } from '../http/toolkit-revision-view.ts';
 import { ToolkitRevisionActivate, ToolkitRevisionCreate, ToolkitRevisionParams } from './toolkit-revision.schema.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
-import { readSource, toolsByHand, type SourceTools } from './toolkit-sources.ts';
+import { toolChecks } from './tool-checks.ts';
+import { readSource } from './toolkit-sources.ts';
 import { ToolkitParams, ToolkitView, toToolkitView } from './toolkit.schema.ts';
 
 const limitBytes = 4 * 1024 * 1024;
@@ -80,7 +82,7 @@ export const toolkitRevisionOperations = {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
       // What readSource gave.
       const { tools, sourceHash, leftOut } = await toolsOf(ctx, toolkit, { body, read: identified as SourceTools | Failure | null });
-      const { id } = await insertToolkitRevision(ctx, toolkit, {
+      const { id } = await addToolkitRevision(ctx, toolkit, {
         origin: body.source.type,
         tools,
         sourceHash,
@@ -116,7 +118,7 @@ export const toolkitRevisionOperations = {
       await activateToolkitRevision(ctx, toolkit, { revision, approve: body.approve, overrides: body.overrides ?? {} });
       ctx.audit(noteOfNamed('toolkit', toolkit, { active_revision_id: { from, to: revision.id }, approved: { to: body.approve } }));
       const row = await readToolkit(ctx, toolkit.id);
-      return reply(toToolkitView(row), { version: row.row_version });
+      return reply(toToolkitView(row), { version: row.rowVersion });
     },
   ),
 };
@@ -127,9 +129,7 @@ async function refuseForeignAims(
   toolkit: Toolkit,
   { tools, approve }: { readonly tools: readonly ToolkitTool[]; readonly approve: 'all' | readonly string[] },
 ): Promise<void> {
-  const inForce = new Map(
-    (await ctx.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null })).map((tool) => [tool.remoteName, tool.config]),
-  );
+  const inForce = await configsInForce(ctx, toolkit.id);
   const changes = tools.flatMap(({ name, execution }) => {
     if (!execution || (approve !== 'all' && !approve.includes(name))) return [];
     return [{ before: inForce.get(name) ?? null, after: executionOf(toolkit, execution.config) }];
@@ -148,7 +148,7 @@ async function toolsOf(ctx: Ctx, toolkit: Toolkit, { body, read }: Asked): Promi
     throw invalid('/source/type', 'enum', 'The tools of an MCP server come with a sync, not with a document.', { kind: 'mcp' });
   if (source.type !== toolkit.kind)
     throw invalid('/source/type', 'enum', 'The source is not of the kind of the toolkit.', { kind: toolkit.kind });
-  if (source.type === 'manual') return toolsByHand(ctx, toolkit, source.tools);
+  if (source.type === 'manual') return toolsByHand(source.tools, await toolChecks(ctx, toolkit));
   if (read instanceof Failure) throw read;
   if (read === null) throw new Error('A document of a toolkit that is visible was not read');
   return read;

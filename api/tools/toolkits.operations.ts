@@ -1,21 +1,18 @@
 import type { Static } from 'typebox';
 import { forgetReplies } from '../../db/http/idempotency.ts';
-import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
-import { newId } from '../../db/ids.ts';
-import { forgetConnections } from '../../db/mcp/connections.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
-import { quarantineAll } from '../../db/toolkits/revisions.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
-import { agentsBinding, listToolkitRows, readToolkit, removeToolkit, toolsOfToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
+import { listToolkitRows, readToolkit, type ToolkitRow } from '../../db/toolkits/toolkits.ts';
+import { changeToolkit, createToolkit, deleteToolkit, type ToolkitChanges, type ToolkitRules } from '../../domain/toolkits/toolkits.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { changesOf } from '../http/changes.ts';
 import { get, list, patch, post, remove, reply, type Ctx } from '../http/operation.ts';
 import { refuseForeignAim } from './secret-aim-rules.ts';
 import { checkToolkitConfig } from './toolkit-config.schema.ts';
 import { toolkitRevisionOperations } from './toolkit-revisions.operations.ts';
-import { isAnotherServer, nextSyncOf, toolkitConfigOf } from './toolkit-rules.ts';
 import { ToolkitCreate, ToolkitParams, ToolkitUpdate, ToolkitView, toToolkitView } from './toolkit.schema.ts';
 
 export const toolkitOperations = {
@@ -56,29 +53,9 @@ export const toolkitOperations = {
     },
     async (ctx, { body }) => {
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      const config = await toolkitConfigOf(ctx, { kind: body.kind, config: body.config, organizationId: home.organizationId });
-      await refuseForeignAim(ctx, home, [{ before: null, after: { ...config } }]);
-      const toolkit = ctx.em.create(Toolkit, {
-        id: newId(),
-        ...home,
-        slug: body.slug,
-        name: body.name,
-        description: body.description ?? null,
-        kind: body.kind,
-        config: { ...config },
-        secretsRequired: body.secrets_required ?? [],
-        activeRevisionId: null,
-        isActive: true,
-        reachable: null,
-        checkedAt: null,
-        server: null,
-        protocolVersion: null,
-        lastError: null,
-        nextSyncAt: nextSyncOf(config, ctx.deps.now()),
-        deletedAt: null,
-      });
-      await ctx.em.persist(toolkit).flush();
-      return toToolkitView(await readToolkit(ctx, toolkit.id));
+      const asked = { slug: body.slug, name: body.name, description: body.description ?? null, kind: body.kind, config: body.config };
+      const id = await createToolkit(ctx, home, { ...asked, secretsRequired: body.secrets_required ?? [] }, toolkitRules(ctx));
+      return toToolkitView(await readToolkit(ctx, id));
     },
   ),
 
@@ -116,8 +93,8 @@ export const toolkitOperations = {
     async (ctx, { params, body }) => {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { versionProperty: 'rowVersion' });
       const before = auditedOf(toolkit);
-      await applyUpdate(ctx, toolkit, body);
-      await ctx.em.flush();
+      if (body.config !== undefined) checkToolkitConfig(toolkit.kind, body.config);
+      await changeToolkit(ctx, toolkit, toChanges(body), toolkitRules(ctx));
       ctx.audit(noteOfNamed('toolkit', toolkit, changesOf(before, auditedOf(toolkit))));
       return toReply(await readToolkit(ctx, toolkit.id));
     },
@@ -137,14 +114,7 @@ export const toolkitOperations = {
     },
     async (ctx, { params }) => {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id, { openWhenFrozen: true });
-      const usedBy = await agentsBinding(ctx, toolkit.id);
-      if (usedBy.length > 0)
-        throw fail('state_conflict', {
-          reason: 'in_use',
-          detail: 'The active revision of an agent binds this toolkit or one of its tools.',
-          context: { used_by: usedBy },
-        });
-      await removeToolkit(ctx, toolkit.id);
+      await deleteToolkit(ctx, toolkit);
       await forgetReplies(ctx, [toolkit.id]);
       ctx.audit(noteOfNamed('toolkit', toolkit));
     },
@@ -153,28 +123,21 @@ export const toolkitOperations = {
   ...toolkitRevisionOperations,
 };
 
-async function applyUpdate(ctx: Ctx, toolkit: Toolkit, body: Static<typeof ToolkitUpdate>): Promise<void> {
-  if (body.name !== undefined) toolkit.name = body.name;
-  if (body.description !== undefined) toolkit.description = body.description;
-  if (body.secrets_required !== undefined) toolkit.secretsRequired = body.secrets_required;
-  if (body.is_active !== undefined) toolkit.isActive = body.is_active;
-  if (body.config === undefined) return;
+function toolkitRules(ctx: Ctx): ToolkitRules {
+  return {
+    policyOf: async (organizationId) => ({ allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) }),
+    refuseForeignAim: (home, changes) => refuseForeignAim(ctx, home, changes),
+    now: ctx.deps.now(),
+  };
+}
 
-  checkToolkitConfig(toolkit.kind, body.config);
-  const config = await toolkitConfigOf(ctx, { kind: toolkit.kind, config: body.config, organizationId: toolkit.organizationId });
-  const before = toolkit.config;
-  await refuseForeignAim(ctx, toolkit, [{ before, after: { ...config } }]);
-  toolkit.config = { ...config };
-  if (before['sync_interval_s'] !== toolkit.config['sync_interval_s']) toolkit.nextSyncAt = nextSyncOf(config, ctx.deps.now());
-  if (!isAnotherServer(before, config)) return;
-  if (isAimedAnew(before, toolkit.config)) await dropOwnSecrets(ctx, await toolsOfToolkit(ctx, toolkit.id));
-  await quarantineAll(ctx, toolkit.id);
-  // No token goes to another server than the one that it was given for.
-  await forgetConnections(ctx, toolkit.id);
+function toChanges(body: Static<typeof ToolkitUpdate>): ToolkitChanges {
+  const { name, description, config, secrets_required: secretsRequired, is_active: isActive } = body;
+  return { name, description, config, secretsRequired, isActive };
 }
 
 function toReply(row: ToolkitRow) {
-  return reply(toToolkitView(row), { version: row.row_version });
+  return reply(toToolkitView(row), { version: row.rowVersion });
 }
 
 function auditedOf(toolkit: Toolkit) {

@@ -1,20 +1,15 @@
-import type { Static } from 'typebox';
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { mapPage } from '../../db/page.ts';
-import { resolveNewRowScope, seeForChange } from '../../db/scope.ts';
-import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
-import { creatableToolKinds } from '../../db/tools/tool-config.ts';
-import { agentsUsing, deleteToolRow } from '../../db/tools/tool-use.ts';
+import { seeForChange } from '../../db/scope.ts';
+import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { Tool } from '../../db/tools/tool.entity.ts';
-import { insertTool, listToolRows, readTool, updateToolRow } from '../../db/tools/tools.ts';
-import { fail } from '../../workflows/contracts/failure.ts';
+import { listToolRows, readTool } from '../../db/tools/tools.ts';
+import { changeTool, createTool, deleteTool } from '../../domain/tools/tools.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { changesOf } from '../http/changes.ts';
-import { area, get, list, patch, post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
-import { refuseForeignAim } from './secret-aim-rules.ts';
-import { checkConfigForm, toolChecks } from './tool-checks.ts';
-import { auditedFields, refuseManaged, toChanges, toNewTool } from './tool-fields.ts';
-import { shapeOf, type ToolShape } from './tool-rules.ts';
+import { area, get, list, patch, post, remove, reply } from '../http/operation.ts';
+import { toolRules } from './tool-checks.ts';
+import { auditedFields, toNewToolSettings, toToolSettings } from './tool-fields.ts';
 import { toolSecretOperations } from './tool-secrets.operations.ts';
 import { toolTestOperations } from './tool-test.operations.ts';
 import { toolkitOperations } from './toolkits.operations.ts';
@@ -32,7 +27,8 @@ export const tools = area('Tools', {
       query: ToolFilters,
       view: ToolView,
     },
-    async (ctx, { query }) => mapPage(await listToolRows(ctx, query, ctx.page), toToolView),
+    async (ctx, { query: { toolkit_id: toolkitId, ...query } }) =>
+      mapPage(await listToolRows(ctx, { ...query, ...(toolkitId === undefined ? {} : { toolkitId }) }, ctx.page), toToolView),
   ),
 
   createTool: post(
@@ -65,10 +61,7 @@ export const tools = area('Tools', {
     },
     async (ctx, { body }) => {
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      const draft = { kind: body.kind, config: body.config ?? {}, inputSchema: body.input_schema, clientOwned: body.client_owned ?? false };
-      const shape = await shapeOf(draft, await toolChecks(ctx, home));
-      await refuseForeignAim(ctx, home, [{ before: null, after: shape.config }]);
-      const id = await insertTool(ctx, { ...home, ...toNewTool(body, shape) });
+      const id = await createTool(ctx, home, toNewToolSettings(body), toolRules(ctx));
       return toToolView(await readTool(ctx, id));
     },
   ),
@@ -86,7 +79,7 @@ export const tools = area('Tools', {
     },
     async (ctx, { params }) => {
       const row = await readTool(ctx, params.tool_id);
-      return reply(toToolView(row), { version: row.row_version });
+      return reply(toToolView(row), { version: row.rowVersion });
     },
   ),
 
@@ -107,14 +100,12 @@ export const tools = area('Tools', {
     },
     async (ctx, { params, body }) => {
       const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: 'rowVersion' });
-      refuseManaged(tool, Object.keys(body));
-      const shape = await shapeOfUpdate(ctx, tool, body);
       const before = auditedFields(tool);
-      const dropped = shape === null ? {} : await aimAnew(ctx, tool, shape.config);
-      await updateToolRow(ctx, tool, toChanges(tool, body, shape));
-      ctx.audit(noteOfNamed('tool', tool, { ...changesOf(before, auditedFields(tool)), ...dropped }));
+      const dropped = await changeTool(ctx, tool, toToolSettings(body), toolRules(ctx));
+      const changedSecrets = Object.fromEntries(dropped.map((name) => [name, { changed: true as const }]));
+      ctx.audit(noteOfNamed('tool', tool, { ...changesOf(before, auditedFields(tool)), ...changedSecrets }));
       const row = await readTool(ctx, tool.id);
-      return reply(toToolView(row), { version: row.row_version });
+      return reply(toToolView(row), { version: row.rowVersion });
     },
   ),
 
@@ -133,14 +124,8 @@ export const tools = area('Tools', {
     },
     async (ctx, { params, query }) => {
       const tool = await seeForChange(ctx, Tool, params.tool_id, { versionProperty: null, openWhenFrozen: true });
-      if (tool.toolkitId !== null)
-        throw fail('state_conflict', { reason: 'managed_by_toolkit', detail: 'The tool goes with its toolkit.' });
-      const usedBy = query.force === true ? [] : await agentsUsing(ctx, tool.id);
-      if (usedBy.length > 0)
-        throw fail('state_conflict', { reason: 'in_use', detail: 'Active revisions use this tool.', context: { used_by: usedBy } });
-
+      await deleteTool(ctx, tool, { force: query.force === true });
       ctx.audit(noteOfNamed('tool', tool));
-      await deleteToolRow(ctx, tool);
       await forgetReplies(ctx, [tool.id]);
     },
   ),
@@ -150,25 +135,3 @@ export const tools = area('Tools', {
 
   ...toolkitOperations,
 });
-
-/** What an update of its config means for the secrets of a tool. Gives what the audit log is told of values that go. */
-async function aimAnew(ctx: Ctx, tool: Tool, config: Record<string, unknown>): Promise<AuditNote['changes']> {
-  await refuseForeignAim(ctx, tool, [{ before: tool.config, after: config }]);
-  const dropped = isAimedAnew(tool.config, config) ? await dropOwnSecrets(ctx, [tool.id]) : [];
-  return Object.fromEntries(dropped.map((name) => [name, { changed: true }]));
-}
-
-/** The shape that an update gives the tool; null when the body says nothing of it. */
-async function shapeOfUpdate(ctx: Ctx, tool: Tool, body: Static<typeof ToolUpdate>): Promise<ToolShape | null> {
-  const kind = creatableToolKinds.find((one) => one === tool.kind);
-  const isAsked = body.config !== undefined || body.input_schema !== undefined || body.client_owned !== undefined;
-  if (!isAsked || kind === undefined) return null;
-
-  const clientOwned = body.client_owned ?? tool.clientOwned;
-  const config = body.config ?? tool.config;
-  const isBare = clientOwned && Object.keys(config).length === 0;
-  if (!isBare) checkConfigForm(kind, config);
-  const mayHaveSchema = clientOwned || kind === 'http' || (kind === 'code_exec' && typeof config['source'] === 'string');
-  const inputSchema = body.input_schema ?? (mayHaveSchema ? tool.inputSchema : undefined);
-  return shapeOf({ kind, config, inputSchema, clientOwned }, await toolChecks(ctx, tool));
-}

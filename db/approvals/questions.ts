@@ -5,7 +5,7 @@ import { argsHashOf } from '../runs/args-hash.ts';
 import type { CallState } from '../runs/call-state.ts';
 import type { RunState } from '../runs/run-state.ts';
 import { row, rows } from '../sql.ts';
-import { questionOf } from '../tools/ask-user.ts';
+import { questionOf } from '../../workflows/contracts/ask-user.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { approvalColumns, type ApprovalRow } from './approval-view.ts';
 

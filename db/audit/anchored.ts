@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { row, rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 import type { AuditFault } from './check-seal.ts';

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import type { Logger } from 'pino';
 import { setMark } from '../http/system-status.ts';
 import { sweepLoginFailures } from '../identity/login-failure-retention.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { change, row, rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 import { chainOf, lockChain } from './chain.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { setMark } from '../http/system-status.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { sweep } from '../transaction.ts';
 import { chainOf } from './chain.ts';
 import { chainsToSeal, maxInSeal, sealChain, type AuditKeys } from './seal.ts';

@@ -6,6 +6,9 @@ import { tenantPolicies } from '../tenancy/policies.ts';
 export const ratings = ['up', 'down'] as const;
 export const voterKinds = ['user', 'guest', 'service_key'] as const;
 
+export type Rating = (typeof ratings)[number];
+export type VoterKind = (typeof voterKinds)[number];
+
 const schema = defineEntity({
   name: 'Feedback',
   tableName: 'feedback',

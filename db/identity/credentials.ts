@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { change, row } from '../sql.ts';
 import { openReadOnly, systemActor, tenantOf } from '../transaction.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';

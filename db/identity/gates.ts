@@ -1,5 +1,5 @@
 import { toFailure } from '../faults.ts';
-import { runAlone, type Databases } from '../orm.ts';
+import { runAlone, type Databases } from '../databases.ts';
 import type { FoundClient } from './oauth-gates.ts';
 import type { FoundImpersonation, FoundKey, FoundSession, Person } from './people.ts';
 

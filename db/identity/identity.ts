@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import type { KeyRing } from './key-ring.ts';
 import { createMarks, type Marks } from './marks.ts';
 import { createOauthTokens, resourcesOf, type OauthTokens } from './oauth-tokens.ts';

@@ -1,7 +1,7 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { inChain } from '../audit/chain.ts';
 import { writePurgeEntry } from '../audit/purge-entry.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { change, row, rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 

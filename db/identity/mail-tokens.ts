@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { change, row } from '../sql.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { findMailToken, type MailTokenAnswer } from './gates.ts';
 import { isOpaqueToken, tokenHash } from './opaque-tokens.ts';

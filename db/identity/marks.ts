@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { change } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 

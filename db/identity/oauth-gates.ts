@@ -1,5 +1,5 @@
 import type { Role } from '../../workflows/contracts/access.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { askGate } from './gates.ts';

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeAudit } from '../audit/audit.ts';
 import { newId } from '../ids.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { change, row } from '../sql.ts';
 import { seal } from '../tenancy/envelope.ts';
 import { systemActor, transact } from '../transaction.ts';

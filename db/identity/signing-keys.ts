@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { rows } from '../sql.ts';
 import { open } from '../tenancy/envelope.ts';
 import type { KeyRing } from './key-ring.ts';

@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { Caller } from '../caller.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { actAs, callerOfImpersonation, callerOfKey, narrowTo, refuseRestriction } from './caller.ts';

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { writeAudit, type AuditSubject } from '../audit/audit.ts';
 import { sealProof, type AuditKeys } from '../audit/seal.ts';
 import { newId } from '../ids.ts';
-import { emptyOutgoing, nobodyTenant, systemActor } from '../scope.ts';
+import { emptyOutgoing, nobodyTenant, systemActor } from '../transaction.ts';
 import { change, row } from '../sql.ts';
 import type { Actor } from '../caller.ts';
 import { deleteSome, firstLeft, tablesOfOrganization, type Deleted } from './purge-tables.ts';

@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { writeAudit, type AuditSubject } from '../audit/audit.ts';
 import { sweepReplies } from '../http/idempotency.ts';
 import { newId } from '../ids.ts';
-import { emptyOutgoing, organizationTenant, systemActor } from '../scope.ts';
+import { emptyOutgoing, organizationTenant, systemActor } from '../transaction.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { deleteSome, tablesOfWorkspace, type Deleted } from './purge-tables.ts';

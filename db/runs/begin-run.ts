@@ -7,7 +7,7 @@ import type { PersonaDocument } from '../agents/persona-document.ts';
 import type { RevisionDocument } from '../agents/revision-document.ts';
 import { upgradeDocument } from '../agents/upgrade-document.ts';
 import { unusableInputs } from '../attachments/run-attachments.ts';
-import { recordSkillUse } from '../skills/run-skills.ts';
+import { recordSkillUse } from '../skills/skill-uses.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import type { ContentBlock } from '../streams/frame-parts.schema.ts';

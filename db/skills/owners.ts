@@ -1,54 +1,70 @@
-import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { rankOf, type Role } from '../../workflows/contracts/access.ts';
 import { Agent } from '../agents/agent.entity.ts';
-import type { Caller } from '../caller.ts';
+import { Condition } from '../condition.ts';
 import type { RowScope } from '../new-row-scope.ts';
+import { query } from '../query.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
+import type { CurationState } from './skill.entity.ts';
+import { visibleSkills } from './visible-skills.ts';
 
-export interface Owners {
-  readonly ownerAgentId: string | null;
+type Place = Pick<RowScope, 'organizationId' | 'workspaceId'>;
+
+/** Rows of a scoped table that lie in a place or a wider one. */
+function inOrAround(alias: string, { organizationId, workspaceId }: Place): Condition {
+  return new Condition(
+    `(${alias}.scope = 'platform' or (${alias}.organization_id = ?::uuid and (${alias}.workspace_id is null or ${alias}.workspace_id = ?::uuid)))`,
+    [organizationId, workspaceId],
+  );
+}
+
+/** Whether the caller sees an agent that lies in a place or a wider one. */
+export async function hasAgent(ctx: Scoped, place: Place, agentId: string): Promise<boolean> {
+  const agents = query
+    .selectFrom('agents as a')
+    .select('a.id')
+    .where('a.id', '=', agentId)
+    .where('a.deletedAt', 'is', null)
+    .where(visibleTo(ctx, Agent, 'a'))
+    .where(inOrAround('a', place));
+  return (await row(ctx.em, agents)) !== null;
+}
+
+/** Whether a user reaches a place. A workspace is reached by belonging to it, by a grant, or by belonging to the organization as a whole. */
+export async function hasUser(ctx: Scoped, { organizationId, workspaceId }: Place, userId: string): Promise<boolean> {
+  const users = query
+    .selectFrom('users as u')
+    .select('u.id')
+    .where('u.id', '=', userId)
+    .where('u.deletedAt', 'is', null)
+    .where('u.organizationId', 'is not distinct from', organizationId);
+  if (workspaceId === null) return (await row(ctx.em, users)) !== null;
+
+  const granted = query.selectFrom('workspace_grants as g').select('g.userId').where('g.workspaceId', '=', workspaceId);
+  const reaching = users.where((eb) =>
+    eb.or([eb('u.workspaceId', 'is', null), eb('u.workspaceId', '=', workspaceId), eb('u.id', 'in', granted)]),
+  );
+  return (await row(ctx.em, reaching)) !== null;
+}
+
+export interface Succession extends Place {
+  readonly successorId: string;
   readonly ownerUserId: string | null;
 }
 
-/**
- * Checks whom a new skill of a home is to belong to: an agent of the same or a wider place, and the caller, or, for an admin, any user who
- * reaches the place. 422 `reference` for others, 403 for a user that only an admin may name.
- */
-export async function refuseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
-  if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
-    throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this place or a wider one.', { kind: 'agent' });
-  if (ownerUserId === null) return;
-  if (!(await hasUser(ctx, home, ownerUserId)))
-    throw invalid('/owner_user_id', 'reference', 'The user does not exist in this place.', { kind: 'user' });
-  if (ownerUserId !== ctx.caller.userId && rankOf(roleAt(ctx.caller, home)) < rankOf('admin'))
-    throw fail('role_insufficient', { detail: 'Only an admin gives a skill to another user.' });
+/** The state of a skill that could succeed one of a place and owner: it lies there or wider, and is not private to somebody else. Else null. */
+export async function readSuccessorState(ctx: Scoped, { successorId, ownerUserId, ...place }: Succession): Promise<CurationState | null> {
+  const skills = query
+    .selectFrom('skills as s')
+    .select('s.curationState')
+    .where('s.id', '=', successorId)
+    .where('s.deletedAt', 'is', null)
+    .where(visibleSkills(ctx))
+    .where(inOrAround('s', place))
+    .where((eb) => eb.or([eb('s.ownerUserId', 'is', null), eb('s.ownerUserId', '=', ownerUserId)]));
+  return (await row(ctx.em, skills))?.curationState ?? null;
 }
 
-async function hasAgent(ctx: Scoped, home: RowScope, agentId: string): Promise<boolean> {
-  const visible = visibleTo(ctx, Agent, 'a');
-  const found = await row(
-    ctx.em,
-    `select a.id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}
-       and (a.scope = 'platform' or (a.organization_id = ?::uuid and (a.workspace_id is null or a.workspace_id = ?::uuid)))`,
-    [agentId, ...visible.params, home.organizationId, home.workspaceId],
-  );
-  return found !== null;
-}
-
-/** A user reaches a workspace by belonging to it, by a grant, or by belonging to the organization as a whole. */
-async function hasUser(ctx: Scoped, home: RowScope, userId: string): Promise<boolean> {
-  const found = await row(
-    ctx.em,
-    `select u.id from users u where u.id = ? and u.deleted_at is null and u.organization_id is not distinct from ?::uuid
-       and (?::uuid is null or u.workspace_id is null or u.workspace_id = ?::uuid
-         or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = ?::uuid))`,
-    [userId, home.organizationId, home.workspaceId, home.workspaceId, home.workspaceId],
-  );
-  return found !== null;
-}
-
-function roleAt(caller: Caller, { workspaceId }: RowScope): Role {
-  if (caller.workspaces === 'all' || workspaceId === null) return caller.role;
-  return caller.workspaces.get(workspaceId) ?? 'viewer';
+/** Locks two skills, always in one order. */
+export async function lockSkills(ctx: Scoped, ids: readonly string[]): Promise<void> {
+  await row(ctx.em, query.selectFrom('skills as s').select('s.id').where('s.id', 'in', ids).orderBy('s.id').forUpdate());
 }

@@ -1,6 +1,6 @@
 import { rankOf, roles } from '../../workflows/contracts/access.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { isRevoked, restriction } from '../identity/session-right.sql.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { payloadOf, type RawAnswer, type SealedBatch } from './append.ts';
 
 /** Why an append failed: a lock not had in time, something that passes (connection, restart, overload), or a batch that never will do. */

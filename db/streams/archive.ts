@@ -1,4 +1,4 @@
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { seqOf } from './frame-text.ts';
 import { sweeperRows } from './sweeper-rows.ts';
 

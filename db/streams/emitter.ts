@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { fail } from '../../workflows/contracts/failure.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { appendedFrames, type RawAnswer } from './append.ts';
 import { type AppendConnection, type AppendFault, createAppendConnection, faultOf } from './append-connection.ts';
 import type { CancelBus } from './cancel-bus.ts';

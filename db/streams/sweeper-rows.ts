@@ -1,5 +1,5 @@
 import { CompiledQuery } from 'kysely';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 
 /**
  * One statement (`$1`, `$2` …) by itself on the sweeper's pool, across tenants: no transaction and no settings around it, so one round trip.

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { change, row, rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 import { compactFrames } from './compact-frames.ts';

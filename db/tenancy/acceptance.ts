@@ -4,7 +4,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import { callerOfPerson } from '../identity/caller.ts';
 import { askGate } from '../identity/gates.ts';
 import type { Person } from '../identity/people.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { admitsDomain } from './joining.ts';

@@ -1,4 +1,5 @@
-import { compareMigrations, type Databases } from '../orm.ts';
+import { compareMigrations } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { rows } from '../sql.ts';
 import { sweep } from '../transaction.ts';
 import { dataKeySamples, refuseOtherKeksOf, type Keks, type StoredKey } from './envelope.ts';

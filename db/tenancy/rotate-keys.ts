@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { writeAudit } from '../audit/audit.ts';
 import { setMark } from '../http/system-status.ts';
 import { newId } from '../ids.ts';
-import type { Databases } from '../orm.ts';
+import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
 import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../transaction.ts';
 import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from './envelope.ts';

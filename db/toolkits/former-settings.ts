@@ -1,7 +1,19 @@
+import { type NotNull, sql } from 'kysely';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { FormerSettings } from './approval.ts';
+
+/** Settings that were in force with a revision, until another followed it. */
+export interface FormerSettings {
+  /** Hash of the tool that they were approved for. */
+  readonly remoteHash: string;
+  readonly effect: 'read' | 'write';
+  readonly concurrency: 'read' | 'write' | 'exclusive';
+  readonly isIdempotent: boolean;
+  readonly timeoutS: number;
+  readonly responseMaxChars: number;
+}
 
 /**
  * The settings that the tools of a toolkit had last while a revision was in force, by tool id: those of its latest activation, with what was
@@ -12,19 +24,56 @@ export async function formerSettings(
   toolkitId: string,
   revisionId: string,
 ): Promise<ReadonlyMap<string, FormerSettings>> {
-  const found = await rows<{ tool_id: string; remote_hash: string; descriptor: ToolDescriptor }>(
+  const found = await rows(
     tx.em,
-    `select a.tool_id, a.remote_hash, l.descriptor
-       from (select distinct on (v.tool_id) v.tool_id, v.version, v.descriptor ->> 'remote_hash' as remote_hash
-               from tool_versions v join tools t on t.id = v.tool_id
-              where t.toolkit_id = ? and v.toolkit_revision_id = ? order by v.tool_id, v.version desc) a
-      cross join lateral (select h.descriptor from tool_versions h where h.tool_id = a.tool_id and h.version >= a.version
-        and h.version < coalesce((select min(n.version) from tool_versions n where n.tool_id = a.tool_id and n.version > a.version
-          and n.toolkit_revision_id is not null), 2147483647) order by h.version desc limit 1) l
-      where a.remote_hash is not null`,
-    [toolkitId, revisionId],
+    query
+      .selectFrom(latestActivations(toolkitId, revisionId).as('a'))
+      .innerJoinLateral(
+        ({ selectFrom }) =>
+          selectFrom('tool_versions as h')
+            .select('h.descriptor')
+            .whereRef('h.toolId', '=', 'a.toolId')
+            .whereRef('h.version', '>=', 'a.version')
+            .where(({ eb, fn, lit, selectFrom: nextActivation }) =>
+              eb(
+                'h.version',
+                '<',
+                fn.coalesce(
+                  nextActivation('tool_versions as n')
+                    .select(({ fn: { min } }) => min('n.version').as('version'))
+                    .whereRef('n.toolId', '=', 'a.toolId')
+                    .whereRef('n.version', '>', 'a.version')
+                    .where('n.toolkitRevisionId', 'is not', null),
+                  lit(maxInteger),
+                ),
+              ),
+            )
+            .orderBy('h.version', 'desc')
+            .limit(1)
+            .as('l'),
+        (join) => join.onTrue(),
+      )
+      .select(['a.toolId', 'a.remoteHash', 'l.descriptor'])
+      .where('a.remoteHash', 'is not', null)
+      .$narrowType<{ remoteHash: NotNull }>(),
   );
-  return new Map(found.map(({ tool_id, remote_hash, descriptor }) => [tool_id, toFormer(remote_hash, descriptor)]));
+  return new Map(found.map(({ toolId, remoteHash, descriptor }) => [toolId, toFormer(remoteHash, descriptor)]));
+}
+
+const maxInteger = 2_147_483_647;
+
+/** The version that the latest activation of the revision gave each tool. */
+function latestActivations(toolkitId: string, revisionId: string) {
+  return query
+    .selectFrom('tool_versions as v')
+    .innerJoin('tools as t', 't.id', 'v.toolId')
+    .distinctOn('v.toolId')
+    .select(['v.toolId', 'v.version'])
+    .select(({ ref }) => sql<string | null>`${ref('v.descriptor')} ->> 'remote_hash'`.as('remoteHash'))
+    .where('t.toolkitId', '=', toolkitId)
+    .where('v.toolkitRevisionId', '=', revisionId)
+    .orderBy('v.toolId')
+    .orderBy('v.version', 'desc');
 }
 
 function toFormer(remoteHash: string, descriptor: ToolDescriptor): FormerSettings {

@@ -1,3 +1,6 @@
+import { sql } from 'kysely';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -10,39 +13,84 @@ export interface LeaseKey {
   readonly holder: string;
 }
 
-const leaseS = 30;
-
 /** When a lease was taken, to the microsecond: another try of its holder's call that took it since has another. */
 export type TakenAt = string;
 
-/** Takes the tool's lease in its workspace unless another holder's still runs: the holder's for 30 s. Null: it is another's. */
+/** A lease as it was taken. */
+export interface HeldLeaseKey extends LeaseKey {
+  readonly takenAt: TakenAt;
+}
+
+type Lasting<K> = K & { readonly seconds: number };
+
+const taking = prepared(({ workspaceId, toolId, organizationId, holder, seconds }: ParametersOf<Lasting<LeaseKey>>) =>
+  query
+    .insertInto('tool_leases')
+    .values({
+      workspaceId,
+      toolId,
+      organizationId,
+      callId: holder,
+      expiresAt: sql<string>`clock_timestamp() + make_interval(secs => ${seconds})`,
+      createdAt: sql<string>`clock_timestamp()`,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['workspaceId', 'toolId'])
+        .doUpdateSet(({ ref }) => ({
+          callId: ref('excluded.callId'),
+          expiresAt: ref('excluded.expiresAt'),
+          createdAt: ref('excluded.createdAt'),
+        }))
+        .where(({ eb, or, ref }) =>
+          or([eb('tool_leases.callId', '=', ref('excluded.callId')), eb('tool_leases.expiresAt', '<', sql<string>`clock_timestamp()`)]),
+        ),
+    )
+    .returning(({ ref }) => sql<TakenAt>`${ref('tool_leases.createdAt')}::text`.as('takenAt')),
+);
+
+/** Takes the tool's lease in its workspace for so many seconds, unless another holder's still runs. Null: it is another's. */
 export async function takeLeaseRow(
   tx: TenantTransaction,
-  { organizationId, workspaceId, toolId, holder }: LeaseKey,
+  { workspaceId, toolId, organizationId, holder }: LeaseKey,
+  seconds: number,
 ): Promise<TakenAt | null> {
-  const taken = await row<{ taken_at: TakenAt }>(
-    tx.em,
-    `insert into tool_leases as l (workspace_id, tool_id, organization_id, call_id, expires_at, created_at)
-     values (?, ?, ?, ?, clock_timestamp() + interval '${leaseS} seconds', clock_timestamp())
-     on conflict (workspace_id, tool_id) do update set call_id = excluded.call_id, expires_at = excluded.expires_at, created_at = excluded.created_at
-       where l.call_id = excluded.call_id or l.expires_at < clock_timestamp() returning l.created_at::text as taken_at`,
-    [workspaceId, toolId, organizationId, holder],
-  );
-  return taken?.taken_at ?? null;
+  const taken = await row(tx.em, taking({ workspaceId, toolId, organizationId, holder, seconds }));
+  return taken?.takenAt ?? null;
 }
 
-/** Prolongs a lease by another 30 s from now. False: it has lapsed, or was taken again, and may be another's. */
-export async function renewLeaseRow(tx: TenantTransaction, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<boolean> {
-  const renewed = await change(
-    tx.em,
-    `update tool_leases set expires_at = clock_timestamp() + interval '${leaseS} seconds'
-      where workspace_id = ? and tool_id = ? and call_id = ? and created_at = ?::timestamptz and expires_at > clock_timestamp()`,
-    [workspaceId, toolId, holder, takenAt],
-  );
-  return renewed === 1;
+type Held = Omit<HeldLeaseKey, 'organizationId'>;
+
+const renewing = prepared(({ workspaceId, toolId, holder, takenAt, seconds }: ParametersOf<Lasting<Held>>) =>
+  query
+    .updateTable('tool_leases')
+    .set({ expiresAt: sql<string>`clock_timestamp() + make_interval(secs => ${seconds})` })
+    .where('workspaceId', '=', workspaceId)
+    .where('toolId', '=', toolId)
+    .where('callId', '=', holder)
+    .where('createdAt', '=', sql<string>`${takenAt}::timestamptz`)
+    .where('expiresAt', '>', sql<string>`clock_timestamp()`),
+);
+
+/** Prolongs a lease to so many seconds from now. False: it has lapsed, or was taken again, and may be another's. */
+export async function renewLeaseRow(
+  tx: TenantTransaction,
+  { workspaceId, toolId, holder, takenAt }: HeldLeaseKey,
+  seconds: number,
+): Promise<boolean> {
+  return (await change(tx.em, renewing({ workspaceId, toolId, holder, takenAt, seconds }))) === 1;
 }
 
-export async function dropLeaseRow(tx: TenantTransaction, { workspaceId, toolId, holder }: LeaseKey, takenAt: TakenAt): Promise<void> {
-  const own = 'workspace_id = ? and tool_id = ? and call_id = ? and created_at = ?::timestamptz';
-  await change(tx.em, `delete from tool_leases where ${own}`, [workspaceId, toolId, holder, takenAt]);
+const dropping = prepared(({ workspaceId, toolId, holder, takenAt }: ParametersOf<Held>) =>
+  query
+    .deleteFrom('tool_leases')
+    .where('workspaceId', '=', workspaceId)
+    .where('toolId', '=', toolId)
+    .where('callId', '=', holder)
+    .where('createdAt', '=', sql<string>`${takenAt}::timestamptz`),
+);
+
+/** Gives a lease free, if it is still the one that was taken then. */
+export async function dropLeaseRow(tx: TenantTransaction, { workspaceId, toolId, holder, takenAt }: HeldLeaseKey): Promise<void> {
+  await change(tx.em, dropping({ workspaceId, toolId, holder, takenAt }));
 }

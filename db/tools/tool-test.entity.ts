@@ -1,9 +1,21 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { ToolResultCode } from '../../workflows/contracts/runs.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { createdAtColumn, idColumn, timeColumn, uuidColumn } from '../columns.ts';
 import { index } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
-import type { ToolTestResult } from './tool-tests.ts';
+
+/** What came of a test, as its row holds it: cut as for a model, with secrets by name. */
+export interface ToolTestResult {
+  readonly status: 'succeeded' | 'failed' | 'timed_out';
+  readonly output: unknown;
+  readonly output_type: 'text' | 'json';
+  readonly truncated: boolean;
+  readonly total_chars: number;
+  readonly error: { readonly code: ToolResultCode; readonly message: string; readonly retryable: boolean } | null;
+  readonly request: { readonly method: string; readonly url: string; readonly headers: Readonly<Record<string, string>> } | null;
+  readonly duration_ms: number;
+}
 
 const schema = defineEntity({
   name: 'ToolTest',

@@ -1,4 +1,4 @@
-import { dropOwnSecrets } from '../secrets/secret-aim.ts';
+import { query } from '../query.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 
@@ -6,18 +6,17 @@ const maxNamed = 20;
 
 /** Ids of at most 20 agents whose active revision binds the tool. */
 export async function agentsUsing(tx: Pick<TenantTransaction, 'em'>, toolId: string): Promise<string[]> {
-  const found = await rows<{ id: string }>(
+  const found = await rows(
     tx.em,
-    `select a.id from agent_refs r join agents a on a.active_revision_id = r.revision_id
-      where r.kind = 'tool' and r.target_id = ? and a.deleted_at is null order by a.id limit ${maxNamed}`,
-    [toolId],
+    query
+      .selectFrom('agent_refs as r')
+      .innerJoin('agents as a', 'a.activeRevisionId', 'r.revisionId')
+      .select('a.id')
+      .where('r.kind', '=', 'tool')
+      .where('r.targetId', '=', toolId)
+      .where('a.deletedAt', 'is', null)
+      .orderBy('a.id')
+      .limit(maxNamed),
   );
   return found.map(({ id }) => id);
-}
-
-/** Takes a tool out of every later run, and its own secret values with it. */
-export async function deleteToolRow(tx: TenantTransaction, tool: { readonly id: string; deletedAt: Date | string | null }): Promise<void> {
-  tool.deletedAt = new Date();
-  await tx.em.flush();
-  await dropOwnSecrets(tx, [tool.id]);
 }

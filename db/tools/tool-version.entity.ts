@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, uuidColumn } from '../columns.ts';
 import { uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
+import type { ToolDescriptor } from './tool-descriptor.ts';
 
 const schema = defineEntity({
   name: 'ToolVersion',
@@ -17,7 +18,7 @@ const schema = defineEntity({
     version: p.integer(),
     /** The toolkit's revision that made it. */
     toolkitRevisionId: uuidColumn().strictNullable(),
-    descriptor: p.json<Record<string, unknown>>(),
+    descriptor: p.json<ToolDescriptor>(),
     createdAt: createdAtColumn(),
   },
 });

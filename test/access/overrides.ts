@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
-import { completeMcpConfig } from '../../db/toolkits/toolkit-config.ts';
+import { completeMcpConfig } from '../../domain/toolkits/toolkit-config.ts';
 import { testPassword } from '../support/tenant.ts';
 import { asObject } from './requests.ts';
 import type { Stage } from './stage.ts';

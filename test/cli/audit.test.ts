@@ -2,7 +2,7 @@ import { rm, truncate } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
 import { entriesOf, tick, writeEntries } from '../db/audit-log.ts';
 import { makeWorld } from '../db/world.ts';

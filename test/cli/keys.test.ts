@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { secretBinding, type SecretPlace } from '../../db/secrets/secret-binding.ts';
 import { change, rows } from '../../db/sql.ts';
 import { open, seal } from '../../db/tenancy/envelope.ts';

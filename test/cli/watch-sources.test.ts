@@ -9,7 +9,7 @@ let root: string;
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), 'longhaul-watch-'));
-  for (const folder of ['activities', 'api/http', 'db', 'ports', 'temporal', 'workers', 'workflows'])
+  for (const folder of ['activities', 'api/http', 'db', 'domain', 'ports', 'temporal', 'workers', 'workflows'])
     mkdirSync(join(root, folder), { recursive: true });
 });
 afterEach(() => rmSync(root, { recursive: true, force: true }));

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { importRules, type ImportRule } from './import-rules.ts';
 
 const root = join(import.meta.dirname, '../..');
-const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'ports', 'temporal', 'cli', 'bench'];
+const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'domain', 'ports', 'temporal', 'cli', 'bench'];
 const importing = /(?:^|\n)\s*(import|export)\s+(type\s+)?(?:[^'"`;]*?\sfrom\s+)?['"]([^'"\n]+)['"]|\bimport\(\s*['"]([^'"\n]+)['"]\s*\)/g;
 
 interface Import {
@@ -41,6 +41,28 @@ test('an area of the API reaches no other area', () => {
   expect(allows(rule, 'api/agents/agents.operations.ts', { target: 'api/agents/agent.schema.ts', isType: false, isOurs: true })).toBe(true);
 });
 
+test('what scopes and opens transactions loads no entities', () => {
+  const kernel = [
+    'db/scope.ts',
+    'db/transaction.ts',
+    'db/new-row-scope.ts',
+    'db/reach.ts',
+    'db/sql.ts',
+    'db/query.ts',
+    'db/prepared.ts',
+    'db/outbox.ts',
+    'db/page-query.ts',
+  ];
+
+  const loaded = kernel.flatMap((file) =>
+    [...loadedBy(file)].filter((path) => path.endsWith('.entity.ts')).map((path) => `${file} → ${path}`),
+  );
+
+  expect(loaded).toEqual([]);
+  // The walk follows imports at all: the pools are opened with every entity.
+  expect([...loadedBy('db/orm.ts')].filter((path) => path.endsWith('.entity.ts')).length).toBeGreaterThan(50);
+});
+
 test('files keep their size: operations 250 lines, others 300, tests 500', () => {
   const tests = sourcesIn(join(root, 'test'));
   const limitOf = (file: string) =>
@@ -72,6 +94,14 @@ test('nothing cites a document that is not in the repository', () => {
 
   expect(citing.map((file) => relative(root, file))).toEqual([]);
 });
+
+/** Every file of ours that is loaded with one, itself among them: what is imported as a type alone is not. */
+function loadedBy(file: string, seen = new Set<string>()): ReadonlySet<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  for (const { target, isType, isOurs } of importsOf(join(root, file))) if (isOurs && !isType) loadedBy(target, seen);
+  return seen;
+}
 
 function faultOf(file: string, found: Import): string[] {
   return allows(ruleFor(file), file, found) ? [] : [`${file} → ${found.target}`];

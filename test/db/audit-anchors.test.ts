@@ -8,7 +8,7 @@ import { checkAnchored } from '../../db/audit/anchored.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { openPurge } from '../../db/operator/purge-steps.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
 import { createAnchorFile, type AnchorLine } from '../../ports/anchor-file.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';

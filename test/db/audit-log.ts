@@ -4,8 +4,8 @@ import { entryForm, entryMac, sealedColumns, sealKinds, sealMac, type SealedEntr
 import { auditChains, verifyChain, type AuditFault } from '../../db/audit/verify.ts';
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import type { Databases } from '../../db/orm.ts';
-import { sweep } from '../../db/scope.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
 import { silent } from '../support/worker.ts';
 

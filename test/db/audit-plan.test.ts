@@ -3,7 +3,7 @@ import { listAuditRows, type AuditFilters } from '../../db/audit/entries.ts';
 import type { Caller } from '../../db/caller.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { openTransaction, systemActor, sweep, tenantOf } from '../../db/scope.ts';
+import { openTransaction, systemActor, sweep, tenantOf } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
 import { runRetention } from '../../db/audit/retention.ts';
 import { callerOf } from '../support/caller.ts';

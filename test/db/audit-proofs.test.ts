@@ -3,7 +3,7 @@ import { runRetention } from '../../db/audit/retention.ts';
 import { verifyChain } from '../../db/audit/verify.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change, row } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { silent } from '../support/worker.ts';

@@ -3,7 +3,7 @@ import { retentionMark, runRetention } from '../../db/audit/retention.ts';
 import { maxFailures } from '../../db/identity/login-failure-retention.ts';
 import { markAt } from '../../db/http/system-status.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { withAdmin } from '../support/template.ts';

@@ -6,7 +6,7 @@ import { auditChains, verifyChain } from '../../db/audit/verify.ts';
 import { markAt } from '../../db/http/system-status.ts';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { entriesOf, faultsOf, tick, writeEntries } from './audit-log.ts';

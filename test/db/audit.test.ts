@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { boundedChanges, writeAudit } from '../../db/audit/audit.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';

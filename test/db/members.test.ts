@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
-import { sweep, type Changing } from '../../db/scope.ts';
+import type { Changing } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
 import { lockGrantee, putGrant, removeGrant } from '../../db/tenancy/grants.ts';
 import { listMemberRows } from '../../db/tenancy/members.ts';

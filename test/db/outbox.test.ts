@@ -3,7 +3,7 @@ import { newId } from '../../db/ids.ts';
 import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox } from '../../db/outbox.ts';
 import { runStartMessage } from '../../db/runs/conversations.ts';
 import { isRunStart } from '../../workflows/contracts/outbox.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { change, rows } from '../../db/sql.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';

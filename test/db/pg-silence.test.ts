@@ -1,8 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { newId } from '../../db/ids.ts';
-import { connectDatabases, runAlone, type Databases } from '../../db/orm.ts';
-import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { connectDatabases } from '../../db/orm.ts';
+import { runAlone, type Databases } from '../../db/databases.ts';
+import { openTransaction, openReadOnly, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { sweeperRows } from '../../db/streams/sweeper-rows.ts';
 import { change, row, rows } from '../../db/sql.ts';
 import { toFailure } from '../../db/faults.ts';

@@ -6,7 +6,7 @@ import { newId } from '../../db/ids.ts';
 import { readRunRow } from '../../db/runs/run-queries.ts';
 import { resolveStart } from '../../db/runs/start-target.ts';
 import type { StartRun } from '../../db/runs/start-run.ts';
-import { emptyOutgoing, sweep, systemActor, workspaceTenant } from '../../db/scope.ts';
+import { emptyOutgoing, sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { change } from '../../db/sql.ts';
 import { readUser } from '../../db/tenancy/users.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

@@ -3,7 +3,7 @@ import { storedReplyBinding } from '../../db/http/idempotency.ts';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import { createSigningKeys } from '../../db/identity/signing-keys.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { authorizationBinding, connectionBinding } from '../../db/mcp/grant.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row, rows } from '../../db/sql.ts';

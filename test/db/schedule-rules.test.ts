@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { finishRun } from '../../db/runs/finish-run.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { fireInstant, type Firing } from '../../db/triggers/fire-instant.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';

@@ -2,22 +2,18 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { AgentRevision } from '../../db/agents/agent-revision.entity.ts';
 import { Agent } from '../../db/agents/agent.entity.ts';
 import { newId } from '../../db/ids.ts';
+import { removeOne, see, seeForChange, visibleTo } from '../../db/scope.ts';
 import {
   openTransaction,
-  resolveNewRowScope,
   nobodyTenant,
   organizationTenant,
-  removeOne,
-  see,
-  seeForChange,
   sweep,
   systemActor,
   tenantOf,
   transact,
-  visibleTo,
-  resolveNewRowWorkspace,
   workspaceTenant,
-} from '../../db/scope.ts';
+} from '../../db/transaction.ts';
+import { resolveNewRowScope, resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { change, iso, row, rows } from '../../db/sql.ts';
 import { Organization } from '../../db/tenancy/organization.entity.ts';
 import { callerOf } from '../support/caller.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
-import { emptyOutgoing, sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { emptyOutgoing, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { resolveSecret, type NamingRow } from '../../db/secrets/resolve-secret.ts';
 import { secretBinding } from '../../db/secrets/secret-binding.ts';
 import { change, row } from '../../db/sql.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { row } from '../../db/sql.ts';
 import { organizationTenant, systemActor, transact } from '../../db/transaction.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { createShares } from '../../db/shares.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 

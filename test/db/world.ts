@@ -1,6 +1,6 @@
 import { newId } from '../../db/ids.ts';
-import type { Databases } from '../../db/orm.ts';
-import { openTransaction, emptyOutgoing, sweep, systemActor, tenantOf } from '../../db/scope.ts';
+import type { Databases } from '../../db/databases.ts';
+import { openTransaction, emptyOutgoing, sweep, systemActor, tenantOf } from '../../db/transaction.ts';
 import type { Changing } from '../../db/scope.ts';
 import type { Caller } from '../../db/caller.ts';
 import { Organization } from '../../db/tenancy/organization.entity.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { lockCall } from '../../db/runs/call-state.ts';
 import { openModelStep } from '../../db/runs/model-steps.ts';
 import { claimCall } from '../../db/runs/tool-calls.ts';
-import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';

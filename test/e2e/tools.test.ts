@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { holdLease } from '../../activities/tools/lease.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { row } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { pendingOf, resolve } from '../support/approvals.ts';

@@ -71,7 +71,7 @@ test('a deadline rings when nothing comes, also after a standstill, and not once
 
 test('nothing waits with a timer that a standstill would ring', () => {
   const root = join(import.meta.dirname, '../..');
-  const sources = ['activities', 'api', 'db', 'ports', 'temporal', 'workers'].flatMap((folder) =>
+  const sources = ['activities', 'api', 'db', 'domain', 'ports', 'temporal', 'workers'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => join(folder, name)),

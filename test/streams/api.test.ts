@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import { createLog } from '../../api/dependencies.ts';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 import { appendFrames, stateBatch } from '../../db/streams/append.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { RunChannel } from '../../api/streams/run-channel.ts';
-import { connectDatabases, type Databases } from '../../db/orm.ts';
+import { connectDatabases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { startSlowProxy, type SlowProxy } from '../support/slow-proxy.ts';
 import { note } from './frame-samples.ts';
 import { openStreamWorld, type StreamWorld } from './stream-world.ts';

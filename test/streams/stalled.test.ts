@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import pg from 'pg';
 import { newId } from '../../db/ids.ts';
-import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { appendFrames, stateBatch } from '../../db/streams/append.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { finished, note, queued, started } from './frame-samples.ts';

@@ -15,7 +15,7 @@ import { serveSse } from '../../api/streams/sse.ts';
 import { registerWebsocket } from '../../api/streams/websocket.ts';
 import type { Caller } from '../../db/caller.ts';
 import { newId } from '../../db/ids.ts';
-import { systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { appendFrames, stateBatch } from '../../db/streams/append.ts';
 import { createEmitter, type Emitter } from '../../db/streams/emitter.ts';
 import type { RunIdentity } from '../../db/streams/frame-text.ts';

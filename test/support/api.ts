@@ -10,7 +10,7 @@ import type { Deps } from '../../api/http/deps.ts';
 import { openDependencies } from '../../api/dependencies.ts';
 import type { Egress } from '../../ports/egress.ts';
 import { randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { oddAuditTimes } from './audit-times.ts';
 import { testDatabase, type TestDatabase } from './database.ts';
 import { createReplyCheck, type ReplyCheck } from './reply-check.ts';

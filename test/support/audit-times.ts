@@ -1,4 +1,4 @@
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 import type { TestDatabase } from './database.ts';
 

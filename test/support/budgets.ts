@@ -1,7 +1,7 @@
 import { newId } from '../../db/ids.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 
 export interface BudgetWindowFacts {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type pg from 'pg';
 import pino from 'pino';
-import { connectDatabases, type Databases } from '../../db/orm.ts';
+import { connectDatabases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { testServices } from './services.ts';
 import { clonePrefix, testPasswords, withAdmin } from './template.ts';
 

@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { storageDirOf } from './api.ts';
 import { anchorFileOf, testDatabase } from './database.ts';

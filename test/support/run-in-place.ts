@@ -1,11 +1,10 @@
 import { beginRun } from '../../db/runs/begin-run.ts';
 import { finishRun } from '../../db/runs/finish-run.ts';
-import { transact, workspaceTenant } from '../../db/scope.ts';
 import { rows } from '../../db/sql.ts';
 import { checkStream } from '../../db/streams/grammar.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
 import type { Frame } from '../../db/streams/frame.schema.ts';
-import { sweep } from '../../db/transaction.ts';
+import { sweep, transact, workspaceTenant } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { FinishRunInput } from '../../workflows/contracts/agent-run.ts';
 import { violationsOf } from '../streams/frame-validator.ts';

@@ -6,7 +6,7 @@ import { hashPassword } from '../../db/identity/passwords.ts';
 import { newServiceKeyPlaintext, serviceKeyHash, shownEnds } from '../../db/identity/service-key-format.ts';
 import { createSessionTokens, type SessionTokens } from '../../db/identity/session-tokens.ts';
 import { createSigningKeys } from '../../db/identity/signing-keys.ts';
-import type { Databases } from '../../db/orm.ts';
+import type { Databases } from '../../db/databases.ts';
 import { change } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { EgressAllowance } from '../../db/tenancy/organization-settings.entity.ts';

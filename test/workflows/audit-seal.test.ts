@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { row } from '../../db/sql.ts';
 import { allFaults, entriesOf, writeEntries } from '../db/audit-log.ts';
 import { startStack, type Stack } from '../support/stack.ts';

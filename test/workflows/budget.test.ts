@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globa
 import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
 import { releaseHolds, reserve } from '../../db/billing/gate.ts';
 import { newId } from '../../db/ids.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing } from '../sub-agents/family.ts';

@@ -1,6 +1,6 @@
 import { newId } from '../../db/ids.ts';
-import type { Databases } from '../../db/orm.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../db/scope.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { createSchedule, type NewSchedule } from '../../db/triggers/schedules.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';

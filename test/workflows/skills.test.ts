@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import type { Script } from '../fakes/model-script.ts';

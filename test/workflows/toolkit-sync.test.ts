@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
-import { sweep } from '../../db/scope.ts';
+import { sweep } from '../../db/transaction.ts';
 import { echoTool, hang, startMcpServer, type FakeMcpServer } from '../fakes/mcp-server.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startOauthServer, type FakeOauthServer } from '../fakes/oauth-server.ts';

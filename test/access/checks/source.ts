@@ -32,7 +32,7 @@ export const sourceRules: readonly SourceRule[] = [
       'db/pg-dialect.ts': 'the driver',
       'db/streams/append-connection.ts': 'a connection for append_frames alone, which repeats the tenant predicate',
       'db/streams/sweeper-rows.ts': 'stream heads, archive pages and re-check of open streams, on the sweeper’s pool',
-      'api/http/health.ts': '`select 1`',
+      'api/system/health.ts': '`select 1`',
       'cli/': 'migrates and probes as the administrator',
       'bench/': 'measures',
     },
@@ -48,7 +48,6 @@ export const sourceRules: readonly SourceRule[] = [
     pattern: /\bsweep\(|\bsweep\b[^;]*from '|\.sweeper\b|sweeper-rows\.ts'/,
     allowed: {
       'db/transaction.ts': 'where it is opened',
-      'db/scope.ts': 'passes it on',
       'db/orm.ts': 'opens the pools',
       'db/streams/': 'stream heads, archive pages, compaction, re-check of open streams',
       'db/identity/marks.ts': 'last-used marks',
@@ -73,7 +72,7 @@ export const sourceRules: readonly SourceRule[] = [
   },
 ];
 
-const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'ports', 'temporal', 'cli', 'bench'];
+const folders = ['api', 'workflows', 'activities', 'workers', 'db', 'domain', 'ports', 'temporal', 'cli', 'bench'];
 
 /** Our sources by their paths, without comments, migrations left out. */
 export function readSources(root: string): ReadonlyMap<string, string> {

@@ -1,7 +1,7 @@
 import type { EntityMetadata } from '@mikro-orm/core';
 import pg from 'pg';
 import type { KeyRing } from '../../../db/identity/key-ring.ts';
-import type { Databases } from '../../../db/orm.ts';
+import type { Databases } from '../../../db/databases.ts';
 import { entities } from '../../../db/entities.ts';
 import { columnOf, rowOf, type Row } from './fill.ts';
 import type { Place } from './places.ts';

@@ -1,7 +1,8 @@
 import { afterAll, expect, test } from '@jest/globals';
 import { executeCode } from '../../../activities/tools/code-exec.ts';
 import type { ToolExecution } from '../../../activities/tools/outcome.ts';
-import { completeCodeExecConfig, type CodeExecToolConfig } from '../../../db/tools/kind-config.ts';
+import type { CodeExecToolConfig } from '../../../db/tools/kind-config.ts';
+import { completeCodeExecConfig } from '../../../domain/tools/kind-config.ts';
 import { createSandbox, type Sandbox } from '../../../ports/sandbox.ts';
 
 /** As on a machine without bubblewrap: what every deployment can do. */

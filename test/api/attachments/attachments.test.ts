@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { storageDirOf } from '../../support/api.ts';
 import { until } from '../../support/temporal.ts';

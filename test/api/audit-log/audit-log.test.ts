@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change } from '../../../db/sql.ts';
 import { tick } from '../../db/audit-log.ts';
 import { openWorld, type Answer, type World } from '../world.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Egress } from '../../../ports/egress.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { tokenFor, type TestTenant } from '../../support/tenant.ts';
 import { eventually } from '../../streams/waiting.ts';

@@ -1,5 +1,5 @@
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change } from '../../../db/sql.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import type { People } from '../users/people.ts';

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
-import { toFeedbackAggregateView, wilsonLower } from '../../../db/feedback/feedback.ts';
+import { toFeedbackAggregateView } from '../../../api/feedback/feedback.schema.ts';
+import { wilsonLower } from '../../../domain/feedback/wilson.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 
@@ -227,7 +228,7 @@ test('pages by offset have no gap and no repeat, count all groups, and take no c
   statements.length = 0;
   const pages = [];
   for (const offset of [0, 2, 4, 6]) pages.push((await groups(tenant.tokens.viewer, `?limit=2&offset=${offset}`)).body);
-  const taken = statements.filter((sql) => / from feedback /.test(sql)).length;
+  const taken = statements.filter((sql) => / from "feedback" /.test(sql)).length;
 
   const sizes = agents.map((agent, at) => ({ agent: agent.id, total: at < 2 ? 2 : 1 }));
   const wanted = sizes.toSorted((left, right) => right.total - left.total || (left.agent < right.agent ? -1 : 1)).map(({ agent }) => agent);
@@ -259,7 +260,7 @@ test('the Wilson interval has the published values', () => {
   expect(wilsonLower(10, 10).toFixed(6)).toBe('0.722467');
   expect(wilsonLower(18, 20).toFixed(6)).toBe('0.698966');
   expect(wilsonLower(0, 5)).toBe(0);
-  const at = new Date(0);
-  const group = { agent_id: 'a', agent_revision_id: null, revision_number: null, comments: 0, corrections: 0, first_at: at, last_at: at };
+  const at = '1970-01-01 00:00:00+00';
+  const group = { agentId: 'a', agentRevisionId: null, revisionNumber: null, comments: 0, corrections: 0, firstAt: at, lastAt: at };
   expect(toFeedbackAggregateView({ ...group, up: 2, down: 1 }).up_rate).toBe(0.666667);
 });

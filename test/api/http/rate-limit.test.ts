@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { limitAddressOf, trustedProxies } from '../../../api/http/client-address.ts';
 import { createLimits } from '../../../api/http/rate-limit.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { connectRedis } from '../../../db/streams/redis.ts';
 import { startApi, type TestApi } from '../../support/api.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { row } from '../../../db/sql.ts';
 import { goodPassword, newAddress, openPeople, type People } from '../users/people.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TestApi } from '../../support/api.ts';
 import { bearer, makeTenant, makeUser, testPublicUrl, type TestTenant } from '../../support/tenant.ts';

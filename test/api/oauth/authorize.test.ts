@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change } from '../../../db/sql.ts';
 import { bearer } from '../../support/tenant.ts';
 import { age, approve, authorizePath, callback, exchange, issuer, openOauth, type OauthWorld, type TestClient } from './client.ts';

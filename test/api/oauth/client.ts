@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Egress, EgressResponse } from '../../../ports/egress.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change } from '../../../db/sql.ts';
 import { startApi, type TestApi, type TestApiOptions } from '../../support/api.ts';
 import { bearer, makeTenant, testPublicUrl, type TestTenant, type TestUser } from '../../support/tenant.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../../db/sql.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { bearer } from '../../support/tenant.ts';
 import { age, approve, basic, callback, exchange, grantTo, issuer, newPkce, openOauth, refresh, type OauthWorld } from './client.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { makeUser } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { parseFrame } from '../../../db/streams/frame-text.ts';
 import { checkStream } from '../../../db/streams/grammar.ts';

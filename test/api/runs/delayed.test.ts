@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { admitRun, dueRuns } from '../../../db/runs/delayed-start.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';

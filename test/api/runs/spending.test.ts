@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { reserve } from '../../../db/billing/gate.ts';
 import { newId } from '../../../db/ids.ts';
-import { systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
+import { systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { withAdmin } from '../../support/template.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { priceCall, testBudgets } from '../../support/budgets.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { makeUser, type TestTenant } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';

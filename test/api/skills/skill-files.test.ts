@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { deleteExpired, dropDeadLinks, expireUnlinked } from '../../../db/attachments/attachment-sweep.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { zipOf, type ZipEntry } from '../../support/zip.ts';
 import { upload } from '../attachments/uploads.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { curate, freeSlug, makeSkill, promote, skillBody } from './skill-calls.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { resolveSecret } from '../../../db/secrets/resolve-secret.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { newId } from '../../../db/ids.ts';
 import { rows } from '../../../db/sql.ts';
 import type { TestTenant } from '../../support/tenant.ts';

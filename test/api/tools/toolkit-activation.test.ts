@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
-import { finishSync, type SyncFindings } from '../../../db/toolkits/revisions.ts';
+import { finishSync, type SyncFindings } from '../../../domain/toolkits/syncs.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
-import { finishSync } from '../../../db/toolkits/revisions.ts';
+import { finishSync } from '../../../domain/toolkits/syncs.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';

@@ -1,6 +1,7 @@
 import { newId } from '../../../db/ids.ts';
-import { systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
-import { openSync, toolHash } from '../../../db/toolkits/revisions.ts';
+import { systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
+import { openSync } from '../../../domain/toolkits/syncs.ts';
+import { toolHash } from '../../../domain/toolkits/hashes.ts';
 import type { ToolkitTool } from '../../../db/toolkits/toolkit-tool.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import type { TestTenant } from '../../support/tenant.ts';

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { mailToken } from '../../../db/identity/opaque-tokens.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import type { TestApiOptions } from '../../support/api.ts';
 import { makeUser, type TestTenant, type TestUser } from '../../support/tenant.ts';

@@ -3,7 +3,7 @@ import { reserve, settleHolds } from '../../../db/billing/gate.ts';
 import { endedWindows } from '../../../db/billing/upkeep.ts';
 import { boundsNowSql, rollWindows } from '../../../db/billing/windows.ts';
 import { newId } from '../../../db/ids.ts';
-import { sweep } from '../../../db/scope.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { openBudgetWorld, type BudgetPlace, type BudgetWorld } from './budget-world.ts';
 

@@ -14,8 +14,8 @@ import {
 } from '../../../db/mcp/connections.ts';
 import { beginConsent, findReturned, takeCode } from '../../../db/mcp/consents.ts';
 import type { McpConsent, McpGrant } from '../../../db/mcp/grant.ts';
-import { holdThere } from '../../../db/mcp/mcp-toolkit.ts';
-import { sweep, systemActor, transact, workspaceTenant } from '../../../db/scope.ts';
+import { holdThere } from '../../../db/toolkits/mcp-toolkits.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TenantTransaction } from '../../../db/tenant-transaction.ts';
 import { testDatabase, type TestDatabase } from '../../support/database.ts';

@@ -1,9 +1,10 @@
 import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
+import type { AuditSubject } from '../../db/audit/audit.ts';
 import type { Skill } from '../../db/skills/skill.entity.ts';
-import { changeSkillText } from '../../db/skills/skills.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { AuditNote, Ctx } from '../http/operation.ts';
-import { skillDocuments } from './reference-docs.ts';
+import { changeSkillText } from './skills.ts';
+import { skillDocuments } from './skill-text.ts';
 
 /** What a body changes; absent keeps. */
 interface SkillChange {
@@ -14,7 +15,7 @@ interface SkillChange {
 }
 
 /** Writes a change into a skill that is locked, and gives what has changed, for the audit entry: no text of it but the description. */
-export async function updateSkill(ctx: Ctx, skill: Skill, change: SkillChange): Promise<AuditNote['changes']> {
+export async function updateSkill(tx: TenantTransaction, skill: Skill, change: SkillChange): Promise<AuditSubject['changes']> {
   const before = fieldsOf(skill);
   const texts = { instructions: skill.instructions, reference_docs: hashesOf(skill.referenceDocs) };
   if (change.is_active !== undefined) skill.isActive = change.is_active;
@@ -24,7 +25,7 @@ export async function updateSkill(ctx: Ctx, skill: Skill, change: SkillChange): 
     referenceDocs: change.reference_docs === undefined ? skill.referenceDocs : withFiles(change.reference_docs, skill.referenceDocs),
     frontMatter: skill.frontMatter,
   };
-  if (!(await changeSkillText(ctx, skill, { text, origin: 'human' }))) await ctx.em.flush();
+  if (!(await changeSkillText(tx, skill, { text, origin: 'human' }))) await tx.em.flush();
 
   const changes: Record<string, { from?: unknown; to?: unknown; changed?: true }> = {};
   for (const [field, to] of Object.entries(fieldsOf(skill))) if (before[field] !== to) changes[field] = { from: before[field], to };

@@ -1,3 +1,9 @@
+import type { CodeExecToolConfig, StoredAgentRef, WebSearchToolConfig } from '../../db/tools/kind-config.ts';
+import type { BuiltinToolConfig } from '../../db/tools/tool-config.ts';
+import type { TenantSchemas } from '../../ports/json-schema.ts';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+import type { NamedAgent } from './agent-ref.ts';
+import { checkHttp, checkOrigin, type HttpChecks } from './http-rules.ts';
 import {
   codeExecInputSchema,
   completeCodeExecConfig,
@@ -7,15 +13,11 @@ import {
   delegateInputSchema,
   scheduleInputSchema,
   webSearchInputSchema,
-  type AgentRefDraft,
   type CodeExecConfigDraft,
-  type CodeExecToolConfig,
   type DelegateConfigDraft,
   type ScheduleConfigDraft,
-  type StoredAgentRef,
   type WebSearchConfigDraft,
-  type WebSearchToolConfig,
-} from '../../db/tools/kind-config.ts';
+} from './kind-config.ts';
 import {
   builtinEffects,
   builtinInputSchemas,
@@ -24,13 +26,9 @@ import {
   effectOfMethod,
   emptyInputSchema,
   webFetchInputSchema,
-  type BuiltinToolConfig,
   type CreatableToolKind,
   type HttpConfigDraft,
-} from '../../db/tools/tool-config.ts';
-import type { TenantSchemas } from '../../ports/json-schema.ts';
-import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
-import { checkHttp, checkOrigin, type HttpChecks } from './http-rules.ts';
+} from './tool-config.ts';
 
 /** What decides the shape of a tool; `config` has the form of its kind already. */
 export interface ToolDraft {
@@ -53,12 +51,6 @@ export interface ToolChecks extends HttpChecks {
   readonly codeExec: { readonly isOn: boolean; readonly hasStrict: () => Promise<boolean> };
   /** The agent that a config names, seen from the tool's home. Throws 422 `reference`. */
   readonly findAgent: (pointer: string, named: NamedAgent) => Promise<StoredAgentRef>;
-}
-
-export interface NamedAgent {
-  readonly agent: AgentRefDraft;
-  readonly revision?: string | undefined;
-  readonly personaSlug?: string | null | undefined;
 }
 
 /** The shape of a tool. Throws 422 for a schema, template, URL or reference that can't be used. */

@@ -1,5 +1,5 @@
 import { pendingMigrations, refuseLostAccess } from '../../db/orm.ts';
-import type { Deps } from './deps.ts';
+import type { Deps } from '../http/deps.ts';
 
 export const healthParts = ['postgres', 'redis', 'temporal', 'migrations'] as const;
 

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto';
 import canonicalize from 'canonicalize';
-import type { StoredReferenceDoc } from './reference-doc.ts';
+import type { SkillColumns } from '../../db/skills/insert-skill.ts';
+import type { StoredReferenceDoc } from '../../db/skills/reference-doc.ts';
+
+/** Documents that a skill has at most, files among them. */
+export const skillDocuments = 500;
 
 /** What a skill says: the part of it that has versions. */
 export interface SkillText {
@@ -22,6 +26,17 @@ export function hashSkillText(text: SkillText): string {
   return createHash('sha256')
     .update(canonicalize(content) ?? '')
     .digest('hex');
+}
+
+/** A text as a skill's columns hold it. */
+export function columnsOf(text: SkillText): SkillColumns {
+  return {
+    description: text.description,
+    instructions: text.instructions,
+    referenceDocs: [...text.referenceDocs],
+    frontMatter: text.frontMatter,
+    contentHash: hashSkillText(text),
+  };
 }
 
 /** A document as it is stored. */

@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize';
-import type { ToolkitChange, ToolkitTool } from './toolkit-tool.ts';
+import type { ToolkitChange, ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
 
 const comparedFields = ['title', 'description', 'input_schema', 'output_schema', 'annotations'] as const;
 

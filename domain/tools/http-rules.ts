@@ -1,8 +1,9 @@
 import type { HttpAuth, HttpToolConfig } from '../../db/tools/tool-config.ts';
-import { escapePointer } from '../http/text-scan.ts';
-import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
+import { EgressRefused } from '../../ports/egress-errors.ts';
+import { checkUrlForm, isReservedHeader, type EgressPolicy } from '../../ports/egress-url.ts';
 import { TemplateError, type Templates } from '../../ports/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
+import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
 
 const liquid = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}/g;
 // oxlint-disable-next-line no-control-regex -- they are what is looked for

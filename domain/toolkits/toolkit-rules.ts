@@ -1,25 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
-import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import {
-  completeMcpConfig,
-  completeOpenApiConfig,
-  type McpConfigDraft,
-  type OpenApiConfigDraft,
-  type ToolkitConfig,
-} from '../../db/toolkits/toolkit-config.ts';
+import type { ToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import type { ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
-import { checkUrlForm, EgressRefused, isReservedHeader, type EgressPolicy } from '../../ports/egress.ts';
+import { EgressRefused } from '../../ports/egress-errors.ts';
+import { checkUrlForm, isReservedHeader, type EgressPolicy } from '../../ports/egress-url.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
-import type { Ctx } from '../http/operation.ts';
-import { escapePointer } from '../http/text-scan.ts';
-import { checkAuth } from './http-rules.ts';
+import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
+import { checkAuth } from '../tools/http-rules.ts';
+import { completeMcpConfig, completeOpenApiConfig, type McpConfigDraft, type OpenApiConfigDraft } from './toolkit-config.ts';
 
 /** The config of a toolkit as it is stored. Throws 422 for an address or header that the egress guard would not let out. */
-export async function toolkitConfigOf(
-  ctx: Ctx,
-  { kind, config, organizationId }: { kind: ToolkitKind; config: Readonly<Record<string, unknown>>; organizationId: string | null },
-): Promise<ToolkitConfig> {
-  const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
+export function toolkitConfigOf(kind: ToolkitKind, config: Readonly<Record<string, unknown>>, policy: EgressPolicy): ToolkitConfig {
   switch (kind) {
     case 'mcp': {
       // The schema of the request has checked the config against its kind, here and below.

@@ -1,8 +1,8 @@
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import type { Changing } from '../scope.ts';
-import { row, rows } from '../sql.ts';
-import type { Skill, CurationState } from './skill.entity.ts';
-import { seeSkillForChange, visibleSkills } from './visible-skills.ts';
+import type { Changing } from '../../db/scope.ts';
+import { lockSkills, readSuccessorState } from '../../db/skills/owners.ts';
+import type { Skill, CurationState } from '../../db/skills/skill.entity.ts';
+import { seeSkillForChange } from './skills.ts';
 
 /** Which states lead to a state. */
 const sources: Readonly<Record<CurationState, readonly CurationState[]>> = {
@@ -31,7 +31,8 @@ export async function curateSkill(
   skillId: string,
   { to, version, supersededBy }: Curation,
 ): Promise<{ readonly skill: Skill; readonly from: CurationState }> {
-  if (supersededBy !== null) await lockInOrder(ctx, [skillId, supersededBy]);
+  // Of two skills that are to supersede each other at once, one waits and then finds the other superseded.
+  if (supersededBy !== null) await lockSkills(ctx, [skillId, supersededBy]);
   const skill = await seeSkillForChange(ctx, skillId, { versionProperty: null });
   const from = skill.curationState;
   if (skill.version !== version)
@@ -58,22 +59,12 @@ export async function curateSkill(
   return { skill, from };
 }
 
-/** Of two skills that are to supersede each other at once, one waits and then finds the other superseded. */
-async function lockInOrder(ctx: Changing, ids: readonly string[]): Promise<void> {
-  await rows(ctx.em, 'select s.id from skills s where s.id = any(?::uuid[]) order by s.id for update', [ids]);
-}
-
 /** A successor is promoted, lies in the same or a wider place, and is not private to somebody else. */
 async function refuseNoSuccessor(ctx: Changing, skill: Skill, successorId: string): Promise<void> {
   if (successorId === skill.id) throw invalid('/superseded_by', 'range', 'A skill does not supersede itself.');
-  const visible = visibleSkills(ctx);
-  const found = await row<{ curation_state: CurationState }>(
-    ctx.em,
-    `select s.curation_state from skills s where s.id = ? and s.deleted_at is null and ${visible.sql}
-       and (s.scope = 'platform' or (s.organization_id = ?::uuid and (s.workspace_id is null or s.workspace_id = ?::uuid)))
-       and (s.owner_user_id is null or s.owner_user_id = ?::uuid)`,
-    [successorId, ...visible.params, skill.organizationId, skill.workspaceId, skill.ownerUserId],
-  );
-  if (!found) throw invalid('/superseded_by', 'reference', 'The skill does not exist in this place or a wider one.', { kind: 'skill' });
-  if (found.curation_state !== 'promoted') throw invalid('/superseded_by', 'range', 'Only a promoted skill can take the place of another.');
+  const { organizationId, workspaceId, ownerUserId } = skill;
+  const state = await readSuccessorState(ctx, { successorId, organizationId, workspaceId, ownerUserId });
+  if (state === null)
+    throw invalid('/superseded_by', 'reference', 'The skill does not exist in this place or a wider one.', { kind: 'skill' });
+  if (state !== 'promoted') throw invalid('/superseded_by', 'range', 'Only a promoted skill can take the place of another.');
 }

@@ -1,11 +1,10 @@
-import { LockMode } from '@mikro-orm/core';
+import { writeAudit } from '../../db/audit/audit.ts';
+import { readPinnedSkills } from '../../db/skills/run-skills.ts';
+import type { Skill } from '../../db/skills/skill.entity.ts';
+import { lockSkillOfSlug } from '../../db/skills/visible-skills.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { writeAudit } from '../audit/audit.ts';
-import { row } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import type { PinnedSkill } from '../runs/manifest.ts';
-import { Skill } from './skill.entity.ts';
-import { changeSkillText, insertSkill } from './skills.ts';
+import { changeSkillText, makeSkill } from './skills.ts';
 
 /** What an agent wants to be known as a skill. */
 export interface SkillWish {
@@ -31,29 +30,24 @@ export interface WrittenSkill {
  * @throws 409 when the slug is somebody else's or the skill takes no new text, 422 when the source is no skill of the run.
  */
 export async function writeAgentSkill(tx: TenantTransaction, { runId, place, ...wish }: SkillWish): Promise<WrittenSkill> {
-  const run = await row<{ agent_id: string; skills: readonly PinnedSkill[] | null }>(
-    tx.em,
-    "select agent_id, manifest -> 'skills' as skills from runs where id = ?",
-    [runId],
-  );
+  const run = await readPinnedSkills(tx, runId);
   if (!run) throw fail('not_found');
-  if (wish.derivedFrom !== null && !run.skills?.some(({ slug }) => slug === wish.derivedFrom))
+  if (wish.derivedFrom !== null && !run.skills.some(({ slug }) => slug === wish.derivedFrom))
     throw fail('validation_failed', { reason: 'reference', detail: 'derived_from is no skill of this run.' });
 
   const origin = wish.derivedFrom === null ? 'agent' : 'derived';
-  const where = { ...place, scope: 'workspace', slug: wish.slug, deletedAt: null } as const;
-  const existing = await tx.em.findOne(Skill, where, { lockMode: LockMode.PESSIMISTIC_WRITE, refresh: true });
-  if (existing && existing.ownerAgentId !== run.agent_id)
+  const existing = await lockSkillOfSlug(tx, place, wish.slug);
+  if (existing && existing.ownerAgentId !== run.agentId)
     throw fail('already_exists', { detail: 'The slug belongs to a skill that this agent does not own: choose another.' });
 
   const { description, instructions } = wish;
   const text = { description, instructions, referenceDocs: existing?.referenceDocs ?? [], frontMatter: existing?.frontMatter ?? null };
-  const createdBy = { kind: 'agent', id: run.agent_id } as const;
+  const createdBy = { kind: 'agent', id: run.agentId } as const;
   const before = existing?.version ?? null;
   if (existing) await changeSkillText(tx, existing, { text, origin, createdBy });
-  const owners = { ownerAgentId: run.agent_id, ownerUserId: null };
+  const owners = { ownerAgentId: run.agentId, ownerUserId: null };
   const made = { ...place, ...owners, scope: 'workspace', slug: wish.slug, text, origin, createdBy, isActive: true } as const;
-  const skill = existing ?? (await insertSkill(tx, made));
+  const skill = existing ?? (await makeSkill(tx, made));
 
   if (skill.version !== before) await noteWriting(tx, skill, before);
   return {

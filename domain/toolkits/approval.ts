@@ -1,5 +1,6 @@
-import type { Tool } from '../tools/tool.entity.ts';
-import type { ToolkitTool } from './toolkit-tool.ts';
+import type { FormerSettings } from '../../db/toolkits/former-settings.ts';
+import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
+import type { Tool } from '../../db/tools/tool.entity.ts';
 
 /** What an approval decides of a tool beside its content; absent keeps, or takes what is safe. */
 export interface ToolOverrides {
@@ -9,17 +10,6 @@ export interface ToolOverrides {
   readonly idempotent?: boolean;
   readonly timeout_s?: number;
   readonly response_max_chars?: number;
-}
-
-/** Settings that were in force with a revision, until another followed it. */
-export interface FormerSettings {
-  /** Hash of the tool that they were approved for. */
-  readonly remoteHash: string;
-  readonly effect: 'read' | 'write';
-  readonly concurrency: 'read' | 'write' | 'exclusive';
-  readonly isIdempotent: boolean;
-  readonly timeoutS: number;
-  readonly responseMaxChars: number;
 }
 
 type Known = Pick<Tool, 'remoteHash' | 'effect' | 'critical' | 'concurrency' | 'isIdempotent' | 'timeoutS' | 'responseMaxChars'>;

@@ -1,20 +1,21 @@
-import { LockMode } from '@mikro-orm/core';
+import { newId } from '../../db/ids.ts';
+import { dropOwnSecrets, isAimedAnew } from '../../db/secrets/secret-aim.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { formerSettings, type FormerSettings } from '../../db/toolkits/former-settings.ts';
+import { switchActiveRevision } from '../../db/toolkits/revisions.ts';
+import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
+import type { Toolkit } from '../../db/toolkits/toolkit.entity.ts';
+import type { ToolkitRevisionRow } from '../../db/toolkits/toolkits.ts';
+import { lockToolsOfToolkit, newestVersions, servedTools } from '../../db/tools/tools-of-toolkit.ts';
+import { ToolVersion } from '../../db/tools/tool-version.entity.ts';
+import { Tool } from '../../db/tools/tool.entity.ts';
 import { cutText } from '../../workflows/contracts/cut-text.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
-import { newId } from '../ids.ts';
-import { dropOwnSecrets, isAimedAnew } from '../secrets/secret-aim.ts';
-import { change, rows } from '../sql.ts';
+import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
 import { descriptorOf } from '../tools/tool-descriptor.ts';
-import { ToolVersion } from '../tools/tool-version.entity.ts';
-import { Tool } from '../tools/tool.entity.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
-import { settingsOf, type FormerSettings, type ToolOverrides } from './approval.ts';
-import { formerSettings } from './former-settings.ts';
+import { settingsOf, type ToolOverrides } from './approval.ts';
 import { secretsOfAuth } from './toolkit-config.ts';
 import { toolSlug } from './tool-slug.ts';
-import type { ToolkitTool } from './toolkit-tool.ts';
-import type { Toolkit } from './toolkit.entity.ts';
-import type { ToolkitRevisionRow } from './toolkits.ts';
 
 export interface Activation {
   readonly revision: Pick<ToolkitRevisionRow, 'id' | 'state'> & { readonly tools: readonly ToolkitTool[] };
@@ -37,7 +38,7 @@ export async function activateToolkitRevision(tx: TenantTransaction, toolkit: To
       context: { state: revision.state },
     });
   const approved = approvedNames(activation);
-  const held = await tx.em.find(Tool, { toolkitId: toolkit.id }, { lockMode: LockMode.PESSIMISTIC_WRITE });
+  const held = await lockToolsOfToolkit(tx, toolkit.id);
 
   withdraw(held, revision.tools);
   const approvedTools = revision.tools.filter((tool) => approved.has(tool.name));
@@ -47,12 +48,7 @@ export async function activateToolkitRevision(tx: TenantTransaction, toolkit: To
   await tx.em.flush();
   await dropOwnSecrets(tx, movedIds);
   await writeVersions(tx, toolkit, revision);
-  await change(tx.em, "update toolkit_revisions set state = 'superseded', updated_at = now() where toolkit_id = ? and state = 'active'", [
-    toolkit.id,
-  ]);
-  await change(tx.em, "update toolkit_revisions set state = 'active', activated_at = now(), updated_at = now() where id = ?", [
-    revision.id,
-  ]);
+  await switchActiveRevision(tx, toolkit.id, revision.id);
   toolkit.activeRevisionId = revision.id;
   await tx.em.flush();
 }
@@ -65,11 +61,7 @@ function approvedNames({ revision, approve: asked, overrides }: Activation): Rea
   const approved = asked === 'all' ? names : new Set(asked);
   for (const name of Object.keys(overrides)) {
     if (!approved.has(name))
-      throw invalid(
-        `/overrides/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        'reference',
-        'Only tools that are approved take overrides.',
-      );
+      throw invalid(`/overrides/${escapePointer(name)}`, 'reference', 'Only tools that are approved take overrides.');
   }
   return approved;
 }
@@ -156,13 +148,11 @@ export function executionOf(toolkit: Toolkit, config: Readonly<Record<string, un
 
 async function writeVersions(tx: TenantTransaction, toolkit: Toolkit, { id, tools }: Activation['revision']): Promise<void> {
   const names = tools.map((tool) => tool.name);
-  const inForce = await tx.em.find(Tool, { toolkitId: toolkit.id, deletedAt: null, quarantinedAt: null, remoteName: { $in: names } });
-  const newest = await rows<{ tool_id: string; version: number }>(
-    tx.em,
-    'select v.tool_id, max(v.version)::int as version from tool_versions v where v.tool_id = any(?::uuid[]) group by v.tool_id',
-    [inForce.map((tool) => tool.id)],
+  const inForce = await servedTools(tx, toolkit.id, names);
+  const numbers = await newestVersions(
+    tx,
+    inForce.map((tool) => tool.id),
   );
-  const numbers = new Map(newest.map((found) => [found.tool_id, found.version]));
   for (const tool of inForce) {
     tx.em.persist(
       tx.em.create(ToolVersion, {

@@ -1,0 +1,36 @@
+import { type Expression, type OperationNode, RawNode, type SqlBool, ValueNode } from 'kysely';
+
+/**
+ * A predicate for both ways of writing a query: its text with a `?` for each parameter, and an expression that typed queries take as it
+ * stands. Columns in it have their database names.
+ */
+export class Condition implements Expression<SqlBool> {
+  readonly sql: string;
+  readonly params: unknown[];
+
+  constructor(sql: string, params: unknown[] = []) {
+    this.sql = sql;
+    this.params = params;
+  }
+
+  /** Kysely's types need it to tell expressions apart; it is never read. */
+  get expressionType(): SqlBool | undefined {
+    return undefined;
+  }
+
+  toOperationNode(): OperationNode {
+    const parameters = this.params.map((value) => (isNode(value) ? value : ValueNode.create(value)));
+    const fragments = this.sql.split('?');
+    if (fragments.length !== parameters.length + 1) throw new Error(`a condition of ${parameters.length} parameters: ${this.sql}`);
+    return RawNode.create(fragments, parameters);
+  }
+
+  /** The same condition with other values. */
+  withParams(params: unknown[]): Condition {
+    return new Condition(this.sql, params);
+  }
+}
+
+function isNode(value: unknown): value is OperationNode {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'ValueNode';
+}

@@ -1,0 +1,38 @@
+import type { MikroORM } from '@mikro-orm/postgresql';
+import type { QueryResult } from 'kysely';
+import type { SettledStatement, Statement } from './pg-connection.ts';
+import type { PoolDialect, PoolUse } from './pg-dialect.ts';
+import type { Shares } from './shares.ts';
+
+/** The two pools of a process: one in the caller's tenant, one for the allow-listed jobs across tenants. `connectDatabases` opens them. */
+export interface Databases {
+  readonly app: MikroORM;
+  readonly sweeper: MikroORM;
+  /** Of the first pool. */
+  readonly shares: Shares;
+  close(): Promise<void>;
+}
+
+const dialects = new WeakMap<MikroORM, PoolDialect>();
+
+/** Notes which dialect an ORM talks through: MikroORM does not give it back. */
+export function nameDialect(orm: MikroORM, dialect: PoolDialect): void {
+  dialects.set(orm, dialect);
+}
+
+/** The dialect of a pool. Throws for an ORM that `connectDatabases` has not opened. */
+export function dialectOf(orm: MikroORM): PoolDialect {
+  const dialect = dialects.get(orm);
+  if (!dialect) throw new Error('a pool that connectDatabases has not opened');
+  return dialect;
+}
+
+/** Runs one statement outside any transaction of ours and gives its rows: where there is nothing to map, the ORM costs more than the statement. */
+export async function runAlone<R>(orm: MikroORM, statement: Statement | SettledStatement): Promise<QueryResult<R>> {
+  return dialectOf(orm).runAlone<R>(statement);
+}
+
+/** How the pool is used at this moment. */
+export function poolUse(orm: MikroORM): PoolUse {
+  return dialectOf(orm).use();
+}

@@ -1,0 +1,82 @@
+import { sql } from 'kysely';
+import type { Condition } from '../condition.ts';
+import { newId } from '../ids.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
+import { query } from '../query.ts';
+import { Run } from '../runs/run.entity.ts';
+import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
+import { change, row } from '../sql.ts';
+import { Feedback, type Rating, type VoterKind } from './feedback.entity.ts';
+
+/** Whose vote it is: one a voter and run. */
+export interface Voter {
+  readonly kind: VoterKind;
+  readonly id: string;
+}
+
+/** A vote, whole: what is null or empty was not said. */
+export interface Vote {
+  readonly rating: Rating;
+  readonly comment: string | null;
+  readonly tags: readonly string[];
+  readonly correction: string | null;
+}
+
+/** A run as far as votes on it are concerned. */
+export type VotedRun = NonNullable<Awaited<ReturnType<typeof shareVotedRun>>>;
+export type FeedbackRow = Awaited<ReturnType<typeof upsertVote>>;
+
+const votedRun = prepared(({ runId, visible }: ParametersOf<{ runId: string; visible: Condition }>) =>
+  query
+    .selectFrom('runs as r')
+    .select(['r.id', 'r.organizationId', 'r.workspaceId', 'r.agentId', 'r.agentRevisionId', 'r.status'])
+    .where('r.id', '=', runId)
+    .where('r.deletedAt', 'is', null)
+    .where(visible)
+    .forShare('r'),
+);
+
+/** A run in the caller's sight, shared to the end of the transaction; null when there is none. */
+export async function shareVotedRun(ctx: Scoped, runId: string) {
+  return row(ctx.em, votedRun({ runId, visible: inSightOf(ctx, Run, 'r') }));
+}
+
+/** Writes a voter's vote in place of an earlier one. */
+export async function upsertVote(ctx: Scoped, run: VotedRun, { voter, vote }: { readonly voter: Voter; readonly vote: Vote }) {
+  const said = { rating: vote.rating, comment: vote.comment, tags: [...vote.tags], correction: vote.correction };
+  const { organizationId, workspaceId, agentId, agentRevisionId } = run;
+  const about = { organizationId, workspaceId, runId: run.id, agentId, agentRevisionId, subjectKind: voter.kind, subjectId: voter.id };
+  const put = await row(
+    ctx.em,
+    query
+      .insertInto('feedback')
+      .values({ id: newId(), ...about, ...said, createdAt: sql<string>`now()`, updatedAt: sql<string>`now()` })
+      .onConflict((conflict) =>
+        conflict.columns(['runId', 'subjectKind', 'subjectId']).doUpdateSet(({ ref }) => ({
+          rating: ref('excluded.rating'),
+          comment: ref('excluded.comment'),
+          tags: ref('excluded.tags'),
+          correction: ref('excluded.correction'),
+          updatedAt: sql<string>`clock_timestamp()`,
+        })),
+      )
+      .returning(['id', 'runId', 'agentId', 'agentRevisionId', 'subjectKind', 'subjectId', 'rating', 'comment', 'tags', 'correction'])
+      .returning(['createdAt', 'updatedAt']),
+  );
+  if (!put) throw new Error('the upsert of a vote gave no row');
+  return put;
+}
+
+/** Deletes a voter's vote; false: there was none. */
+export async function deleteVote(ctx: Scoped, runId: string, voter: Voter): Promise<boolean> {
+  const removed = await change(
+    ctx.em,
+    query
+      .deleteFrom('feedback as f')
+      .where('f.runId', '=', runId)
+      .where('f.subjectKind', '=', voter.kind)
+      .where('f.subjectId', '=', voter.id)
+      .where(visibleTo(ctx, Feedback, 'f')),
+  );
+  return removed > 0;
+}

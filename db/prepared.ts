@@ -1,0 +1,107 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { type Expression, type OperationNode, type OperationNodeSource, ValueNode } from 'kysely';
+import { Condition } from './condition.ts';
+import type { Statement } from './pg-connection.ts';
+import { compile, type Built, type Query } from './query.ts';
+
+/** What a prepared query is given: values by name. Undefined: the query is another one, without the part that would need it. */
+export type Arguments = object;
+
+/** The same as the query's code sees them: expressions that stand for the values. */
+export type ParametersOf<A extends Arguments> = {
+  readonly [N in keyof A]: [Exclude<A[N], undefined>] extends [Condition]
+    ? A[N]
+    : Expression<Exclude<A[N], undefined>> | Extract<A[N], undefined>;
+};
+
+/**
+ * A query that is compiled once for each of its shapes, and then costs no more than its text and values: for what is read often, since building and
+ * compiling one takes longer than the rest of a read (docs/adr/0009). Its shape is which arguments are there, and the text of those that are
+ * predicates: which rows a caller sees has few forms. Values go in as they are: JSON as text (`JSON.stringify`), arrays as PostgreSQL's.
+ * @throws at its first use, when it leaves columns to the hooks of an entity: a value made once would be that of all.
+ */
+export function prepared<A extends Arguments, O>(build: (parameters: ParametersOf<A>) => Built<O>): (values: A) => Query<O> {
+  const plans = new Map<string, Plan>();
+
+  return (values) => ({
+    toStatement: (em) => {
+      const shape = shapeOf(values);
+      const known = plans.get(shape);
+      if (known) return known(values);
+
+      const plan = planOf(em, build(parametersOf(values)));
+      if (plans.size >= maxShapes) plans.clear();
+      plans.set(shape, plan);
+      return plan(values);
+    },
+  });
+}
+
+/** More than any query has: one that reaches it takes its shape from what tenants send. */
+const maxShapes = 200;
+
+type Plan = (values: Arguments) => Statement;
+
+/** Stands for a value while the query is compiled; its `kind` has MikroORM leave it as it is. */
+class Slot {
+  readonly kind = 'slot';
+  readonly name: string;
+  /** Of a predicate: which of its parameters. */
+  readonly index: number | null;
+
+  constructor(name: string, index: number | null) {
+    this.name = name;
+    this.index = index;
+  }
+}
+
+class Parameter<V> implements Expression<V> {
+  readonly #node: OperationNode;
+
+  constructor(name: string) {
+    this.#node = ValueNode.create(new Slot(name, null));
+  }
+
+  get expressionType(): V | undefined {
+    return undefined;
+  }
+
+  toOperationNode(): OperationNode {
+    return this.#node;
+  }
+}
+
+function shapeOf(values: Arguments): string {
+  let shape = '';
+  for (const name in values) {
+    const value: unknown = Reflect.get(values, name);
+    if (value !== undefined) shape += value instanceof Condition ? `${name}(${value.sql})` : `${name} `;
+  }
+  return shape;
+}
+
+function parametersOf<A extends Arguments>(values: A): ParametersOf<A> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  const parameters = given.map(([name, value]) => [
+    name,
+    value instanceof Condition
+      ? value.withParams(value.params.map((_, index) => ValueNode.create(new Slot(name, index))))
+      : new Parameter(name),
+  ]);
+  // Made of the values themselves, one for each.
+  return Object.fromEntries(parameters) as ParametersOf<A>;
+}
+
+function planOf(em: SqlEntityManager, built: OperationNodeSource): Plan {
+  const { sql, parameters } = compile(em, built, { hasHooks: false });
+  if (compile(em, built).sql !== sql) throw new Error(`a prepared query names all columns that it writes: ${sql}`);
+  return (values) => ({
+    sql,
+    parameters: parameters.map((parameter) => (parameter instanceof Slot ? valueOf(values, parameter) : parameter)),
+  });
+}
+
+function valueOf(values: Arguments, { name, index }: Slot): unknown {
+  const value: unknown = Reflect.get(values, name);
+  return index !== null && value instanceof Condition ? value.params[index] : value;
+}

@@ -1,0 +1,104 @@
+import { MikroKyselyPlugin, type SqlEntityManager } from '@mikro-orm/postgresql';
+import {
+  AliasNode,
+  CamelCasePlugin,
+  ColumnNode,
+  type Compilable,
+  DeleteQueryNode,
+  DummyDriver,
+  IdentifierNode,
+  InsertQueryNode,
+  Kysely,
+  type OperationNode,
+  type OperationNodeSource,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryId,
+  ReferenceNode,
+  type RootOperationNode,
+  SelectionNode,
+  SelectQueryNode,
+  UpdateQueryNode,
+} from 'kysely';
+import type { Statement } from './pg-connection.ts';
+import type { Tables } from './table-types.ts';
+
+/** A query as Kysely builds it, whose rows have the shape `O`. */
+export type Built<O> = Compilable<O> & OperationNodeSource;
+
+/** What the functions of `sql.ts` run: a query that was built just now, or one that was compiled before (see `prepared.ts`). */
+export interface Query<O> {
+  /** Text with `$1`, `$2` … and its values. */
+  toStatement(em: SqlEntityManager): Statement;
+  /** Never read: it carries the type of the rows. */
+  readonly rowType?: O;
+}
+
+/**
+ * Builds typed queries: tables by their names, columns by their properties. It only builds them. `rows`, `row`, `change` and `queueStatement` of
+ * `sql.ts` run them in the transaction of their entity manager, for what MikroORM's own `getKysely` would not keep: statements that are asked
+ * for at once travel together, reads run each as a transaction of their own, and what has not been flushed is flushed first. See docs/adr/0009.
+ */
+export const query = new Kysely<Tables>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+const compiler = new PostgresQueryCompiler();
+const databaseNames = new CamelCasePlugin();
+const queryId: QueryId = { queryId: 'compiled' };
+
+/**
+ * The text of a query, and its values as MikroORM writes them. Names inside become those of the database, and what comes out gets its own back
+ * (`"s"."organization_id" as "organizationId"`), so that no row has to be mapped. `hasHooks`: columns that it leaves out get the values that
+ * their entity makes (`onCreate`, `onUpdate`).
+ * @throws for `select *`, which names nothing, and for an update of a table under an alias, whose hooks and values MikroORM would pass over.
+ */
+export function compile(em: SqlEntityManager, built: OperationNodeSource, { hasHooks } = { hasHooks: true }): Statement {
+  const node = built.toOperationNode();
+  if (!isRoot(node)) throw new Error(`a ${node.kind} is no query`);
+  if (isAliasedUpdate(node)) throw new Error('an update names its table without an alias');
+  const named = withOutputs(databaseNames.transformQuery({ node, queryId }), outputsOf(node));
+  const values = new MikroKyselyPlugin(em, { convertValues: true, processOnCreateHooks: hasHooks, processOnUpdateHooks: hasHooks });
+  return compiler.compileQuery(values.transformQuery({ node: named, queryId }), queryId);
+}
+
+type Root = SelectQueryNode | InsertQueryNode | UpdateQueryNode | DeleteQueryNode;
+
+function isRoot(node: OperationNode): node is Root {
+  return SelectQueryNode.is(node) || InsertQueryNode.is(node) || UpdateQueryNode.is(node) || DeleteQueryNode.is(node);
+}
+
+function isAliasedUpdate(node: Root): boolean {
+  const parts = [node, ...(node.with?.expressions.map(({ expression }) => expression) ?? [])];
+  return parts.some((part) => UpdateQueryNode.is(part) && part.table !== undefined && AliasNode.is(part.table));
+}
+
+function selectionsOf(node: Root): readonly SelectionNode[] {
+  return (SelectQueryNode.is(node) ? node.selections : node.returning?.selections) ?? [];
+}
+
+/** The names under which the query's own code knows what it selects. */
+function outputsOf(node: Root): string[] {
+  return selectionsOf(node).map(({ selection }) => {
+    if (AliasNode.is(selection) && IdentifierNode.is(selection.alias)) return selection.alias.name;
+    const column = ReferenceNode.is(selection) ? selection.column : selection;
+    if (ColumnNode.is(column)) return column.column.name;
+    throw new Error('a query names each column that it gives');
+  });
+}
+
+function withOutputs(node: RootOperationNode, names: readonly string[]): RootOperationNode {
+  if (!isRoot(node)) return node;
+  const selections = selectionsOf(node).map(({ selection }, at) => {
+    const inner = AliasNode.is(selection) ? selection.node : selection;
+    return SelectionNode.create(AliasNode.create(inner, IdentifierNode.create(names[at] ?? '')) as SelectionNode['selection']);
+  });
+  if (SelectQueryNode.is(node)) return { ...node, selections };
+  return node.returning ? { ...node, returning: { ...node.returning, selections } } : node;
+}

@@ -1,0 +1,26 @@
+import type { EntitySchemaWithMeta, IndexHints } from '@mikro-orm/core';
+import type { InferKyselyTable } from '@mikro-orm/postgresql';
+import type { ColumnType } from 'kysely';
+import type { tables } from './entities.ts';
+
+/** Every table by its name, its columns by their property: what queries are typed from. Inferred, so that a column stands in its entity alone. */
+export type Tables = { readonly [T in keyof typeof tables]: TableOf<InstanceType<(typeof tables)[T]>> };
+
+/** The columns of an entity's table: what a select gives of each, and what an insert and an update take. */
+export type TableOf<E> = E extends { [IndexHints]?: [infer Properties extends Record<string, unknown>] } ? Columns<Properties> : never;
+
+type Columns<P extends Record<string, unknown>> = Converted<
+  InferKyselyTable<
+    EntitySchemaWithMeta<string, string, unknown, never, P>,
+    { columnNamingStrategy: 'property'; processOnCreateHooks: true }
+  >
+>;
+
+type Converted<T> = {
+  [C in keyof T]: T[C] extends ColumnType<infer S, infer I, infer U> ? ColumnType<Read<S>, Written<I>, Written<U>> : Plain<T[C]>;
+};
+type Plain<V> = [V] extends [Read<V>] ? V : ColumnType<Read<V>, Written<V>, Written<V>>;
+
+/** Times come as the database's text (`iso` takes them), and go in as that or as a Date. */
+type Read<V> = V extends Date ? string : V;
+type Written<V> = V extends Date ? Date | string : V;

@@ -1,0 +1,24 @@
+import { sql } from 'kysely';
+import { query } from '../query.ts';
+import { change } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** Marks a toolkit and its tools as deleted. */
+export async function deleteToolkitRows(tx: TenantTransaction, toolkitId: string): Promise<void> {
+  const now = sql<string>`now()`;
+  await change(
+    tx.em,
+    query
+      .updateTable('tools')
+      .set(({ eb }) => ({ deletedAt: now, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
+      .where('toolkitId', '=', toolkitId)
+      .where('deletedAt', 'is', null),
+  );
+  await change(
+    tx.em,
+    query
+      .updateTable('toolkits')
+      .set(({ eb }) => ({ deletedAt: now, nextSyncAt: null, rowVersion: eb('rowVersion', '+', 1), updatedAt: now }))
+      .where('id', '=', toolkitId),
+  );
+}

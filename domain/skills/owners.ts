@@ -1,0 +1,30 @@
+import type { Caller } from '../../db/caller.ts';
+import type { RowScope } from '../../db/new-row-scope.ts';
+import type { Scoped } from '../../db/scope.ts';
+import { hasAgent, hasUser } from '../../db/skills/owners.ts';
+import { rankOf, type Role } from '../../workflows/contracts/access.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+
+export interface Owners {
+  readonly ownerAgentId: string | null;
+  readonly ownerUserId: string | null;
+}
+
+/**
+ * Checks whom a new skill of a home is to belong to: an agent of the same or a wider place, and the caller, or, for an admin, any user who
+ * reaches the place. 422 `reference` for others, 403 for a user that only an admin may name.
+ */
+export async function refuseOwners(ctx: Scoped, home: RowScope, { ownerAgentId, ownerUserId }: Owners): Promise<void> {
+  if (ownerAgentId !== null && !(await hasAgent(ctx, home, ownerAgentId)))
+    throw invalid('/owner_agent_id', 'reference', 'The agent does not exist in this place or a wider one.', { kind: 'agent' });
+  if (ownerUserId === null) return;
+  if (!(await hasUser(ctx, home, ownerUserId)))
+    throw invalid('/owner_user_id', 'reference', 'The user does not exist in this place.', { kind: 'user' });
+  if (ownerUserId !== ctx.caller.userId && rankOf(roleAt(ctx.caller, home)) < rankOf('admin'))
+    throw fail('role_insufficient', { detail: 'Only an admin gives a skill to another user.' });
+}
+
+function roleAt(caller: Caller, { workspaceId }: RowScope): Role {
+  if (caller.workspaces === 'all' || workspaceId === null) return caller.role;
+  return caller.workspaces.get(workspaceId) ?? 'viewer';
+}

@@ -1,0 +1,38 @@
+import type { ActorRef } from '../../db/actor-ref.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { LeftOut } from '../../db/toolkits/left-out.ts';
+import { insertRevisionRow, readActiveTools, toolsInForce, type OpenedRevision, type ToolkitHome } from '../../db/toolkits/revisions.ts';
+import type { ToolkitTool } from '../../db/toolkits/toolkit-tool.ts';
+import type { ToolkitRevisionOrigin } from '../../workflows/contracts/toolkits.ts';
+import { diffTools } from './diff.ts';
+import { isInForce } from './in-force.ts';
+import { toldLeftOut } from './left-out.ts';
+
+/** A revision made from a document or by hand: whole at once. */
+export interface NewToolkitRevision {
+  readonly origin: Exclude<ToolkitRevisionOrigin, 'sync'>;
+  readonly tools: readonly ToolkitTool[];
+  readonly sourceHash: string;
+  /** Of what the source holds beside its tools; `count` when that is more than is told. */
+  readonly leftOut: { readonly told: readonly LeftOut[]; readonly count: number };
+  readonly note: string | null;
+  readonly createdBy: ActorRef;
+}
+
+/** Stores a revision made from a document or by hand, with its differences to the active one. The caller holds the toolkit's lock. */
+export async function addToolkitRevision(
+  tx: TenantTransaction,
+  toolkit: ToolkitHome,
+  { tools, leftOut, ...made }: NewToolkitRevision,
+): Promise<OpenedRevision> {
+  const active = await readActiveTools(tx, toolkit.id);
+  const state = isInForce(tools, await toolsInForce(tx, toolkit.id)) ? 'unchanged' : 'inactive';
+  return insertRevisionRow(tx, toolkit, {
+    ...made,
+    ...toldLeftOut(leftOut.told),
+    state,
+    tools,
+    diff: diffTools(active, tools),
+    leftOutCount: leftOut.count,
+  });
+}

@@ -1,0 +1,38 @@
+import type { RowScope } from '../../db/new-row-scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { findAgentTarget } from '../../db/tools/agent-target.ts';
+import type { AgentRefDraft, StoredAgentRef } from '../../db/tools/kind-config.ts';
+import { fail, invalid, type Violation } from '../../workflows/contracts/failure.ts';
+
+/** An agent with what else of it a config names. */
+export interface NamedAgent {
+  readonly agent: AgentRefDraft;
+  readonly revision?: string | undefined;
+  readonly personaSlug?: string | null | undefined;
+}
+
+/** The agent that a config of a tool of this home names at `pointer`. Throws 422 `required` and `reference`. */
+export async function resolveNamedAgent(
+  tx: Pick<TenantTransaction, 'em'>,
+  home: RowScope,
+  { pointer, named }: { readonly pointer: string; readonly named: NamedAgent },
+): Promise<StoredAgentRef> {
+  const { agent } = named;
+  if (agent.id === undefined && agent.slug === undefined) throw invalid(`${pointer}/agent`, 'required', 'id or slug is demanded');
+  const revision = named.revision === undefined || named.revision === 'active' ? null : named.revision;
+  const personaSlug = named.personaSlug ?? null;
+  const found = await findAgentTarget(tx, home, { agent, revision, personaSlug });
+  const missing: Violation[] = [];
+  if (!found) missing.push(reference(`${pointer}/agent`, 'agent', agent.slug ?? null));
+  if (found && !found.hasRevision) missing.push(reference(`${pointer}/revision`, 'agent_revision', null));
+  if (found && !found.hasPersona) missing.push(reference(`${pointer}/persona_slug`, 'persona', personaSlug));
+  if (!found || missing.length > 0) throw fail('validation_failed', { detail: 'A reference does not resolve.', errors: missing });
+  return { id: found.id, slug: found.slug, scope: found.scope };
+}
+
+const message =
+  'names nothing that this tool reaches: a tool of the organization does not reach into a workspace (its workspace_id makes a tool one of that workspace)';
+
+function reference(pointer: string, kind: string, slug: string | null): Violation {
+  return { in: 'body', pointer, name: null, rule: 'reference', message, params: { kind, slug } };
+}
