@@ -32,8 +32,7 @@ export const signInOperations = {
       identify: attemptLogin,
       openWhenFrozen: true,
     },
-    // `identified` is what attemptLogin gave.
-    async (ctx, { body, identified }) => logIn(ctx, body, identified as LoginAttempt),
+    async (ctx, { body, identified }) => logIn(ctx, body, identified),
   ),
 
   refreshTokens: post(
@@ -51,8 +50,7 @@ export const signInOperations = {
       identify: attemptRefresh,
       openWhenFrozen: true,
     },
-    // `identified` is what attemptRefresh gave.
-    async (ctx, { identified }) => refresh(ctx, identified as RefreshAttempt),
+    async (ctx, { identified }) => refresh(ctx, identified),
   ),
 
   logout: post(

@@ -41,10 +41,10 @@ export interface AcceptedLogin {
  * that did not happen (no database, too many sign-ins at once). An unknown account costs what a known one does.
  * A refusal is recorded here: it stands by itself and needs no transaction of the request.
  */
-export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttempt> {
+export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginBody>>): Promise<LoginAttempt> {
   const { deps, body, address, limits, limitAddress, userAgent } = request;
   // `mount` has validated the body against LoginBody before.
-  const { email, password } = body as Static<typeof LoginBody>;
+  const { email, password } = body;
   const account = accountHash(deps.keys, normalizeEmail(email));
   const accountKey = account.toString('base64url');
   const hits = [
@@ -103,9 +103,9 @@ export interface RefreshAttempt {
 }
 
 /** Finds whose refresh token it is. Throws `credential_invalid` for an unknown one, `session_revoked` for that of an inactive user. */
-export async function attemptRefresh({ deps, body, limits }: IdentifyRequest): Promise<RefreshAttempt> {
+export async function attemptRefresh({ deps, body, limits }: IdentifyRequest<Static<typeof RefreshBody>>): Promise<RefreshAttempt> {
   // `mount` has validated the body against RefreshBody before.
-  const { refresh_token: token } = body as Static<typeof RefreshBody>;
+  const { refresh_token: token } = body;
 
   if (!isOpaqueToken('refresh', token)) throw fail('credential_invalid');
   const hash = tokenHash(token);

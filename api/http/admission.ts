@@ -28,16 +28,15 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const caller = isIdentified ? await identifyCaller(deps, operation, request) : nobody;
     state.caller = caller;
 
-    const off = operation.refuseWhenOff?.(deps.env) ?? null;
-    const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
+    const limits = limitsOfRequest(deps.limits, state.headers);
     if (!operation.unlimited) {
-      const consume = () => limitsOfRequest(deps.limits, state.headers).consume(hits);
+      const consume = () => limits.consume(hitsOf(operation, caller, state));
       // Mostly behind the first statement, whose answer is waited for meanwhile.
       if (operation.limitsAlongside) state.admitted = awaitedLater(setImmediate().then(consume));
       else await consume();
     }
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
-    if (off) throw off;
+    await operation.admit?.({ deps, limitAddress: state.limitAddress, limits });
     if (!takesBody(operation)) return;
     if (request.headers.expect !== undefined) await state.admitted;
     sendContinue(request, reply);
@@ -87,10 +86,6 @@ function refuseEmptyParams(request: FastifyRequest, publicUrl: string): void {
   const params = request.params;
   if (typeof params === 'object' && params !== null && Object.values(params).includes(''))
     throw unknownPath(publicUrl, request.raw.url ?? '/');
-}
-
-function addressHits(operation: RegisteredOperation, state: RequestState): LimitHit[] {
-  return operation.addressPolicy ? [{ policy: operation.addressPolicy, key: state.limitAddress }] : [];
 }
 
 function hitsOf(operation: RegisteredOperation, caller: Caller, state: RequestState): LimitHit[] {

@@ -27,7 +27,7 @@ export async function execute(execution: Execution, reservation: Reservation | n
   if (execution.operation.transaction === 'none')
     return { ...(await run(execution, outsideTransaction(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
 
-  const isRead = execution.operation.method === 'GET' && !execution.operation.writes;
+  const isRead = execution.operation.method === 'GET' && execution.operation.transaction !== 'writes';
   for (let tries = 1; ; tries += 1) {
     const open = isRead ? openReadOnly(execution.deps.db, execution.options) : await openTransaction(execution.deps.db, execution.options);
     let hasKept = false;

@@ -10,6 +10,7 @@ import { claimKey } from './idempotency.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { argumentsParser, type ArgumentsParser } from './parse-arguments.ts';
 import { prepare } from './prepare.ts';
+import { limitsOfRequest } from './rate-limit.ts';
 import type { Rendered } from './render.ts';
 import { stateOf } from './request-state.ts';
 import { checkFloor, refuseRestricted } from './role-floor.ts';
@@ -56,8 +57,8 @@ async function run(deps: AppDeps, { operation, request, args, signal }: Invocati
   const caller = stateOf(request).caller ?? nobody;
   refuseRestricted(operation, caller);
   checkFloor(operation, caller, deps.env.publicUrl);
-  const off = operation.refuseWhenOff?.(deps.env) ?? null;
-  if (off) throw off;
+  const { headers, limitAddress } = stateOf(request);
+  await operation.admit?.({ deps, limitAddress, limits: limitsOfRequest(deps.limits, headers) });
 
   const isShort = Number(request.headers['content-length'] ?? Infinity) <= exhaustiveBytes;
   const input = parserOf(operation)(args, isShort);

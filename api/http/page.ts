@@ -101,6 +101,11 @@ export function querySchemaOf(operation: RegisteredOperation): TObject {
   return closed({ ...operation.query?.properties, ...pagingParameters(operation.paging) });
 }
 
+/** Whether undeclared query keys are ignored instead of refused: where the schema of the query is open. */
+export function takesAnyQuery({ query }: Pick<RegisteredOperation, 'query'>): boolean {
+  return query !== null && Reflect.get(query, 'additionalProperties') === true;
+}
+
 function tagOf(text: Buffer, secret: Buffer): Buffer {
   return createHmac('sha256', secret).update(text).digest().subarray(0, tagBytes);
 }

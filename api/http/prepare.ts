@@ -2,6 +2,7 @@ import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { tenantOf } from '../../db/scope.ts';
 import { actorOf } from './audit.ts';
+import type { IdentifyRequest } from './context.ts';
 import type { AppDeps } from './deps.ts';
 import { userAgentOf, type Execution } from './make-context.ts';
 import type { FormReader } from './multipart.ts';
@@ -52,7 +53,9 @@ async function identify(
   caller: Caller,
 ): Promise<unknown> {
   const state = stateOf(request);
-  return operation.identify?.({
+  // The registry erases the types of each `identify`; the operation's schemas have just been enforced on what it gets.
+  const own = operation.identify as ((request: IdentifyRequest) => Promise<unknown>) | undefined;
+  return own?.({
     deps,
     caller,
     floor: floorOf(operation),

@@ -9,7 +9,7 @@ import { requireSkill, seeSkillForChange } from '../../db/skills/visible-skills.
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { noteOfNamed } from '../http/audit.ts';
 import { area, get, list, patch, post, remove, reply } from '../http/operation.ts';
-import { readImport, storeImport, type ReadImport } from './import-skill.ts';
+import { readImport, storeImport } from './import-skill.ts';
 import { toStoredDocs } from './reference-docs.ts';
 import {
   SkillCreate,
@@ -103,10 +103,9 @@ export const skills = area('Skills', {
     },
     async (ctx, { body, identified }) => {
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
-      // `identified` is what readImport gave.
-      const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject' });
+      const stored = await storeImport(ctx, identified, { home, onConflict: body.on_conflict ?? 'reject' });
       const { skill, isNew, before } = stored;
-      const { warnings } = identified as ReadImport;
+      const { warnings } = identified;
 
       ctx.audit(
         noteOfNamed('skill', skill, {
