@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { authenticate, hasCredential } from './authenticate.ts';
-import { awaitedLater } from './awaited-later.ts';
 import { judgeBody, takesBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
@@ -29,16 +27,10 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     state.caller = caller;
 
     const limits = limitsOfRequest(deps.limits, state.headers);
-    if (!operation.unlimited) {
-      const consume = () => limits.consume(hitsOf(operation, caller, state));
-      // Mostly behind the first statement, whose answer is waited for meanwhile.
-      if (operation.limitsAlongside) state.admitted = awaitedLater(setImmediate().then(consume));
-      else await consume();
-    }
+    if (!operation.unlimited) await limits.consume(hitsOf(operation, caller, state));
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
     await operation.admit?.({ deps, limitAddress: state.limitAddress, limits });
     if (!takesBody(operation)) return;
-    if (request.headers.expect !== undefined) await state.admitted;
     sendContinue(request, reply);
     // The client has left meanwhile: whoever reads the body now would wait for its end for ever.
     if (request.raw.errored) throw request.raw.errored;
@@ -52,16 +44,6 @@ export async function countFurther(deps: AppDeps, request: FastifyRequest, count
   if (count === 0 || operation === null || caller === null) return;
   const hits = hitsOf(operation, caller, state).map((hit) => ({ ...hit, count }));
   await limitsOfRequest(deps.limits, state.headers).consume(hits);
-}
-
-/** What went wrong with a request: its limits come before whatever else was found, as if they had been asked first. */
-export async function firstFault(admitted: Promise<unknown>, found: unknown): Promise<unknown> {
-  try {
-    await admitted;
-    return found;
-  } catch (refusal) {
-    return refusal;
-  }
 }
 
 /** Whether the platform's credentials decide: never where another has admitted, and where none is needed only if one was sent. */

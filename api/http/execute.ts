@@ -31,15 +31,12 @@ export async function execute(execution: Execution, reservation: Reservation | n
   for (let tries = 1; ; tries += 1) {
     const open = isRead ? openReadOnly(execution.deps.db, execution.options) : await openTransaction(execution.deps.db, execution.options);
     let hasKept = false;
-    const { admitted } = stateOf(execution.request);
     const renew: Renew = async () => {
-      await admitted;
       hasKept = true;
       return open.renew();
     };
     try {
       const done = await run(execution, open.tx, renew, reservation);
-      await admitted;
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();

@@ -42,7 +42,6 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
     actor: tx.actor,
     correlationId: tx.correlationId,
     outgoing: tx.outgoing,
-    admitted: stateOf(request).admitted,
     caller,
     deps,
     get log() {

@@ -10,7 +10,6 @@ import { formReader, type RequestForm } from './multipart.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { inputParser } from './parse-input.ts';
 import { prepare } from './prepare.ts';
-import { stateOf } from './request-state.ts';
 
 type RawHandle = (ctx: unknown, input: unknown, http: { request: FastifyRequest; reply: FastifyReply }) => Promise<void>;
 
@@ -58,7 +57,6 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
     }
 
     const key = execution.input.idempotencyKey;
-    if (key !== null) await stateOf(request).admitted;
     const claim = key === null ? null : await claimKey(execution, key);
     if (claim?.kind === 'replay') {
       await letGo(deps, form);

@@ -42,11 +42,6 @@ export interface CommonSpec {
   readonly cors?: 'any';
   /** Not counted by any rate limit (probes). */
   readonly unlimited?: true;
-  /**
-   * The limits are asked while the handler resolves what it needs, to save their round trip. It awaits `ctx.admitted` before its first lock or
-   * write; nothing is committed or answered before.
-   */
-  readonly limitsAlongside?: true;
   /** `none`: no transaction and no tenant query at all (documents, catalogues). `writes`: of a GET that leaves a row behind. */
   readonly transaction?: 'none' | 'writes';
   readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);
