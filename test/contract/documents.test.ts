@@ -9,6 +9,7 @@ const folders = readdirSync(root, { withFileTypes: true })
   .map((entry) => entry.name);
 const documents = [
   'CONTRIBUTING.md',
+  'CHANGELOG.md',
   'README.md',
   ...['docs', 'docs/adr', 'docs/security'].flatMap((folder) =>
     readdirSync(join(root, folder))
