@@ -9,7 +9,7 @@ import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/scope.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { awaitedLater } from '../http/awaited-later.ts';
+import { markHandled } from '../http/mark-handled.ts';
 import type { AppDeps } from '../http/deps.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
@@ -54,7 +54,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
   ] as const;
 
   // Beside each other: finding the account decides nothing.
-  const finding = awaitedLater(findLogin(deps.db, normalizeEmail(email)));
+  const finding = markHandled(findLogin(deps.db, normalizeEmail(email)));
   await limits.consume(hits);
   const { found, isRight } = await lookAt(deps, finding, password).catch(async (error: unknown) => {
     await limits.refund(hits);
@@ -73,7 +73,7 @@ export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginB
     await recordAlone(request, common.caller, failure);
     return { ...common, verdict: { kind: 'refused' } };
   }
-  const rewarded = awaitedLater(limits.reward(hits));
+  const rewarded = markHandled(limits.reward(hits));
   const freshHash = isOutdatedHash(found.passwordHash) ? await deps.identity.passwords.hash(password) : null;
 
   return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash, rewarded } };

@@ -77,8 +77,8 @@ export function seeOther(location: string): Reply<never> {
   return new Reply(undefined as never, { status: 303, headers: { location } });
 }
 
-/** What an operation's own admission may look at, and count. */
-export interface AdmissionRequest {
+/** What an operation's own check before its body is read may look at, and count. */
+export interface PrecheckRequest {
   readonly deps: AppDeps;
   /** The client's address as a limit key: IPv6 by /64. */
   readonly limitAddress: string;

@@ -63,7 +63,7 @@ async function run(
   const result = await handle(ctx, { params: input.params, query: input.query, body: input.body, identified: execution.identified });
   const { view, options } = unwrap(result);
   // `list` handlers give pages by their type.
-  const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.sealCursor) : view;
+  const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.signCursor) : view;
   const reply = render(operation, shown, options);
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));

@@ -24,7 +24,7 @@ export interface Execution {
   readonly input: ParsedInput;
   readonly identified: unknown;
   readonly page: PageRequest;
-  readonly sealCursor: (position: readonly string[]) => string;
+  readonly signCursor: (position: readonly string[]) => string;
 }
 
 /** Commits, gives what is to be dispatched now, and begins anew on the same connection. */

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { admission } from './admission.ts';
+import { requestChecks } from './request-checks.ts';
 import { perform, send } from './answer.ts';
 import { bodyLimitOf } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { rawContext } from './make-context.ts';
-import { claimKey } from './idempotency.ts';
+import { reserveOrReplay } from './idempotency.ts';
 import { formReader, type RequestForm } from './multipart.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { inputParser } from './parse-input.ts';
@@ -18,7 +18,7 @@ export function mount(
   app: FastifyInstance,
   deps: AppDeps,
   areas: readonly Area[],
-  standing: (operation: RegisteredOperation) => Readonly<Record<string, string>>,
+  standingHeaders: (operation: RegisteredOperation) => Readonly<Record<string, string>>,
 ): void {
   for (const operation of areas.flatMap((area) => area.operations)) {
     if (operation.status === 'specified') continue;
@@ -27,7 +27,7 @@ export function mount(
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       exposeHeadRoute: false,
       bodyLimit: bodyLimitOf(operation, deps.env),
-      onRequest: admission(deps, operation, standing(operation)),
+      onRequest: requestChecks(deps, operation, standingHeaders(operation)),
       handler: server(deps, operation),
     });
   }
@@ -57,12 +57,12 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
     }
 
     const key = execution.input.idempotencyKey;
-    const claim = key === null ? null : await claimKey(execution, key);
-    if (claim?.kind === 'replay') {
+    const reserved = key === null ? null : await reserveOrReplay(execution, key);
+    if (reserved?.kind === 'replay') {
       await letGo(deps, form);
-      return send(execution, reply, claim.reply);
+      return send(execution, reply, reserved.reply);
     }
-    return perform(execution, reply, claim?.reservation ?? null);
+    return perform(execution, reply, reserved?.reservation ?? null);
   }
 }
 

@@ -6,7 +6,7 @@ import { meaningOf } from './openapi-descriptions.ts';
 import { exampleOf, replyExample } from './openapi-examples.ts';
 import { codeSamplesOf } from './openapi-samples.ts';
 import { errorCodesOf, operationText } from './openapi-text.ts';
-import { headerReferences } from './openapi-parts.ts';
+import { headerReferences } from './openapi-components.ts';
 import { nameOf, type Json, type SchemaCollector } from './openapi-schemas.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';

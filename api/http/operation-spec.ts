@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Page } from '../../db/page.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
-import type { AdmissionRequest, Ctx, IdentifyRequest, Reply } from './context.ts';
+import type { PrecheckRequest, Ctx, IdentifyRequest, Reply } from './context.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import type { ApiEnv } from '../env.ts';
 import type { AppDeps } from './deps.ts';
@@ -58,8 +58,8 @@ export interface CommonSpec {
   readonly multipart?: true;
   /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
   readonly faults?: 'oauth' | 'own';
-  /** What it asks of a request itself, once limits and floor have admitted it and before its body is read. */
-  readonly admit?: (request: AdmissionRequest) => Promise<void>;
+  /** The operation's own check, after limits and role floor and before the body is read. Throws the refusal. */
+  readonly precheck?: (request: PrecheckRequest) => Promise<void>;
   /** Media types of a success beside the first, ranges too (RFC 9110 §12.5.1), and what they hold. */
   readonly alsoProduces?: Readonly<Record<string, TSchema>>;
   /** Media types of a failure beside the envelope's, and what they hold. */

@@ -18,7 +18,7 @@ import type {
   WriteSpec,
 } from './operation-spec.ts';
 
-export { reply, seeOther, type AdmissionRequest, type AuditNote, type Ctx, type IdentifyRequest } from './context.ts';
+export { reply, seeOther, type PrecheckRequest, type AuditNote, type Ctx, type IdentifyRequest } from './context.ts';
 export type { Access, AuditAction, CommonSpec, Handler, Input, ListHandler, Method, RawHandler } from './operation-spec.ts';
 
 /** One operation as a value: what it demands, what it takes and gives, and its handler. `mount` makes the route, `openapi` the document. */

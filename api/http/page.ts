@@ -68,7 +68,7 @@ export function readPage(
   return { limit, offset: null, after: openCursor(cursor, keys, binding()) };
 }
 
-export function sealCursor(position: readonly string[], keys: KeyList, binding: Buffer): string {
+export function signCursor(position: readonly string[], keys: KeyList, binding: Buffer): string {
   const [key] = keys;
   const cursor: Cursor = { v: cursorVersion, k: key.id, p: position, h: binding.toString('base64url') };
   const text = Buffer.from(JSON.stringify(cursor));

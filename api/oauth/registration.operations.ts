@@ -5,7 +5,7 @@ import { isRegistrationToken, newClientSecret, newRegistrationToken } from '../.
 import { isPrivateUri } from '../../db/oauth/redirect-uri.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
-import { get, post, remove, type AdmissionRequest, type Ctx, type IdentifyRequest } from '../http/operation.ts';
+import { get, post, remove, type PrecheckRequest, type Ctx, type IdentifyRequest } from '../http/operation.ts';
 import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata } from './client-metadata.ts';
 import { OauthClientRegistrationView, RegistrationParams, toRegistrationView } from './registration.schema.ts';
 
@@ -29,7 +29,7 @@ export const registrationOperations = {
       audit: 'create',
       resourceType: 'oauth_client',
       cors: 'any',
-      admit: admitRegistration,
+      precheck: precheckRegistration,
       body: ClientRegistrationRequest,
       view: OauthClientRegistrationView,
       example: { body: { client_name: 'Example', redirect_uris: ['https://app.example/callback'] } },
@@ -72,7 +72,7 @@ export const registrationOperations = {
 };
 
 /** 403 while the deployment has registration switched off, else counts it by the client's address. */
-async function admitRegistration({ deps, limits, limitAddress }: AdmissionRequest): Promise<void> {
+async function precheckRegistration({ deps, limits, limitAddress }: PrecheckRequest): Promise<void> {
   if (!deps.env.oauth.dynamicRegistration) {
     throw fail('registration_disabled', {
       detail: 'Clients can not register themselves here: the operator makes them, or sets OAUTH_DYNAMIC_REGISTRATION=true.',

@@ -67,11 +67,11 @@ test.each(live.map((operation) => [operation.operationId, operation] as const))(
 
 // What one operation alone wants belongs into its handler. These can't: they are asked before its body is read, by the document, or once it has failed.
 const optionsOfOne = [
-  'admit registerOauthClient',
   'alsoFailsAs callMcp',
   'failurePage startAuthorization',
   'multipart createAttachment',
   'ownCredential getMetrics',
+  'precheck registerOauthClient',
   'takesSession verifyMfa',
 ];
 

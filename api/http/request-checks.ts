@@ -14,11 +14,11 @@ import { unknownPath } from './unknown-path.ts';
 import { sendContinue } from './unread-body.ts';
 
 /** The checks of an operation that need no body, in the order of the contract: 404, 413 and 415, 401, 429, 403. */
-export function admission(deps: AppDeps, operation: RegisteredOperation, standing: Readonly<Record<string, string>>) {
+export function requestChecks(deps: AppDeps, operation: RegisteredOperation, standingHeaders: Readonly<Record<string, string>>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const state = stateOf(request);
     state.operation = operation;
-    Object.assign(state.headers, standing, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
+    Object.assign(state.headers, standingHeaders, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
     refuseEmptyParams(request, deps.env.publicUrl);
     judgeBody(operation, request, deps.env);
 
@@ -29,7 +29,7 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const limits = limitsOfRequest(deps.limits, state.headers);
     if (!operation.unlimited) await limits.consume(hitsOf(operation, caller, state));
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
-    await operation.admit?.({ deps, limitAddress: state.limitAddress, limits });
+    await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits });
     if (!takesBody(operation)) return;
     sendContinue(request, reply);
     // The client has left meanwhile: whoever reads the body now would wait for its end for ever.
@@ -46,7 +46,7 @@ export async function countFurther(deps: AppDeps, request: FastifyRequest, count
   await limitsOfRequest(deps.limits, state.headers).consume(hits);
 }
 
-/** Whether the platform's credentials decide: never where another has admitted, and where none is needed only if one was sent. */
+/** Whether the platform's credentials decide: never where the operation's own has been accepted, and where none is needed only if one was sent. */
 function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): boolean {
   if (isRoleAccess(operation)) return !(operation.ownCredential?.(deps, request) ?? false);
   return operation.takesSession === true && hasCredential(request.raw.rawHeaders);
