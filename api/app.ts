@@ -43,7 +43,7 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
 
   const proxies = trustedProxies(deps.env.trustedProxies);
   const app = createServer(deps, proxies);
-  addStages(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
+  addHooks(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
   recordRequests(app, deps);
   options.extend?.(app, deps);
   mount(app, deps, areas, (operation) => deprecationHeaders(deprecations, operation, deps.env.publicUrl));
@@ -99,7 +99,7 @@ function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
   return app;
 }
 
-function addStages(
+function addHooks(
   app: FastifyInstance,
   deps: AppDeps,
   proxies: TrustedProxies,

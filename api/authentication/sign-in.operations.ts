@@ -128,7 +128,7 @@ async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
   const verdict = await judgeRefresh(ctx, hash);
 
   if (verdict === 'refresh_reuse_detected') {
-    await ctx.keep((tx) => endFamily(ctx, tx, found));
+    await ctx.commitNow((tx) => endFamily(ctx, tx, found));
   }
   throw fail(verdict);
 }

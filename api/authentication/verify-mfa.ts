@@ -134,7 +134,7 @@ export async function stepUp(
 async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<CountedTry> {
   let counted: Awaited<ReturnType<typeof countTry>> = null;
 
-  await ctx.keep(async (tx) => {
+  await ctx.commitNow(async (tx) => {
     counted = await countTry(tx, of);
   });
   return counted ?? deadChallenge();

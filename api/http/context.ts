@@ -41,7 +41,7 @@ export interface Ctx extends TenantTransaction {
   /** Replaces the default audit note (resource type of the area, id of the view); null: nothing has happened yet that is worth an entry. */
   audit(note: AuditNote | null): void;
   /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
-  keep(write: (tx: TenantTransaction) => Promise<void>): Promise<void>;
+  commitNow(write: (tx: TenantTransaction) => Promise<void>): Promise<void>;
 }
 
 /** A reply that differs from the operation's plain success. */

@@ -30,9 +30,9 @@ export async function execute(execution: Execution, reservation: Reservation | n
   const isRead = execution.operation.method === 'GET' && execution.operation.transaction !== 'writes';
   for (let tries = 1; ; tries += 1) {
     const open = isRead ? openReadOnly(execution.deps.db, execution.options) : await openTransaction(execution.deps.db, execution.options);
-    let hasKept = false;
+    let hasCommitted = false;
     const renew: Renew = async () => {
-      hasKept = true;
+      hasCommitted = true;
       return open.renew();
     };
     try {
@@ -40,8 +40,8 @@ export async function execute(execution: Execution, reservation: Reservation | n
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();
-      // What was kept stands already, so such a handler does not run twice.
-      if (hasKept || tries === maxTries || !isDeadlock(error)) throw error;
+      // What was committed early stands already, so such a handler does not run twice.
+      if (hasCommitted || tries === maxTries || !isDeadlock(error)) throw error;
     }
   }
 }

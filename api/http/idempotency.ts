@@ -49,7 +49,7 @@ const pausesMs = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
 
 /** Reserves the request's key before its transaction, or finds the reply to repeat; a rival that is still at it is 409. */
 export async function reserveOrReplay(reserving: Reserving, key: string): Promise<KeyReservation | null> {
-  const scope = scopeOfKey(reserving, key);
+  const scope = keySpaceOf(reserving, key);
   if (!scope) return null;
   const fingerprint = fingerprintOf(reserving.deps.keys.idempotencyKey.secret, reserving.input);
 
@@ -78,8 +78,8 @@ export async function settleRefusal(reserving: Reserving, reservation: Reservati
   const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
   await quietly(reserving, async (tx) => {
     if (!isStored) return releaseKey(tx.em, reservation.id, reservation.lease);
-    const told = (await showsPurgedRun(tx, failure)) ? fail('not_found') : failure;
-    const reply = refusalOf(reserving.deps, told, reserving.options.correlationId);
+    const shown = (await showsPurgedRun(tx, failure)) ? fail('not_found') : failure;
+    const reply = refusalOf(reserving.deps, shown, reserving.options.correlationId);
     await storeReply(tx.em, reservation.id, reservation.lease, await toStored(reserving.deps.keys, tx, reservation, reply), true);
   });
 }
@@ -153,7 +153,7 @@ function mine({ operation }: Reserving, row: IdempotencyRow, lease: string): Key
 }
 
 /** Null for a caller without an identity of its own, which can't own a key. */
-function scopeOfKey({ operation, caller, options }: Reserving, key: string): IdempotencyScope | null {
+function keySpaceOf({ operation, caller, options }: Reserving, key: string): IdempotencyScope | null {
   if (caller.kind === 'nobody' || caller.principalId === null) return null;
   return {
     organizationId: options.tenant.organizationId,

@@ -57,7 +57,7 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
     address: stateOf(request).address,
     userAgent: userAgentOf(request),
     audit,
-    keep: async (write) => {
+    commitNow: async (write) => {
       await write(tx);
       void deps.dispatch(await renew());
     },
@@ -65,7 +65,7 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
 }
 
 /** What a raw handler works with: everything but a transaction. */
-export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'keep'> {
+export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'commitNow'> {
   return makeContext(execution, outsideTransaction(execution), refuseRenew, () => undefined);
 }
 
@@ -82,9 +82,9 @@ export function outsideTransaction({ options, operation }: Execution): TenantTra
   };
 }
 
-/** There is nothing to keep outside a transaction. */
+/** There is nothing to commit outside a transaction. */
 export async function refuseRenew(): Promise<never> {
-  throw new Error('nothing to keep outside a transaction');
+  throw new Error('nothing to commit outside a transaction');
 }
 
 /** What the client calls itself, cut to what a row takes. */

@@ -44,7 +44,7 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = read?.(request, bodyLimitOf(operation, deps.env)) ?? null;
-    return discarding(deps, form, () => serve(request, reply, form));
+    return withDiscard(deps, form, () => serve(request, reply, form));
   };
 
   async function serve(request: FastifyRequest, reply: FastifyReply, form: RequestForm | null): Promise<FastifyReply> {
@@ -59,7 +59,7 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
     const key = execution.input.idempotencyKey;
     const reserved = key === null ? null : await reserveOrReplay(execution, key);
     if (reserved?.kind === 'replay') {
-      await letGo(deps, form);
+      await discardForm(deps, form);
       return send(execution, reply, reserved.reply);
     }
     return perform(execution, reply, reserved?.reservation ?? null);
@@ -67,16 +67,16 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
 }
 
 /** What is refused was rolled back, so nothing names what its form has left. After another fault a commit may stand: the sweep judges. */
-async function discarding<R>(deps: AppDeps, form: RequestForm | null, work: () => Promise<R>): Promise<R> {
+async function withDiscard<R>(deps: AppDeps, form: RequestForm | null, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Failure && error.status < 500) await letGo(deps, form);
+    if (error instanceof Failure && error.status < 500) await discardForm(deps, form);
     throw error;
   }
 }
 
 /** Never throws: the request has its answer, and the sweep comes later. */
-async function letGo({ log }: AppDeps, form: RequestForm | null): Promise<void> {
+async function discardForm({ log }: AppDeps, form: RequestForm | null): Promise<void> {
   await form?.discard().catch((err: unknown) => log.warn({ err }, 'form not discarded'));
 }

@@ -108,7 +108,7 @@ export type ListHandler<P extends TObject, Q extends TObject, V extends TSchema>
   input: NoInfer<Input<P, Q, TSchema>>,
 ) => Promise<Page<NoInfer<Static<V>>>>;
 export type RawHandler<P extends TObject, Q extends TObject> = (
-  ctx: Omit<Ctx, 'em' | 'keep'>,
+  ctx: Omit<Ctx, 'em' | 'commitNow'>,
   input: NoInfer<Input<P, Q, TSchema>>,
   http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ) => Promise<void>;

@@ -73,8 +73,8 @@ function refuseEmptyParams(request: FastifyRequest, publicUrl: string): void {
 function hitsOf(operation: RegisteredOperation, caller: Caller, state: RequestState): LimitHit[] {
   if (operation.access === 'none' || operation.access === 'registration-token') return [{ policy: 'anonymous', key: state.limitAddress }];
   if (caller.kind === 'nobody' || caller.principalId === null) return [];
-  const place = caller.view?.workspaceId ?? caller.workspaceId ?? caller.view?.organizationId ?? caller.organizationId;
+  const tenantId = caller.view?.workspaceId ?? caller.workspaceId ?? caller.view?.organizationId ?? caller.organizationId;
 
   const principal: LimitHit = { policy: 'principal', key: `${caller.kind}:${caller.principalId}` };
-  return place === null ? [principal] : [principal, { policy: 'workspace', key: place }];
+  return tenantId === null ? [principal] : [principal, { policy: 'workspace', key: tenantId }];
 }

@@ -133,7 +133,7 @@ async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' 
 async function spoil(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'unproven_code' }>): Promise<never> {
   const { client, hash } = attempt;
   let isSpoiled = false;
-  await ctx.keep(async (tx) => void (isSpoiled = await spoilCode(tx, hash)));
+  await ctx.commitNow(async (tx) => void (isSpoiled = await spoilCode(tx, hash)));
 
   ctx.log.warn({ client_id: client.clientId }, 'authorization code came without its proof');
   if (isSpoiled) throw invalidGrant();
@@ -158,7 +158,7 @@ async function endReused(
   const { userId, organizationId, workspaceId } = ctx.caller;
   if (sessionId === null || userId === null) throw invalidGrant();
 
-  await ctx.keep(async (tx) => {
+  await ctx.commitNow(async (tx) => {
     if (!(await revokeSession(tx, { sessionId, reason }))) return;
     const note = {
       resourceType: 'session',
