@@ -3,7 +3,6 @@ import { createPoolMetrics } from '../db/pool-metrics.ts';
 import { fail } from '../workflows/contracts/failure.ts';
 import { deprecations as ownDeprecations } from './deprecations.ts';
 import { recordRefusal, recordReply, recordRequests } from './http/access-log.ts';
-import { firstFault } from './http/admission.ts';
 import { trustedProxies, type TrustedProxies } from './http/client-address.ts';
 import { isDenied, recordDenied } from './http/denied.ts';
 import { checkDeprecations, deprecationHeaders, type Deprecation } from './http/deprecations.ts';
@@ -43,7 +42,7 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
 
   const proxies = trustedProxies(deps.env.trustedProxies);
   const app = createServer(deps, proxies);
-  addStages(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
+  addHooks(app, deps, proxies, answerUnrouted(deps, pathTable(areas)));
   recordRequests(app, deps);
   options.extend?.(app, deps);
   mount(app, deps, areas, (operation) => deprecationHeaders(deprecations, operation, deps.env.publicUrl));
@@ -98,7 +97,7 @@ function createServer(deps: AppDeps, proxies: TrustedProxies): FastifyInstance {
   return app;
 }
 
-function addStages(
+function addHooks(
   app: FastifyInstance,
   deps: AppDeps,
   proxies: TrustedProxies,
@@ -106,16 +105,9 @@ function addStages(
 ): void {
   let isClosing = false;
   app.decorateRequest('state', null);
-  const answer = (request: FastifyRequest, reply: FastifyReply, error: unknown) =>
-    isDenied(request, error) ? answerDenied(deps, request, reply, error) : sendFailure(deps.env.publicUrl, request, reply, error);
-  app.setErrorHandler((found, request, reply) => {
-    const admitted = request.state?.admitted ?? null;
-    if (admitted === null) return answer(request, reply, found);
-    return firstFault(admitted, found).then(async (error) => {
-      await answer(request, reply, error);
-      return reply;
-    });
-  });
+  app.setErrorHandler((error, request, reply) =>
+    isDenied(request, error) ? answerDenied(deps, request, reply, error) : sendFailure(deps.env.publicUrl, request, reply, error),
+  );
 
   app.addHook('onRequest', (request, reply, done) => {
     const state = openState(request, proxies);

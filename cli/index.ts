@@ -11,6 +11,7 @@ import { checkReachable } from './reach.ts';
 import { retentionRun } from './retention.ts';
 import { startServices, type Services, type StartOptions } from './services/index.ts';
 import { isDeployed } from './services/roster.ts';
+import { seed } from './seed/seed.ts';
 import { checkSettings } from './settings.ts';
 import { fileFault, SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
@@ -29,6 +30,8 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
   longhaul bootstrap     makes the first operator, organization, owner, key and agent where missing; --reset-access
                          gives owner, operator and key new secrets: the old ones end
   longhaul demo          streams a run of the first agent of the running deployment
+  longhaul seed          makes two organizations to try things with in the running deployment, each part where missing:
+                         people of each role, agents, runs that ended well and badly and one that waits
   longhaul env           prints deployment.json of the state folder as NAME=value lines: the environment of all processes
   longhaul users reset-mfa --email ADDRESS
                          takes the second factor of somebody who has lost it away, and ends every session
@@ -83,6 +86,8 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
       return firstAccess(env, values['reset-access'] ?? false);
     case 'demo':
       return demo(env);
+    case 'seed':
+      return seed({ env, log });
     case 'env':
       return environmentLines(stateDirOf(env)).forEach(log);
     case 'users':

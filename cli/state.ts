@@ -83,6 +83,11 @@ export function readStateFile(stateDir: string, file: string): unknown {
   return readJson(join(resolve(stateDir), file));
 }
 
+/** Replaces a JSON file (mode 0600) of a folder that another process may hold; only for files that no process of a deployment writes. */
+export function writeStateFile(stateDir: string, file: string, value: unknown): void {
+  writePrivate(join(resolve(stateDir), file), `${JSON.stringify(value, null, 2)}\n`);
+}
+
 function accessState(dir: string, release: () => void): State {
   const path = (...parts: readonly string[]) => join(dir, ...parts);
   const keep = (name: string, make: () => string) => {

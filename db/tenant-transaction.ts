@@ -30,6 +30,4 @@ export interface TenantTransaction {
   readonly actor: Actor;
   readonly correlationId: string;
   readonly outgoing: Outgoing;
-  /** Rejected when who asks is above its limits. Awaited before the first lock or write, where the limits are asked meanwhile. */
-  readonly admitted?: Promise<unknown> | null;
 }

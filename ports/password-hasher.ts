@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import PQueue from 'p-queue';
 import { fail } from '../workflows/contracts/failure.ts';
 import { createBoundedThread, type BoundedThread } from './bounded-thread.ts';
 
@@ -38,7 +39,7 @@ const limits = { limitMs: 1_000, heapMb: 32 };
 /** A thread starts when it is first needed, which takes as long as a few runs. */
 export function createPasswordHasher({ atOnce = runningMax }: { atOnce?: number } = {}): PasswordHasher {
   const threads = Array.from({ length: atOnce }, (): HashingThread => createBoundedThread(script, limits));
-  const inTurn = createQueue(threads);
+  const inTurn = createTurns(threads);
 
   return {
     // Which of the two a thread gives is settled by what it was asked.
@@ -48,30 +49,23 @@ export function createPasswordHasher({ atOnce = runningMax }: { atOnce?: number 
   };
 }
 
-/** Gives each work one of the threads for itself. */
-function createQueue(threads: readonly HashingThread[]) {
+/** Gives each work one of the threads for itself. Throws `rate_limited` when too many wait. */
+function createTurns(threads: readonly HashingThread[]) {
+  const queue = new PQueue({ concurrency: threads.length });
   const idle = [...threads];
-  const waiting: ((thread: HashingThread) => void)[] = [];
-
-  function next(): HashingThread | Promise<HashingThread> {
-    const thread = idle.pop();
-    if (thread) return thread;
-    if (waiting.length < waitingMax) return new Promise((resolve) => waiting.push(resolve));
-    throw fail('rate_limited', {
-      retryAfterS: 1,
-      context: { violated_policies: ['password_hashing'] },
-      detail: 'too many sign-ins at once',
-    });
-  }
 
   return async <Result>(work: (thread: HashingThread) => Promise<Result>): Promise<Result> => {
-    const thread = await next();
-    try {
-      return await work(thread);
-    } finally {
-      const handOver = waiting.shift();
-      if (handOver) handOver(thread);
-      else idle.push(thread);
+    if (queue.size >= waitingMax) {
+      throw fail('rate_limited', {
+        retryAfterS: 1,
+        context: { violated_policies: ['password_hashing'] },
+        detail: 'too many sign-ins at once',
+      });
     }
+    return queue.add(async () => {
+      const thread = idle.pop();
+      if (thread === undefined) throw new Error('more work than threads');
+      return work(thread).finally(() => idle.push(thread));
+    });
   };
 }

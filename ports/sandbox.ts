@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { Readable } from 'node:stream';
+import PQueue from 'p-queue';
 import { markInexact } from '../workflows/contracts/exact-json.ts';
 import { limitOutputBytes, type CodeJob, type CodeReply } from './sandbox/job.ts';
 import { kill, launchJailed, resultFd } from './sandbox/launch.ts';
@@ -29,7 +30,7 @@ const atOnce = Math.max(2, availableParallelism());
 
 /** `hasJail` is replaced in tests by a machine that has no bubblewrap. */
 export function createSandbox({ hasJail = probeJail }: { readonly hasJail?: () => Promise<boolean> } = {}): Sandbox {
-  const line = createLine(atOnce);
+  const queue = new PQueue({ concurrency: atOnce });
   const pool = createPool();
 
   return {
@@ -42,13 +43,14 @@ export function createSandbox({ hasJail = probeJail }: { readonly hasJail?: () =
       if (job.isolation === 'strict' && program === null)
         return { kind: 'unavailable', message: `${job.language} is not installed on this deployment` };
 
-      const leave = await line.enter(signal);
-      try {
-        return await (program === null ? runQuickjs(pool.take(isJailed), job, signal) : runNative(program, job, signal));
-      } finally {
-        leave();
-        if (program === null) pool.fill(isJailed);
-      }
+      return inTurn(queue, signal, async () => {
+        if (program !== null) return runNative(program, job, signal);
+        try {
+          return await runQuickjs(pool.take(isJailed), job, signal);
+        } finally {
+          pool.fill(isJailed);
+        }
+      });
     },
     close: () => pool.close(),
   };
@@ -197,35 +199,25 @@ function asReply(told: Record<string, unknown> | null): CodeReply | null {
   return reason === undefined ? null : { kind: 'limit', reason, console };
 }
 
-/** At most so many at a time; whoever waits leaves when aborted. */
-function createLine(places: number): { enter(signal: AbortSignal): Promise<() => void> } {
-  const waiting: (() => void)[] = [];
-  let free = places;
-  const leave = () => {
-    const next = waiting.shift();
-    if (next) next();
-    else free += 1;
-  };
-  return {
-    async enter(signal) {
-      signal.throwIfAborted();
-      if (free > 0) {
-        free -= 1;
-        return leave;
-      }
-      await new Promise<void>((resolve, reject) => {
-        const enter = () => {
-          signal.removeEventListener('abort', giveUp);
-          resolve();
-        };
-        const giveUp = () => {
-          waiting.splice(waiting.indexOf(enter), 1);
-          reject(signal.reason);
-        };
-        signal.addEventListener('abort', giveUp, { once: true });
-        waiting.push(enter);
-      });
-      return leave;
-    },
-  };
+/**
+ * Runs one program when its turn comes. Whoever waits leaves when aborted; a program that runs keeps its place until its own end, whoever has left:
+ * its child lives until then.
+ */
+async function inTurn<R>(queue: PQueue, signal: AbortSignal, work: () => Promise<R>): Promise<R> {
+  signal.throwIfAborted();
+  const waiting = new AbortController();
+  const leave = () => waiting.abort(signal.reason);
+  const stopWaiting = () => signal.removeEventListener('abort', leave);
+  signal.addEventListener('abort', leave);
+  try {
+    return await queue.add(
+      () => {
+        stopWaiting();
+        return work();
+      },
+      { signal: waiting.signal },
+    );
+  } finally {
+    stopWaiting();
+  }
 }

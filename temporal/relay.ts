@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import PQueue from 'p-queue';
 import type { Logger } from 'pino';
 import type { Databases } from '../db/databases.ts';
-import { takeDueOutbox } from '../db/outbox.ts';
+import { takeDueOutbox, type OutboxRow } from '../db/outbox.ts';
 import { sweep } from '../db/transaction.ts';
 import { isRunStart } from '../workflows/contracts/outbox.ts';
 import type { Temporal } from './client.ts';
@@ -85,19 +86,18 @@ interface Sent {
  */
 async function sendDue(deps: RelayDeps, { withRunStarts }: { readonly withRunStarts: boolean }): Promise<Sent> {
   const due = await sweep(deps.db, (em) => takeDueOutbox(em, { limit: batchSize, olderThanMs, withRunStarts }));
-  const queue = [...due];
+  const queue = new PQueue({ concurrency: sendsAtOnce });
   const startsMs: number[] = [];
   let isAway = false;
-  const lane = async (): Promise<void> => {
-    for (let row = queue.shift(); row && !isAway; row = queue.shift()) {
-      const startedAt = performance.now();
-      const result = await sendRow(deps, row);
-      if (result === 'away') isAway = true;
-      if (result === 'settled' && isRunStart(row.message)) startsMs.push(performance.now() - startedAt);
-    }
+  const send = async (row: OutboxRow): Promise<void> => {
+    if (isAway) return;
+    const startedAt = performance.now();
+    const result = await sendRow(deps, row);
+    if (result === 'away') isAway = true;
+    if (result === 'settled' && isRunStart(row.message)) startsMs.push(performance.now() - startedAt);
   };
 
-  await Promise.all(Array.from({ length: Math.min(sendsAtOnce, due.length) }, lane));
+  await queue.addAll(due.map((row) => () => send(row)));
   return {
     taken: isAway ? 0 : due.length,
     startMs: startsMs.length === 0 ? null : startsMs.reduce((sum, ms) => sum + ms, 0) / startsMs.length,

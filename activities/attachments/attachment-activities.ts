@@ -6,7 +6,7 @@ import type { AttachmentActivities } from '../../workflows/contracts/attachments
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { sweepAll } from '../maintenance/sweep-all.ts';
-import { inPlace } from '../support/in-place.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 import { askScanner } from './scanner.ts';
 
 export type SweepDeps = Pick<ActivityDeps, 'db' | 'storage' | 'log'>;
@@ -19,10 +19,10 @@ const orphanAgeMs = 3_600_000;
 export function createAttachmentActivities(deps: ActivityDeps): AttachmentActivities & Pick<MaintenanceActivities, 'sweepAttachments'> {
   return {
     async scanAttachment({ attachmentId }) {
-      const found = await inPlace(deps, (tx) => readScanned(tx, attachmentId));
+      const found = await transactAsSystem(deps, (tx) => readScanned(tx, attachmentId));
       if (found === null) return 'gone';
       const verdict = found.state === 'scanning' ? await askScanner(deps, found) : found.state;
-      await inPlace(deps, (tx) => settleScan(tx, attachmentId, verdict));
+      await transactAsSystem(deps, (tx) => settleScan(tx, attachmentId, verdict));
       // Behind the commit, and again when it was cut off here: bytes that were rejected don't stay.
       if (verdict === 'rejected') await deps.storage.remove(found.storage_key);
       deps.log.info({ attachment_id: attachmentId, verdict }, 'attachment looked at');

@@ -6,7 +6,7 @@ import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import type { AgentRunActivities, GatesInput, GateState } from '../../workflows/contracts/agent-run.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 import { refusalOf } from '../tools/refusal.ts';
 
 /** The activities of what a run waits for. Both judge rows and may be repeated. */
@@ -18,7 +18,7 @@ export function createGateActivities(deps: ActivityDeps): Pick<AgentRunActivitie
 }
 
 async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Promise<GateState> {
-  const { cancels, ...state } = await inTenant(deps, input.runId, async (tx): Promise<MovedGates> => {
+  const { cancels, ...state } = await transactAsRun(deps, input.runId, async (tx): Promise<MovedGates> => {
     const locked = await lockRunWithAncestors(tx, input.runId);
     if (!locked) return nothingOpen;
     const { step, wait } = input;
@@ -29,7 +29,7 @@ async function look(deps: ActivityDeps, input: GatesInput, opens: boolean): Prom
 
 /** Nobody waits inside an evaluation: its run is cancelled whole, in a transaction of its own, since the conversation is locked first. */
 async function cancelTree(deps: ActivityDeps, runId: string, rootId: string): Promise<GateState> {
-  await inTenant(deps, runId, (tx) => cancelRun(tx, { runId: rootId, policy: 'interrupt', reason: 'evaluation' })).catch(
+  await transactAsRun(deps, runId, (tx) => cancelRun(tx, { runId: rootId, policy: 'interrupt', reason: 'evaluation' })).catch(
     (error: unknown) => {
       // Ended meanwhile: as good as cancelled.
       if (!(error instanceof Failure) || (error.code !== 'state_conflict' && error.code !== 'not_found')) throw error;

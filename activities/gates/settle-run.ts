@@ -1,11 +1,11 @@
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
 import { settleStatus } from '../../db/runs/waiting.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 
 /** Settles whether a run waits now that something of it has ended, in a transaction of its own. May be repeated. */
 export async function settleRun(deps: ActivityDeps, runId: string): Promise<void> {
-  await inTenant(deps, runId, async (tx) => {
+  await transactAsRun(deps, runId, async (tx) => {
     const locked = await lockRunWithAncestors(tx, runId);
     if (locked) await settleStatus(tx, locked);
   });

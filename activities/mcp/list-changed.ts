@@ -5,7 +5,7 @@ import { requestSync } from '../../domain/toolkits/syncs.ts';
 import { newId } from '../../db/ids.ts';
 import { organizationTenant, systemActor } from '../../db/transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { transactAndSend } from '../support/in-place.ts';
+import { transactAndSend } from '../support/as-system.ts';
 
 export type ToolsChanged = (toolkit: McpToolkit, principal: McpPrincipal) => void;
 

@@ -20,7 +20,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import { toolkitSyncTries, type ToolkitSyncActivities, type ToolkitSyncInput } from '../../workflows/contracts/toolkit-sync.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inPlace, transactAndSend } from '../support/in-place.ts';
+import { transactAsSystem, transactAndSend } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { createSecretMask, type SecretMask } from '../tools/secret-mask.ts';
 import { consentNeeded, exchangeReturned } from './consent.ts';
@@ -46,7 +46,7 @@ export function createSyncActivities(deps: ActivityDeps): ToolkitSyncActivities 
   return {
     syncToolkit: (input) => syncToolkit(deps, input),
     async failSync({ toolkitId }) {
-      const open = await inPlace(deps, (tx) => readOpenSync(tx, toolkitId));
+      const open = await transactAsSystem(deps, (tx) => readOpenSync(tx, toolkitId));
       if (open) await endSync(deps, { toolkitId, revisionId: open.id }, failedSync('The sync was interrupted three times.', false));
     },
   };
@@ -83,17 +83,17 @@ async function syncToolkit(deps: ActivityDeps, input: ToolkitSyncInput): Promise
 
 async function claim(deps: ActivityDeps, { toolkitId }: ToolkitSyncInput): Promise<ClaimedSync | null> {
   const { workspaceId } = tenantOfActivity();
-  return inPlace(deps, async (tx) => {
+  return transactAsSystem(deps, async (tx) => {
     const revision = await readOpenSync(tx, toolkitId);
     const toolkit = revision && (await readMcpToolkit(tx, toolkitId));
     if (revision === null || toolkit === null) return null;
     const row = { scope: toolkit.scope, toolId: null, organizationId: toolkit.organizationId ?? '', workspaceId };
-    const secrets = createSecretMask((name) => inPlace(deps, (each) => resolveSecret(each, deps.keys, { name, row })));
+    const secrets = createSecretMask((name) => transactAsSystem(deps, (each) => resolveSecret(each, deps.keys, { name, row })));
     const asker = {
       toolkit,
       principal: principalOf(toolkit, revision),
       policy: { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, toolkit.organizationId) },
-      transact: <R>(work: (each: TenantTransaction) => Promise<R>) => inPlace(deps, work),
+      transact: <R>(work: (each: TenantTransaction) => Promise<R>) => transactAsSystem(deps, work),
       secret: secrets.secret,
       conceal: secrets.conceal,
       signal: cancellationSignal(),
@@ -162,7 +162,7 @@ function endSync(
   { toolkitId, revisionId }: ToolkitSyncInput & { readonly revisionId: string },
   found: SyncFindings,
 ): Promise<void> {
-  return inPlace(deps, async (tx) => {
+  return transactAsSystem(deps, async (tx) => {
     const { state, quarantined } = await finishSync(tx, revisionId, found);
     await scheduleNextSync(tx, toolkitId);
     deps.log.info({ toolkit_id: toolkitId, state, quarantined: quarantined.length }, 'toolkit synced');

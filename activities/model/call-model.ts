@@ -11,12 +11,12 @@ import type { AgentRunActivities, CallModelResult, PlannedCall } from '../../wor
 import { fail } from '../../workflows/contracts/failure.ts';
 import { withFiles } from '../attachments/model-files.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort, type ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp, runCancelled } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { whileAway } from '../support/while-away.ts';
+import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { buildRequest } from './build-request.ts';
 import { claimTry } from './claim-try.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
@@ -93,7 +93,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     for (const warning of [...(collected.finish.warnings ?? []), ...emptyWarning(collected)])
       deps.log.warn({ run_id: modelTry.opened.run.id, step: modelTry.step, model: modelTry.model.id, warning }, 'odd answer of a model');
     const result = await toStepResult(deps, modelTry, { messageId, collected, json: request.json ?? null });
-    await whileAway(async () => {
+    await retryWhileUnavailable(async () => {
       await writer.flush();
       await store(deps, result, (tx, frames) => writer.appendInside(tx, frames));
     });
@@ -117,7 +117,7 @@ function emptyWarning({ content, calls, result }: CollectedStep): string[] {
 async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal: AbortSignal): Promise<ModelStepRequest> {
   const { organizationId } = tenantOfActivity();
   const named = await buildRequest(deps.templates.of(organizationId), opened, model, signal);
-  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => inTenant(deps, opened.run.id, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, opened.run.id, work);
   return withFiles({ storage: deps.storage, pages: deps.pages, organizationId, transact }, opened.run.id, named);
 }
 
@@ -130,7 +130,7 @@ async function store(
     frames: Parameters<Parameters<typeof storeModelStep>[2]>[0],
   ) => Promise<{ result: string }>,
 ): Promise<void> {
-  const stored = await inTenant(deps, result.runId, (tx) =>
+  const stored = await transactAsRun(deps, result.runId, (tx) =>
     storeModelStep(tx, result, async (frames) => {
       const answer = await append(tx, frames);
       if (answer.result === 'ended') throw runCancelled();

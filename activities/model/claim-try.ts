@@ -8,8 +8,8 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ResolvedModel } from '../../ports/models.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
-import { refuseGivenUp } from '../support/delivery.ts';
+import { transactAsRun } from '../runs/as-run.ts';
+import { refuseGivenUp } from '../support/stale-attempt.ts';
 import { giveUp, workerLost } from '../support/failures.ts';
 import type { ModelTry } from './model-try.ts';
 import { triesPerModel, triesWithError } from './tries.ts';
@@ -34,7 +34,7 @@ function claimOver(
   deps: ActivityDeps,
   { runId, step, over }: Required<StepToOpen>,
 ): Promise<ClaimedTry | Extract<StepClaim, { kind: 'held' }>> {
-  return inTenant(deps, runId, async (tx) => {
+  return transactAsRun(deps, runId, async (tx) => {
     const opened = await openModelStep(tx, { runId, step, over });
     if (opened.kind !== 'open') return opened;
     if (lostEntries(opened.retries) >= maxLostTries) throw workerLost();

@@ -12,10 +12,10 @@ import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, givenUp, giveUp, isFenced, runCancelled, workerShutdown } from '../support/failures.ts';
-import { evenUnwaited, whileAway } from '../support/while-away.ts';
+import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { isWorthAnotherRun, ModelAborted, ModelError, reasonOf, retryCauseOf, type ModelErrorClass } from './errors.ts';
 import { callKeyOf, usageOf, type ModelTry } from './model-try.ts';
 import type { ModelFinish } from './step.ts';
@@ -158,9 +158,9 @@ interface Recorded {
 /** One transaction: why the try failed, and what it cost. Unrecorded it would count as a lost worker. */
 function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spent: TokenUsage | null): Promise<void> {
   const { opened, step } = modelTry;
-  const persist = recorded.cause === 'shutdown' ? evenUnwaited : whileAway;
+  const persist = recorded.cause === 'shutdown' ? retryDespiteCancellation : retryWhileUnavailable;
   return persist(() =>
-    inTenant(deps, opened.run.id, async (tx) => {
+    transactAsRun(deps, opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
       await recordFailedTry(tx, { runId: runs.run.id, step, attempt: opened.attempt, ...recorded });
       await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
@@ -170,8 +170,8 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
   if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
-  return evenUnwaited(() =>
-    inTenant(deps, modelTry.opened.run.id, async (tx) => {
+  return retryDespiteCancellation(() =>
+    transactAsRun(deps, modelTry.opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
       await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));
     }),
@@ -181,8 +181,8 @@ function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null
 /** Another try has the step. This one has cost what it has, and it is no lost one: its worker lives. */
 function yieldTry(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
   const { opened, step } = modelTry;
-  return evenUnwaited(() =>
-    inTenant(deps, opened.run.id, async (tx) => {
+  return retryDespiteCancellation(() =>
+    transactAsRun(deps, opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
       await sayAlive(tx, { runId: runs.run.id, step, toolCallId: null, attempt: opened.attempt });
       await account(tx, runs, modelTry, spent && usageOf(deps, modelTry, spent, null));

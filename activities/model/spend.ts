@@ -7,10 +7,10 @@ import { unclaimStep } from '../../db/runs/unclaim-step.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { aloneInTenant, inTenant } from '../runs/in-tenant.ts';
+import { autocommitAsRun, transactAsRun } from '../runs/as-run.ts';
 import type { ActivityAbort } from '../support/abort.ts';
 import { fenced, giveUp } from '../support/failures.ts';
-import { whileAway } from '../support/while-away.ts';
+import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { estimateCost } from './estimate.ts';
 import { callKeyOf, type ModelTry } from './model-try.ts';
 import type { ModelStepRequest } from './step.ts';
@@ -69,13 +69,13 @@ async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): 
   for (let rolls = 0; rolls < maxRolls; rolls += 1) {
     const found = await reserveOnce(deps, modelTry, { estimate, isAllowed: false });
     if (found.outcome === 'full') {
-      const isAllowed = await aloneInTenant(deps, run.id, (tx) => isStepAllowed(tx, { runId: run.id, step: modelTry.step }));
+      const isAllowed = await autocommitAsRun(deps, run.id, (tx) => isStepAllowed(tx, { runId: run.id, step: modelTry.step }));
       const again = isAllowed ? await reserveOnce(deps, modelTry, { estimate, isAllowed }) : found;
       if (again.outcome !== 'stale') return again;
     } else if (found.outcome !== 'stale') {
       return found;
     }
-    await whileAway(() => inTenant(deps, run.id, (tx) => rollWindows(tx.em, run.workspace_id)));
+    await retryWhileUnavailable(() => transactAsRun(deps, run.id, (tx) => rollWindows(tx.em, run.workspace_id)));
   }
   throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
 }
@@ -87,8 +87,8 @@ function reserveOnce(
   { estimate, isAllowed }: { readonly estimate: string; readonly isAllowed: boolean },
 ): Promise<ReserveResult> {
   const { run } = modelTry.opened;
-  return whileAway(() =>
-    aloneInTenant(deps, run.id, (tx) =>
+  return retryWhileUnavailable(() =>
+    autocommitAsRun(deps, run.id, (tx) =>
       reserve(tx, {
         callKey: callKeyOf(modelTry),
         organizationId: run.organization_id,
@@ -104,7 +104,7 @@ function reserveOnce(
 /** The call is not made now: its claim is taken back, so that the wait is no lost try. */
 async function putOff(deps: ActivityDeps, { opened, step }: ModelTry, wait: StepWait): Promise<{ kind: 'wait'; wait: StepWait }> {
   const claim = { runId: opened.run.id, step, attempt: opened.attempt };
-  const isOurs = await whileAway(() => inTenant(deps, claim.runId, (tx) => unclaimStep(tx, claim)));
+  const isOurs = await retryWhileUnavailable(() => transactAsRun(deps, claim.runId, (tx) => unclaimStep(tx, claim)));
   if (!isOurs) throw fenced();
   return { kind: 'wait', wait };
 }
@@ -115,7 +115,9 @@ function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
   const { id } = modelTry.opened.run;
   const timer = setInterval(
     () => {
-      aloneInTenant(deps, id, (tx) => renewHolds(tx, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
+      autocommitAsRun(deps, id, (tx) => renewHolds(tx, key)).catch((err: unknown) =>
+        deps.log.warn({ err, run_id: id }, 'hold not renewed'),
+      );
     },
     (leaseS * 1_000) / 6,
   );

@@ -9,7 +9,7 @@ import { isStorageKey, storagePlace } from '../../ports/storage-key.ts';
 import type { PurgeActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { inPlace } from '../support/in-place.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 import { eraseStreamsOf } from './erase-streams.ts';
 import { stopRuns } from './stop-activities.ts';
 
@@ -40,7 +40,7 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     async stopAll() {
       await step(lockOut);
       await stopRuns(deps);
-      return inPlace(deps, countLiveRuns);
+      return transactAsSystem(deps, countLiveRuns);
     },
     async deleteRows({ table }) {
       if (table === 'attachments') await removeElsewhere();

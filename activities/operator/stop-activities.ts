@@ -4,7 +4,7 @@ import { pauseSchedulesOfPlace, resumeSchedulesOfPlace } from '../../db/triggers
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { StopActivities } from '../../workflows/contracts/operator.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inPlace } from '../support/in-place.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 const runsARound = 200;
@@ -14,12 +14,12 @@ export function createStopActivities(deps: ActivityDeps): StopActivities {
   return {
     async cancelRuns() {
       const { organizationId, workspaceId } = tenantOfActivity();
-      const stop = await inPlace(deps, (tx) => readStop(tx, { organizationId, workspaceId }));
+      const stop = await transactAsSystem(deps, (tx) => readStop(tx, { organizationId, workspaceId }));
       if (stop === null) {
-        await inPlace(deps, (tx) => resumeSchedulesOfPlace(tx, stopReasons));
+        await transactAsSystem(deps, (tx) => resumeSchedulesOfPlace(tx, stopReasons));
         return { isStopped: false, cancelled: 0 };
       }
-      await inPlace(deps, (tx) => pauseSchedulesOfPlace(tx, stop));
+      await transactAsSystem(deps, (tx) => pauseSchedulesOfPlace(tx, stop));
       const cancelled = await stopRuns(deps);
       if (cancelled > 0) deps.log.info({ organization_id: organizationId, workspace_id: workspaceId, cancelled, stop }, 'runs stopped');
       return { isStopped: true, cancelled };
@@ -29,11 +29,11 @@ export function createStopActivities(deps: ActivityDeps): StopActivities {
 
 /** Tells up to 200 runs of the tenant to end, each in a transaction of its own; gives how many there were. */
 export async function stopRuns(deps: ActivityDeps): Promise<number> {
-  const runIds = await inPlace(deps, (tx) => runsToStop(tx, runsARound));
+  const runIds = await transactAsSystem(deps, (tx) => runsToStop(tx, runsARound));
 
   for (const runId of runIds) {
     cancellationSignal().throwIfAborted();
-    await inPlace(deps, (tx) => stopRun(tx, runId)).catch(ignoreEnded);
+    await transactAsSystem(deps, (tx) => stopRun(tx, runId)).catch(ignoreEnded);
   }
   return runIds.length;
 }

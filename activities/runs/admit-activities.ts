@@ -1,13 +1,13 @@
 import { admitRun } from '../../db/runs/delayed-start.ts';
 import type { DelayedStartActivities } from '../../workflows/contracts/delayed-start.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inPlace } from '../support/in-place.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 
 /** The activity of `delayedStart`: judged by the run's row, so it may be repeated or cut off anywhere. */
 export function createAdmitActivities(deps: ActivityDeps): DelayedStartActivities {
   return {
     async admitRun({ runId }) {
-      const admission = await inPlace(deps, (tx) => admitRun(tx, runId));
+      const admission = await transactAsSystem(deps, (tx) => admitRun(tx, runId));
       if (!admission.isDone) return { done: false, dueInMs: admission.dueInMs };
       deps.log.info({ run_id: runId }, 'delayed run admitted');
       return { done: true, dueInMs: 0 };

@@ -3,7 +3,7 @@ import { cancelRound, lockBulkCancel } from '../../db/runs/bulk-cancel.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { BulkCancelActivities } from '../../workflows/contracts/bulk-cancel.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inPlace } from '../support/in-place.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 
 const runsARound = 200;
 
@@ -11,7 +11,7 @@ const runsARound = 200;
 export function createBulkCancelActivities(deps: ActivityDeps): BulkCancelActivities {
   return {
     async cancelMatching({ cancelId }) {
-      const round = await inPlace(deps, (tx) => cancelSome(tx, cancelId));
+      const round = await transactAsSystem(deps, (tx) => cancelSome(tx, cancelId));
       if (round > 0) deps.log.info({ bulk_cancel_id: cancelId, cancelled: round }, 'runs cancelled');
       return { more: round > 0 };
     },

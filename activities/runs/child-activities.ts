@@ -8,7 +8,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { runCancelled } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { gateOf, refusalOf } from '../tools/refusal.ts';
-import { inTenant } from './in-tenant.ts';
+import { transactAsRun } from './as-run.ts';
 import { stopFrozen } from './stop-frozen.ts';
 
 /** The activity that makes the run of a delegate call. Judged by the call's row: repeated, it gives the child that is there. */
@@ -17,7 +17,7 @@ export function createChildActivities(deps: ActivityDeps): Pick<AgentRunActiviti
 }
 
 async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildResult> {
-  const misfit = await misfitOf(deps, await inTenant(deps, input.runId, (tx) => readChildAsk(tx, input)));
+  const misfit = await misfitOf(deps, await transactAsRun(deps, input.runId, (tx) => readChildAsk(tx, input)));
   const opened = await openOrRefuse(deps, input, misfit);
   switch (opened.kind) {
     case 'child':
@@ -41,7 +41,7 @@ async function open(deps: ActivityDeps, input: RunToolInput): Promise<OpenChildR
 async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: StepFault | null): Promise<OpenedChild> {
   const judge = (call: CallState) => ({ refusal: refusalOf(call) ?? misfit, gate: gateOf(call) });
   try {
-    return await inTenant(deps, input.runId, (tx) => openChild(tx, { ...input, currency: deps.env.billingCurrency, judge }));
+    return await transactAsRun(deps, input.runId, (tx) => openChild(tx, { ...input, currency: deps.env.billingCurrency, judge }));
   } catch (error) {
     if (!(error instanceof Failure) || (error.retryable && error.code !== 'rate_limited')) throw error;
     const reason = error.context['reason'];
@@ -51,7 +51,7 @@ async function openOrRefuse(deps: ActivityDeps, input: RunToolInput, misfit: Ste
       retryable: error.retryable,
       reason: typeof reason === 'string' ? reason : error.code,
     };
-    await inTenant(deps, input.runId, (tx) => refuseChild(tx, input, fault));
+    await transactAsRun(deps, input.runId, (tx) => refuseChild(tx, input, fault));
     return { kind: 'over' };
   }
 }

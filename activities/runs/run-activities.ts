@@ -5,7 +5,7 @@ import type { AgentRunActivities } from '../../workflows/contracts/agent-run.ts'
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { giveUp } from '../support/failures.ts';
-import { inTenant } from './in-tenant.ts';
+import { transactAsRun } from './as-run.ts';
 import { stopFrozen } from './stop-frozen.ts';
 
 /** The activities that begin and end a run; both are judged by the run's row and may be repeated. */
@@ -25,7 +25,7 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
     },
 
     async finishRun(input) {
-      const result = await inTenant(deps, input.runId, (tx) => finishRun(tx, input));
+      const result = await transactAsRun(deps, input.runId, (tx) => finishRun(tx, input));
       if (!result.more) deps.log.info({ run_id: input.runId, reason: input.reason, code: input.error?.code }, 'run finished');
       return result;
     },
@@ -34,7 +34,7 @@ export function createRunActivities(deps: ActivityDeps): Pick<AgentRunActivities
 
 /** In a frozen place nothing begins: a queued run ends there, a running one is told to. */
 async function begin(deps: ActivityDeps, runId: string): Promise<RunState | null> {
-  const run = await inTenant(deps, runId, (tx) => beginRun(tx, runId, { model: deps.models.resolve })).catch(giveUpWithoutModel);
+  const run = await transactAsRun(deps, runId, (tx) => beginRun(tx, runId, { model: deps.models.resolve })).catch(giveUpWithoutModel);
   if (run === null || run.status === 'cancelling' || !run.is_frozen) return run;
   await stopFrozen(deps, runId);
   return begin(deps, runId);

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { CancelBus } from '../../db/streams/cancel-bus.ts';
-import { isGivenUp, isLost } from './delivery.ts';
+import { isGivenUp, isLost } from './stale-attempt.ts';
 import { runCancelled, workerShutdown } from './failures.ts';
 
 /**

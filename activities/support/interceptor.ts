@@ -4,7 +4,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { tenantHeader } from '../../workflows/contracts/queues.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { refuseStale } from './delivery.ts';
+import { refuseStale } from './stale-attempt.ts';
 import { toApplicationFailure, workerShutdown } from './failures.ts';
 import { keepBeating } from './heartbeat.ts';
 import { asTenant, type ActivityTenant } from './tenant.ts';
@@ -34,7 +34,7 @@ export function guardActivities(guards: ActivityGuards): ActivityInterceptorsFac
             return next(input);
           });
         } catch (error) {
-          throw inTemporalsWords(guards, context, error);
+          throw toTemporalFailure(guards, context, error);
         } finally {
           stopBeating();
         }
@@ -60,7 +60,7 @@ function provenTenant(
   }
 }
 
-function inTemporalsWords({ log }: ActivityGuards, context: Context, error: unknown): unknown {
+function toTemporalFailure({ log }: ActivityGuards, context: Context, error: unknown): unknown {
   const { activityType: activity, attempt, workflowExecution } = context.info;
 
   if (context.cancellationSignal.aborted && (error instanceof CancelledFailure || isAbortError(error))) {

@@ -4,7 +4,7 @@ import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { RunToolInput, RunToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../gates/settle-run.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 
 export interface Ending {
   readonly call: CallState;
@@ -19,7 +19,7 @@ export async function endAndSettle(
   { runId }: RunToolInput,
   judge: (tx: TenantTransaction) => Promise<Ending | 'gated' | null>,
 ): Promise<RunToolResult> {
-  const done = await inTenant(deps, runId, async (tx) => {
+  const done = await transactAsRun(deps, runId, async (tx) => {
     const ending = await judge(tx);
     if (ending === null || ending === 'gated') return { gated: ending === 'gated', hasWaits: false };
     const { call, attempt, end } = ending;

@@ -6,7 +6,7 @@ import type { CallEnd } from '../../db/runs/tool-calls.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { SettleToolInput, SettleToolResult } from '../../workflows/contracts/agent-run.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 import { endAndSettle, isCritical } from './end-call.ts';
 import { toolError } from './outcome.ts';
 import { failedEnd } from './settlement.ts';
@@ -17,7 +17,7 @@ export const maxTries = 3;
 /** Judges a call whose activity is over without a result, from its row: run anew, put before people, or ended with what can be said of it. */
 export async function settleTool(deps: ActivityDeps, input: SettleToolInput): Promise<SettleToolResult> {
   const { runId, toolCallId, cause } = input;
-  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => inTenant(deps, runId, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, runId, work);
   if (cause === 'child') return settleChild({ transact }, input);
   let again = false;
   let hasChild = false;

@@ -12,12 +12,12 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { settleRun } from '../gates/settle-run.ts';
-import { inTenant } from '../runs/in-tenant.ts';
+import { transactAsRun } from '../runs/as-run.ts';
 import { stopFrozen } from '../runs/stop-frozen.ts';
 import { openAbort } from '../support/abort.ts';
-import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/delivery.ts';
+import { refuseGivenUp, refuseStale, sendingWhileAwaited } from '../support/stale-attempt.ts';
 import { fenced, isFenced, runCancelled, toApplicationFailure, workerLost } from '../support/failures.ts';
-import { evenUnwaited, whileAway } from '../support/while-away.ts';
+import { retryDespiteCancellation, retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { endAndSettle, isCritical } from './end-call.ts';
 import { createToolExecutor, type ToolExecutor } from './execute.ts';
 import { holdLease, type HeldLease } from './lease.ts';
@@ -73,14 +73,15 @@ async function runTool(deps: ActivityDeps, executor: ToolExecutor, input: RunToo
     const outcome = await measured(deps, call, () => execute(deps, executor, claimed, signal)).catch(async (error: unknown) => {
       if (abort.cause() === 'cancelled') throw runCancelled();
       if (abort.cause() === 'shutdown')
-        await inTenant(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'shutdown', code: null }));
+        await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'shutdown', code: null }));
       if (abort.cause() === 'unawaited')
-        await inTenant(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: stoodStill }));
+        await transactAsRun(deps, input.runId, (tx) => recordRetry(tx, call, { attempt, cause: 'worker_lost', code: stoodStill }));
       throw error;
     });
     const settle = await settlementOf(deps, call, outcome, signal);
-    return await whileAway(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
-      if (isFenced(error)) await evenUnwaited(() => inTenant(deps, input.runId, (tx) => sayAlive(tx, { ...placeOf(call), attempt })));
+    return await retryWhileUnavailable(() => record(deps, claimed, { outcome, settle })).catch(async (error: unknown) => {
+      if (isFenced(error))
+        await retryDespiteCancellation(() => transactAsRun(deps, input.runId, (tx) => sayAlive(tx, { ...placeOf(call), attempt })));
       throw error;
     });
   } finally {
@@ -107,7 +108,7 @@ function holdTool(deps: ActivityDeps, call: CallState, signal: AbortSignal): Pro
     toolId: call.tool_id ?? call.id,
     holder: call.id,
   };
-  return holdLease({ transact: (work) => inTenant(deps, call.run_id, work), key, waitMs: call.timeout_s * 1_000, signal });
+  return holdLease({ transact: (work) => transactAsRun(deps, call.run_id, work), key, waitMs: call.timeout_s * 1_000, signal });
 }
 
 /**
@@ -119,7 +120,7 @@ async function claim(deps: ActivityDeps, input: RunToolInput, hasTool: boolean):
   let over: number | null = null;
   for (;;) {
     const asked: AskedCall = { input, hasTool, over };
-    const claimed = await inTenant(deps, input.runId, (tx) => claimIn(deps, tx, asked));
+    const claimed = await transactAsRun(deps, input.runId, (tx) => claimIn(deps, tx, asked));
     if (typeof claimed === 'object' && 'heldBy' in claimed) {
       await refuseGivenUp();
       over = claimed.heldBy;
@@ -185,7 +186,7 @@ function execute(
   if (refusal !== null) return Promise.resolve({ status: 'failed', error: refusal });
   if (tool === null) return Promise.resolve(failed('tool_unavailable', 'the run has no such tool', false));
   const { manifest } = call;
-  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => inTenant(deps, call.run_id, work);
+  const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, call.run_id, work);
   return executor.execute({
     tool,
     toolCallId: call.id,
@@ -228,7 +229,7 @@ async function secretOf(
 async function recordBusy(deps: ActivityDeps, { id, run_id: runId, timeout_s: seconds }: CallState): Promise<RunToolResult> {
   await refuseStale();
   const error = toolError('tool_busy', `another call has held the tool for ${seconds} s`, true);
-  return await whileAway(() =>
+  return await retryWhileUnavailable(() =>
     endAndSettle(deps, { runId, toolCallId: id }, async (tx) => {
       const call = await lockCall(tx, runId, id);
       return call && isOpen(call) ? { call, attempt: null, end: failedEnd('failed', 'failed', error) } : null;

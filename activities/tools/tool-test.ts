@@ -8,9 +8,9 @@ import { claimToolTest, settleToolTest } from '../../domain/tools/tool-tests.ts'
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { toolTestLimitS, type ToolTestActivities } from '../../workflows/contracts/tool-test.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { inPlace } from '../support/in-place.ts';
+import { transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
-import { whileAway } from '../support/while-away.ts';
+import { retryWhileUnavailable } from '../support/retry-unavailable.ts';
 import { createToolExecutor, errorOf, type ToolExecutor } from './execute.ts';
 import { describeHttp } from './http.ts';
 import type { HttpRequest } from './http-request.ts';
@@ -33,7 +33,7 @@ export function createToolTestActivities(deps: ActivityDeps): ToolTestActivities
   return {
     async testTool({ testId }) {
       if (tenantOfActivity().workspaceId === null) throw new Error('a test of a tool has a workspace');
-      const transactTest: Transact = (work) => inPlace(deps, work);
+      const transactTest: Transact = (work) => transactAsSystem(deps, work);
       const began = performance.now();
       const claimed = await transactTest((tx) => claim(deps, tx, testId));
       if (claimed === null) return;
@@ -42,7 +42,7 @@ export function createToolTestActivities(deps: ActivityDeps): ToolTestActivities
       const request = claimed.tool.kind === 'http' ? await described(deps, execution) : null;
       const outcome = await outcomeOf(executor, claimed, execution);
       const result = resultOfTest(claimed.tool, { outcome, request, durationMs: Math.round(performance.now() - began) });
-      await whileAway(() => transactTest((tx) => settleToolTest(tx, testId, result)));
+      await retryWhileUnavailable(() => transactTest((tx) => settleToolTest(tx, testId, result)));
     },
   };
 }

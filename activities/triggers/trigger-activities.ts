@@ -12,7 +12,7 @@ import { fail } from '../../workflows/contracts/failure.ts';
 import type { OccurrenceInput, TriggerActivities } from '../../workflows/contracts/triggers.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { toApplicationFailure } from '../support/failures.ts';
-import { inPlace, readInPlace } from '../support/in-place.ts';
+import { transactAsSystem, readAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 const maxReadings = 5;
@@ -26,17 +26,17 @@ export function createTriggerActivities(deps: ActivityDeps, temporal: Temporal):
       throw toApplicationFailure(fail('service_unavailable', { reason: 'schedule_changing' }));
     },
     async syncSchedule({ scheduleId }) {
-      const schedule = await readInPlace(deps, (tx) => readSchedule(tx, scheduleId));
+      const schedule = await readAsSystem(deps, (tx) => readSchedule(tx, scheduleId));
       if (schedule === null || schedule.deleted_at !== null) await removeTriggerSchedule(temporal, scheduleId);
       else await upsertTriggerSchedule(temporal, schedule, tenantOfActivity());
-      return schedule === null || inPlace(deps, (tx) => markSynced(tx, scheduleId, schedule.version));
+      return schedule === null || transactAsSystem(deps, (tx) => markSynced(tx, scheduleId, schedule.version));
     },
   };
 }
 
 /** False when the row changed between reading and locking: its templates may be others now. */
 async function fire(deps: ActivityDeps, { scheduleId, nominalAt }: OccurrenceInput): Promise<boolean> {
-  const schedule = await readInPlace(deps, (tx) => readSchedule(tx, scheduleId));
+  const schedule = await readAsSystem(deps, (tx) => readSchedule(tx, scheduleId));
   if (!isFiring(schedule)) return true;
   const timetable = timetableOf(schedule);
   const nominal = new Date(nominalAt);
@@ -58,7 +58,7 @@ async function fire(deps: ActivityDeps, { scheduleId, nominalAt }: OccurrenceInp
     currency: deps.env.billingCurrency,
     now: new Date(),
   };
-  return inPlace(deps, (tx) => fireUnchanged(tx, schedule, firing));
+  return transactAsSystem(deps, (tx) => fireUnchanged(tx, schedule, firing));
 }
 
 async function fireUnchanged(tx: TenantTransaction, read: ScheduleRow, firing: Firing): Promise<boolean> {

@@ -22,7 +22,7 @@ import type { Temporal } from '../../temporal/client.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { transactAndSend } from '../support/in-place.ts';
+import { transactAndSend } from '../support/as-system.ts';
 
 const maxATick = 200;
 const maxMissed = 1_000;

@@ -13,7 +13,7 @@ import {
   toAttachmentView,
 } from './attachment.schema.ts';
 import { sendBytes } from './download.ts';
-import { receiveUpload, type Upload } from './upload.ts';
+import { receiveUpload } from './upload.ts';
 
 export const attachments = area('Attachments', {
   createAttachment: post(
@@ -34,7 +34,7 @@ export const attachments = area('Attachments', {
       identify: receiveUpload,
     },
     async (ctx, { identified }) => {
-      const { body, storageKey } = identified as Upload; // what this operation's own `identify` gave
+      const { body, storageKey } = identified;
       const home = await resolveNewRowWorkspace(ctx, body.workspace_id);
       const row = await insertAttachment(ctx, {
         ...home,

@@ -5,7 +5,7 @@ import { get, patch, post, reply, type Ctx } from '../http/operation.ts';
 import { MeUpdate, MeView, toMeView } from './me.schema.ts';
 import { accountNote } from './own-account.ts';
 import { EmailConfirmBody } from './password.schema.ts';
-import { admitUpdate, attemptConfirmation, updateProfile, type Confirmation } from './profile.ts';
+import { admitUpdate, attemptConfirmation, updateProfile } from './profile.ts';
 
 export const meOperations = {
   getMe: get(
@@ -63,8 +63,7 @@ export const meOperations = {
       example: { body: { token: `lh_ml_${'A'.repeat(43)}` } },
     },
     async (ctx, { identified }) => {
-      // `identified` is what attemptConfirmation gave.
-      const { token } = identified as Confirmation;
+      const { token } = identified;
       const { id: userId, organizationId, workspaceId } = token.person;
 
       const { email } = await takeMailToken(ctx, { hash: token.hash, purpose: 'email_confirm', userId });

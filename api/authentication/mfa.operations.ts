@@ -24,7 +24,7 @@ import {
   toTotpEnrolmentView,
 } from './mfa.schema.ts';
 import { accountNote, ownAccount } from './own-account.ts';
-import { attemptMfa, completeLogin, stepUp, type MfaAttempt } from './verify-mfa.ts';
+import { attemptMfa, completeLogin, stepUp } from './verify-mfa.ts';
 
 const bySession = { access: 'viewer', sessionOnly: true, resourceType: 'user', openWhenFrozen: true } as const;
 
@@ -49,8 +49,7 @@ export const mfaOperations = {
       example: { body: { challenge_id: '019a2b3c-4d5e-7f60-8a9b-0c1d2e3f4a5b', method: 'totp', code: '123456' } },
     },
     async (ctx, { body, identified }) => {
-      // `identified` is what attemptMfa gave.
-      const attempt = identified as MfaAttempt;
+      const attempt = identified;
       const shown = { method: body.method ?? 'totp', code: body.code };
 
       return attempt.kind === 'challenge' ? completeLogin(ctx, shown, attempt) : stepUp(ctx, shown, attempt);

@@ -55,7 +55,7 @@ export function keepFailure(
     reason,
   }: { email: string; person: { readonly id: string; readonly organizationId: string | null }; reason: LoginFailureReason },
 ): Promise<void> {
-  return ctx.keep((tx) =>
+  return ctx.commitNow((tx) =>
     recordLoginFailure(tx, {
       accountHash: accountHash(ctx.deps.keys, email),
       person,

@@ -6,7 +6,7 @@ import { addMail } from '../../db/mail.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { post } from '../http/operation.ts';
 import { accountNote, keepFailure, ownAccount } from './own-account.ts';
-import { attemptPasswordChange, attemptReset, countForgotten, type PasswordChange, type PasswordReset } from './password.ts';
+import { attemptPasswordChange, attemptReset, countForgotten } from './password.ts';
 import { PasswordChangeBody, PasswordForgotBody, PasswordResetBody } from './password.schema.ts';
 
 export const passwordOperations = {
@@ -28,8 +28,7 @@ export const passwordOperations = {
       example: { body: { current_password: 'correct horse battery staple', new_password: 'violet anchor meadow 42' } },
     },
     async (ctx, { identified }) => {
-      // `identified` is what attemptPasswordChange gave.
-      const { email, hashes } = identified as PasswordChange;
+      const { email, hashes } = identified;
       const account = ownAccount(ctx.caller);
       const { userId, sessionId, organizationId } = account;
 
@@ -82,8 +81,7 @@ export const passwordOperations = {
       example: { body: { token: `lh_ml_${'A'.repeat(43)}`, new_password: 'violet anchor meadow 42' } },
     },
     async (ctx, { identified }) => {
-      // `identified` is what attemptReset gave.
-      const { token, passwordHash } = identified as PasswordReset;
+      const { token, passwordHash } = identified;
       const { id: userId, organizationId, workspaceId } = token.person;
       const account = { userId, organizationId, workspaceId };
 

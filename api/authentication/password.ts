@@ -20,9 +20,15 @@ export interface PasswordChange {
  * Judges the new password, then verifies the current one, outside any transaction. A stolen session guesses as often as a stolen challenge:
  * tries count against the user.
  */
-export async function attemptPasswordChange({ deps, body, caller, limits, correlationId }: IdentifyRequest): Promise<PasswordChange> {
+export async function attemptPasswordChange({
+  deps,
+  body,
+  caller,
+  limits,
+  correlationId,
+}: IdentifyRequest<Static<typeof PasswordChangeBody>>): Promise<PasswordChange> {
   // `mount` has validated the body against PasswordChangeBody before.
-  const { current_password: current, new_password: wanted } = body as Static<typeof PasswordChangeBody>;
+  const { current_password: current, new_password: wanted } = body;
   const { email, fullName, hasFactor, passwordHash } = await readOwnCredential(deps.db, caller, correlationId);
 
   await checkNewPassword(deps.passwordStrength, wanted, { email, fullName, hasFactor, pointer: '/new_password' });
@@ -34,9 +40,14 @@ export async function attemptPasswordChange({ deps, body, caller, limits, correl
 }
 
 /** Counts mails by account and by address; whether the account exists is not looked at. */
-export async function countForgotten({ deps, body, limits, limitAddress }: IdentifyRequest): Promise<void> {
+export async function countForgotten({
+  deps,
+  body,
+  limits,
+  limitAddress,
+}: IdentifyRequest<Static<typeof PasswordForgotBody>>): Promise<void> {
   // `mount` has validated the body against PasswordForgotBody before.
-  const { email } = body as Static<typeof PasswordForgotBody>;
+  const { email } = body;
 
   await limits.consume([
     { policy: 'mail_account', key: accountHash(deps.keys, normalizeEmail(email)).toString('base64url') },
@@ -52,9 +63,9 @@ export interface PasswordReset {
 }
 
 /** The token is looked at first and used up last: a password that won't do costs nobody the link. */
-export async function attemptReset({ deps, body }: IdentifyRequest): Promise<PasswordReset> {
+export async function attemptReset({ deps, body }: IdentifyRequest<Static<typeof PasswordResetBody>>): Promise<PasswordReset> {
   // `mount` has validated the body against PasswordResetBody before.
-  const { token: shown, new_password: wanted } = body as Static<typeof PasswordResetBody>;
+  const { token: shown, new_password: wanted } = body;
   const token = await readMailToken(deps.db, shown, 'password_reset');
   const { person, email, fullName } = token;
 

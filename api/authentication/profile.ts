@@ -15,9 +15,9 @@ import { accountNote, ownAccount } from './own-account.ts';
 import type { EmailConfirmBody } from './password.schema.ts';
 
 /** An address is changed by somebody who has just verified themselves, and costs a mail. */
-export async function admitUpdate({ deps, body, caller, limits, limitAddress }: IdentifyRequest): Promise<void> {
+export async function admitUpdate({ deps, body, caller, limits, limitAddress }: IdentifyRequest<Static<typeof MeUpdate>>): Promise<void> {
   // `mount` has validated the body against MeUpdate before.
-  const { email, locale } = body as Static<typeof MeUpdate>;
+  const { email, locale } = body;
 
   if (typeof locale === 'string') canonicalLocale(locale);
   if (email === undefined) return;
@@ -75,9 +75,9 @@ export interface Confirmation {
   readonly token: ShownToken;
 }
 
-export async function attemptConfirmation({ deps, body }: IdentifyRequest): Promise<Confirmation> {
+export async function attemptConfirmation({ deps, body }: IdentifyRequest<Static<typeof EmailConfirmBody>>): Promise<Confirmation> {
   // `mount` has validated the body against EmailConfirmBody before.
-  const { token: shown } = body as Static<typeof EmailConfirmBody>;
+  const { token: shown } = body;
   const token = await readMailToken(deps.db, shown, 'email_confirm');
 
   return { caller: callerOfPerson(token.person, null), token };

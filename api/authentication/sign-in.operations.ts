@@ -32,8 +32,7 @@ export const signInOperations = {
       identify: attemptLogin,
       openWhenFrozen: true,
     },
-    // `identified` is what attemptLogin gave.
-    async (ctx, { body, identified }) => logIn(ctx, body, identified as LoginAttempt),
+    async (ctx, { body, identified }) => logIn(ctx, body, identified),
   ),
 
   refreshTokens: post(
@@ -51,8 +50,7 @@ export const signInOperations = {
       identify: attemptRefresh,
       openWhenFrozen: true,
     },
-    // `identified` is what attemptRefresh gave.
-    async (ctx, { identified }) => refresh(ctx, identified as RefreshAttempt),
+    async (ctx, { identified }) => refresh(ctx, identified),
   ),
 
   logout: post(
@@ -130,7 +128,7 @@ async function refresh(ctx: Ctx, { hash, found }: RefreshAttempt) {
   const verdict = await judgeRefresh(ctx, hash);
 
   if (verdict === 'refresh_reuse_detected') {
-    await ctx.keep((tx) => endFamily(ctx, tx, found));
+    await ctx.commitNow((tx) => endFamily(ctx, tx, found));
   }
   throw fail(verdict);
 }

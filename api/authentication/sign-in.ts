@@ -9,8 +9,8 @@ import { isOutdatedHash } from '../../db/identity/passwords.ts';
 import { normalizeEmail } from '../../db/identity/people.ts';
 import { withAutocommit, systemActor, tenantOf } from '../../db/transaction.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
-import { awaitedLater } from '../http/awaited-later.ts';
 import type { Deps } from '../http/deps.ts';
+import { markHandled } from '../http/mark-handled.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { LoginBody, RefreshBody } from './sign-in.schema.ts';
 
@@ -41,10 +41,10 @@ export interface AcceptedLogin {
  * that did not happen (no database, too many sign-ins at once). An unknown account costs what a known one does.
  * A refusal is recorded here: it stands by itself and needs no transaction of the request.
  */
-export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttempt> {
+export async function attemptLogin(request: IdentifyRequest<Static<typeof LoginBody>>): Promise<LoginAttempt> {
   const { deps, body, address, limits, limitAddress, userAgent } = request;
   // `mount` has validated the body against LoginBody before.
-  const { email, password } = body as Static<typeof LoginBody>;
+  const { email, password } = body;
   const account = accountHash(deps.keys, normalizeEmail(email));
   const accountKey = account.toString('base64url');
   const hits = [
@@ -54,7 +54,7 @@ export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttem
   ] as const;
 
   // Beside each other: finding the account decides nothing.
-  const finding = awaitedLater(findLogin(deps.db, normalizeEmail(email)));
+  const finding = markHandled(findLogin(deps.db, normalizeEmail(email)));
   await limits.consume(hits);
   const { found, isRight } = await lookAt(deps, finding, password).catch(async (error: unknown) => {
     await limits.refund(hits);
@@ -73,7 +73,7 @@ export async function attemptLogin(request: IdentifyRequest): Promise<LoginAttem
     await recordAlone(request, common.caller, failure);
     return { ...common, verdict: { kind: 'refused' } };
   }
-  const rewarded = awaitedLater(limits.reward(hits));
+  const rewarded = markHandled(limits.reward(hits));
   const freshHash = isOutdatedHash(found.passwordHash) ? await deps.identity.passwords.hash(password) : null;
 
   return { ...common, verdict: { kind: 'accepted', found, passwordHash: found.passwordHash, freshHash, rewarded } };
@@ -103,9 +103,9 @@ export interface RefreshAttempt {
 }
 
 /** Finds whose refresh token it is. Throws `credential_invalid` for an unknown one, `session_revoked` for that of an inactive user. */
-export async function attemptRefresh({ deps, body, limits }: IdentifyRequest): Promise<RefreshAttempt> {
+export async function attemptRefresh({ deps, body, limits }: IdentifyRequest<Static<typeof RefreshBody>>): Promise<RefreshAttempt> {
   // `mount` has validated the body against RefreshBody before.
-  const { refresh_token: token } = body as Static<typeof RefreshBody>;
+  const { refresh_token: token } = body;
 
   if (!isOpaqueToken('refresh', token)) throw fail('credential_invalid');
   const hash = tokenHash(token);

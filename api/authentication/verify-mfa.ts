@@ -29,9 +29,9 @@ export type MfaAttempt =
  * Finds out whose sign-in or session is to be verified, and counts the try against the user. A password is verified here, outside any transaction.
  * 422 for a challenge beside a bearer or neither; one 401 for every challenge that isn't there.
  */
-export async function attemptMfa(request: IdentifyRequest): Promise<MfaAttempt> {
+export async function attemptMfa(request: IdentifyRequest<Static<typeof MfaVerifyBody>>): Promise<MfaAttempt> {
   // `mount` has validated the body against MfaVerifyBody before.
-  const { challenge_id: challengeId = null, method = 'totp', code } = request.body as Static<typeof MfaVerifyBody>;
+  const { challenge_id: challengeId = null, method = 'totp', code } = request.body;
 
   if (request.caller.kind !== 'nobody') {
     if (challengeId !== null) throw invalid('/challenge_id', 'range', 'a step-up has no challenge: send the code alone');
@@ -134,7 +134,7 @@ export async function stepUp(
 async function countedTry(ctx: Ctx, of: { challengeId: string; userId: string }): Promise<CountedTry> {
   let counted: Awaited<ReturnType<typeof countTry>> = null;
 
-  await ctx.keep(async (tx) => {
+  await ctx.commitNow(async (tx) => {
     counted = await countTry(tx, of);
   });
   return counted ?? deadChallenge();

@@ -3,7 +3,7 @@ import { markInexact } from '../../workflows/contracts/exact-json.ts';
 import { fail, invalid, type Failure } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { formRoomBytes } from './form-room.ts';
+import { formOverheadBytes } from './form-overhead.ts';
 import { findForbiddenText, forbiddenViolations } from './text-scan.ts';
 
 const defaultLimitBytes = 1_048_576;
@@ -43,7 +43,7 @@ export function takesBody(operation: RegisteredOperation): boolean {
 /** 413 and 415 from the headers alone, before the credential is looked at. */
 export function judgeBody(operation: RegisteredOperation, request: FastifyRequest, env: ApiEnv): void {
   if (!takesBody(operation)) return;
-  const limitBytes = bodyLimitOf(operation, env) + (operation.multipart ? formRoomBytes : 0);
+  const limitBytes = bodyLimitOf(operation, env) + (operation.multipart ? formOverheadBytes : 0);
   const { headers } = request;
   const length = Number(headers['content-length'] ?? 0);
   if (length > limitBytes) throw tooLarge(bodyLimitOf(operation, env), operation.multipart === true);

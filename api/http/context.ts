@@ -41,7 +41,7 @@ export interface Ctx extends TenantTransaction {
   /** Replaces the default audit note (resource type of the area, id of the view); null: nothing has happened yet that is worth an entry. */
   audit(note: AuditNote | null): void;
   /** Writes what a refusal must leave behind: runs `write` now, commits, and begins anew on the request's own connection. */
-  keep(write: (tx: TenantTransaction) => Promise<void>): Promise<void>;
+  commitNow(write: (tx: TenantTransaction) => Promise<void>): Promise<void>;
 }
 
 /** A reply that differs from the operation's plain success. */
@@ -77,15 +77,25 @@ export function seeOther(location: string): Reply<never> {
   return new Reply(undefined as never, { status: 303, headers: { location } });
 }
 
-/** What `identify` may look at, before the transaction: everything is valid already. */
-export interface IdentifyRequest {
+/** What an operation's own check before its body is read may look at, and count. */
+export interface PrecheckRequest {
+  readonly deps: AppDeps;
+  /** The client's address as a limit key: IPv6 by /64. */
+  readonly limitAddress: string;
+  readonly limits: RequestLimits;
+}
+
+type Anything = Readonly<Record<string, unknown>>;
+
+/** What `identify` may look at, before the transaction: body, query and path are valid already, by the schemas of its operation. */
+export interface IdentifyRequest<B = unknown, Q = Anything, P = Anything> {
   readonly deps: AppDeps;
   readonly caller: Caller;
   /** The floor of the operation, as in `Ctx`. */
   readonly floor: Role | null;
-  readonly params: Readonly<Record<string, unknown>>;
-  readonly query: Readonly<Record<string, unknown>>;
-  readonly body: unknown;
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
   /** What broke the schema; empty unless the operation answers for its faults itself. */
   readonly violations: readonly Violation[];
   readonly headers: IncomingHttpHeaders;

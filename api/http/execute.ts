@@ -27,24 +27,21 @@ export async function execute(execution: Execution, reservation: Reservation | n
   if (execution.operation.transaction === 'none')
     return { ...(await run(execution, outsideTransaction(execution), refuseRenew, reservation)), outgoing: emptyOutgoing() };
 
-  const isRead = execution.operation.method === 'GET' && !execution.operation.writes;
+  const isRead = execution.operation.method === 'GET' && execution.operation.transaction !== 'writes';
   for (let tries = 1; ; tries += 1) {
     const open = isRead ? openReadOnly(execution.deps.db, execution.options) : await openTransaction(execution.deps.db, execution.options);
-    let hasKept = false;
-    const { admitted } = stateOf(execution.request);
+    let hasCommitted = false;
     const renew: Renew = async () => {
-      await admitted;
-      hasKept = true;
+      hasCommitted = true;
       return open.renew();
     };
     try {
       const done = await run(execution, open.tx, renew, reservation);
-      await admitted;
       return { ...done, outgoing: await open.commit() };
     } catch (error) {
       await open.rollback();
-      // What was kept stands already, so such a handler does not run twice.
-      if (hasKept || tries === maxTries || !isDeadlock(error)) throw error;
+      // What was committed early stands already, so such a handler does not run twice.
+      if (hasCommitted || tries === maxTries || !isDeadlock(error)) throw error;
     }
   }
 }
@@ -66,7 +63,7 @@ async function run(
   const result = await handle(ctx, { params: input.params, query: input.query, body: input.body, identified: execution.identified });
   const { view, options } = unwrap(result);
   // `list` handlers give pages by their type.
-  const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.sealCursor) : view;
+  const shown = operation.kind === 'list' ? toPageView(view as Parameters<typeof toPageView>[0], execution.signCursor) : view;
   const reply = render(operation, shown, options);
 
   const note = noteOf(noted, () => defaultNote(operation, view, input.params));

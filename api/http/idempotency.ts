@@ -24,14 +24,16 @@ import type { RegisteredOperation } from './operation.ts';
 import type { ParsedInput } from './parse-input.ts';
 import type { Rendered } from './render.ts';
 import { floorOf } from './role-floor.ts';
-import { placesIn, toReply, toStored, type Reservation } from './stored-reply.ts';
+import { workspacesIn, toReply, toStored, type Reservation } from './stored-reply.ts';
 
 export type { Reservation } from './stored-reply.ts';
 
-export type Claim = { readonly kind: 'mine'; readonly reservation: Reservation } | { readonly kind: 'replay'; readonly reply: Rendered };
+export type KeyReservation =
+  | { readonly kind: 'mine'; readonly reservation: Reservation }
+  | { readonly kind: 'replay'; readonly reply: Rendered };
 
 /** The request that wants a key; the row is read and written in its own tenant. */
-interface Claiming {
+interface Reserving {
   readonly deps: AppDeps;
   readonly operation: RegisteredOperation;
   readonly caller: Caller;
@@ -46,39 +48,39 @@ const maxTries = 5;
 const pausesMs = [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
 
 /** Reserves the request's key before its transaction, or finds the reply to repeat; a rival that is still at it is 409. */
-export async function claimKey(claiming: Claiming, key: string): Promise<Claim | null> {
-  const scope = scopeOfKey(claiming, key);
+export async function reserveOrReplay(reserving: Reserving, key: string): Promise<KeyReservation | null> {
+  const scope = keySpaceOf(reserving, key);
   if (!scope) return null;
-  const fingerprint = fingerprintOf(claiming.deps.keys.idempotencyKey.secret, claiming.input);
+  const fingerprint = fingerprintOf(reserving.deps.keys.idempotencyKey.secret, reserving.input);
 
   for (let tries = 0; tries < maxTries; tries += 1) {
     // Each of its statements is judged by the row that it finds, so that none needs the one before it undone.
-    const claim = await withAutocommit(claiming.deps.db, claiming.options, (tx) => attempt(claiming, tx, scope, fingerprint));
-    if (claim) return claim;
+    const reserved = await withAutocommit(reserving.deps.db, reserving.options, (tx) => attempt(reserving, tx, scope, fingerprint));
+    if (reserved) return reserved;
   }
   throw fail('idempotency_in_progress', { retryAfterS: 1 });
 }
 
 /** Stores a success in the handler's own transaction, at its end; 409 when the lease went to another meanwhile, so that all of it rolls back. */
 export async function storeSuccess(
-  claiming: Pick<Claiming, 'deps'>,
+  reserving: Pick<Reserving, 'deps'>,
   tx: TenantTransaction,
   reservation: Reservation,
   reply: Rendered,
   isFinal: boolean,
 ): Promise<void> {
-  const stored = await toStored(claiming.deps.keys, tx, reservation, reply);
+  const stored = await toStored(reserving.deps.keys, tx, reservation, reply);
   await storeReplyLater(tx.em, reservation.id, reservation.lease, stored, isFinal);
 }
 
 /** Stores a refusal that a repeat must get too, or gives the key free. Never throws: the request already has its answer. */
-export async function settleRefusal(claiming: Claiming, reservation: Reservation, failure: Failure): Promise<void> {
+export async function settleRefusal(reserving: Reserving, reservation: Reservation, failure: Failure): Promise<void> {
   const isStored = storedRefusals.has(failure.status) && failure.code !== 'idempotency_in_progress';
-  await quietly(claiming, async (tx) => {
+  await quietly(reserving, async (tx) => {
     if (!isStored) return releaseKey(tx.em, reservation.id, reservation.lease);
-    const told = (await showsPurgedRun(tx, failure)) ? fail('not_found') : failure;
-    const reply = refusalOf(claiming.deps, told, claiming.options.correlationId);
-    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, tx, reservation, reply), true);
+    const shown = (await showsPurgedRun(tx, failure)) ? fail('not_found') : failure;
+    const reply = refusalOf(reserving.deps, shown, reserving.options.correlationId);
+    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(reserving.deps.keys, tx, reservation, reply), true);
   });
 }
 
@@ -89,30 +91,35 @@ async function showsPurgedRun(tx: TenantTransaction, { context: { run } }: Failu
 }
 
 /** Replaces the stored 202 by the final reply, or makes it final when there is none. */
-export async function settleFinal(claiming: Claiming, reservation: Reservation, reply: Rendered | null): Promise<void> {
-  await quietly(claiming, async (tx) => {
+export async function settleFinal(reserving: Reserving, reservation: Reservation, reply: Rendered | null): Promise<void> {
+  await quietly(reserving, async (tx) => {
     if (!reply) return settleStandIn(tx.em, reservation.id, reservation.lease);
-    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(claiming.deps.keys, tx, reservation, reply), true);
+    await storeReply(tx.em, reservation.id, reservation.lease, await toStored(reserving.deps.keys, tx, reservation, reply), true);
   });
 }
 
 /** One look at the row; null asks for another. */
-async function attempt(claiming: Claiming, tx: TenantTransaction, scope: IdempotencyScope, fingerprint: Buffer): Promise<Claim | null> {
+async function attempt(
+  reserving: Reserving,
+  tx: TenantTransaction,
+  scope: IdempotencyScope,
+  fingerprint: Buffer,
+): Promise<KeyReservation | null> {
   const found = await reserveKey(tx.em, scope, fingerprint);
   if (!found) return null;
-  if (found.isMine && found.leaseUntil) return mine(claiming, found, found.leaseUntil);
+  if (found.isMine && found.leaseUntil) return mine(reserving, found, found.leaseUntil);
   if (found.isExpired) {
     await removeExpiredKey(tx.em, found.id);
     return null;
   }
   if (!found.fingerprint.equals(fingerprint)) throw fail('idempotency_key_mismatch');
-  if (found.state === 'done') return { kind: 'replay', reply: await replay(claiming, tx, found) };
+  if (found.state === 'done') return { kind: 'replay', reply: await replay(reserving, tx, found) };
   if (!found.isLeaseOver || found.leaseUntil === null) throw fail('idempotency_in_progress', { retryAfterS: 1 });
   // The holder died after its commit: what it stored stands.
-  if (found.status !== null) return { kind: 'replay', reply: await replay(claiming, tx, found) };
+  if (found.status !== null) return { kind: 'replay', reply: await replay(reserving, tx, found) };
 
   const lease = await takeOverLease(tx.em, found.id, found.leaseUntil);
-  return lease ? mine(claiming, found, lease) : null;
+  return lease ? mine(reserving, found, lease) : null;
 }
 
 /**
@@ -121,7 +128,7 @@ async function attempt(claiming: Claiming, tx: TenantTransaction, scope: Idempot
  * of its path lies.
  */
 async function replay(
-  { deps, caller, operation, options, input }: Claiming,
+  { deps, caller, operation, options, input }: Reserving,
   tx: TenantTransaction,
   found: IdempotencyRow,
 ): Promise<Rendered> {
@@ -131,7 +138,7 @@ async function replay(
       headers: { 'content-type': refusalType, 'idempotency-replayed': 'true' },
     };
   const reply = await toReply(deps.keys, tx, found);
-  const named = placesIn(reply);
+  const named = workspacesIn(reply);
   refuseLostPlaces(caller, named.size > 0 ? named : await placesOfPath(tx.em, input.params), floorOf(operation));
   return reply;
 }
@@ -141,12 +148,12 @@ function refusalOf(deps: AppDeps, failure: Failure, correlationId: string): Rend
   return { status: failure.status, headers: { 'content-type': refusalType }, body: JSON.stringify(envelope) };
 }
 
-function mine({ operation }: Claiming, row: IdempotencyRow, lease: string): Claim {
+function mine({ operation }: Reserving, row: IdempotencyRow, lease: string): KeyReservation {
   return { kind: 'mine', reservation: { id: row.id, lease, isSecret: operation.secretReply === true } };
 }
 
 /** Null for a caller without an identity of its own, which can't own a key. */
-function scopeOfKey({ operation, caller, options }: Claiming, key: string): IdempotencyScope | null {
+function keySpaceOf({ operation, caller, options }: Reserving, key: string): IdempotencyScope | null {
   if (caller.kind === 'nobody' || caller.principalId === null) return null;
   return {
     organizationId: options.tenant.organizationId,
@@ -162,23 +169,23 @@ function scopeOfKey({ operation, caller, options }: Claiming, key: string): Idem
 }
 
 /** Never throws. What the database does not take now, because it is away, is tried again behind the answer: else a repeat would wait out the lease. */
-async function quietly(claiming: Claiming, work: (tx: TenantTransaction) => Promise<void>): Promise<void> {
-  if (!(await isTaken(claiming, work))) void tryAgain(claiming, work);
+async function quietly(reserving: Reserving, work: (tx: TenantTransaction) => Promise<void>): Promise<void> {
+  if (!(await isTaken(reserving, work))) void tryAgain(reserving, work);
 }
 
-async function tryAgain(claiming: Claiming, work: (tx: TenantTransaction) => Promise<void>): Promise<void> {
+async function tryAgain(reserving: Reserving, work: (tx: TenantTransaction) => Promise<void>): Promise<void> {
   for (const pauseMs of pausesMs) {
     await delay(pauseMs, undefined, { ref: false });
-    if (await isTaken(claiming, work)) return;
+    if (await isTaken(reserving, work)) return;
   }
 }
 
-async function isTaken(claiming: Claiming, work: (tx: TenantTransaction) => Promise<void>): Promise<boolean> {
+async function isTaken(reserving: Reserving, work: (tx: TenantTransaction) => Promise<void>): Promise<boolean> {
   try {
-    await transact(claiming.deps.db, claiming.options, work);
+    await transact(reserving.deps.db, reserving.options, work);
     return true;
   } catch (error) {
-    claiming.deps.log.warn({ err: error, correlation_id: claiming.options.correlationId }, 'idempotency row not settled');
+    reserving.deps.log.warn({ err: error, correlation_id: reserving.options.correlationId }, 'idempotency row not settled');
     return false;
   }
 }

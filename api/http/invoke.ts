@@ -6,15 +6,16 @@ import { isDenied, recordDenied } from './denied.ts';
 import type { AppDeps } from './deps.ts';
 import { logFailure, toEnvelope, toFailure } from './error-envelope.ts';
 import type { ErrorEnvelopeView } from './error.schema.ts';
-import { claimKey } from './idempotency.ts';
+import { reserveOrReplay } from './idempotency.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { argumentsParser, type ArgumentsParser } from './parse-arguments.ts';
 import { prepare } from './prepare.ts';
+import { limitsOfRequest } from './rate-limit.ts';
 import type { Rendered } from './render.ts';
 import { stateOf } from './request-state.ts';
 import { checkFloor, refuseRestricted } from './role-floor.ts';
 
-/** A call of one operation inside another's request, which has admitted its caller and was counted. */
+/** A call of one operation inside another's request, whose caller has been authenticated and whose limits have been counted. */
 export interface Invocation {
   readonly operation: RegisteredOperation;
   readonly request: FastifyRequest;
@@ -56,16 +57,16 @@ async function run(deps: AppDeps, { operation, request, args, signal }: Invocati
   const caller = stateOf(request).caller ?? nobody;
   refuseRestricted(operation, caller);
   checkFloor(operation, caller, deps.env.publicUrl);
-  const off = operation.refuseWhenOff?.(deps.env) ?? null;
-  if (off) throw off;
+  const { headers, limitAddress } = stateOf(request);
+  await operation.precheck?.({ deps, limitAddress, limits: limitsOfRequest(deps.limits, headers) });
 
   const isShort = Number(request.headers['content-length'] ?? Infinity) <= exhaustiveBytes;
   const input = parserOf(operation)(args, isShort);
   const execution = await prepare(deps, operation, { request, input, readForm: null, source: 'mcp', signal });
-  const claim = input.idempotencyKey === null ? null : await claimKey(execution, input.idempotencyKey);
-  if (claim?.kind === 'replay') return claim.reply;
+  const reserved = input.idempotencyKey === null ? null : await reserveOrReplay(execution, input.idempotencyKey);
+  if (reserved?.kind === 'replay') return reserved.reply;
 
-  const { rendered, outgoing } = await carryOut(execution, claim?.reservation ?? null);
+  const { rendered, outgoing } = await carryOut(execution, reserved?.reservation ?? null);
   if (outgoing) void deps.dispatch(outgoing);
   return rendered;
 }

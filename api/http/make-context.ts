@@ -24,7 +24,7 @@ export interface Execution {
   readonly input: ParsedInput;
   readonly identified: unknown;
   readonly page: PageRequest;
-  readonly sealCursor: (position: readonly string[]) => string;
+  readonly signCursor: (position: readonly string[]) => string;
 }
 
 /** Commits, gives what is to be dispatched now, and begins anew on the same connection. */
@@ -42,7 +42,6 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
     actor: tx.actor,
     correlationId: tx.correlationId,
     outgoing: tx.outgoing,
-    admitted: stateOf(request).admitted,
     caller,
     deps,
     get log() {
@@ -58,7 +57,7 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
     address: stateOf(request).address,
     userAgent: userAgentOf(request),
     audit,
-    keep: async (write) => {
+    commitNow: async (write) => {
       await write(tx);
       void deps.dispatch(await renew());
     },
@@ -66,7 +65,7 @@ export function makeContext(execution: Execution, tx: TenantTransaction, renew: 
 }
 
 /** What a raw handler works with: everything but a transaction. */
-export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'keep'> {
+export function rawContext(execution: Execution): Omit<Ctx, 'em' | 'commitNow'> {
   return makeContext(execution, outsideTransaction(execution), refuseRenew, () => undefined);
 }
 
@@ -83,9 +82,9 @@ export function outsideTransaction({ options, operation }: Execution): TenantTra
   };
 }
 
-/** There is nothing to keep outside a transaction. */
+/** There is nothing to commit outside a transaction. */
 export async function refuseRenew(): Promise<never> {
-  throw new Error('nothing to keep outside a transaction');
+  throw new Error('nothing to commit outside a transaction');
 }
 
 /** What the client calls itself, cut to what a row takes. */

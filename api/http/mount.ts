@@ -1,16 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import { admission } from './admission.ts';
+import { requestChecks } from './request-checks.ts';
 import { perform, send } from './answer.ts';
 import { bodyLimitOf } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { rawContext } from './make-context.ts';
-import { claimKey } from './idempotency.ts';
+import { reserveOrReplay } from './idempotency.ts';
 import { formReader, type RequestForm } from './multipart.ts';
 import type { Area, RegisteredOperation } from './operation.ts';
 import { inputParser } from './parse-input.ts';
 import { prepare } from './prepare.ts';
-import { stateOf } from './request-state.ts';
 
 type RawHandle = (ctx: unknown, input: unknown, http: { request: FastifyRequest; reply: FastifyReply }) => Promise<void>;
 
@@ -19,7 +18,7 @@ export function mount(
   app: FastifyInstance,
   deps: AppDeps,
   areas: readonly Area[],
-  standing: (operation: RegisteredOperation) => Readonly<Record<string, string>>,
+  standingHeaders: (operation: RegisteredOperation) => Readonly<Record<string, string>>,
 ): void {
   for (const operation of areas.flatMap((area) => area.operations)) {
     if (operation.status === 'specified') continue;
@@ -28,7 +27,7 @@ export function mount(
       url: operation.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       exposeHeadRoute: false,
       bodyLimit: bodyLimitOf(operation, deps.env),
-      onRequest: admission(deps, operation, standing(operation)),
+      onRequest: requestChecks(deps, operation, standingHeaders(operation)),
       handler: server(deps, operation),
     });
   }
@@ -45,7 +44,7 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
 
   return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const form = read?.(request, bodyLimitOf(operation, deps.env)) ?? null;
-    return discarding(deps, form, () => serve(request, reply, form));
+    return withDiscard(deps, form, () => serve(request, reply, form));
   };
 
   async function serve(request: FastifyRequest, reply: FastifyReply, form: RequestForm | null): Promise<FastifyReply> {
@@ -58,27 +57,26 @@ function server(deps: AppDeps, operation: RegisteredOperation) {
     }
 
     const key = execution.input.idempotencyKey;
-    if (key !== null) await stateOf(request).admitted;
-    const claim = key === null ? null : await claimKey(execution, key);
-    if (claim?.kind === 'replay') {
-      await letGo(deps, form);
-      return send(execution, reply, claim.reply);
+    const reserved = key === null ? null : await reserveOrReplay(execution, key);
+    if (reserved?.kind === 'replay') {
+      await discardForm(deps, form);
+      return send(execution, reply, reserved.reply);
     }
-    return perform(execution, reply, claim?.reservation ?? null);
+    return perform(execution, reply, reserved?.reservation ?? null);
   }
 }
 
 /** What is refused was rolled back, so nothing names what its form has left. After another fault a commit may stand: the sweep judges. */
-async function discarding<R>(deps: AppDeps, form: RequestForm | null, work: () => Promise<R>): Promise<R> {
+async function withDiscard<R>(deps: AppDeps, form: RequestForm | null, work: () => Promise<R>): Promise<R> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof Failure && error.status < 500) await letGo(deps, form);
+    if (error instanceof Failure && error.status < 500) await discardForm(deps, form);
     throw error;
   }
 }
 
 /** Never throws: the request has its answer, and the sweep comes later. */
-async function letGo({ log }: AppDeps, form: RequestForm | null): Promise<void> {
+async function discardForm({ log }: AppDeps, form: RequestForm | null): Promise<void> {
   await form?.discard().catch((err: unknown) => log.warn({ err }, 'form not discarded'));
 }

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { TObject } from 'typebox';
 import { fail, Failure, type Violation } from '../../workflows/contracts/failure.ts';
 import { tooLarge } from './body.ts';
-import { formRoomBytes } from './form-room.ts';
+import { formOverheadBytes } from './form-overhead.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { closed } from './schema.ts';
 import { isForbiddenText } from './text-scan.ts';
@@ -141,7 +141,7 @@ function watch(request: IncomingMessage, parser: BusboyInstance, limitBytes: num
   let length = 0;
   const count = (bytes: Buffer): void => {
     length += bytes.byteLength;
-    if (length > limitBytes + formRoomBytes) reject(tooLarge(limitBytes, true));
+    if (length > limitBytes + formOverheadBytes) reject(tooLarge(limitBytes, true));
   };
   const breakOff = (): void => {
     if (!request.complete) reject(malformed(null));

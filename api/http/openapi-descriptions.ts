@@ -4,18 +4,18 @@ import { ofRuns } from './meanings/runs.ts';
 import { inPath, inQuery, shared } from './meanings/shared.ts';
 import { ofTools } from './meanings/tools.ts';
 
-const byPlace: Readonly<Record<string, string>> = { ...ofRuns, ...ofAgents, ...ofTools, ...ofPeople };
+const byLocation: Readonly<Record<string, string>> = { ...ofRuns, ...ofAgents, ...ofTools, ...ofPeople };
 
 /**
  * What a field or parameter means whose schema does not say so itself; undefined where nothing is known beyond its name, which says that
- * already. `place` is the component, with the path to an object within it, or the operation of a parameter of path or query.
+ * already. `location` is the component, with the path to an object within it, or the operation of a parameter of path or query.
  */
-export function meaningOf(place: string, name: string, kind: 'field' | 'path' | 'query' = 'field'): string | undefined {
+export function meaningOf(location: string, name: string, kind: 'field' | 'path' | 'query' = 'field'): string | undefined {
   const ofKind = { field: shared, path: inPath, query: inQuery }[kind];
-  return byPlace[`${place}.${name}`] ?? ofKind[name] ?? shared[name];
+  return byLocation[`${location}.${name}`] ?? ofKind[name] ?? shared[name];
 }
 
 /** What a component is whose schema does not say so itself. */
 export function meaningOfComponent(name: string): string | undefined {
-  return byPlace[name];
+  return byLocation[name];
 }

@@ -6,7 +6,7 @@ import { meaningOf } from './openapi-descriptions.ts';
 import { exampleOf, replyExample } from './openapi-examples.ts';
 import { codeSamplesOf } from './openapi-samples.ts';
 import { errorCodesOf, operationText } from './openapi-text.ts';
-import { headerReferences } from './openapi-parts.ts';
+import { headerReferences } from './openapi-components.ts';
 import { nameOf, type Json, type SchemaCollector } from './openapi-schemas.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { querySchemaOf } from './page.ts';
@@ -21,14 +21,14 @@ interface Documented {
 }
 
 /** One operation of the document. */
-export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, place: Documented): Json {
+export function documentOperation(operation: RegisteredOperation, collector: SchemaCollector, documented: Documented): Json {
   const scope = scopeOf(operation);
   return {
     'operationId': operation.operationId,
     'summary': operation.summary,
     'description': operationText(operation),
     'tags': [operation.area],
-    ...(place.isForOperators ? { 'x-audience': 'operator' } : {}),
+    ...(documented.isForOperators ? { 'x-audience': 'operator' } : {}),
     'x-access': operation.access,
     'x-credentials': credentialsOf(operation),
     'x-scope': scope,
@@ -36,7 +36,7 @@ export function documentOperation(operation: RegisteredOperation, collector: Sch
     'x-idempotency': operation.idempotent,
     'x-if-match': operation.ifMatch,
     'x-error-codes': errorCodesOf(operation),
-    'x-codeSamples': codeSamplesOf(operation, place.publicUrl),
+    'x-codeSamples': codeSamplesOf(operation, documented.publicUrl),
     'security': securityOf(operation),
     'parameters': [
       ...pathParameters(operation, collector),
@@ -78,7 +78,7 @@ function securityOf(operation: RegisteredOperation): Json[] {
 
 function pathParameters(operation: RegisteredOperation, collector: SchemaCollector): Json[] {
   return Object.entries(operation.params?.properties ?? {}).map(([name, schema]) =>
-    parameter(operation, { place: 'path', name, schema, required: true }, collector),
+    parameter(operation, { location: 'path', name, schema, required: true }, collector),
   );
 }
 
@@ -86,7 +86,7 @@ function queryParameters(operation: RegisteredOperation, collector: SchemaCollec
   const { properties, required } = querySchemaOf(operation);
   const needed: readonly string[] = required ?? [];
   return Object.entries(properties).map(([name, schema]) =>
-    parameter(operation, { place: 'query', name, schema, required: needed.includes(name) }, collector),
+    parameter(operation, { location: 'query', name, schema, required: needed.includes(name) }, collector),
   );
 }
 
@@ -99,22 +99,26 @@ function headerParameters(operation: RegisteredOperation, collector: SchemaColle
     ...(isRoleAccess(operation) ? ['ViewOrganization', 'ViewWorkspace'] : []),
   ].map((name) => ({ $ref: `#/components/parameters/${name}` }));
   const own = Object.entries(operation.headers?.properties ?? {}).map(([name, schema]) =>
-    parameter(operation, { place: 'header', name, schema, required: false }, collector),
+    parameter(operation, { location: 'header', name, schema, required: false }, collector),
   );
   return [...shared, ...own];
 }
 
 interface Parameter {
-  readonly place: 'path' | 'query' | 'header';
+  readonly location: 'path' | 'query' | 'header';
   readonly name: string;
   readonly schema: TSchema;
   readonly required: boolean;
 }
 
-function parameter({ operationId }: RegisteredOperation, { place, name, schema, required }: Parameter, collector: SchemaCollector): Json {
+function parameter(
+  { operationId }: RegisteredOperation,
+  { location, name, schema, required }: Parameter,
+  collector: SchemaCollector,
+): Json {
   const { description, ...bare } = collector.refer(schema, operationId);
-  const meaning = typeof description === 'string' ? description : meaningOf(operationId, name, place === 'header' ? 'field' : place);
-  return { name, in: place, required, ...(meaning === undefined ? {} : { description: meaning }), schema: bare };
+  const meaning = typeof description === 'string' ? description : meaningOf(operationId, name, location === 'header' ? 'field' : location);
+  return { name, in: location, required, ...(meaning === undefined ? {} : { description: meaning }), schema: bare };
 }
 
 function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollector): Json {

@@ -8,8 +8,8 @@ export type Json = Record<string, unknown>;
 
 /** Collects the named schemas of a document: one that has an `$id` becomes a component and is referred to. */
 export interface SchemaCollector {
-  /** The schema as it stands in the document, its named parts as references; `place` is the operation that it belongs to. */
-  refer(schema: TSchema, place?: string): Json;
+  /** The schema as it stands in the document, its named parts as references; `location` is the operation that it belongs to. */
+  refer(schema: TSchema, location?: string): Json;
   /** Everything collected, by name. */
   components(): Record<string, Json>;
 }
@@ -23,9 +23,9 @@ export function createCollector(): SchemaCollector {
   // Views stand in many operations: the same object again is the same component, and is not gone through again.
   const done = new WeakSet<Json>();
 
-  const refer = (schema: Json, place: string): Json => {
+  const refer = (schema: Json, location: string): Json => {
     const { $id: name, ...bare } = schema;
-    if (typeof name !== 'string') return rewrite(bare, place);
+    if (typeof name !== 'string') return rewrite(bare, location);
     const reference = { $ref: `${componentPrefix}${name}` };
     if (done.has(schema)) return reference;
     const made = rewrite(named(schema), name);
@@ -36,28 +36,32 @@ export function createCollector(): SchemaCollector {
     return reference;
   };
 
-  const rewrite = (schema: Json, place: string): Json =>
+  const rewrite = (schema: Json, location: string): Json =>
     withMapping(
-      bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value, place)]))),
+      bounded(Object.fromEntries(Object.entries(schema).map(([keyword, value]) => [keyword, rewriteKeyword(keyword, value, location)]))),
       known,
     );
 
-  const rewriteKeyword = (keyword: string, value: unknown, place: string): unknown => {
+  const rewriteKeyword = (keyword: string, value: unknown, location: string): unknown => {
     if (keyword === 'properties') {
       const entries = Object.entries(asObject(value));
-      return Object.fromEntries(entries.map(([name, child]) => [name, described(place, name, refer(asObject(child), `${place}.${name}`))]));
+      return Object.fromEntries(
+        entries.map(([name, child]) => [name, described(location, name, refer(asObject(child), `${location}.${name}`))]),
+      );
     }
     if (keyword === '$defs' || keyword === 'patternProperties') {
-      return Object.fromEntries(Object.entries(asObject(value)).map(([name, child]) => [name, refer(asObject(child), `${place}.${name}`)]));
+      return Object.fromEntries(
+        Object.entries(asObject(value)).map(([name, child]) => [name, refer(asObject(child), `${location}.${name}`)]),
+      );
     }
     if (asTheyStand.has(keyword)) return value;
-    if (Array.isArray(value)) return value.map((item: unknown) => (isObject(item) ? refer(item, place) : item));
-    return isObject(value) ? refer(value, place) : value;
+    if (Array.isArray(value)) return value.map((item: unknown) => (isObject(item) ? refer(item, location) : item));
+    return isObject(value) ? refer(value, location) : value;
   };
 
   return {
     // TypeBox schemas are plain JSON Schema objects, here read as such.
-    refer: (schema, place = '') => refer(schema as unknown as Json, place),
+    refer: (schema, location = '') => refer(schema as unknown as Json, location),
     components: () => Object.fromEntries([...known].toSorted(([left], [right]) => (left < right ? -1 : 1))),
   };
 }
@@ -77,11 +81,11 @@ function named({ $id: name, ...bare }: Json): Json {
 }
 
 /** Variants bear other names than what they are made from, whose fields they share. */
-function describedAll(place: string, properties: Json): Json {
+function describedAll(location: string, properties: Json): Json {
   return Object.fromEntries(
     Object.entries(properties).map(([name, child]) => {
       const schema = asObject(child);
-      return [name, schema['$id'] === undefined ? described(place, name, schema) : schema];
+      return [name, schema['$id'] === undefined ? described(location, name, schema) : schema];
     }),
   );
 }
@@ -99,10 +103,10 @@ function withMapping(schema: Json, known: ReadonlyMap<string, Json>): Json {
 }
 
 /** An own description goes before what the name means there; a reference brings its component's along. */
-function described(place: string, name: string, schema: Json): Json {
+function described(location: string, name: string, schema: Json): Json {
   if (schema['description'] !== undefined || schema['$ref'] !== undefined) return schema;
   const [only, ...others] = Array.isArray(schema['enum']) ? schema['enum'] : [];
-  const meaning = meaningOf(place, name) ?? (typeof only === 'string' && others.length === 0 ? `Always \`${only}\`` : undefined);
+  const meaning = meaningOf(location, name) ?? (typeof only === 'string' && others.length === 0 ? `Always \`${only}\`` : undefined);
   return meaning === undefined ? schema : { ...schema, description: meaning };
 }
 

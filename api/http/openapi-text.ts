@@ -1,7 +1,7 @@
 import { errorCodeNames, type ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import { takesBody } from './body.ts';
 import type { Access, RegisteredOperation } from './operation.ts';
-import { querySchemaOf } from './page.ts';
+import { querySchemaOf, takesAnyQuery } from './page.ts';
 import { isRoleAccess, isSessionOnly, scopeOf } from './scopes.ts';
 
 /** What any operation may answer, whatever it does. */
@@ -39,7 +39,6 @@ export function errorCodesOf(operation: RegisteredOperation): ErrorCode[] {
   for (const code of operation.fails ?? []) codes.add(code);
   if (isRoleAccess(operation) && (scopeOf(operation) !== null || isSessionOnly(operation))) codes.add('scope_insufficient');
   if (operation.notDelegable || operation.sessionOnly || operation.ofPlatform) codes.add('resource_forbidden');
-  if (operation.refuseWhenOff) codes.add('registration_disabled');
   if (operation.access === 'oauth-client' || operation.access === 'registration-token') codes.add('credential_invalid');
   if (operation.takesSession) for (const code of ofCredentials) codes.add(code);
   return errorCodeNames.filter((code) => codes.has(code));
@@ -50,7 +49,7 @@ function ofInput(operation: RegisteredOperation): ErrorCode[] {
   const asks = takes || operation.body !== null || Object.keys(querySchemaOf(operation).properties).length > 0;
   return [
     // Of a query that nothing is declared of, every key is unknown.
-    ...(asks || operation.openQuery !== true ? [faultOf(operation)] : []),
+    ...(asks || !takesAnyQuery(operation) ? [faultOf(operation)] : []),
     ...(takes ? (['not_found'] as const) : []),
     // The head of a body is judged even where none is read.
     ...(takesBody(operation) ? (['payload_too_large', 'unsupported_media_type'] as const) : []),

@@ -1,6 +1,6 @@
 import { areaMeanings, areaNames } from './area-names.ts';
 import { introduction } from './openapi-text.ts';
-import { documentHeaders, documentParameters, onlyUsed } from './openapi-parts.ts';
+import { documentHeaders, documentParameters, onlyUsed } from './openapi-components.ts';
 import { documentOperation, sharedFailures } from './openapi-operation.ts';
 import { createCollector, type Json } from './openapi-schemas.ts';
 import type { Area, RegisteredOperation } from './operation.ts';

@@ -2,13 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static, TObject, TSchema } from 'typebox';
 import type { Page } from '../../db/page.ts';
 import type { Role } from '../../workflows/contracts/access.ts';
-import type { Ctx, IdentifyRequest, Reply } from './context.ts';
+import type { PrecheckRequest, Ctx, IdentifyRequest, Reply } from './context.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
-import type { Failure } from '../../workflows/contracts/failure.ts';
 import type { ApiEnv } from '../env.ts';
 import type { AppDeps } from './deps.ts';
 import type { ErrorEnvelopeView } from './error.schema.ts';
-import type { LimitPolicy } from './quotas.ts';
 import type { WebPage } from './web-page.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -44,13 +42,8 @@ export interface CommonSpec {
   readonly cors?: 'any';
   /** Not counted by any rate limit (probes). */
   readonly unlimited?: true;
-  /**
-   * The limits are asked while the handler resolves what it needs, to save their round trip. It awaits `ctx.admitted` before its first lock or
-   * write; nothing is committed or answered before.
-   */
-  readonly limitsAlongside?: true;
-  /** `none`: no transaction and no tenant query at all (documents, catalogues). */
-  readonly transaction?: 'none';
+  /** `none`: no transaction and no tenant query at all (documents, catalogues). `writes`: of a GET that leaves a row behind. */
+  readonly transaction?: 'none' | 'writes';
   readonly bodyLimitBytes?: number | ((env: ApiEnv) => number);
   /** Whether a suspended organization or archived workspace still admits it. */
   readonly openWhenFrozen?: true;
@@ -59,20 +52,14 @@ export interface CommonSpec {
   readonly success?: readonly number[];
   /** Request headers beside the shared ones, by their lower-case names; validated like parameters. */
   readonly headers?: TObject;
-  /** Undeclared query keys are ignored instead of refused. */
-  readonly openQuery?: true;
   /** The body is a form instead of JSON; its schema holds texts only. */
   readonly form?: true;
   /** The body is `multipart/form-data` with one part `file`, which `identify` streams to its place with `readForm`; it gives the handler's body. */
   readonly multipart?: true;
   /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
   readonly faults?: 'oauth' | 'own';
-  /** Counted by the client's address, beside what its access is counted by. */
-  readonly addressPolicy?: LimitPolicy;
-  /** Gives the refusal while a switch of the deployment is off: before the body is looked at. */
-  readonly refuseWhenOff?: (env: ApiEnv) => Failure | null;
-  /** A GET that leaves a row behind. */
-  readonly writes?: true;
+  /** The operation's own check, after limits and role floor and before the body is read. Throws the refusal. */
+  readonly precheck?: (request: PrecheckRequest) => Promise<void>;
   /** Media types of a success beside the first, ranges too (RFC 9110 §12.5.1), and what they hold. */
   readonly alsoProduces?: Readonly<Record<string, TSchema>>;
   /** Media types of a failure beside the envelope's, and what they hold. */
@@ -81,70 +68,76 @@ export interface CommonSpec {
   readonly failurePage?: (envelope: ErrorEnvelopeView) => WebPage;
   /** `false`: a GET with an ETag that never answers 304, since its view changes beside the version. */
   readonly notModified?: false;
-  /**
-   * Works after validation and before idempotency and transaction: looks a caller up by a `gate_*` function, verifies a password, counts limits
-   * that need a body value. An object with a `caller` replaces nobody; the whole value becomes `input.identified`.
-   * For a `multipart` operation its `body` is the handler's, which an Idempotency-Key is compared by.
-   */
-  readonly identify?: (request: IdentifyRequest) => Promise<unknown>;
   /** Codes that the handler itself throws, beside those that follow from the rest of the declaration (`errorCodesOf`). */
   readonly fails?: readonly ErrorCode[];
   readonly example?: { readonly body?: unknown; readonly view?: unknown };
 }
 
-export interface Shapes<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> {
+/**
+ * Works after validation and before idempotency and transaction: looks a caller up by a `gate_*` function, verifies a password, counts limits
+ * that need a body value. A `caller` in what it gives replaces nobody; the whole value becomes the handler's `input.identified`.
+ * For a `multipart` operation its `body` is the handler's, which an Idempotency-Key is compared by.
+ */
+type Identify<P extends TObject, Q extends TObject, B extends TSchema, I> = (
+  request: NoInfer<IdentifyRequest<Static<B>, Static<Q>, Static<P>>>,
+) => Promise<I>;
+
+/** The schemas of an operation, and what it finds out before its transaction. */
+export interface Shapes<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I> {
   readonly params?: P;
   readonly query?: Q;
   readonly body?: B;
   readonly view?: V;
+  readonly identify?: Identify<P, Q, B, I>;
 }
 
-export interface Input<P extends TObject, Q extends TObject, B extends TSchema> {
+export interface Input<P extends TObject, Q extends TObject, B extends TSchema, I = undefined> {
   readonly params: Static<P>;
   readonly query: Static<Q>;
   readonly body: Static<B>;
   /** What `identify` gave; undefined without it. */
-  readonly identified: unknown;
+  readonly identified: I;
 }
 
-export type Handler<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> = (
+export type Handler<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I> = (
   ctx: Ctx,
-  input: NoInfer<Input<P, Q, B>>,
+  input: NoInfer<Input<P, Q, B, I>>,
 ) => Promise<NoInfer<Static<V>> | Reply<NoInfer<Static<V>>>>;
 export type ListHandler<P extends TObject, Q extends TObject, V extends TSchema> = (
   ctx: Ctx,
   input: NoInfer<Input<P, Q, TSchema>>,
 ) => Promise<Page<NoInfer<Static<V>>>>;
 export type RawHandler<P extends TObject, Q extends TObject> = (
-  ctx: Omit<Ctx, 'em' | 'keep'>,
+  ctx: Omit<Ctx, 'em' | 'commitNow'>,
   input: NoInfer<Input<P, Q, TSchema>>,
   http: { readonly request: FastifyRequest; readonly reply: FastifyReply },
 ) => Promise<void>;
 
-export type GetSpec<P extends TObject, Q extends TObject, V extends TSchema> = CommonSpec &
-  Shapes<P, Q, TSchema, V> & { readonly etag?: true; readonly view: V };
+export type GetSpec<P extends TObject, Q extends TObject, V extends TSchema, I> = CommonSpec &
+  Shapes<P, Q, TSchema, V, I> & { readonly etag?: true; readonly view: V };
 export type ListSpec<P extends TObject, Q extends TObject, V extends TSchema> = CommonSpec &
-  Shapes<P, Q, TSchema, V> & {
+  Omit<Shapes<P, Q, TSchema, V, undefined>, 'identify'> & {
     readonly view: V;
     /** `keyset` pages by cursor and offset, `offset` by offset only, `none` declares no paging parameter. */
     readonly paging: 'keyset' | 'offset' | 'none';
     readonly order?: string;
   };
-export type PostSpec<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> = CommonSpec &
-  Shapes<P, Q, B, V> & {
+export type PostSpec<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I> = CommonSpec &
+  Shapes<P, Q, B, V, I> & {
     readonly audit: AuditAction;
     readonly idempotent?: true;
     readonly etag?: true;
     readonly ifMatch?: 'required';
   };
-export type WriteSpec<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema> = CommonSpec &
-  Shapes<P, Q, B, V> & {
+export type WriteSpec<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I> = CommonSpec &
+  Shapes<P, Q, B, V, I> & {
     readonly audit: AuditAction;
     readonly etag?: true;
   };
-export type DeleteSpec<P extends TObject, Q extends TObject> = CommonSpec & {
+export type DeleteSpec<P extends TObject, Q extends TObject, I> = CommonSpec & {
   readonly params?: P;
   readonly query?: Q;
+  readonly identify?: Identify<P, Q, TSchema, I>;
   readonly audit: AuditAction;
 };
 export type RawSpec<P extends TObject, Q extends TObject> = CommonSpec & {
@@ -160,7 +153,8 @@ export type RawPostSpec<P extends TObject, Q extends TObject> = RawSpec<P, Q> & 
 
 /** What the verb helpers take between them. */
 export type AnySpec = CommonSpec &
-  Shapes<TObject, TObject, TSchema, TSchema> & {
+  Omit<Shapes<TObject, TObject, TSchema, TSchema, unknown>, 'identify'> & {
+    readonly identify?: (request: never) => Promise<unknown>;
     readonly audit?: AuditAction;
     readonly idempotent?: true;
     readonly etag?: true;

@@ -18,7 +18,7 @@ import type {
   WriteSpec,
 } from './operation-spec.ts';
 
-export { reply, seeOther, type AuditNote, type Ctx, type IdentifyRequest } from './context.ts';
+export { reply, seeOther, type PrecheckRequest, type AuditNote, type Ctx, type IdentifyRequest } from './context.ts';
 export type { Access, AuditAction, CommonSpec, Handler, Input, ListHandler, Method, RawHandler } from './operation-spec.ts';
 
 /** One operation as a value: what it demands, what it takes and gives, and its handler. `mount` makes the route, `openapi` the document. */
@@ -39,6 +39,7 @@ export interface Operation extends CommonSpec {
   readonly produces: string;
   /** `refused` where HEAD is 405 although GET exists: event streams. */
   readonly headReply: 'allowed' | 'refused';
+  readonly identify?: (request: never) => Promise<unknown>;
   readonly handler: (ctx: never, input: never, http: never) => Promise<unknown>;
 }
 
@@ -58,10 +59,10 @@ export function area(name: string, operations: Readonly<Record<string, Operation
   return { name, operations: Object.entries(operations).map(([operationId, operation]) => ({ ...operation, operationId, area: name })) };
 }
 
-export function get<P extends TObject, Q extends TObject, V extends TSchema>(
+export function get<P extends TObject, Q extends TObject, V extends TSchema, I = undefined>(
   path: string,
-  spec: GetSpec<P, Q, V>,
-  handler: Handler<P, Q, TSchema, V>,
+  spec: GetSpec<P, Q, V, I>,
+  handler: Handler<P, Q, TSchema, V, I>,
 ): Operation {
   return operation('json', 'GET', path, spec, handler);
 }
@@ -74,34 +75,34 @@ export function list<P extends TObject, Q extends TObject, V extends TSchema>(
   return operation('list', 'GET', path, spec, handler);
 }
 
-export function post<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema>(
+export function post<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I = undefined>(
   path: string,
-  spec: PostSpec<P, Q, B, V>,
-  handler: Handler<P, Q, B, V>,
+  spec: PostSpec<P, Q, B, V, I>,
+  handler: Handler<P, Q, B, V, I>,
 ): Operation {
   return operation('json', 'POST', path, spec, handler);
 }
 
-export function put<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema>(
+export function put<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I = undefined>(
   path: string,
-  spec: WriteSpec<P, Q, B, V>,
-  handler: Handler<P, Q, B, V>,
+  spec: WriteSpec<P, Q, B, V, I>,
+  handler: Handler<P, Q, B, V, I>,
 ): Operation {
   return operation('json', 'PUT', path, spec, handler);
 }
 
-export function patch<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema>(
+export function patch<P extends TObject, Q extends TObject, B extends TSchema, V extends TSchema, I = undefined>(
   path: string,
-  spec: WriteSpec<P, Q, B, V>,
-  handler: Handler<P, Q, B, V>,
+  spec: WriteSpec<P, Q, B, V, I>,
+  handler: Handler<P, Q, B, V, I>,
 ): Operation {
   return operation('json', 'PATCH', path, spec, handler);
 }
 
-export function remove<P extends TObject, Q extends TObject>(
+export function remove<P extends TObject, Q extends TObject, I = undefined>(
   path: string,
-  spec: DeleteSpec<P, Q>,
-  handler: (ctx: Ctx, input: NoInfer<Input<P, Q, TSchema>>) => Promise<void>,
+  spec: DeleteSpec<P, Q, I>,
+  handler: (ctx: Ctx, input: NoInfer<Input<P, Q, TSchema, I>>) => Promise<void>,
 ): Operation {
   return operation('json', 'DELETE', path, spec, handler);
 }

@@ -68,7 +68,7 @@ export function readPage(
   return { limit, offset: null, after: openCursor(cursor, keys, binding()) };
 }
 
-export function sealCursor(position: readonly string[], keys: KeyList, binding: Buffer): string {
+export function signCursor(position: readonly string[], keys: KeyList, binding: Buffer): string {
   const [key] = keys;
   const cursor: Cursor = { v: cursorVersion, k: key.id, p: position, h: binding.toString('base64url') };
   const text = Buffer.from(JSON.stringify(cursor));
@@ -99,6 +99,11 @@ export function toPageView<View>(page: Page<View>, seal: (position: readonly str
 /** Query schema of an operation: its filters and, on a list, the paging parameters. */
 export function querySchemaOf(operation: RegisteredOperation): TObject {
   return closed({ ...operation.query?.properties, ...pagingParameters(operation.paging) });
+}
+
+/** Whether undeclared query keys are ignored instead of refused: where the schema of the query is open. */
+export function takesAnyQuery({ query }: Pick<RegisteredOperation, 'query'>): boolean {
+  return query !== null && Reflect.get(query, 'additionalProperties') === true;
 }
 
 function tagOf(text: Buffer, secret: Buffer): Buffer {

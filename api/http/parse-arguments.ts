@@ -32,29 +32,29 @@ export function argumentsParser(operation: RegisteredOperation): ArgumentsParser
 
   return (given, isShort) => {
     refuseForbidden(given);
-    const parts = partsOf(operation, given, query.properties);
+    const sorted = sortArguments(operation, given, query.properties);
     const violations = [
-      ...(checkParams?.check(parts.params, true) ?? []),
-      ...emptyTexts(parts.query),
-      ...checkQuery.check(parts.query, true),
-      ...rangeViolations(parts.query),
-      ...headerViolations(parts),
-      ...(checkBody?.check(parts.body, isShort) ?? []),
+      ...(checkParams?.check(sorted.params, true) ?? []),
+      ...emptyTexts(sorted.query),
+      ...checkQuery.check(sorted.query, true),
+      ...rangeViolations(sorted.query),
+      ...headerViolations(sorted),
+      ...(checkBody?.check(sorted.body, isShort) ?? []),
     ];
     if (violations.length > 0) throw fail('validation_failed', { errors: violations });
 
     return {
-      params: parts.params,
-      query: parts.query,
-      body: checkBody ? parts.body : undefined,
+      params: sorted.params,
+      query: sorted.query,
+      body: checkBody ? sorted.body : undefined,
       violations: [],
-      ifMatch: typeof parts.tag === 'string' ? parseIfMatch(parts.tag) : null,
-      idempotencyKey: typeof parts.key === 'string' ? parseIdempotencyKey(parts.key) : null,
+      ifMatch: typeof sorted.tag === 'string' ? parseIfMatch(sorted.tag) : null,
+      idempotencyKey: typeof sorted.key === 'string' ? parseIdempotencyKey(sorted.key) : null,
     };
   };
 }
 
-interface Parts {
+interface SortedArguments {
   readonly params: Json;
   readonly query: Json;
   readonly body: Json;
@@ -62,7 +62,7 @@ interface Parts {
   readonly tag: unknown;
 }
 
-function partsOf(operation: RegisteredOperation, given: Readonly<Json>, queryProperties: Readonly<Json>): Parts {
+function sortArguments(operation: RegisteredOperation, given: Readonly<Json>, queryProperties: Readonly<Json>): SortedArguments {
   const params: Json = {};
   const query: Json = {};
   const body: Json = {};
@@ -94,7 +94,7 @@ function emptyTexts(query: Readonly<Json>): Violation[] {
     .map(([name]) => violation('query', name, 'minLength', 'must not be empty'));
 }
 
-function headerViolations({ key, tag }: Pick<Parts, 'key' | 'tag'>): Violation[] {
+function headerViolations({ key, tag }: Pick<SortedArguments, 'key' | 'tag'>): Violation[] {
   const isText = (value: unknown) => value === undefined || typeof value === 'string';
   return [
     ...(isText(key) ? [] : [violation('header', 'idempotency-key', 'type', 'must be string')]),

@@ -7,7 +7,7 @@ import { parseForm } from './form.ts';
 import { oauthFail } from './oauth-failure.ts';
 import { parseIdempotencyKey } from './idempotency-key.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { querySchemaOf } from './page.ts';
+import { querySchemaOf, takesAnyQuery } from './page.ts';
 import { convert, parseQuery } from './query.ts';
 import { closed } from './schema.ts';
 import { isForbiddenText } from './text-scan.ts';
@@ -50,7 +50,7 @@ function makeParser(operation: RegisteredOperation): InputParser {
     operation.form ? parseFields(request, body, validator) : parseBody(request, validator);
 
   return (request) => {
-    const given = parseQuery(rawQuery(request), query, { isOpen: operation.openQuery === true });
+    const given = parseQuery(rawQuery(request), query, { isOpen: takesAnyQuery(operation) });
     const params = { ...asRecord(request.params) };
     const violations = [
       ...(checkParams ? checkTexts('path', params, checkParams) : []),

@@ -2,11 +2,12 @@ import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { tenantOf } from '../../db/transaction.ts';
 import { actorOf } from './audit.ts';
+import type { IdentifyRequest } from './context.ts';
 import type { AppDeps } from './deps.ts';
 import { userAgentOf, type Execution } from './make-context.ts';
 import type { FormReader } from './multipart.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { cursorBinding, readPage, sealCursor } from './page.ts';
+import { cursorBinding, readPage, signCursor } from './page.ts';
 import type { ParsedInput } from './parse-input.ts';
 import { limitsOfRequest } from './rate-limit.ts';
 import { stateOf } from './request-state.ts';
@@ -23,9 +24,9 @@ export interface Prepared extends Pick<Execution, 'request' | 'source' | 'signal
 export async function prepare(deps: AppDeps, operation: RegisteredOperation, given: Prepared): Promise<Execution> {
   const { request, source, signal } = given;
   const state = stateOf(request);
-  const admitted = state.caller ?? nobody;
-  const identified = await identify(deps, operation, given, admitted);
-  const caller = callerIn(identified) ?? admitted;
+  const authenticated = state.caller ?? nobody;
+  const identified = await identify(deps, operation, given, authenticated);
+  const caller = callerIn(identified) ?? authenticated;
   state.caller = caller;
   const input = operation.multipart ? { ...given.input, body: fieldOf(identified, 'body') } : given.input;
 
@@ -41,7 +42,7 @@ export async function prepare(deps: AppDeps, operation: RegisteredOperation, giv
     identified,
     options: { tenant: tenantOf(caller), actor: actorOf(caller), correlationId: request.id },
     page: readPage(operation, input.query, deps.keys.cursorKeys, binding),
-    sealCursor: (position) => sealCursor(position, deps.keys.cursorKeys, binding()),
+    signCursor: (position) => signCursor(position, deps.keys.cursorKeys, binding()),
   };
 }
 
@@ -52,7 +53,9 @@ async function identify(
   caller: Caller,
 ): Promise<unknown> {
   const state = stateOf(request);
-  return operation.identify?.({
+  // The registry erases the types of each `identify`; the operation's schemas have just been enforced on what it gets.
+  const own = operation.identify as ((request: IdentifyRequest) => Promise<unknown>) | undefined;
+  return own?.({
     deps,
     caller,
     floor: floorOf(operation),

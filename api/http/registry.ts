@@ -42,7 +42,6 @@ function faultsOf(operation: RegisteredOperation): string[] {
     !/^\/[A-Za-z0-9._{}/-]+$/.test(operation.path) && 'has a path that is none',
     operation.description.length < 20 && 'has a description under 20 characters',
     isMutation && operation.transaction === 'none' && 'writes an audit entry outside a transaction',
-    operation.limitsAlongside && (operation.kind === 'raw' || operation.transaction === 'none') && 'asks its limits alongside nothing',
     operation.kind === 'list' && operation.paging === null && 'is a list without paging',
     scopeArea !== undefined && !/^[a-z]+$/.test(scopeArea) && 'has a scope that is none',
     operation.kind !== 'raw' && operation.view === null && operation.method === 'GET' && 'reads without a view',

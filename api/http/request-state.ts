@@ -15,8 +15,6 @@ export interface RequestState {
   /** Of the path, where it is known but no route took the request. */
   template: string | null;
   caller: Caller | null;
-  /** Of the limits, where they are asked while the operation is at work: rejected above them. */
-  admitted: Promise<unknown> | null;
   /** Reply headers that earlier steps owe: RateLimit, Deprecation, X-Impersonation-Id, CORS. */
   headers: Record<string, string>;
 }
@@ -60,7 +58,6 @@ export function openState(request: FastifyRequest, proxies: TrustedProxies): Req
     operation: null,
     template: null,
     caller: null,
-    admitted: null,
     headers: {},
   };
   request.state = state;

@@ -7,14 +7,14 @@ import type { RegisteredOperation } from './operation.ts';
 import { isMcpEndpoint, isRoleAccess, isSessionOnly, resourceScopes, scopeOf, type Demand } from './scopes.ts';
 
 /** What a session may do while it lacks the second factor that its organization demands. */
-const waysOut: Readonly<Record<NonNullable<Caller['restriction']>, ReadonlySet<string>>> = {
+const allowedWhileRestricted: Readonly<Record<NonNullable<Caller['restriction']>, ReadonlySet<string>>> = {
   enrolment_required: new Set(['getMe', 'logout', 'verifyMfa', 'enrolTotp', 'confirmTotp']),
   step_up_required: new Set(['getMe', 'logout', 'verifyMfa']),
 };
 
 /** 401 `mfa_required` for a restricted session, on all but the operations that lead out of the restriction. */
 export function refuseRestricted(operation: RegisteredOperation, caller: Caller): void {
-  if (caller.restriction !== null && waysOut[caller.restriction].has(operation.operationId)) return;
+  if (caller.restriction !== null && allowedWhileRestricted[caller.restriction].has(operation.operationId)) return;
   refuseRestriction(caller);
 }
 

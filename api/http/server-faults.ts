@@ -76,9 +76,9 @@ function endWith(socket: HttpSocket, last: ServerResponse): void {
 
 /** Waits until all answers before this one have been given; without one, until none is owed. */
 function inTurn(socket: HttpSocket, answer: ServerResponse | undefined, then: () => void): void {
-  const underWay = socket._httpMessage;
-  if (!underWay || underWay === answer) then();
-  else underWay.once('close', () => inTurn(socket, answer, then));
+  const inFlight = socket._httpMessage;
+  if (!inFlight || inFlight === answer) then();
+  else inFlight.once('close', () => inTurn(socket, answer, then));
 }
 
 /** Writes a refusal in place of the answer whose turn it is, unless that one has begun, and ends the connection. */

@@ -11,7 +11,7 @@ export interface Reservation {
   readonly isSecret: boolean;
 }
 
-const keptHeaders = ['content-type', 'location', 'etag'];
+const storedHeaders = ['content-type', 'location', 'etag'];
 
 /** A reply as it is stored: what a repeat must get again, secrets as an envelope. */
 export async function toStored(
@@ -20,7 +20,7 @@ export async function toStored(
   reservation: Pick<Reservation, 'id' | 'isSecret'>,
   reply: Rendered,
 ): Promise<StoredReply> {
-  const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => keptHeaders.includes(name)));
+  const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => storedHeaders.includes(name)));
   const body = Buffer.from(reply.body ?? '');
   const shownIds = idsIn(reply.body);
   if (!reservation.isSecret) return { status: reply.status, headers, body, bodyKeyId: null, shownIds };
@@ -32,7 +32,7 @@ export async function toStored(
 /** What people and models say may hold any id. */
 const freeFields: ReadonlySet<string> = new Set(['input', 'output', 'metadata', 'args', 'edited_args', 'response']);
 const idFields: ReadonlySet<string> = new Set(['id', 'run_id', 'root_run_id']);
-const placeFields: ReadonlySet<string> = new Set(['workspace_id']);
+const workspaceFields: ReadonlySet<string> = new Set(['workspace_id']);
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The rows whose views stand in a body, or in what it holds: that one is mentioned does not count. */
@@ -41,8 +41,8 @@ function idsIn(body: string | null): string[] {
 }
 
 /** The workspaces in which the rows of a reply lie. */
-export function placesIn({ body }: Pick<Rendered, 'body'>): Set<string> {
-  return valuesOf(placeFields, parsed(body));
+export function workspacesIn({ body }: Pick<Rendered, 'body'>): Set<string> {
+  return valuesOf(workspaceFields, parsed(body));
 }
 
 function valuesOf(names: ReadonlySet<string>, value: unknown, found = new Set<string>()): Set<string> {

@@ -11,7 +11,7 @@ export interface ForbiddenText {
 }
 
 /** Where the walk is; no longer whole once a segment was left out. */
-interface Way {
+interface Path {
   readonly pointer: string;
   readonly isWhole: boolean;
 }
@@ -33,18 +33,18 @@ export function findForbiddenText(value: unknown): ForbiddenText {
   const numbers = new Set<string>();
   let hasPrototypeKey = false;
 
-  const note = (way: Way, found = pointers): void => {
-    if (found.size < maxPointers) found.add(way.pointer);
+  const note = (path: Path, found = pointers): void => {
+    if (found.size < maxPointers) found.add(path.pointer);
   };
-  const visit = (node: unknown, way: Way): void => {
-    if (typeof node === 'string' && isForbiddenText(node)) note(way, isMark(node) ? numbers : pointers);
+  const visit = (node: unknown, path: Path): void => {
+    if (typeof node === 'string' && isForbiddenText(node)) note(path, isMark(node) ? numbers : pointers);
     if (typeof node !== 'object' || node === null) return;
-    if (Array.isArray(node)) return node.forEach((item, index) => visit(item, wayTo(way, String(index))));
+    if (Array.isArray(node)) return node.forEach((item, index) => visit(item, pathTo(path, String(index))));
 
     for (const [key, child] of Object.entries(node)) {
       if (key === '__proto__' || (key === 'constructor' && hasOwn(child, 'prototype'))) hasPrototypeKey = true;
-      if (isForbiddenText(key)) note(way);
-      else visit(child, wayTo(way, key));
+      if (isForbiddenText(key)) note(path);
+      else visit(child, pathTo(path, key));
     }
   };
   visit(value, { pointer: '', isWhole: true });
@@ -60,7 +60,7 @@ export function forbiddenViolations({ pointers, numbers }: ForbiddenText): Viola
   ].slice(0, maxPointers);
 }
 
-function wayTo({ pointer, isWhole }: Way, segment: string): Way {
+function pathTo({ pointer, isWhole }: Path, segment: string): Path {
   if (!isWhole || pointer.length + segment.length >= longestPointer) return { pointer, isWhole: false };
   return { pointer: `${pointer}/${escapePointer(segment)}`, isWhole };
 }

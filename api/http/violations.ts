@@ -10,7 +10,7 @@ export function toViolations(source: ViolationSource, errors: readonly ErrorObje
   return withoutBranchNoise(errors).map((error) => toViolation(source, error));
 }
 
-/** The order of the contract: by place, pointer and name; at most 50, and each as long as the contract allows. */
+/** The order of the contract: by location, pointer and name; at most 50, and each as long as the contract allows. */
 export function sortViolations(violations: readonly Violation[]): Violation[] {
   const keyOf = (violation: Violation) => `${violation.in}\u0000${violation.pointer ?? ''}\u0000${violation.name ?? ''}`;
   return violations
@@ -30,9 +30,9 @@ function toViolation(source: ViolationSource, error: ErrorObject): Violation {
   const pointer = pointerOf(error);
   const rule = ruleOf(source, error);
   const params = paramsOf(error);
-  const place =
+  const location =
     source === 'body' || source === 'form' ? { pointer, name: null } : { pointer: null, name: pointer.slice(1).split('/')[0] ?? null };
-  return { in: source, ...place, rule, message: messageOf(rule, error), ...(params ? { params } : {}) };
+  return { in: source, ...location, rule, message: messageOf(rule, error), ...(params ? { params } : {}) };
 }
 
 function ruleOf(source: ViolationSource, error: ErrorObject): string {

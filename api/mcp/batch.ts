@@ -1,4 +1,4 @@
-import { countFurther } from '../http/admission.ts';
+import { countFurther } from '../http/request-checks.ts';
 import { logFailure, toFailure } from '../http/error-envelope.ts';
 import { stateOf } from '../http/request-state.ts';
 import { callerNow } from './caller-now.ts';

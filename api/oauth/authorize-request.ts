@@ -12,6 +12,7 @@ import { resourceOf } from './resources.ts';
 import { scopesToAsk } from './scope-rules.ts';
 
 type Query = Partial<Static<typeof AuthorizeQuery>>;
+type Asked = IdentifyRequest<unknown, Query>;
 
 /** A request that may be shown to a user, or where a browser goes instead. */
 export type AuthorizationAttempt =
@@ -22,9 +23,9 @@ export type AuthorizationAttempt =
  * Judges a request before anything is written. A client or redirect that is wrong is told to whoever asks, and nobody is sent anywhere; what is
  * wrong beyond that is told to the client, by its redirect (RFC 6749 §4.1.2.1).
  */
-export async function attemptAuthorization(asked: IdentifyRequest): Promise<AuthorizationAttempt> {
+export async function attemptAuthorization(asked: Asked): Promise<AuthorizationAttempt> {
   // Valid or absent, field by field: what broke the schema stands in `violations`.
-  const query = readable(asked.query as Query, asked.violations);
+  const query = readable(asked.query, asked.violations);
   const client = await clientOf(asked, query);
   const redirectUri = redirectOf(client, query);
   const isBrowser = takesPages(asked.headers.accept);
@@ -45,7 +46,7 @@ export async function attemptAuthorization(asked: IdentifyRequest): Promise<Auth
   }
 }
 
-function clientOf(asked: IdentifyRequest, { client_id: clientId }: Query): Promise<FoundClient> {
+function clientOf(asked: Asked, { client_id: clientId }: Query): Promise<FoundClient> {
   if (clientId === undefined) throw oauthFail('invalid_request', 'client_id is missing, repeated or too long.');
   return clientOfAuthorization(asked, clientId);
 }
@@ -58,7 +59,7 @@ function redirectOf(client: FoundClient, { redirect_uri: redirectUri }: Query): 
 }
 
 function judge(
-  { violations, deps }: IdentifyRequest,
+  { violations, deps }: Asked,
   query: Query,
   { client, redirectUri }: { client: FoundClient; redirectUri: string },
 ): AuthorizationRequest {

@@ -27,17 +27,15 @@ export const authorizeOperations = {
       access: 'none',
       fails: ['oauth_request_invalid'],
       query: AuthorizeQuery,
-      openQuery: true,
       faults: 'own',
-      writes: true,
+      transaction: 'writes',
       view: AuthorizationTransactionView,
       alsoProduces: { 'text/html': plainText('The page on which the user signs in and decides') },
       failurePage: problemPage,
       success: [200, 303],
       identify: attemptAuthorization,
     },
-    // `identified` is what attemptAuthorization gave.
-    async (ctx, { query, identified }) => start(ctx, query, identified as AuthorizationAttempt),
+    async (ctx, { query, identified }) => start(ctx, query, identified),
   ),
 
   decideAuthorization: post(

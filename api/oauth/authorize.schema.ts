@@ -6,16 +6,20 @@ import { iso } from '../../db/sql.ts';
 import { oauthScopes } from '../http/scopes.ts';
 import { closed, listOf, oneOf, text, Timestamp, Url } from '../http/schema.ts';
 
-export const AuthorizeQuery = closed({
-  response_type: oneOf(['code'], { description: 'Always code' }),
-  client_id: text(1_024, { minLength: 1, description: 'Id of the client, or the URL of its metadata document' }),
-  redirect_uri: text(2_048, { minLength: 1, description: 'One of those that the client has registered' }),
-  scope: Type.Optional(text(1_000, { description: 'Names with spaces between them' })),
-  state: Type.Optional(text(500, { description: 'Given back unchanged' })),
-  code_challenge: text(43, { minLength: 43, pattern: '^[A-Za-z0-9_-]{43}$', description: 'SHA-256 of the verifier (RFC 7636 §4.2)' }),
-  code_challenge_method: oneOf(['S256'], { description: 'Always S256' }),
-  resource: Type.Optional(text(2_048, { description: 'What the tokens are for; the API without it (RFC 8707)' })),
-});
+/** Open: parameters that are not known here are ignored (RFC 6749 §3.1). */
+export const AuthorizeQuery = Type.Object(
+  {
+    response_type: oneOf(['code'], { description: 'Always code' }),
+    client_id: text(1_024, { minLength: 1, description: 'Id of the client, or the URL of its metadata document' }),
+    redirect_uri: text(2_048, { minLength: 1, description: 'One of those that the client has registered' }),
+    scope: Type.Optional(text(1_000, { description: 'Names with spaces between them' })),
+    state: Type.Optional(text(500, { description: 'Given back unchanged' })),
+    code_challenge: text(43, { minLength: 43, pattern: '^[A-Za-z0-9_-]{43}$', description: 'SHA-256 of the verifier (RFC 7636 §4.2)' }),
+    code_challenge_method: oneOf(['S256'], { description: 'Always S256' }),
+    resource: Type.Optional(text(2_048, { description: 'What the tokens are for; the API without it (RFC 8707)' })),
+  },
+  { additionalProperties: true },
+);
 
 const TransactionId = text(100, { minLength: 1, description: 'Good for one decision within 10 minutes' });
 const ScopeName = text(60);

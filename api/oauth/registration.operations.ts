@@ -5,7 +5,7 @@ import { isRegistrationToken, newClientSecret, newRegistrationToken } from '../.
 import { isPrivateUri } from '../../db/oauth/redirect-uri.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { OauthFailure } from '../http/oauth-failure.ts';
-import { get, post, remove, type Ctx, type IdentifyRequest } from '../http/operation.ts';
+import { get, post, remove, type PrecheckRequest, type Ctx, type IdentifyRequest } from '../http/operation.ts';
 import { acceptMetadata, ClientRegistrationRequest, type AcceptedMetadata } from './client-metadata.ts';
 import { OauthClientRegistrationView, RegistrationParams, toRegistrationView } from './registration.schema.ts';
 
@@ -25,17 +25,11 @@ export const registrationOperations = {
       description:
         'Lets an application register itself (RFC 7591); refused unless the deployment has dynamic registration switched on. Unused for 30 days it is deleted.',
       access: 'none',
-      fails: ['oauth_request_invalid'],
+      fails: ['oauth_request_invalid', 'registration_disabled'],
       audit: 'create',
       resourceType: 'oauth_client',
       cors: 'any',
-      addressPolicy: 'oauth_register',
-      refuseWhenOff: ({ oauth }) =>
-        oauth.dynamicRegistration
-          ? null
-          : fail('registration_disabled', {
-              detail: 'Clients can not register themselves here: the operator makes them, or sets OAUTH_DYNAMIC_REGISTRATION=true.',
-            }),
+      precheck: precheckRegistration,
       body: ClientRegistrationRequest,
       view: OauthClientRegistrationView,
       example: { body: { client_name: 'Example', redirect_uris: ['https://app.example/callback'] } },
@@ -53,8 +47,7 @@ export const registrationOperations = {
       view: OauthClientRegistrationView,
     },
     async (ctx, { identified }) => {
-      // `identified` is what identifyRegistration gave.
-      const { client, token } = identified as Registration;
+      const { client, token } = identified;
 
       return toRegistrationView(client, { publicUrl: ctx.deps.env.publicUrl, issuedAt: client.createdAt, token, secret: null });
     },
@@ -69,8 +62,7 @@ export const registrationOperations = {
       audit: 'delete',
     },
     async (ctx, { identified }) => {
-      // `identified` is what identifyRegistration gave.
-      const { client } = identified as Registration;
+      const { client } = identified;
 
       if (!(await deleteClient(ctx, client.id))) throw wrongToken();
       await endSessionsOfClient(ctx, client.clientId);
@@ -78,6 +70,16 @@ export const registrationOperations = {
     },
   ),
 };
+
+/** 403 while the deployment has registration switched off, else counts it by the client's address. */
+async function precheckRegistration({ deps, limits, limitAddress }: PrecheckRequest): Promise<void> {
+  if (!deps.env.oauth.dynamicRegistration) {
+    throw fail('registration_disabled', {
+      detail: 'Clients can not register themselves here: the operator makes them, or sets OAUTH_DYNAMIC_REGISTRATION=true.',
+    });
+  }
+  await limits.consume([{ policy: 'oauth_register', key: limitAddress }]);
+}
 
 async function register(ctx: Ctx, body: Static<typeof ClientRegistrationRequest>) {
   const metadata = publicIfNative(acceptMetadata(body, ['authorization_code']));
@@ -109,9 +111,13 @@ function publicIfNative(metadata: AcceptedMetadata): AcceptedMetadata {
 }
 
 /** The client whose registration token is the bearer; an unknown client and a wrong token are one answer. */
-async function identifyRegistration({ deps, params, headers }: IdentifyRequest): Promise<Registration> {
+async function identifyRegistration({
+  deps,
+  params,
+  headers,
+}: IdentifyRequest<unknown, unknown, Static<typeof RegistrationParams>>): Promise<Registration> {
   const [, token] = /^bearer +(\S+)$/i.exec(headers.authorization ?? '') ?? [];
-  const client = token === undefined ? null : await findClient(deps.db, String(params['client_id']));
+  const client = token === undefined ? null : await findClient(deps.db, params.client_id);
 
   if (!client || token === undefined || client.isDeleted || !isRegistrationToken(token, client.registrationHash)) throw wrongToken();
   return { client, token };

@@ -28,9 +28,9 @@ export type TokenAttempt =
   | (Common & { readonly kind: 'client'; readonly resource: string });
 
 /** Judges a token request (RFC 6749 §4.1.3, §4.4.2, §6); every refusal carries the code of the RFC. */
-export async function attemptToken(asked: IdentifyRequest): Promise<TokenAttempt> {
+export async function attemptToken(asked: IdentifyRequest<TokenForm>): Promise<TokenAttempt> {
   // `mount` has validated the form against OauthTokenForm before.
-  const form = asked.body as TokenForm;
+  const form = asked.body;
   const client = await authenticateClient(asked, form);
 
   switch (form.grant_type) {

@@ -22,9 +22,9 @@ export interface ReferenceAttempt {
 const inactive: Introspection = { active: false };
 
 /** Looks a token up for its own client; what is foreign, dead or no token at all is one answer. */
-export async function attemptReference(asked: IdentifyRequest): Promise<ReferenceAttempt> {
+export async function attemptReference(asked: IdentifyRequest<TokenReference>): Promise<ReferenceAttempt> {
   // `mount` has validated the form against OauthTokenReference before.
-  const form = asked.body as TokenReference;
+  const form = asked.body;
   const client = await authenticateClient(asked, form);
 
   if (isOpaqueToken('refresh', form.token)) return ofRefreshToken(asked, client, form.token);

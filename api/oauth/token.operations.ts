@@ -7,7 +7,7 @@ import { accessTokenLifeS } from '../../db/identity/signed-tokens.ts';
 import { addMail } from '../../db/mail.ts';
 import { openGrant, rotateGrant, sessionOfUsedCode, spoilCode, wasReused } from '../../db/oauth/grants.ts';
 import { post, type Ctx } from '../http/operation.ts';
-import { attemptReference, type ReferenceAttempt } from './token-reference.ts';
+import { attemptReference } from './token-reference.ts';
 import { attemptToken, invalidGrant, type TokenAttempt } from './token-attempt.ts';
 import { OauthIntrospectionView, OauthTokenForm, OauthTokenReference, OauthTokenView } from './token.schema.ts';
 
@@ -33,8 +33,7 @@ export const tokenOperations = {
         },
       },
     },
-    // `identified` is what attemptToken gave.
-    async (ctx, { identified }) => issue(ctx, identified as TokenAttempt),
+    async (ctx, { identified }) => issue(ctx, identified),
   ),
 
   revokeOauthToken: post(
@@ -49,8 +48,7 @@ export const tokenOperations = {
       identify: attemptReference,
     },
     async (ctx, { identified }) => {
-      // `identified` is what attemptReference gave.
-      const { session } = identified as ReferenceAttempt;
+      const { session } = identified;
 
       if (session) await revokeSession(ctx, { sessionId: session.id, reason: 'client_revoked' });
     },
@@ -69,8 +67,7 @@ export const tokenOperations = {
       identify: attemptReference,
     },
     async (_ctx, { identified }) => {
-      // `identified` is what attemptReference gave.
-      const { client, introspection } = identified as ReferenceAttempt;
+      const { client, introspection } = identified;
 
       return client.authMethod === 'none' ? { active: false } : introspection;
     },
@@ -136,7 +133,7 @@ async function exchange(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'code' 
 async function spoil(ctx: Ctx, attempt: Extract<TokenAttempt, { kind: 'unproven_code' }>): Promise<never> {
   const { client, hash } = attempt;
   let isSpoiled = false;
-  await ctx.keep(async (tx) => void (isSpoiled = await spoilCode(tx, hash)));
+  await ctx.commitNow(async (tx) => void (isSpoiled = await spoilCode(tx, hash)));
 
   ctx.log.warn({ client_id: client.clientId }, 'authorization code came without its proof');
   if (isSpoiled) throw invalidGrant();
@@ -161,7 +158,7 @@ async function endReused(
   const { userId, organizationId, workspaceId } = ctx.caller;
   if (sessionId === null || userId === null) throw invalidGrant();
 
-  await ctx.keep(async (tx) => {
+  await ctx.commitNow(async (tx) => {
     if (!(await revokeSession(tx, { sessionId, reason }))) return;
     const note = {
       resourceType: 'session',

@@ -18,9 +18,9 @@ export interface PreparedOwner {
 }
 
 /** Looks at the password outside any transaction. 422 for a weak one, and where there is none and no mailer. */
-export async function prepareOwner({ deps, body }: IdentifyRequest): Promise<PreparedOwner> {
+export async function prepareOwner({ deps, body }: IdentifyRequest<Static<typeof OrganizationCreate>>): Promise<PreparedOwner> {
   // `mount` has validated the body against OrganizationCreate before.
-  const { email, full_name: fullName, password } = (body as Static<typeof OrganizationCreate>).owner;
+  const { email, full_name: fullName, password } = body.owner;
 
   if (password === undefined) {
     if (deps.env.mail === null)

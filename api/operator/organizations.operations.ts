@@ -8,7 +8,7 @@ import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { post, remove, reply, type AuditNote, type Ctx } from '../http/operation.ts';
 import { OrganizationView, toOrganizationView } from '../http/organization-view.ts';
 import { checkTimezone } from '../http/zones.ts';
-import { addOwner, prepareOwner, type PreparedOwner } from './first-owner.ts';
+import { addOwner, prepareOwner } from './first-owner.ts';
 import {
   OrganizationCreate,
   OrganizationParams,
@@ -50,8 +50,7 @@ export const operatorOrganizationOperations = {
         timezone: organization.timezone,
         currency: 'USD',
       });
-      // What `identify` gave.
-      await addOwner(ctx, organization.id, { owner: body.owner, ...(identified as PreparedOwner) });
+      await addOwner(ctx, organization.id, { owner: body.owner, ...identified });
 
       ctx.audit(noteOf(organization, { name: { to: organization.name }, slug: { to: organization.slug } }));
       return toOrganizationView(organization);

@@ -28,9 +28,14 @@ export interface AttemptedAcceptance {
  * Looks the invitation up by token and address together, which is all that anybody without a tenant may ask for, and hashes the password
  * outside the transaction. The limit counts first, and the password is judged before the token, so that neither tells about it.
  */
-export async function attemptAcceptance({ deps, body, limits, limitAddress }: IdentifyRequest): Promise<AttemptedAcceptance> {
+export async function attemptAcceptance({
+  deps,
+  body,
+  limits,
+  limitAddress,
+}: IdentifyRequest<Static<typeof InvitationAccept>>): Promise<AttemptedAcceptance> {
   // `mount` has validated the body against InvitationAccept before.
-  const { token, password, ...told } = body as Static<typeof InvitationAccept>;
+  const { token, password, ...told } = body;
   const email = normalizeEmail(told.email);
   const fullName = told.full_name ?? null;
 

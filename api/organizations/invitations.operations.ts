@@ -21,7 +21,7 @@ import { refuseHigherRank, refuseUnattended } from '../../db/tenancy/rank-rules.
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { LoginView } from '../http/login-view.ts';
 import { get, list, post, remove, type Ctx } from '../http/operation.ts';
-import { accept, attemptAcceptance, type AttemptedAcceptance } from './accept-invitation.ts';
+import { accept, attemptAcceptance } from './accept-invitation.ts';
 import { changesOf } from '../http/changes.ts';
 import {
   InvitationAccept,
@@ -157,8 +157,7 @@ export const invitationOperations = {
         },
       },
     },
-    // `identified` is what attemptAcceptance gave.
-    async (ctx, { identified }) => accept(ctx, identified as AttemptedAcceptance),
+    async (ctx, { identified }) => accept(ctx, identified),
   ),
 };
 

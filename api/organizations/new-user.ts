@@ -25,9 +25,9 @@ export interface PreparedUser {
  * milliseconds. 422 for a weak one, and where there is none and no mailer. 403 `user_session_required` for a key that makes somebody above member (R4) or
  * sets a password.
  */
-export async function prepareUser({ deps, caller, body, limits }: IdentifyRequest): Promise<PreparedUser> {
+export async function prepareUser({ deps, caller, body, limits }: IdentifyRequest<Static<typeof UserCreate>>): Promise<PreparedUser> {
   // `mount` has validated the body against UserCreate before.
-  const { email, full_name: fullName, password, role } = body as Static<typeof UserCreate>;
+  const { email, full_name: fullName, password, role } = body;
   const organizationId = organizationOf(caller);
 
   refuseUnattended(caller, role);

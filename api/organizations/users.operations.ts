@@ -17,7 +17,7 @@ import { listUserRows, seeUser } from '../../db/tenancy/users.ts';
 import { get, list, patch, post, put, remove, reply } from '../http/operation.ts';
 import { toUserView, UserView } from '../http/user-view.ts';
 import { changesOf, hasAny } from '../http/changes.ts';
-import { createUser, prepareUser, type PreparedUser } from './new-user.ts';
+import { createUser, prepareUser } from './new-user.ts';
 import { UserCreate, UserParams, UserQuery, UserRolePut, UserUpdate } from './user.schema.ts';
 
 const standing = ['role', 'scope', 'workspace_id'] as const;
@@ -54,9 +54,8 @@ export const userOperations = {
       view: UserView,
       example: { body: { email: 'ada@example.com', full_name: 'Ada Lovelace', role: 'member', password: 'violet anchor meadow 42' } },
     },
-    // `identified` is what prepareUser gave.
     async (ctx, { body, identified }) => {
-      const user = await createUser(ctx, body, identified as PreparedUser);
+      const user = await createUser(ctx, body, identified);
       const { role, scope, workspace_id } = user;
       ctx.audit(
         noteOfRow('user', user, {

@@ -47,7 +47,6 @@ export const runs = area('Runs', {
       idempotent: true,
       mcp: true,
       spends: true,
-      limitsAlongside: true,
       success: [202, 200],
       location: locationOf,
       example: { body: { agent_slug: 'guide', input: { text: 'What is new?' }, session_key: 'chat-42' } },

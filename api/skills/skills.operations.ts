@@ -5,7 +5,7 @@ import { uploaderOf } from '../../db/attachments/attachments.ts';
 import { listSkillRows, listVersionRows, readSkill } from '../../db/skills/skills.ts';
 import { requireSkill } from '../../db/skills/visible-skills.ts';
 import { curateSkill } from '../../domain/skills/curation.ts';
-import { storeImport, type ReadImport } from '../../domain/skills/import-skill.ts';
+import { storeImport } from '../../domain/skills/import-skill.ts';
 import { refuseOwners } from '../../domain/skills/owners.ts';
 import { deleteSkill, makeSkill, seeSkillForChange } from '../../domain/skills/skills.ts';
 import { updateSkill } from '../../domain/skills/update-skill.ts';
@@ -107,10 +107,9 @@ export const skills = area('Skills', {
     async (ctx, { body, identified }) => {
       const home = await resolveNewRowScope(ctx, { scope: body.scope, workspace_id: body.workspace_id });
       const uploaded = { isScanned: ctx.deps.env.attachments.scan !== null, createdBy: uploaderOf(ctx.caller) };
-      // `identified` is what readImport gave.
-      const stored = await storeImport(ctx, identified as ReadImport, { home, onConflict: body.on_conflict ?? 'reject', uploaded });
+      const stored = await storeImport(ctx, identified, { home, onConflict: body.on_conflict ?? 'reject', uploaded });
       const { skill, isNew, before } = stored;
-      const { warnings } = identified as ReadImport;
+      const { warnings } = identified;
 
       ctx.audit(
         noteOfNamed('skill', skill, {

@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { healthParts, type HealthState } from './health.ts';
+import { healthComponents, type HealthState } from './health.ts';
 import { closed, integer, listOf, nullable, oneOf } from '../http/schema.ts';
 
 export const HealthView = closed(
@@ -7,7 +7,11 @@ export const HealthView = closed(
     status: oneOf(['ok', 'degraded', 'unavailable']),
     draining: Type.Boolean({ description: 'The process has been told to end' }),
     checks: listOf(
-      closed({ name: oneOf(healthParts), status: oneOf(['ok', 'failed', 'skipped']), latency_ms: nullable(integer({ maximum: 60_000 })) }),
+      closed({
+        name: oneOf(healthComponents),
+        status: oneOf(['ok', 'failed', 'skipped']),
+        latency_ms: nullable(integer({ maximum: 60_000 })),
+      }),
       { maxItems: 10, description: 'Empty where nothing is looked at' },
     ),
   },

@@ -1,10 +1,10 @@
 import { pendingMigrations, refuseLostAccess } from '../../db/orm.ts';
 import type { Deps } from '../http/deps.ts';
 
-export const healthParts = ['postgres', 'redis', 'temporal', 'migrations'] as const;
+export const healthComponents = ['postgres', 'redis', 'temporal', 'migrations'] as const;
 
 export interface HealthCheck {
-  readonly name: (typeof healthParts)[number];
+  readonly name: (typeof healthComponents)[number];
   readonly status: 'ok' | 'failed' | 'skipped';
   readonly latency_ms: number | null;
 }

@@ -81,7 +81,7 @@ export const toolkitRevisionOperations = {
     async (ctx, { params, body, identified }) => {
       const toolkit = await seeForChange(ctx, Toolkit, params.toolkit_id);
       // What readSource gave.
-      const { tools, sourceHash, leftOut } = await toolsOf(ctx, toolkit, { body, read: identified as SourceTools | Failure | null });
+      const { tools, sourceHash, leftOut } = await toolsOf(ctx, toolkit, { body, read: identified });
       const { id } = await addToolkitRevision(ctx, toolkit, {
         origin: body.source.type,
         tools,

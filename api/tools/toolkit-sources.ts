@@ -17,8 +17,8 @@ import type { ToolkitRevisionCreate } from './toolkit-revision.schema.ts';
  * Reads a document before the transaction begins: it may take seconds. What is wrong with it is given, not thrown: the handler tells it in its
  * turn, after what is wrong with the toolkit. Null for other sources and for a toolkit that the caller doesn't see.
  */
-export async function readSource(request: IdentifyRequest): Promise<SourceTools | Failure | null> {
-  const { source } = request.body as ToolkitRevisionCreate; // checked by the operation's schema
+export async function readSource(request: IdentifyRequest<ToolkitRevisionCreate>): Promise<SourceTools | Failure | null> {
+  const { source } = request.body;
   if (source.type !== 'openapi') return null;
   try {
     const { tx } = openReadOnly(request.deps.db, {

@@ -33,7 +33,6 @@ export interface PlacedRuns {
 /** What `startRuns` does, but for the occurrences of the scheduled runs whose place was taken. */
 export async function placeRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<PlacedRuns> {
   const targets = refuseUnready(starts, await refuseUnpriced(tx, starts, await resolveStarts(tx, starts)));
-  await tx.admitted;
   const ready = starts.flatMap((start, n) => {
     const target = targets[n];
     return target === undefined || target instanceof Failure ? [] : [{ start, target }];

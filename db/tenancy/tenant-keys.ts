@@ -1,3 +1,6 @@
+import { EntitySchema, type EntityClass } from '@mikro-orm/core';
+import { entities } from '../entities.ts';
+
 /** A foreign key that no entity declares. */
 export interface TenantKey {
   readonly table: string;
@@ -50,47 +53,40 @@ const entityTables = new Set([
   'schedules',
 ]);
 
-const workspaceTables = [
-  'users',
-  'workspace_grants',
-  'service_keys',
-  'oauth_clients',
-  'invitations',
-  'impersonations',
-  'secrets',
-  'agents',
-  'agent_revisions',
-  'tools',
-  'tool_versions',
-  'conversations',
-  'runs',
-  'messages',
-  'run_steps',
-  'tool_calls',
-  'tool_outputs',
-  'personas',
-  'persona_versions',
-  'toolkits',
-  'toolkit_revisions',
-  'mcp_connections',
-  'mcp_authorizations',
-  'tool_tests',
-  'skills',
-  'skill_versions',
-  'attachments',
-  'attachment_links',
-  'schedules',
-  'tool_leases',
-  'skill_uses',
-  'schedule_occurrences',
-  'approvals',
-  'run_inputs',
-  'bulk_cancels',
-  'feedback',
-  'budgets',
-  'budget_windows',
-  'budget_holds',
-];
+/**
+ * Tables with both columns that hold no workspace together with its organization: what outlives either, what the sweeper clears by itself, and
+ * streams, which refer to runs.
+ */
+const withoutWorkspaceKey = new Set([
+  'sessions',
+  'stream_tokens',
+  'audit_entries',
+  'outbox',
+  'idempotency_keys',
+  'agent_refs',
+  'usage_entries',
+  'run_streams',
+  'run_stream_scopes',
+  'run_frame_chunks',
+]);
+
+/** Every other table that has both: a new one needs no line here. */
+function workspaceTables(): string[] {
+  const classes: readonly EntityClass<object>[] = entities;
+  return classes.flatMap((entity) => {
+    const { tableName, properties } = metadataOf(entity);
+    const isInWorkspace = 'organizationId' in properties && 'workspaceId' in properties;
+    return isInWorkspace && !withoutWorkspaceKey.has(tableName) ? [tableName] : [];
+  });
+}
+
+/** What an entity says of itself, before any ORM is started. */
+function metadataOf(entity: EntityClass<object>) {
+  const schema = EntitySchema.REGISTRY.get(entity);
+  if (!schema) throw new Error(`${entity.name} is no entity`);
+  return schema.meta;
+}
+
 const organizationTables = [
   'organization_settings',
   'workspaces',
@@ -120,7 +116,7 @@ const organizationTables = [
  */
 export const tenantKeys: readonly TenantKey[] = [
   ...organizationTables.map((table) => plain(table, 'organization_id', 'organizations')),
-  ...workspaceTables.map((table) => ({
+  ...workspaceTables().map((table) => ({
     table,
     columns: ['workspace_id', 'organization_id'],
     references: 'workspaces',

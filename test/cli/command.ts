@@ -17,17 +17,24 @@ export function longhaul(
   args: readonly string[],
   on: { database: TestDatabase; keys: KeyRing; env?: Readonly<Record<string, string>> },
 ): Command {
+  return start(args, {
+    DATABASE_APP_URL: on.database.appUrl,
+    DATABASE_SWEEPER_URL: on.database.sweeperUrl,
+    AUDIT_ANCHOR_FILE: anchorFileOf(on.database),
+    ...on.env,
+    ...keyRingVariables(on.keys),
+  });
+}
+
+/** Runs a command that knows nothing but this environment, to its end. */
+export function runLonghaul(args: readonly string[], env: Readonly<Record<string, string>>): Command['ended'] {
+  return start(args, env).ended;
+}
+
+function start(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Command {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'cli/index.ts'), ...args], {
     cwd: root,
-    env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
-      DATABASE_APP_URL: on.database.appUrl,
-      DATABASE_SWEEPER_URL: on.database.sweeperUrl,
-      AUDIT_ANCHOR_FILE: anchorFileOf(on.database),
-      ...on.env,
-      ...keyRingVariables(on.keys),
-    },
+    env: { PATH: process.env['PATH'], NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

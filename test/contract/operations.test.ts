@@ -65,6 +65,26 @@ test.each(live.map((operation) => [operation.operationId, operation] as const))(
   expect(shapeOf(operation)).toEqual(line && wantedShapeOf(line));
 });
 
+// What one operation alone wants belongs into its handler. These can't: they are asked before its body is read, by the document, or once it has failed.
+const optionsOfOne = [
+  'alsoFailsAs callMcp',
+  'failurePage startAuthorization',
+  'multipart createAttachment',
+  'ownCredential getMetrics',
+  'precheck registerOauthClient',
+  'takesSession verifyMfa',
+];
+
+test('an option of operations has two users, or stands among those that can be nowhere else', () => {
+  const users = new Map<string, string[]>();
+  for (const operation of live)
+    for (const option of Object.keys(operation)) users.set(option, [...(users.get(option) ?? []), operation.operationId]);
+
+  const single = [...users].filter(([, of]) => of.length === 1).map(([option, [user = '']]) => `${option} ${user}`);
+
+  expect(single.toSorted()).toEqual(optionsOfOne);
+});
+
 test('the eight specified operations are in the list as such', () => {
   const listed = specifiedOperations(areas).map(({ method, path, operationId, access }) => ({
     method,

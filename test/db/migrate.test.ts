@@ -62,6 +62,11 @@ test('the definer functions of the database are those of the code', async () => 
   });
 });
 
+test('migrations are numbered without a gap', () => {
+  expect(migrationNames.map((name) => Number(name.slice(0, 4)))).toEqual(migrationNames.map((_, at) => at + 1));
+  expect(migrationNames.length).toBeGreaterThanOrEqual(12);
+});
+
 test('two migrations of a fresh database at once make it once, and a repeat changes nothing', async () => {
   const { databaseUrl } = testServices();
   const name = `longhaul_test_${process.pid}_${randomBytes(6).toString('hex')}`;

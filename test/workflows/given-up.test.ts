@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Context } from '@temporalio/activity';
 import { openAbort, type AbortCause, type AbortSources } from '../../activities/support/abort.ts';
-import { isGivenUp, isLost, refuseGivenUp, refuseStale } from '../../activities/support/delivery.ts';
-import { hasStoodStillSince } from '../../activities/support/standstill.ts';
+import { isGivenUp, isLost, refuseGivenUp, refuseStale } from '../../activities/support/stale-attempt.ts';
+import { wasFrozenSince } from '../../activities/support/process-freeze.ts';
 import type { CallModelResult } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';
@@ -72,7 +72,7 @@ test('a delivery of a process that stood still asks before it goes on, any other
     await giveUp();
     const before = performance.now();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5_000);
-    expect(hasStoodStillSince(before)).toBe(true);
+    expect(wasFrozenSince(before)).toBe(true);
     answers.push(await ask());
   });
 

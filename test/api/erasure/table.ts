@@ -2,13 +2,33 @@ import type { EntityClass } from '@mikro-orm/core';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { entities } from '../../../db/entities.ts';
 import { tablesOfOrganization, tablesOfWorkspace } from '../../../db/operator/purge-tables.ts';
-import { others, tables, type Fate, type OtherFates } from './stores.ts';
+import { others, type Fate, type Fates, type OtherFates } from './stores.ts';
 
 const outlives: Readonly<Record<string, Fate>> = {
   organizations: 'kept: a tombstone without a name',
   purges: 'kept: the record of the purge itself',
   usage_entries: 'kept: the ledger',
 };
+
+/** Where `docs/security/erasure.md` has its table: between two of these. */
+export const mark = '<!-- stores × erasures -->\n';
+
+/**
+ * What the document claims of each table: its line is written by hand, and what a purge of a workspace or an organization empties follows from the
+ * table's columns.
+ */
+export function claimedFates(document: string): ReadonlyMap<string, Fates> {
+  const lines = [...document.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| .*? \| .*? \| (.+?) \|$/gm)];
+  return new Map(lines.map(([, name = '', person = '', run = '', age = '']) => [name, { person: asFate(person), run: asFate(run), age }]));
+}
+
+function asFate(text: string): Fate {
+  if (text === 'at once' || text === '-') return text;
+  const [, word, rest] = /^(within |kept: )(.+)$/.exec(text) ?? [];
+  if (word === 'within ') return `within ${rest}`;
+  if (word === 'kept: ') return `kept: ${rest}`;
+  throw new Error(`${text} is no fate`);
+}
 
 /** The columns of each table, by name. */
 export function columnsOf(em: SqlEntityManager): Map<string, string[]> {
@@ -17,11 +37,11 @@ export function columnsOf(em: SqlEntityManager): Map<string, string[]> {
 }
 
 /** Stores × erasures, as `docs/security/erasure.md` shows them. */
-export function erasureTable(em: SqlEntityManager): string {
+export function erasureTable(em: SqlEntityManager, claimed: ReadonlyMap<string, Fates>): string {
   const inOrganization = new Set([...tablesOfOrganization(em), 'data_keys']);
   const inWorkspace = new Set([...tablesOfWorkspace(em), 'workspaces', 'users']);
   const byTable = [...columnsOf(em)].map(([name, columns]): [string, OtherFates] => {
-    const fates = tables[name];
+    const fates = claimed.get(name);
     if (!fates) throw new Error(`${name} stands in no table of erasures`);
     const workspace = inWorkspace.has(name) ? 'at once' : columns.includes('workspaceId') ? 'kept: it is the organization’s' : '-';
     const organization = outlives[name] ?? (inOrganization.has(name) ? 'at once' : '-');

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { openCursor, sealCursor } from '../../../api/http/page.ts';
+import { openCursor, signCursor } from '../../../api/http/page.ts';
 import { randomKeyRing } from '../../../db/identity/key-ring.ts';
 import { change } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
@@ -110,7 +110,7 @@ test('a position survives sealing and opening exactly, whatever it holds', () =>
 
   fc.assert(
     fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 60 }), { minLength: 1, maxLength: 4 }), (position) => {
-      expect(openCursor(sealCursor(position, cursorKeys, binding), cursorKeys, binding)).toEqual(position);
+      expect(openCursor(signCursor(position, cursorKeys, binding), cursorKeys, binding)).toEqual(position);
     }),
   );
 });
@@ -119,7 +119,7 @@ test('a cursor outlives one change of the key, not two, and no change of a bit',
   const [old, current, next] = [randomKeyRing(), randomKeyRing(), randomKeyRing()].map((ring) => ring.cursorKeys[0]);
   if (!old || !current || !next) throw new Error('three keys wanted');
   const binding = Buffer.alloc(16, 7);
-  const cursor = sealCursor(['a'], [old], binding);
+  const cursor = signCursor(['a'], [old], binding);
   const bytes = Buffer.from(cursor, 'base64url');
 
   expect(openCursor(cursor, [current, old], binding)).toEqual(['a']);

@@ -78,7 +78,7 @@ test('a start above the limit is 429 whatever else is wrong with it, and leaves 
   expect({ runs, keys }).toEqual({ runs: 2, keys: 0 });
 });
 
-test('a start whose limits answer late locks and writes nothing before they have', async () => {
+test('a start above its limits reads, locks and writes nothing, also where they answer late', async () => {
   const statements: string[] = [];
   const redisUrl = new URL(testServices().redisUrl);
   const proxy = await startSlowProxy(Number(redisUrl.port));
@@ -99,8 +99,7 @@ test('a start whose limits answer late locks and writes nothing before they have
 
     expect((await start()).statusCode).toBe(429);
 
-    expect(statements.filter((sql) => sql.includes('from personas'))).toHaveLength(1);
-    expect(statements.filter((sql) => /\b(insert|for (no key )?update|append_frames)\b/.test(sql))).toEqual([]);
+    expect(statements.filter((sql) => /\b(from personas|insert|for (no key )?update|append_frames)\b/.test(sql))).toEqual([]);
   } finally {
     await slow.close();
     await proxy.close();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { RegisteredOperation } from '../../../api/http/operation.ts';
+import { takesAnyQuery } from '../../../api/http/page.ts';
 import { liveOperations } from '../../../api/http/registry.ts';
 import { areas } from '../../../api/operations.ts';
 import { aim, groundFor } from '../../access/aim.ts';
@@ -47,7 +48,7 @@ test.each(each(live.filter((operation) => idsOf(operation).length > 0)))(
   },
 );
 
-test.each(each(live.filter((operation) => queryNamesOf(operation).length > 0 && !operation.openQuery)))(
+test.each(each(live.filter((operation) => queryNamesOf(operation).length > 0 && !takesAnyQuery(operation))))(
   '%s refuses an empty value for each of its parameters',
   async (_id, operation) => {
     const { actor, ask } = await ready(operation);

@@ -282,9 +282,11 @@ test('a client and a user grant open streams of their runs; what ends them ends 
 
   expect(byUser).toMatchObject({ kind: 'user', clientId: app.clientId, scopes: ['runs:read'] });
   expect([...before]).toEqual([]);
-  expect([...(await lostAccess(world.api.db, holders))]).toEqual([
-    [0, 'credential_invalid'],
-    [1, 'session_revoked'],
-  ]);
+  expect(await lostAccess(world.api.db, holders)).toEqual(
+    new Map([
+      [0, 'credential_invalid'],
+      [1, 'session_revoked'],
+    ]),
+  );
   await expect(openStreamToken(world.api.db, second, run.body.id)).rejects.toMatchObject({ code: 'credential_invalid' });
 });

@@ -1,9 +1,7 @@
-import { setImmediate } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
 import { authenticate, hasCredential } from './authenticate.ts';
-import { awaitedLater } from './awaited-later.ts';
 import { judgeBody, takesBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
@@ -16,11 +14,11 @@ import { unknownPath } from './unknown-path.ts';
 import { sendContinue } from './unread-body.ts';
 
 /** The checks of an operation that need no body, in the order of the contract: 404, 413 and 415, 401, 429, 403. */
-export function admission(deps: AppDeps, operation: RegisteredOperation, standing: Readonly<Record<string, string>>) {
+export function requestChecks(deps: AppDeps, operation: RegisteredOperation, standingHeaders: Readonly<Record<string, string>>) {
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const state = stateOf(request);
     state.operation = operation;
-    Object.assign(state.headers, standing, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
+    Object.assign(state.headers, standingHeaders, corsHeaders(operation, request.headers.origin, deps.env.corsOrigins));
     refuseEmptyParams(request, deps.env.publicUrl);
     judgeBody(operation, request, deps.env);
 
@@ -28,18 +26,11 @@ export function admission(deps: AppDeps, operation: RegisteredOperation, standin
     const caller = isIdentified ? await identifyCaller(deps, operation, request) : nobody;
     state.caller = caller;
 
-    const off = operation.refuseWhenOff?.(deps.env) ?? null;
-    const hits = [...hitsOf(operation, caller, state), ...(off ? [] : addressHits(operation, state))];
-    if (!operation.unlimited) {
-      const consume = () => limitsOfRequest(deps.limits, state.headers).consume(hits);
-      // Mostly behind the first statement, whose answer is waited for meanwhile.
-      if (operation.limitsAlongside) state.admitted = awaitedLater(setImmediate().then(consume));
-      else await consume();
-    }
+    const limits = limitsOfRequest(deps.limits, state.headers);
+    if (!operation.unlimited) await limits.consume(hitsOf(operation, caller, state));
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
-    if (off) throw off;
+    await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits });
     if (!takesBody(operation)) return;
-    if (request.headers.expect !== undefined) await state.admitted;
     sendContinue(request, reply);
     // The client has left meanwhile: whoever reads the body now would wait for its end for ever.
     if (request.raw.errored) throw request.raw.errored;
@@ -55,17 +46,7 @@ export async function countFurther(deps: AppDeps, request: FastifyRequest, count
   await limitsOfRequest(deps.limits, state.headers).consume(hits);
 }
 
-/** What went wrong with a request: its limits come before whatever else was found, as if they had been asked first. */
-export async function firstFault(admitted: Promise<unknown>, found: unknown): Promise<unknown> {
-  try {
-    await admitted;
-    return found;
-  } catch (refusal) {
-    return refusal;
-  }
-}
-
-/** Whether the platform's credentials decide: never where another has admitted, and where none is needed only if one was sent. */
+/** Whether the platform's credentials decide: never where the operation's own has been accepted, and where none is needed only if one was sent. */
 function needsCaller(deps: AppDeps, operation: RegisteredOperation, request: FastifyRequest): boolean {
   if (isRoleAccess(operation)) return !(operation.ownCredential?.(deps, request) ?? false);
   return operation.takesSession === true && hasCredential(request.raw.rawHeaders);
@@ -89,15 +70,11 @@ function refuseEmptyParams(request: FastifyRequest, publicUrl: string): void {
     throw unknownPath(publicUrl, request.raw.url ?? '/');
 }
 
-function addressHits(operation: RegisteredOperation, state: RequestState): LimitHit[] {
-  return operation.addressPolicy ? [{ policy: operation.addressPolicy, key: state.limitAddress }] : [];
-}
-
 function hitsOf(operation: RegisteredOperation, caller: Caller, state: RequestState): LimitHit[] {
   if (operation.access === 'none' || operation.access === 'registration-token') return [{ policy: 'anonymous', key: state.limitAddress }];
   if (caller.kind === 'nobody' || caller.principalId === null) return [];
-  const place = caller.view?.workspaceId ?? caller.workspaceId ?? caller.view?.organizationId ?? caller.organizationId;
+  const tenantId = caller.view?.workspaceId ?? caller.workspaceId ?? caller.view?.organizationId ?? caller.organizationId;
 
   const principal: LimitHit = { policy: 'principal', key: `${caller.kind}:${caller.principalId}` };
-  return place === null ? [principal] : [principal, { policy: 'workspace', key: place }];
+  return tenantId === null ? [principal] : [principal, { policy: 'workspace', key: tenantId }];
 }

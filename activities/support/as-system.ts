@@ -17,16 +17,16 @@ export async function transactAndSend<R>(
 }
 
 /** One transaction in the signed tenant of the activity, as the system. */
-export function inPlace<R>(deps: Sending, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
-  return transactAndSend(deps, placeOptions(), work);
+export function transactAsSystem<R>(deps: Sending, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+  return transactAndSend(deps, systemOptions(), work);
 }
 
 /** Statements that only read, in the same tenant: no transaction is begun or committed for them. */
-export function readInPlace<R>({ db }: Pick<ActivityDeps, 'db'>, read: (tx: TenantTransaction) => Promise<R>): Promise<R> {
-  return read(openReadOnly(db, placeOptions()).tx);
+export function readAsSystem<R>({ db }: Pick<ActivityDeps, 'db'>, read: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+  return read(openReadOnly(db, systemOptions()).tx);
 }
 
-function placeOptions(): TransactionOptions {
+function systemOptions(): TransactionOptions {
   const { organizationId, workspaceId, correlationId } = tenantOfActivity();
   const tenant = workspaceId === null ? organizationTenant(organizationId) : workspaceTenant(organizationId, workspaceId);
   return { tenant, actor: systemActor, correlationId };

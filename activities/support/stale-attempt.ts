@@ -5,31 +5,31 @@ import type { Egress } from '../../ports/egress.ts';
 import type { McpSessions } from '../../ports/mcp-sessions.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { givenUp } from './failures.ts';
-import { hasStoodStillSince } from './standstill.ts';
+import { wasFrozenSince } from './process-freeze.ts';
 
 /** What came in while the process stood still is read after it, on a full machine seconds later. */
-const limitReadMs = 30_000;
+const maxReadMs = 30_000;
 const answerMs = 5_000;
 const pauseMs = 500;
-const limitAwayMs = 60_000;
+const maxAwayMs = 60_000;
 /** gRPC's NOT_FOUND. */
 const notFound = 5;
 
-/** When a delivery was last known to count, by its context. */
+/** When an attempt was last known to count, by its context. */
 const knownAt = new WeakMap<Context, number>();
 
 /**
- * Throws `given_up` when this delivery of an activity may be one that Temporal has given up and does not count any more: it came in, or was at
- * work, while the process stood still. Costs nothing where that can't be.
+ * Throws `given_up` when Temporal may have given this attempt of an activity up: it arrived, or was running, while the process was frozen. Costs
+ * nothing where that can't be.
  */
 export async function refuseStale(): Promise<void> {
   const context = Context.current();
-  const since = knownAt.get(context) ?? performance.now() - limitReadMs;
-  if (hasStoodStillSince(since)) await refuseGivenUp();
+  const since = knownAt.get(context) ?? performance.now() - maxReadMs;
+  if (wasFrozenSince(since)) await refuseGivenUp();
   else knownAt.set(context, performance.now());
 }
 
-/** Throws `given_up` unless Temporal still waits for this delivery: for one that is about to take what another holds. */
+/** Throws `given_up` unless Temporal still waits for this attempt: for one that is about to take over what another attempt holds. */
 export async function refuseGivenUp(): Promise<void> {
   const context = Context.current();
   const askedAt = performance.now();
@@ -37,13 +37,13 @@ export async function refuseGivenUp(): Promise<void> {
   knownAt.set(context, askedAt);
 }
 
-/** The ways of a tool to the world outside. */
+/** What tools reach the outside through. */
 interface Outside {
   readonly egress: Egress;
   readonly mcp: McpSessions;
 }
 
-/** The same ways, which send nothing for a delivery that was given up while its process stood still, between its claim and its request say. */
+/** The same, but nothing is sent for an attempt that was given up while its process was frozen: between its claim and its request, say. */
 export function sendingWhileAwaited({ egress, mcp }: Outside): Outside {
   const first = async <R>(send: () => Promise<R>): Promise<R> => {
     await refuseStale();
@@ -63,13 +63,13 @@ export function sendingWhileAwaited({ egress, mcp }: Outside): Outside {
   };
 }
 
-/** Whether a cancellation says that Temporal does not wait for this delivery any more; no person has cancelled anything then. */
+/** Whether a cancellation says that Temporal does not wait for this attempt any more; no person has cancelled anything then. */
 export function isGivenUp({ cancellationDetails }: Pick<Context, 'cancellationDetails'>): boolean {
   return cancellationDetails?.notFound === true || cancellationDetails?.timedOut === true;
 }
 
 /**
- * Whether Temporal has lost the workflow execution that scheduled this delivery, with its store or namespace; also while it gives no answer. One
+ * Whether Temporal has lost the workflow execution that scheduled this attempt, with its store or namespace; also while it gives no answer. One
  * that has ended, or schedules another attempt, is not lost.
  */
 export async function isLost({ client, info }: Pick<Context, 'client' | 'info'>): Promise<boolean> {
@@ -89,7 +89,7 @@ export async function isLost({ client, info }: Pick<Context, 'client' | 'info'>)
  * heartbeats give no answer that could be waited for. Throws service_unavailable when there is none for a minute.
  */
 async function isAwaited(context: Context): Promise<boolean> {
-  for (const end = performance.now() + limitAwayMs; ; await delay(pauseMs)) {
+  for (const end = performance.now() + maxAwayMs; ; await delay(pauseMs)) {
     if (isGivenUp(context)) return false;
     if (context.cancellationSignal.aborted) return true; // by a person, or as the worker stops: this is heard of it
     try {

@@ -6,11 +6,11 @@ let seen: { readonly monotonic: number; readonly wall: number } | null = null;
 let lastEnd = -Infinity;
 
 /**
- * Whether this process stood still for seconds at a time and has run again since `at` (`performance.now()`): it was stopped or throttled, its
+ * Whether this process was frozen for seconds at a time and has run again since `at` (`performance.now()`): it was stopped or throttled, its
  * machine suspended or moved. A suspended machine stops the monotonic clock too, so the wall clock is asked as well; one that is set looks
  * the same.
  */
-export function hasStoodStillSince(at: number): boolean {
+export function wasFrozenSince(at: number): boolean {
   if (seen === null) setInterval(look, lookEveryMs).unref();
   look();
   return lastEnd >= at;

@@ -1,2 +1,2 @@
 /** What a form may have beside its file: the head of each part, the fields, the boundaries. */
-export const formRoomBytes = 65_536;
+export const formOverheadBytes = 65_536;

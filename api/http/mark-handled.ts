@@ -1,5 +1,5 @@
 /** A rejection counts as handled until somebody awaits it. */
-export function awaitedLater<R>(promise: Promise<R>): Promise<R> {
+export function markHandled<R>(promise: Promise<R>): Promise<R> {
   promise.catch(() => undefined);
   return promise;
 }

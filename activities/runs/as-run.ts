@@ -1,16 +1,16 @@
 import { withAutocommit, workspaceTenant, type TransactionOptions } from '../../db/transaction.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { ActivityDeps } from '../deps.ts';
-import { transactAndSend } from '../support/in-place.ts';
+import { transactAndSend } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
 /** One transaction of a run's activity in its signed tenant, as the run; what it let out is sent after the commit. */
-export async function inTenant<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+export async function transactAsRun<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return transactAndSend(deps, asRun(runId), work);
 }
 
 /** The same, each statement a transaction of its own: one round trip, and locks that last no longer than it. Nothing may be let out. */
-export async function aloneInTenant<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
+export async function autocommitAsRun<R>(deps: ActivityDeps, runId: string, work: (tx: TenantTransaction) => Promise<R>): Promise<R> {
   return withAutocommit(deps.db, asRun(runId), work);
 }
 

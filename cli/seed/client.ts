@@ -1,0 +1,47 @@
+import { SetupError } from '../setup-error.ts';
+
+/** A row of the API, as far as a seed reads it. */
+export interface Item {
+  readonly id: string;
+  readonly [field: string]: unknown;
+}
+
+/** The API as one caller sees it. */
+export interface Client {
+  /** Gives the body of a success. Throws SetupError with what the API says otherwise, or when nobody answers. */
+  call(method: string, path: string, body?: object): Promise<Item>;
+  /** The first item of a list that fits; null when none does. Seeds are small: the first 200 are looked at. */
+  find(path: string, fits: (item: Item) => boolean): Promise<Item | null>;
+}
+
+/** A client with a bearer credential. */
+export function clientOf(baseUrl: string, credential: string | null): Client {
+  const call: Client['call'] = async (method, path, body) => {
+    const headers = {
+      ...(credential === null ? {} : { authorization: `Bearer ${credential}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+    const answer = await fetch(baseUrl + path, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }).catch(
+      () => {
+        throw new SetupError(`No API answers at ${baseUrl}: start the processes first (npm start).`);
+      },
+    );
+    const text = await answer.text();
+    if (!answer.ok) throw new SetupError(`${method} ${path} answered ${answer.status}: ${text.slice(0, 500)}`);
+    return JSON.parse(text);
+  };
+  return {
+    call,
+    async find(path, fits) {
+      const page = await call('GET', `${path}${path.includes('?') ? '&' : '?'}limit=200`);
+      return Array.isArray(page['items']) ? (page['items'].find(fits) ?? null) : null;
+    },
+  };
+}
+
+/** A client of somebody who signs in with a password. Throws SetupError when the password is refused or a second factor is demanded. */
+export async function signIn(baseUrl: string, email: string, password: string): Promise<Client> {
+  const session = await clientOf(baseUrl, null).call('POST', '/auth/login', { email, password });
+  if (typeof session['access_token'] !== 'string') throw new SetupError(`${email} has a second factor: a seed signs in by password alone.`);
+  return clientOf(baseUrl, session['access_token']);
+}

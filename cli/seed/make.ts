@@ -1,0 +1,158 @@
+import { clientOf, signIn, type Client, type Item } from './client.ts';
+import { agents, emailOf, runs, skill, tool, type OrganizationPlan } from './plan.ts';
+
+/** What one seed works with. */
+export interface SeedContext {
+  readonly baseUrl: string;
+  /** Where tools reach the API. */
+  readonly toolUrl: string;
+  readonly operator: Client;
+  readonly password: string;
+  /** Plaintexts of service keys by organization, as earlier seeds were shown them. */
+  readonly keys: ReadonlyMap<string, string>;
+  /** Hears of each thing: whether it was made now. */
+  readonly tell: (what: string, isMade: boolean) => void;
+  readonly keepKey: (slug: string, plaintext: string) => void;
+}
+
+interface Place {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+}
+
+/** One organization with all that is in it, each part only where it is missing. Throws SetupError where the API refuses. */
+export async function makeOrganization(context: SeedContext, plan: OrganizationPlan): Promise<void> {
+  const organization = await ensure(context, `organization ${plan.slug}`, {
+    find: () => context.operator.find(`/organizations?q=${plan.slug}`, ({ slug }) => slug === plan.slug),
+    make: () => context.operator.call('POST', '/organizations', creationOf(plan, context.password)),
+  });
+  await allowOwnPages(context, organization.id);
+  const owner = await signIn(context.baseUrl, emailOf(plan, 'owner'), context.password);
+  const workspaces = `/organizations/${organization.id}/workspaces`;
+  const main = await owner.find(workspaces, ({ slug }) => slug === 'main');
+  if (main === null) throw new Error(`${plan.slug} has no workspace main`);
+  const place = { organizationId: organization.id, workspaceId: main.id };
+
+  await ensure(context, `workspace ${plan.slug}/${plan.workspace.slug}`, {
+    find: () => owner.find(workspaces, ({ slug }) => slug === plan.workspace.slug),
+    make: () => owner.call('POST', workspaces, plan.workspace),
+  });
+  await makePeople(context, plan, { owner, place });
+  await makeAgents(context, plan, { owner, place });
+  await makeRuns(context, plan, await makeKey(context, plan, { owner, place }));
+}
+
+async function ensure(
+  { tell }: SeedContext,
+  what: string,
+  { find, make }: { readonly find: () => Promise<Item | null>; readonly make: () => Promise<Item> },
+): Promise<Item> {
+  const found = await find();
+  const item = found ?? (await make());
+  tell(what, found === null);
+  return item;
+}
+
+function creationOf(plan: OrganizationPlan, password: string) {
+  const owner = plan.people.find(({ role }) => role === 'owner');
+  return {
+    name: plan.name,
+    slug: plan.slug,
+    owner: { email: emailOf(plan, 'owner'), full_name: owner?.name ?? null, password },
+    workspace: { name: 'Main', slug: 'main' },
+  };
+}
+
+/** Its agents read the reference of this deployment: a page that is there without a network. */
+async function allowOwnPages({ operator, toolUrl }: SeedContext, organizationId: string): Promise<void> {
+  const { protocol, hostname, port } = new URL(toolUrl);
+  const isPlain = protocol === 'http:';
+  const wanted = { host: hostname, port: port === '' ? (isPlain ? 80 : 443) : Number(port), allow_http: isPlain };
+  const path = `/organizations/${organizationId}/settings`;
+  const { egress_allowlist: present } = await operator.call('GET', path);
+  const entries: unknown[] = Array.isArray(present) ? present : [];
+  if (entries.some((entry) => JSON.stringify(entry) === JSON.stringify(wanted))) return;
+  await operator.call('PATCH', path, { egress_allowlist: [...entries, wanted] });
+}
+
+interface AsOwner {
+  readonly owner: Client;
+  readonly place: Place;
+}
+
+async function makePeople(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<void> {
+  for (const { name, role } of plan.people.filter((person) => person.role !== 'owner')) {
+    const email = emailOf(plan, role);
+    await ensure(context, `${role} ${email}`, {
+      find: () => owner.find(`/users?q=${encodeURIComponent(email)}`, (user) => user['email'] === email),
+      make: () =>
+        owner.call('POST', '/users', {
+          email,
+          full_name: name,
+          role,
+          scope: 'workspace',
+          workspace_id: place.workspaceId,
+          password: context.password,
+        }),
+    });
+  }
+}
+
+async function makeAgents(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<void> {
+  const home = { scope: 'workspace', workspace_id: place.workspaceId };
+  const bySlug = (path: string, wanted: string) => () => owner.find(`${path}?q=${wanted}`, ({ slug }) => slug === wanted);
+  await ensure(context, `tool ${plan.slug}/${tool.slug}`, {
+    find: bySlug('/tools', tool.slug),
+    make: () => owner.call('POST', '/tools', { ...tool, ...home }),
+  });
+  const made = await ensure(context, `skill ${plan.slug}/${skill.slug}`, {
+    find: bySlug('/skills', skill.slug),
+    make: () => owner.call('POST', '/skills', { ...skill, ...home }),
+  });
+  await promote(owner, made);
+  for (const agent of agents) {
+    await ensure(context, `agent ${plan.slug}/${agent.slug}`, {
+      find: bySlug('/agents', agent.slug),
+      make: () => owner.call('POST', '/agents', { ...agent, ...home, activate: true }),
+    });
+  }
+}
+
+/** A skill serves agents once it is promoted, which it is step by step. */
+async function promote(owner: Client, made: Item): Promise<void> {
+  const curate = (to: string) => owner.call('POST', `/skills/${made.id}/curate`, { to, version: made['version'] });
+  if (made['curation_state'] === 'pending') await curate('reviewed');
+  if (made['curation_state'] === 'pending' || made['curation_state'] === 'reviewed') await curate('promoted');
+}
+
+/** A client of the organization's service key; without one whose key was shown to somebody else, that of its owner. */
+async function makeKey(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<Client> {
+  const name = 'seed';
+  let plaintext = context.keys.get(plan.slug) ?? null;
+  await ensure(context, `service key ${plan.slug}/${name}`, {
+    find: () => owner.find(`/service-keys?q=${name}`, (key) => key['name'] === name),
+    make: async () => {
+      const key = await owner.call('POST', '/service-keys', { name, role: 'admin', scope: 'workspace', workspace_id: place.workspaceId });
+      plaintext = String(key['plaintext']);
+      context.keepKey(plan.slug, plaintext);
+      return key;
+    },
+  });
+  return plaintext === null ? owner : clientOf(context.baseUrl, plaintext);
+}
+
+async function makeRuns(context: SeedContext, plan: OrganizationPlan, client: Client): Promise<void> {
+  const text = `Read ${context.toolUrl}/llms.txt: which operation starts a run?`;
+  const inADay = () => new Date(Date.now() + 86_400_000).toISOString();
+  for (const { sessionKey, agent, isCancelled, ends } of runs) {
+    await ensure(context, `run ${plan.slug}/${sessionKey} (${ends})`, {
+      find: () => client.find(`/runs?session_key=${sessionKey}`, () => true),
+      make: async () => {
+        const start = { agent_slug: agent, input: { text }, session_key: sessionKey };
+        if (!isCancelled) return client.call('POST', '/runs', { ...start, mode: 'wait' });
+        const run = await client.call('POST', '/runs', { ...start, start_after: inADay() });
+        return client.call('POST', `/runs/${run.id}/cancel`, { reason: 'The question was withdrawn.' });
+      },
+    });
+  }
+}

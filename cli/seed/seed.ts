@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { readAccess } from '../access.ts';
+import { stateDirOf, type CliEnv } from '../env.ts';
+import { SetupError } from '../setup-error.ts';
+import { readStateFile, writeStateFile } from '../state.ts';
+import { signIn } from './client.ts';
+import { makeOrganization } from './make.ts';
+import { emailOf, organizations } from './plan.ts';
+
+const file = 'seed.json';
+
+/** What `seed.json` holds: one password for all people, and the service keys, which the API shows once. */
+interface Secrets {
+  readonly password: string;
+  readonly service_keys: Readonly<Record<string, string>>;
+}
+
+/**
+ * `longhaul seed`: two organizations to try things with, through the API of the deployment that runs from the state folder. What is there already
+ * stays as it is. Throws SetupError without a deployment, or where its API refuses.
+ */
+export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
+  const stateDir = stateDirOf(env);
+  const access = readAccess(readStateFile(stateDir, 'access.json'));
+  if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  const baseUrl = env['API_INTERNAL_URL'] || access.base_url;
+
+  let secrets = readSecrets(stateDir);
+  const keep = (changed: Secrets) => writeStateFile(stateDir, file, (secrets = changed));
+  // Before it is used: a seed that is killed in the middle goes on with the same.
+  keep(secrets);
+  const operator = await signIn(baseUrl, access.operator_email, access.operator_password);
+  const made = { yes: 0, no: 0 };
+  for (const plan of organizations) {
+    await makeOrganization(
+      {
+        baseUrl,
+        toolUrl: baseUrl,
+        operator,
+        password: secrets.password,
+        keys: new Map(Object.entries(secrets.service_keys)),
+        tell: (what, isMade) => {
+          made[isMade ? 'yes' : 'no'] += 1;
+          log(`${isMade ? 'made ' : 'there'}  ${what}`);
+        },
+        keepKey: (slug, plaintext) => keep({ ...secrets, service_keys: { ...secrets.service_keys, [slug]: plaintext } }),
+      },
+      plan,
+    );
+  }
+  log(`\n${made.yes} made, ${made.no} there already.\n`);
+  describe(secrets, { baseUrl: access.base_url, stateDir, log });
+}
+
+function readSecrets(stateDir: string): Secrets {
+  const saved = readStateFile(stateDir, file);
+  const field = (name: keyof Secrets): unknown => (typeof saved === 'object' && saved !== null ? Reflect.get(saved, name) : undefined);
+  const [password, keys] = [field('password'), field('service_keys')];
+  return {
+    password: typeof password === 'string' ? password : randomBytes(24).toString('base64url'),
+    service_keys: typeof keys === 'object' && keys !== null ? Object.fromEntries(Object.entries(keys).map(([k, v]) => [k, String(v)])) : {},
+  };
+}
+
+interface Described {
+  readonly baseUrl: string;
+  readonly stateDir: string;
+  readonly log: (line: string) => void;
+}
+
+function describe({ password, service_keys: keys }: Secrets, { baseUrl, stateDir, log }: Described): void {
+  log(`Sign in with POST ${baseUrl}/auth/login, everybody with the password ${password}\n`);
+  for (const plan of organizations) {
+    log(`  ${plan.name}`);
+    for (const { role } of plan.people) log(`    ${role.padEnd(12)} ${emailOf(plan, role)}`);
+    log(`    ${'service key'.padEnd(12)} ${keys[plan.slug] ?? 'shown once, to whoever made it'}`);
+  }
+  log(`\nA run of each organization waits for POST /runs/{id}/approvals. The same is in ${join(stateDir, file)}.`);
+}

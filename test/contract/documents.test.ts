@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+
+const root = join(import.meta.dirname, '../..');
+const scripts: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts;
+const folders = readdirSync(root, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+  .map((entry) => entry.name);
+const documents = [
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'README.md',
+  ...['docs', 'docs/adr', 'docs/security'].flatMap((folder) =>
+    readdirSync(join(root, folder))
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name}`),
+  ),
+];
+
+/** Paths of the repository that a document names in backticks, without those that have a placeholder. */
+function pathsIn(document: string): string[] {
+  const named = [...readFileSync(join(root, document), 'utf8').matchAll(/`([\w.-]+(?:\/[\w.{},-]+)+)`/g)].map(([, path = '']) => path);
+  return named.filter((path) => folders.includes(path.split('/')[0] ?? '') && !/NNNN|\/x\.|[{},]/.test(path));
+}
+
+/** Names of older code that the glossary lists, in its last column; what an arrow leads to is new. */
+function olderNames(): { readonly rows: number; readonly names: readonly string[] } {
+  const rows = readFileSync(join(root, 'docs/GLOSSARY.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| **'));
+  const cells = rows.map((row) => (row.split(' | ')[3] ?? '').replaceAll(/\(→[^)]*\)/g, ''));
+  const names = cells
+    .flatMap((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name))
+    .filter((name) => !name.includes('/'));
+  return { rows: rows.length, names };
+}
+
+/** A path, also without its ending. */
+const exists = (path: string) => ['', '.ts', '.md', '.test.ts'].some((ending) => existsSync(join(root, path + ending)));
+
+test.each(documents)('%s names no file that is not there', (document) => {
+  expect(pathsIn(document).filter((path) => !exists(path))).toEqual([]);
+});
+
+test('CONTRIBUTING names the files of a new table, twelve at most, and they are there', () => {
+  const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8');
+  const rows = [...text.matchAll(/^\| (\d+) \| `([^`]+)` \|/gm)].map(([, at, path = '']) => ({ at: Number(at), path }));
+
+  expect(rows.length).toBeGreaterThan(8);
+  expect(rows.length).toBeLessThanOrEqual(12);
+  expect(rows.map(({ at }) => at)).toEqual(rows.map((_, at) => at + 1));
+  expect(pathsIn('CONTRIBUTING.md')).toEqual(expect.arrayContaining(rows.map(({ path }) => path).filter((path) => !/<|NNNN/.test(path))));
+});
+
+test.each(documents)('the npm scripts that %s names are there', (document) => {
+  const named = [...readFileSync(join(root, document), 'utf8').matchAll(/npm run (?:-s )?([a-z][\w:-]*)/g)].map(([, name = '']) => name);
+
+  expect(named.filter((name) => scripts[name] === undefined)).toEqual([]);
+});
+
+test('the glossary lists no older word that has been renamed everywhere', () => {
+  const code = ['activities', 'api', 'bench', 'cli', 'db', 'ports', 'temporal', 'test', 'workers', 'workflows'];
+  const paths = code.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts'))
+      .map((path) => join(folder, path)),
+  );
+  const text = paths.map((path) => `${path}\n${readFileSync(join(root, path), 'utf8')}`).join('\n');
+  const { rows, names } = olderNames();
+
+  expect(rows).toBeGreaterThan(50);
+  expect(names.filter((name) => !text.includes(name.replaceAll('…', '')))).toEqual([]);
+});
