@@ -15,8 +15,9 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => own?.stop(), 60_000);
 
-test('seed 1: one run of each kind and more, under ten blows: each ends once and every promise holds', async () => {
-  whole = await runSeed(own, { seed: 1, runs: allKinds.length, overMs: 25_000, blows: 10, hasKiller: true });
+test('seed 1: one run of each kind and more, under eight blows and five freezes: each ends once and every promise holds', async () => {
+  const freezes = { count: 5, ms: [5_000, 7_000] } as const;
+  whole = await runSeed(own, { seed: 1, runs: allKinds.length, overMs: 30_000, blows: 8, freezes, hasKiller: true });
 
   const told = `seed 1: ${whole.blows.map((blow) => blow.name).join('; ')}`;
   expect({ told, faults: whole.faults }).toEqual({ told, faults: [] });

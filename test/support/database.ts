@@ -36,7 +36,7 @@ export function anchorFileOf({ appUrl }: Pick<TestDatabase, 'appUrl'>): string {
 export async function testDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const { databaseUrl, templateDatabase } = testServices();
   const name = `${clonePrefix}${process.pid}_${randomBytes(6).toString('hex')}`;
-  await withAdmin(databaseUrl, (admin) => admin.query(`create database ${name} template ${templateDatabase}`));
+  await withAdmin(databaseUrl, (admin) => admin.query(`create database ${name} template ${templateDatabase} strategy file_copy`));
 
   const urlOf = (role: keyof typeof testPasswords) => databaseUrlOf(databaseUrl, name, role, testPasswords[role]);
   const urls = { appUrl: urlOf('longhaul_app'), sweeperUrl: urlOf('longhaul_sweeper'), ownerUrl: urlOf('longhaul_owner') };

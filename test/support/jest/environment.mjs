@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTestGlobals } from './globals.mjs';
 
 /** What Circus and `jest` leave on the global object. */
@@ -16,6 +17,12 @@ export default class NativeEnvironment {
     return null;
   }
 
+  constructor(_config, context) {
+    this.path = context?.testPath;
+    this.cpu = cpuSeconds();
+    this.at = Date.now();
+  }
+
   exportConditions() {
     return ['node', 'node-addons'];
   }
@@ -27,6 +34,12 @@ export default class NativeEnvironment {
   async setup() {}
 
   async teardown() {
+    if (process.env.TEST_TIMES) {
+      const now = cpuSeconds();
+      process.stderr.write(
+        `CPU own ${(now.own - this.cpu.own).toFixed(1)} children ${(now.children - this.cpu.children).toFixed(1)} wall ${((Date.now() - this.at) / 1000).toFixed(1)} ${this.path}\n`,
+      );
+    }
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
     for (const [name, value] of Object.entries(this.#env)) if (process.env[name] !== value) process.env[name] = value;
     if (process.cwd() !== this.#cwd) process.chdir(this.#cwd);
@@ -34,4 +47,9 @@ export default class NativeEnvironment {
     process.exit = this.#exit;
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) if (circusSymbols.has(symbol.description)) delete globalThis[symbol];
   }
+}
+
+function cpuSeconds() {
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
+  return { own: (Number(fields[11]) + Number(fields[12])) / 100, children: (Number(fields[13]) + Number(fields[14])) / 100 };
 }
