@@ -11,16 +11,16 @@ export default class NativeEnvironment {
   #cwd = process.cwd();
   #console = globalThis.console;
   #exit = process.exit;
+  #path;
+  #processor = processorSeconds();
+
+  constructor(_config, { testPath }) {
+    this.#path = testPath;
+  }
 
   /** There is none; Jest asks whether the function exists. */
   getVmContext() {
     return null;
-  }
-
-  constructor(_config, context) {
-    this.path = context?.testPath;
-    this.cpu = cpuSeconds();
-    this.at = Date.now();
   }
 
   exportConditions() {
@@ -34,12 +34,7 @@ export default class NativeEnvironment {
   async setup() {}
 
   async teardown() {
-    if (process.env.TEST_TIMES) {
-      const now = cpuSeconds();
-      process.stderr.write(
-        `CPU own ${(now.own - this.cpu.own).toFixed(1)} children ${(now.children - this.cpu.children).toFixed(1)} wall ${((Date.now() - this.at) / 1000).toFixed(1)} ${this.path}\n`,
-      );
-    }
+    this.#tellProcessorTime();
     for (const name of Object.keys(process.env)) if (!(name in this.#env)) delete process.env[name];
     for (const [name, value] of Object.entries(this.#env)) if (process.env[name] !== value) process.env[name] = value;
     if (process.cwd() !== this.#cwd) process.chdir(this.#cwd);
@@ -47,9 +42,18 @@ export default class NativeEnvironment {
     process.exit = this.#exit;
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) if (circusSymbols.has(symbol.description)) delete globalThis[symbol];
   }
+  /** Waiting files and working ones look alike by the clock. */
+  #tellProcessorTime() {
+    const now = processorSeconds();
+    if (now === null) return;
+    const [own, children] = ['own', 'children'].map((of) => (now[of] - this.#processor[of]).toFixed(1));
+    process.stderr.write(`${own} s of processor time, ${children} s of ended children ${this.#path}\n`);
+  }
 }
 
-function cpuSeconds() {
-  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ');
-  return { own: (Number(fields[11]) + Number(fields[12])) / 100, children: (Number(fields[13]) + Number(fields[14])) / 100 };
+/** Of this process and of those that it has started and that have ended (proc(5)); null where nobody asks or Linux does not run. */
+function processorSeconds() {
+  if (!process.env.TEST_TIMES || process.platform !== 'linux') return null;
+  const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ').map(Number);
+  return { own: (fields[11] + fields[12]) / 100, children: (fields[13] + fields[14]) / 100 };
 }
