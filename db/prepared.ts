@@ -4,7 +4,10 @@ import { Condition } from './condition.ts';
 import type { Statement } from './pg-connection.ts';
 import { compile, type Built, type Query } from './query.ts';
 
-/** What a prepared query is given: values by name. Undefined: the query is another one, without the part that would need it. */
+/**
+ * What a prepared query is given: values by name. Undefined: the query is another one, without the part that would need it. The query's code sees which
+ * are there and not what they are: a flag that chooses between two forms is `true` or undefined, since `false` would be there like `true`.
+ */
 export type Arguments = object;
 
 /** The same as the query's code sees them: expressions that stand for the values. */
@@ -18,7 +21,8 @@ export type ParametersOf<A extends Arguments> = {
  * A query that is compiled once for each of its shapes, and then costs no more than its text and values: for what is read often, since building and
  * compiling one takes longer than the rest of a read (docs/adr/0009). Its shape is which arguments are there, and the text of those that are
  * predicates: which rows a caller sees has few forms. Values go in as they are: JSON as text (`JSON.stringify`), arrays as PostgreSQL's.
- * @throws at its first use, when it leaves columns to the hooks of an entity: a value made once would be that of all.
+ * @throws at the first use of a shape, when a value made once would be that of all (a column that is left to the hooks of an entity, a time or an id
+ * that `build` makes), or when the query leaves out a predicate that it is given.
  */
 export function prepared<A extends Arguments, O>(build: (parameters: ParametersOf<A>) => Built<O>): (values: A) => Query<O> {
   const plans = new Map<string, Plan>();
@@ -29,7 +33,7 @@ export function prepared<A extends Arguments, O>(build: (parameters: ParametersO
       const known = plans.get(shape);
       if (known) return known(values);
 
-      const plan = planOf(em, build(parametersOf(values)));
+      const plan = planOf(em, build(parametersOf(values)), values);
       if (plans.size >= maxShapes) plans.clear();
       plans.set(shape, plan);
       return plan(values);
@@ -92,13 +96,32 @@ function parametersOf<A extends Arguments>(values: A): ParametersOf<A> {
   return Object.fromEntries(parameters) as ParametersOf<A>;
 }
 
-function planOf(em: SqlEntityManager, built: OperationNodeSource): Plan {
+function planOf(em: SqlEntityManager, built: OperationNodeSource, values: Arguments): Plan {
   const { sql, parameters } = compile(em, built, { hasHooks: false });
   if (compile(em, built).sql !== sql) throw new Error(`a prepared query names all columns that it writes: ${sql}`);
-  return (values) => ({
+  refuseMade(sql, parameters);
+  refuseUnused(sql, parameters, values);
+  return (given) => ({
     sql,
-    parameters: parameters.map((parameter) => (parameter instanceof Slot ? valueOf(values, parameter) : parameter)),
+    parameters: parameters.map((parameter) => (parameter instanceof Slot ? valueOf(given, parameter) : parameter)),
   });
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** A time or an id among the constants is that of the first use, and would be everybody's. */
+function refuseMade(sql: string, parameters: readonly unknown[]): void {
+  const isMade = (value: unknown) => value instanceof Date || (typeof value === 'string' && uuid.test(value));
+  if (parameters.some(isMade)) throw new Error(`a prepared query takes times and ids as arguments: ${sql}`);
+}
+
+/** Who passes a predicate relies on it: a query without it would show all that the policies let through. */
+function refuseUnused(sql: string, parameters: readonly unknown[], values: Arguments): void {
+  const used = new Set(parameters.map((parameter) => (parameter instanceof Slot ? parameter.name : '')));
+  for (const [name, value] of Object.entries(values)) {
+    if (value instanceof Condition && value.params.length > 0 && !used.has(name))
+      throw new Error(`a prepared query leaves out its ${name}: ${sql}`);
+  }
 }
 
 function valueOf(values: Arguments, { name, index }: Slot): unknown {

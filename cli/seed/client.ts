@@ -27,7 +27,7 @@ export function clientOf(baseUrl: string, credential: string | null): Client {
       },
     );
     const text = await answer.text();
-    if (!answer.ok) throw new SetupError(`${method} ${path} answered ${answer.status}: ${text.slice(0, 500)}`);
+    if (!answer.ok) throw new RefusedError(`${method} ${path} answered ${answer.status}: ${text.slice(0, 500)}`, answer.status);
     return JSON.parse(text);
   };
   return {
@@ -39,9 +39,30 @@ export function clientOf(baseUrl: string, credential: string | null): Client {
   };
 }
 
+/** Somebody's password, and the file that it was read from. */
+export interface SignIn {
+  readonly email: string;
+  readonly password: string;
+  readonly keptIn: string;
+}
+
 /** A client of somebody who signs in with a password. Throws SetupError when the password is refused or a second factor is demanded. */
-export async function signIn(baseUrl: string, email: string, password: string): Promise<Client> {
-  const session = await clientOf(baseUrl, null).call('POST', '/auth/login', { email, password });
+export async function signIn(baseUrl: string, { email, password, keptIn }: SignIn): Promise<Client> {
+  const session = await clientOf(baseUrl, null)
+    .call('POST', '/auth/login', { email, password })
+    .catch((error: unknown) => {
+      if (!(error instanceof RefusedError) || error.status !== 401) throw error;
+      throw new SetupError(`${email} can't sign in with the password in ${keptIn}: if it has been changed, write the present one there.`);
+    });
   if (typeof session['access_token'] !== 'string') throw new SetupError(`${email} has a second factor: a seed signs in by password alone.`);
   return clientOf(baseUrl, session['access_token']);
+}
+
+class RefusedError extends SetupError {
+  readonly status: number;
+
+  constructor(message: string, status: number) {
+    super(message);
+    this.status = status;
+  }
 }

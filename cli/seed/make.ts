@@ -8,6 +8,8 @@ export interface SeedContext {
   readonly toolUrl: string;
   readonly operator: Client;
   readonly password: string;
+  /** Where password and keys are kept. */
+  readonly secretsFile: string;
   /** Plaintexts of service keys by organization, as earlier seeds were shown them. */
   readonly keys: ReadonlyMap<string, string>;
   /** Hears of each thing: whether it was made now. */
@@ -20,14 +22,18 @@ interface Place {
   readonly workspaceId: string;
 }
 
-/** One organization with all that is in it, each part only where it is missing. Throws SetupError where the API refuses. */
-export async function makeOrganization(context: SeedContext, plan: OrganizationPlan): Promise<void> {
+/**
+ * One organization with all that is in it, each part only where it is missing. Gives the ids of its runs that wait for an approval now. Throws SetupError
+ * where the API refuses.
+ */
+export async function makeOrganization(context: SeedContext, plan: OrganizationPlan): Promise<readonly string[]> {
   const organization = await ensure(context, `organization ${plan.slug}`, {
     find: () => context.operator.find(`/organizations?q=${plan.slug}`, ({ slug }) => slug === plan.slug),
     make: () => context.operator.call('POST', '/organizations', creationOf(plan, context.password)),
   });
   await allowOwnPages(context, organization.id);
-  const owner = await signIn(context.baseUrl, emailOf(plan, 'owner'), context.password);
+  const email = emailOf(plan, 'owner');
+  const owner = await signIn(context.baseUrl, { email, password: context.password, keptIn: context.secretsFile });
   const workspaces = `/organizations/${organization.id}/workspaces`;
   const main = await owner.find(workspaces, ({ slug }) => slug === 'main');
   if (main === null) throw new Error(`${plan.slug} has no workspace main`);
@@ -39,7 +45,7 @@ export async function makeOrganization(context: SeedContext, plan: OrganizationP
   });
   await makePeople(context, plan, { owner, place });
   await makeAgents(context, plan, { owner, place });
-  await makeRuns(context, plan, await makeKey(context, plan, { owner, place }));
+  return makeRuns(context, plan, await makeKey(context, plan, { owner, place }));
 }
 
 async function ensure(
@@ -125,34 +131,41 @@ async function promote(owner: Client, made: Item): Promise<void> {
   if (made['curation_state'] === 'pending' || made['curation_state'] === 'reviewed') await curate('promoted');
 }
 
-/** A client of the organization's service key; without one whose key was shown to somebody else, that of its owner. */
+/**
+ * A client of the organization's service key. The API shows a key once: one whose plaintext nobody has written down, because the seed that made it was
+ * killed or somebody rotated it, is rotated.
+ */
 async function makeKey(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<Client> {
   const name = 'seed';
   let plaintext = context.keys.get(plan.slug) ?? null;
-  await ensure(context, `service key ${plan.slug}/${name}`, {
-    find: () => owner.find(`/service-keys?q=${name}`, (key) => key['name'] === name),
-    make: async () => {
-      const key = await owner.call('POST', '/service-keys', { name, role: 'admin', scope: 'workspace', workspace_id: place.workspaceId });
-      plaintext = String(key['plaintext']);
-      context.keepKey(plan.slug, plaintext);
-      return key;
-    },
+  const show = (key: Item) => {
+    plaintext = String(key['plaintext']);
+    context.keepKey(plan.slug, plaintext);
+    return key;
+  };
+  const key = await ensure(context, `service key ${plan.slug}/${name}`, {
+    find: () => owner.find(`/service-keys?q=${name}`, (candidate) => candidate['name'] === name && candidate['is_active'] === true),
+    make: async () =>
+      show(await owner.call('POST', '/service-keys', { name, role: 'admin', scope: 'workspace', workspace_id: place.workspaceId })),
   });
-  return plaintext === null ? owner : clientOf(context.baseUrl, plaintext);
+  if (plaintext === null || !plaintext.endsWith(String(key['last4']))) show(await owner.call('POST', `/service-keys/${key.id}/rotate`));
+  return clientOf(context.baseUrl, plaintext);
 }
 
-async function makeRuns(context: SeedContext, plan: OrganizationPlan, client: Client): Promise<void> {
+async function makeRuns(context: SeedContext, plan: OrganizationPlan, client: Client): Promise<readonly string[]> {
   const text = `Read ${context.toolUrl}/llms.txt: which operation starts a run?`;
   const inADay = () => new Date(Date.now() + 86_400_000).toISOString();
-  for (const { sessionKey, agent, isCancelled, ends } of runs) {
-    await ensure(context, `run ${plan.slug}/${sessionKey} (${ends})`, {
-      find: () => client.find(`/runs?session_key=${sessionKey}`, () => true),
-      make: async () => {
-        const start = { agent_slug: agent, input: { text }, session_key: sessionKey };
-        if (!isCancelled) return client.call('POST', '/runs', { ...start, mode: 'wait' });
-        const run = await client.call('POST', '/runs', { ...start, start_after: inADay() });
-        return client.call('POST', `/runs/${run.id}/cancel`, { reason: 'The question was withdrawn.' });
-      },
-    });
+  const waiting: string[] = [];
+  for (const { sessionKey, agent, isCancelled } of runs) {
+    const found = await client.find(`/runs?session_key=${sessionKey}`, () => true);
+    const start = { agent_slug: agent, input: { text }, session_key: sessionKey };
+    let run = found ?? (await client.call('POST', '/runs', isCancelled ? { ...start, start_after: inADay() } : { ...start, mode: 'wait' }));
+    // Also one that an earlier seed started and was killed before it cancelled it.
+    if (isCancelled && run['finished_at'] === null) {
+      run = await client.call('POST', `/runs/${run.id}/cancel`, { reason: 'The question was withdrawn.' });
+    }
+    if (run['status'] === 'waiting') waiting.push(run.id);
+    context.tell(`run ${plan.slug}/${sessionKey} (${String(run['status'])})`, found === null);
   }
+  return waiting;
 }

@@ -77,8 +77,8 @@ export const agents = [
 
 /** Runs by their session key: each is started once. */
 export const runs = [
-  { sessionKey: 'seed-answered', agent: 'reader', isCancelled: false, ends: 'succeeded' },
-  { sessionKey: 'seed-out-of-steps', agent: 'short-of-steps', isCancelled: false, ends: 'failed' },
-  { sessionKey: 'seed-cancelled', agent: 'reader', isCancelled: true, ends: 'cancelled' },
-  { sessionKey: 'seed-waiting', agent: 'careful-reader', isCancelled: false, ends: 'waiting' },
+  { sessionKey: 'seed-answered', agent: 'reader', isCancelled: false },
+  { sessionKey: 'seed-out-of-steps', agent: 'short-of-steps', isCancelled: false },
+  { sessionKey: 'seed-cancelled', agent: 'reader', isCancelled: true },
+  { sessionKey: 'seed-waiting', agent: 'careful-reader', isCancelled: false },
 ] as const;

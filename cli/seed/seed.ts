@@ -18,7 +18,7 @@ interface Secrets {
 
 /**
  * `longhaul seed`: two organizations to try things with, through the API of the deployment that runs from the state folder. What is there already
- * stays as it is. Throws SetupError without a deployment, or where its API refuses.
+ * stays as it is, but a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, or where its API refuses.
  */
 export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   const stateDir = stateDirOf(env);
@@ -30,15 +30,22 @@ export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (
   const keep = (changed: Secrets) => writeStateFile(stateDir, file, (secrets = changed));
   // Before it is used: a seed that is killed in the middle goes on with the same.
   keep(secrets);
-  const operator = await signIn(baseUrl, access.operator_email, access.operator_password);
+  const secretsFile = join(stateDir, file);
+  const operator = await signIn(baseUrl, {
+    email: access.operator_email,
+    password: access.operator_password,
+    keptIn: join(stateDir, 'access.json'),
+  });
+  const waiting: string[] = [];
   const made = { yes: 0, no: 0 };
   for (const plan of organizations) {
-    await makeOrganization(
+    const runIds = await makeOrganization(
       {
         baseUrl,
         toolUrl: baseUrl,
         operator,
         password: secrets.password,
+        secretsFile,
         keys: new Map(Object.entries(secrets.service_keys)),
         tell: (what, isMade) => {
           made[isMade ? 'yes' : 'no'] += 1;
@@ -48,9 +55,10 @@ export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (
       },
       plan,
     );
+    waiting.push(...runIds);
   }
   log(`\n${made.yes} made, ${made.no} there already.\n`);
-  describe(secrets, { baseUrl: access.base_url, stateDir, log });
+  describe(secrets, { baseUrl: access.base_url, waiting, secretsFile, log });
 }
 
 function readSecrets(stateDir: string): Secrets {
@@ -65,16 +73,20 @@ function readSecrets(stateDir: string): Secrets {
 
 interface Described {
   readonly baseUrl: string;
-  readonly stateDir: string;
+  /** Ids of runs that wait for an approval. */
+  readonly waiting: readonly string[];
+  readonly secretsFile: string;
   readonly log: (line: string) => void;
 }
 
-function describe({ password, service_keys: keys }: Secrets, { baseUrl, stateDir, log }: Described): void {
+function describe({ password, service_keys: keys }: Secrets, { baseUrl, waiting, secretsFile, log }: Described): void {
   log(`Sign in with POST ${baseUrl}/auth/login, everybody with the password ${password}\n`);
   for (const plan of organizations) {
     log(`  ${plan.name}`);
     for (const { role } of plan.people) log(`    ${role.padEnd(12)} ${emailOf(plan, role)}`);
-    log(`    ${'service key'.padEnd(12)} ${keys[plan.slug] ?? 'shown once, to whoever made it'}`);
+    log(`    ${'service key'.padEnd(12)} ${keys[plan.slug] ?? ''}`);
   }
-  log(`\nA run of each organization waits for POST /runs/{id}/approvals. The same is in ${join(stateDir, file)}.`);
+  if (waiting.length > 0) log('\nRuns that wait for an approval (GET lists what they ask, POST answers)');
+  for (const id of waiting) log(`    ${baseUrl}/runs/${id}/approvals`);
+  log(`\nPassword and keys are also in ${secretsFile}.`);
 }

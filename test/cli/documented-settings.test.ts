@@ -63,6 +63,17 @@ test('docker-compose.yml passes on every setting of the processes, but those tha
   expect(documented.filter((name) => !given.has(name) && !ofOtherPlaces.includes(name))).toEqual([]);
 });
 
+test('`npm start` hands on every setting that the processes declare, but those that it gives each of them itself', () => {
+  const declared = ['api/env.ts', 'workers/env.ts', 'ports/process-settings.ts', 'ports/storage-settings.ts'].flatMap(variablesOf);
+  const deployment = read('cli/deployment.ts');
+  const isHandedOn = (name: string) => new RegExp(`'${name}'|^ +${name}:`, 'm').test(deployment);
+  // From the roles that it makes, for one process alone, or in place of AUDIT_ANCHOR_FILE, which it gives.
+  const ofItself = ['DATABASE_APP_URL', 'DATABASE_SWEEPER_URL', 'WORKER_HEALTH_HOST', 'WORKER_HEALTH_PORT', 'LONGHAUL_STATE_DIR'];
+
+  expect(declared).toContain('CORS_ORIGINS');
+  expect(declared.filter((name) => !isHandedOn(name) && !ofItself.includes(name))).toEqual([]);
+});
+
 function first(name: string, index: number, names: readonly string[]): boolean {
   return names.indexOf(name) === index;
 }

@@ -72,6 +72,48 @@ test('it prints how to sign in, and keeps that where its owner alone reads it', 
   expect(waiting.body).toMatchObject({ items: [{ session_key: 'seed-waiting', status: 'waiting' }] });
 });
 
+test('what a killed seed left half done is finished by the next: a key that it did not write down, a run that it did not cancel', async () => {
+  await seed();
+  const file = join(stateDir, 'seed.json');
+  const saved = JSON.parse(readFileSync(file, 'utf8'));
+  const credential = saved.service_keys.acme;
+  const found = await stack.request('GET', '/runs?session_key=seed-cancelled', { credential });
+  const { items }: { items: { id: string }[] } = found.body;
+  await stack.request('DELETE', `/runs/${items[0]?.id}`, { credential });
+  const left = await stack.request('POST', '/runs', {
+    credential,
+    body: {
+      agent_slug: 'reader',
+      input: { text: 'Hello' },
+      session_key: 'seed-cancelled',
+      start_after: new Date(Date.now() + 3_600_000).toISOString(),
+    },
+  });
+  writeFileSync(file, JSON.stringify({ ...saved, service_keys: { globex: saved.service_keys.globex } }));
+
+  const { code, output } = await seed();
+
+  expect([code, left.status, output]).toEqual([0, 202, expect.stringContaining('there  run acme/seed-cancelled (cancelled)')]);
+  const { acme, globex } = JSON.parse(readFileSync(file, 'utf8')).service_keys;
+  expect([output.includes(acme), globex]).toEqual([true, saved.service_keys.globex]);
+  const { id }: { id: string } = left.body;
+  const run = await stack.request('GET', `/runs/${id}`, { credential: acme });
+  expect(run.body).toMatchObject({ status: 'cancelled' });
+});
+
+test('a password that the API refuses is named with the file that it was read from', async () => {
+  const file = join(stateDir, 'seed.json');
+  const saved = readFileSync(file, 'utf8');
+  writeFileSync(file, JSON.stringify({ ...JSON.parse(saved), password: 'was changed by somebody' }));
+  const refused = await seed();
+  writeFileSync(file, saved);
+
+  expect([refused.code, refused.output]).toEqual([
+    1,
+    expect.stringContaining(`owner@acme.example can't sign in with the password in ${file}`),
+  ]);
+});
+
 test('without a deployment, or one that does not answer, it says so in a line', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'longhaul-seed-'));
   const none = await seed(empty);

@@ -63,6 +63,22 @@ test('what scopes and opens transactions loads no entities', () => {
   expect([...loadedBy('db/orm.ts')].filter((path) => path.endsWith('.entity.ts')).length).toBeGreaterThan(50);
 });
 
+test('what is made once stands at the top of its file: prepared queries, and in api/<area>/dependencies.ts what an area works with', () => {
+  const making = /^.*\b(?:prepared|preparedList|areaDependency)\(/gm;
+  const kernel = ['db/prepared.ts', 'db/page-query.ts', 'api/http/area-dependency.ts'];
+  const lines = files
+    .map((file) => relative(root, file))
+    .filter((path) => /^(?:api|db)\//.test(path) && !kernel.includes(path))
+    .flatMap((path) => (withoutComments(readFileSync(join(root, path), 'utf8')).match(making) ?? []).map((line) => ({ path, line })));
+  const faults = lines.filter(
+    ({ path, line }) =>
+      !/^(?:export )?const \w+ = /.test(line) || (line.includes('areaDependency') && !/^api\/[^/]+\/dependencies\.ts$/.test(path)),
+  );
+
+  expect(lines.length).toBeGreaterThan(10);
+  expect(faults).toEqual([]);
+});
+
 test('files keep their size: operations 250 lines, others 300, tests 500', () => {
   const tests = sourcesIn(join(root, 'test'));
   const limitOf = (file: string) =>

@@ -196,6 +196,28 @@ describe('a prepared query', () => {
 
     await expect(sweep(database.db, (em) => change(em, insert({ runId: newId() })))).rejects.toThrow('names all columns that it writes');
   });
+
+  test('is refused when it holds a time or an id of its first use', async () => {
+    const ofTime = prepared(({ slug }: ParametersOf<{ slug: string }>) =>
+      query.updateTable('skills').set({ slug, updatedAt: new Date() }).where('slug', '=', slug),
+    );
+    const ofId = prepared(({ slug }: ParametersOf<{ slug: string }>) =>
+      query.selectFrom('skills as s').select('s.id').where('s.slug', '=', slug).where('s.id', '=', newId()),
+    );
+
+    for (const build of [ofTime, ofId]) {
+      await expect(sweep(database.db, (em) => change(em, build({ slug: 'a' })))).rejects.toThrow('takes times and ids as arguments');
+    }
+  });
+
+  test('is refused when it leaves out a predicate', async () => {
+    const read = prepared(({ slug }: ParametersOf<{ slug: string; visible: Condition }>) =>
+      query.selectFrom('skills as s').select('s.id').where('s.slug', '=', slug),
+    );
+    const visible = new Condition('s.organization_id = ?::uuid', [newId()]);
+
+    await expect(sweep(database.db, (em) => rows(em, read({ slug: 'a', visible })))).rejects.toThrow('leaves out its visible');
+  });
 });
 
 test('pages of a prepared list: each row once, the position as the database writes it, the total by offset', async () => {

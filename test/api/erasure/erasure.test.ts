@@ -32,6 +32,14 @@ test('every table stands in the table of erasures, and docs/security/erasure.md 
   expect(readFileSync(file, 'utf8')).toBe(text);
 });
 
+test('a line is read while the columns that a command fills in are still empty', () => {
+  const claims = { person: '-', run: 'at once', age: 'never' };
+
+  for (const line of ['| `notes` | - | at once | | | never |', '| `notes` | - | at once |  |  | never |']) {
+    expect(claimedFates(line).get('notes')).toEqual(claims);
+  }
+});
+
 test('what names a person or a run says what becomes of it', () => {
   const naming = {
     person: /email|fullName|[uU]serId$|principalId|actorId|createdBy|subjectId|resolvedById/,

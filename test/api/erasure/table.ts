@@ -18,7 +18,7 @@ export const mark = '<!-- stores × erasures -->\n';
  * table's columns.
  */
 export function claimedFates(document: string): ReadonlyMap<string, Fates> {
-  const lines = [...document.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \| .*? \| .*? \| (.+?) \|$/gm)];
+  const lines = [...document.matchAll(/^\| `(\w+)` \| (.+?) \| (.+?) \|[^|]*\|[^|]*\| (.+?) \|$/gm)];
   return new Map(lines.map(([, name = '', person = '', run = '', age = '']) => [name, { person: asFate(person), run: asFate(run), age }]));
 }
 
