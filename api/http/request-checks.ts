@@ -1,12 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../../db/caller.ts';
 import { nobody } from '../../db/identity/caller.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
 import { authenticate, hasCredential } from './authenticate.ts';
 import { judgeBody, takesBody } from './body.ts';
 import type { AppDeps } from './deps.ts';
 import { corsHeaders } from './headers.ts';
 import type { RegisteredOperation } from './operation.ts';
-import { limitsOfRequest, type LimitHit } from './rate-limit.ts';
+import { limitsOfRequest, type LimitHit, type RequestLimits } from './rate-limit.ts';
 import { stateOf, type RequestState } from './request-state.ts';
 import { checkFloor, refuseRestricted } from './role-floor.ts';
 import { isRoleAccess } from './scopes.ts';
@@ -27,14 +28,21 @@ export function requestChecks(deps: AppDeps, operation: RegisteredOperation, sta
     state.caller = caller;
 
     const limits = limitsOfRequest(deps.limits, state.headers);
-    if (!operation.unlimited) await limits.consume(hitsOf(operation, caller, state));
+    const hits = operation.unlimited ? [] : hitsOf(operation, caller, state);
+    await limits.consume(hits);
     if (isIdentified) checkFloor(operation, caller, deps.env.publicUrl);
-    await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits });
+    await operation.precheck?.({ deps, limitAddress: state.limitAddress, limits }).catch((error) => refundIfOver(limits, hits, error));
     if (!takesBody(operation)) return;
     sendContinue(request, reply);
     // The client has left meanwhile: whoever reads the body now would wait for its end for ever.
     if (request.raw.errored) throw request.raw.errored;
   };
+}
+
+/** Throws the refusal of an operation's own check. Where that is a limit, the request has counted nothing in the others, as in `Limits.consume`. */
+async function refundIfOver(limits: RequestLimits, hits: readonly LimitHit[], refusal: unknown): Promise<never> {
+  if (refusal instanceof Failure && refusal.code === 'rate_limited') await limits.refund(hits);
+  throw refusal;
 }
 
 /** Counts further work of a request that was counted as one, all at once. Throws `rate_limited`. */

@@ -41,28 +41,40 @@ export async function shareVotedRun(ctx: Scoped, runId: string) {
   return row(ctx.em, votedRun({ runId, visible: inSightOf(ctx, Run, 'r') }));
 }
 
+interface VoteColumns extends Vote {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly agentRevisionId: string;
+  readonly subjectKind: VoterKind;
+  readonly subjectId: string;
+}
+
+const upsert = prepared((vote: ParametersOf<VoteColumns>) =>
+  query
+    .insertInto('feedback')
+    .values({ ...vote, tags: sql<string[]>`${vote.tags}::text[]`, createdAt: sql<string>`now()`, updatedAt: sql<string>`now()` })
+    .onConflict((conflict) =>
+      conflict.columns(['runId', 'subjectKind', 'subjectId']).doUpdateSet(({ ref }) => ({
+        rating: ref('excluded.rating'),
+        comment: ref('excluded.comment'),
+        tags: ref('excluded.tags'),
+        correction: ref('excluded.correction'),
+        updatedAt: sql<string>`clock_timestamp()`,
+      })),
+    )
+    .returning(['id', 'runId', 'agentId', 'agentRevisionId', 'subjectKind', 'subjectId', 'rating', 'comment', 'tags', 'correction'])
+    .returning(['createdAt', 'updatedAt']),
+);
+
 /** Writes a voter's vote in place of an earlier one. */
 export async function upsertVote(ctx: Scoped, run: VotedRun, { voter, vote }: { readonly voter: Voter; readonly vote: Vote }) {
-  const said = { rating: vote.rating, comment: vote.comment, tags: [...vote.tags], correction: vote.correction };
   const { organizationId, workspaceId, agentId, agentRevisionId } = run;
   const about = { organizationId, workspaceId, runId: run.id, agentId, agentRevisionId, subjectKind: voter.kind, subjectId: voter.id };
-  const put = await row(
-    ctx.em,
-    query
-      .insertInto('feedback')
-      .values({ id: newId(), ...about, ...said, createdAt: sql<string>`now()`, updatedAt: sql<string>`now()` })
-      .onConflict((conflict) =>
-        conflict.columns(['runId', 'subjectKind', 'subjectId']).doUpdateSet(({ ref }) => ({
-          rating: ref('excluded.rating'),
-          comment: ref('excluded.comment'),
-          tags: ref('excluded.tags'),
-          correction: ref('excluded.correction'),
-          updatedAt: sql<string>`clock_timestamp()`,
-        })),
-      )
-      .returning(['id', 'runId', 'agentId', 'agentRevisionId', 'subjectKind', 'subjectId', 'rating', 'comment', 'tags', 'correction'])
-      .returning(['createdAt', 'updatedAt']),
-  );
+  const { rating, comment, tags, correction } = vote;
+  const put = await row(ctx.em, upsert({ id: newId(), ...about, rating, comment, tags, correction }));
   if (!put) throw new Error('the upsert of a vote gave no row');
   return put;
 }

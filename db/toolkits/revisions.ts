@@ -2,6 +2,7 @@ import { type NotNull, sql } from 'kysely';
 import type { ToolkitRevisionOrigin, ToolkitRevisionState } from '../../workflows/contracts/toolkits.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import { newId } from '../ids.ts';
+import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -162,33 +163,34 @@ export async function switchActiveRevision(tx: TenantTransaction, toolkitId: str
   );
 }
 
+const activeTools = prepared(({ toolkitId }: ParametersOf<{ toolkitId: string }>) =>
+  query
+    .selectFrom('toolkits as k')
+    .innerJoin('toolkit_revisions as v', 'v.id', 'k.activeRevisionId')
+    .select('v.tools')
+    .where('k.id', '=', toolkitId),
+);
+
 /** The tools of the active revision; none without one. */
 export async function readActiveTools(tx: TenantTransaction, toolkitId: string): Promise<readonly ToolkitTool[]> {
-  const active = await row(
-    tx.em,
-    query
-      .selectFrom('toolkits as k')
-      .innerJoin('toolkit_revisions as v', 'v.id', 'k.activeRevisionId')
-      .select('v.tools')
-      .where('k.id', '=', toolkitId),
-  );
-  return active?.tools ?? [];
+  return (await row(tx.em, activeTools({ toolkitId })))?.tools ?? [];
 }
+
+const heldTools = prepared(({ toolkitId }: ParametersOf<{ toolkitId: string }>) =>
+  query
+    .selectFrom('tools as t')
+    .select(['t.remoteName as name', 't.remoteHash as hash'])
+    .select(({ eb }) => eb('t.quarantinedAt', 'is not', null).as('isQuarantined'))
+    .where('t.toolkitId', '=', toolkitId)
+    .where('t.deletedAt', 'is', null)
+    .orderBy('t.remoteName')
+    // A toolkit's tool has its name there.
+    .$narrowType<{ name: NotNull }>(),
+);
 
 /** The tools of a toolkit, by the toolkit's name of them. */
 export async function toolsInForce(tx: TenantTransaction, toolkitId: string) {
-  return rows(
-    tx.em,
-    query
-      .selectFrom('tools as t')
-      .select(['t.remoteName as name', 't.remoteHash as hash'])
-      .select(({ eb }) => eb('t.quarantinedAt', 'is not', null).as('isQuarantined'))
-      .where('t.toolkitId', '=', toolkitId)
-      .where('t.deletedAt', 'is', null)
-      .orderBy('t.remoteName')
-      // A toolkit's tool has its name there.
-      .$narrowType<{ name: NotNull }>(),
-  );
+  return rows(tx.em, heldTools({ toolkitId }));
 }
 
 /** Takes tools out of service, by the toolkit's names of them. */

@@ -8,6 +8,8 @@ import { seal } from '../tenancy/envelope.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { Tool } from './tool.entity.ts';
 
+const now = sql<string>`now()`;
+
 /**
  * Sets a value of the tool's own, made or replaced; each gets a number of its own, to which it is bound. The tool is locked, so two at
  * once come one after the other. Gives the number.
@@ -33,12 +35,14 @@ export async function putToolSecret(
         name,
         valueEnvelope: Buffer.of(),
         valueVersion: 0,
+        createdAt: now,
+        updatedAt: now,
       })
       .onConflict((conflict) =>
         conflict
           .columns(['toolId', 'name'])
           .where('toolId', 'is not', null)
-          .doUpdateSet(({ ref }) => ({ name: ref('excluded.name') })),
+          .doUpdateSet(({ ref }) => ({ name: ref('excluded.name'), updatedAt: now })),
       )
       .returning(['id', 'valueVersion']),
   );
@@ -55,7 +59,7 @@ export async function putToolSecret(
         valueEnvelope,
         valueVersion,
         updatedByUserId: put.userId,
-        updatedAt: sql<string>`now()`,
+        updatedAt: now,
         version: eb('version', '+', 1),
       }))
       .where('id', '=', locked.id),

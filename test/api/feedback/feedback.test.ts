@@ -35,6 +35,15 @@ async function tenantWithRun(): Promise<{ tenant: TestTenant; agentId: string; r
   return { tenant, agentId: agent.id, runId: await endedRun(tenant, agent.id) };
 }
 
+test('tags are kept letter by letter, also those that an array of PostgreSQL reads otherwise', async () => {
+  const { tenant, runId } = await tenantWithRun();
+  const tags = ['NULL', ' a ', 'b"q\\', '{x,y}', 'two\nlines'];
+
+  const put = await vote(tenant.tokens.viewer, runId, { rating: 'up', tags });
+
+  expect(put).toMatchObject({ status: 200, body: { tags } });
+});
+
 test('a vote is put whole: absent fields are cleared, its making stays, its time is its last change', async () => {
   const { tenant, agentId, runId } = await tenantWithRun();
 

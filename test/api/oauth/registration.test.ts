@@ -232,3 +232,19 @@ test('ten registrations an hour from one address', async () => {
   expect(answers).toEqual([...Array.from({ length: 10 }, () => 201), 429]);
   expect(limited.body).toMatchObject({ error: 'temporarily_unavailable', context: { violated_policies: ['oauth_register'] } });
 });
+
+test('a registration that its own limit refuses uses up nothing of what its address has for other requests', async () => {
+  const strict = await openOauth({ env: { OAUTH_DYNAMIC_REGISTRATION: 'true', RATE_LIMITS: 'anonymous=50/60,oauth_register=1/60' } });
+  const register = () => strict.json(null, '/oauth/register', { redirect_uris: [callback] });
+
+  const made = await register();
+  const refused = [await register(), await register()];
+  await strict.close();
+
+  expect(made).toMatchObject({ status: 201, headers: { ratelimit: expect.stringContaining('"anonymous";r=49') } });
+  for (const { status, headers } of refused) {
+    expect(status).toBe(429);
+    expect(headers['ratelimit']).toContain('"oauth_register";r=0');
+    expect(headers['ratelimit']).toContain('"anonymous";r=49');
+  }
+});

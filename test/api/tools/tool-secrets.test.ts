@@ -43,6 +43,26 @@ test("a tool's own value comes before its workspace's, and goes again", async ()
   expect((await world.call(tenant.tokens.admin, 'DELETE', `${path}/weather_key`)).status).toBe(404);
 });
 
+test('a value was made when it was set first, by the clock of the database', async () => {
+  const tenant = await world.tenant();
+  const tool = await makeTool(tenant);
+  const put = (value: string) =>
+    world.call(tenant.tokens.admin, 'PUT', `/tools/${tool.id}/secrets`, { body: { values: { weather_key: value } } });
+  const times = () =>
+    sweep(world.api.db, (em) =>
+      rows<{ created_at: string; updated_at: string }>(em, 'select created_at, updated_at from secrets where tool_id = ?', [tool.id]),
+    );
+
+  await put('first-value');
+  const [first] = await times();
+  await put('next-value');
+  const [next] = await times();
+
+  expect(first?.updated_at).toBe(first?.created_at);
+  expect(next?.created_at).toBe(first?.created_at);
+  expect(Date.parse(next?.updated_at ?? '')).toBeGreaterThan(Date.parse(first?.updated_at ?? ''));
+});
+
 test('only names that the tool requires are set, by admins of its place alone', async () => {
   const [mine, other] = await Promise.all([world.tenant(), world.tenant()]);
   const tool = await makeTool(mine);
