@@ -24,8 +24,9 @@ enableCompileCache(process.env['NODE_COMPILE_CACHE']);
 // What Node and native modules free when a worker ends takes a busy machine longer than the half second after which Jest complains. Nothing is left to do.
 if (process.send && !process.env['NODE_V8_COVERAGE']) {
   process.once('exit', () => process.kill(process.pid, 'SIGKILL'));
-  process.on('message', ([type]) => type === endOfWorker && process.exit());
-  process.once('disconnect', () => process.exit());
+  // The channel goes first, or Jest asks an ended worker for its memory and complains of that.
+  process.on('message', ([type]) => type === endOfWorker && process.disconnect());
+  process.once('disconnect', () => setTimeout(() => process.exit(), 50));
 }
 
 /** How often each test file was loaded in this process. */
