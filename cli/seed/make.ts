@@ -3,9 +3,8 @@ import { agents, emailOf, runs, skill, tool, type OrganizationPlan } from './pla
 
 /** What one seed works with. */
 export interface SeedContext {
+  /** Where this seed reaches the API, and its agents' tools too. */
   readonly baseUrl: string;
-  /** Where tools reach the API. */
-  readonly toolUrl: string;
   readonly operator: Client;
   readonly password: string;
   /** Where password and keys are kept. */
@@ -15,11 +14,6 @@ export interface SeedContext {
   /** Hears of each thing: whether it was made now. */
   readonly tell: (what: string, isMade: boolean) => void;
   readonly keepKey: (slug: string, plaintext: string) => void;
-}
-
-interface Place {
-  readonly organizationId: string;
-  readonly workspaceId: string;
 }
 
 /**
@@ -37,15 +31,15 @@ export async function makeOrganization(context: SeedContext, plan: OrganizationP
   const workspaces = `/organizations/${organization.id}/workspaces`;
   const main = await owner.find(workspaces, ({ slug }) => slug === 'main');
   if (main === null) throw new Error(`${plan.slug} has no workspace main`);
-  const place = { organizationId: organization.id, workspaceId: main.id };
+  const asOwner = { owner, workspaceId: main.id };
 
   await ensure(context, `workspace ${plan.slug}/${plan.workspace.slug}`, {
     find: () => owner.find(workspaces, ({ slug }) => slug === plan.workspace.slug),
     make: () => owner.call('POST', workspaces, plan.workspace),
   });
-  await makePeople(context, plan, { owner, place });
-  await makeAgents(context, plan, { owner, place });
-  return makeRuns(context, plan, await makeKey(context, plan, { owner, place }));
+  await makePeople(context, plan, asOwner);
+  await makeAgents(context, plan, asOwner);
+  return makeRuns(context, plan, await makeKey(context, plan, asOwner));
 }
 
 async function ensure(
@@ -70,8 +64,8 @@ function creationOf(plan: OrganizationPlan, password: string) {
 }
 
 /** Its agents read the reference of this deployment: a page that is there without a network. */
-async function allowOwnPages({ operator, toolUrl }: SeedContext, organizationId: string): Promise<void> {
-  const { protocol, hostname, port } = new URL(toolUrl);
+async function allowOwnPages({ operator, baseUrl }: SeedContext, organizationId: string): Promise<void> {
+  const { protocol, hostname, port } = new URL(baseUrl);
   const isPlain = protocol === 'http:';
   const wanted = { host: hostname, port: port === '' ? (isPlain ? 80 : 443) : Number(port), allow_http: isPlain };
   const path = `/organizations/${organizationId}/settings`;
@@ -83,10 +77,11 @@ async function allowOwnPages({ operator, toolUrl }: SeedContext, organizationId:
 
 interface AsOwner {
   readonly owner: Client;
-  readonly place: Place;
+  /** Its main one, where people and agents are. */
+  readonly workspaceId: string;
 }
 
-async function makePeople(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<void> {
+async function makePeople(context: SeedContext, plan: OrganizationPlan, { owner, workspaceId }: AsOwner): Promise<void> {
   for (const { name, role } of plan.people.filter((person) => person.role !== 'owner')) {
     const email = emailOf(plan, role);
     await ensure(context, `${role} ${email}`, {
@@ -97,15 +92,15 @@ async function makePeople(context: SeedContext, plan: OrganizationPlan, { owner,
           full_name: name,
           role,
           scope: 'workspace',
-          workspace_id: place.workspaceId,
+          workspace_id: workspaceId,
           password: context.password,
         }),
     });
   }
 }
 
-async function makeAgents(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<void> {
-  const home = { scope: 'workspace', workspace_id: place.workspaceId };
+async function makeAgents(context: SeedContext, plan: OrganizationPlan, { owner, workspaceId }: AsOwner): Promise<void> {
+  const home = { scope: 'workspace', workspace_id: workspaceId };
   const bySlug = (path: string, wanted: string) => () => owner.find(`${path}?q=${wanted}`, ({ slug }) => slug === wanted);
   await ensure(context, `tool ${plan.slug}/${tool.slug}`, {
     find: bySlug('/tools', tool.slug),
@@ -135,7 +130,7 @@ async function promote(owner: Client, made: Item): Promise<void> {
  * A client of the organization's service key. The API shows a key once: one whose plaintext nobody has written down, because the seed that made it was
  * killed or somebody rotated it, is rotated.
  */
-async function makeKey(context: SeedContext, plan: OrganizationPlan, { owner, place }: AsOwner): Promise<Client> {
+async function makeKey(context: SeedContext, plan: OrganizationPlan, { owner, workspaceId }: AsOwner): Promise<Client> {
   const name = 'seed';
   let plaintext = context.keys.get(plan.slug) ?? null;
   const show = (key: Item) => {
@@ -146,14 +141,14 @@ async function makeKey(context: SeedContext, plan: OrganizationPlan, { owner, pl
   const key = await ensure(context, `service key ${plan.slug}/${name}`, {
     find: () => owner.find(`/service-keys?q=${name}`, (candidate) => candidate['name'] === name && candidate['is_active'] === true),
     make: async () =>
-      show(await owner.call('POST', '/service-keys', { name, role: 'admin', scope: 'workspace', workspace_id: place.workspaceId })),
+      show(await owner.call('POST', '/service-keys', { name, role: 'admin', scope: 'workspace', workspace_id: workspaceId })),
   });
   if (plaintext === null || !plaintext.endsWith(String(key['last4']))) show(await owner.call('POST', `/service-keys/${key.id}/rotate`));
   return clientOf(context.baseUrl, plaintext);
 }
 
 async function makeRuns(context: SeedContext, plan: OrganizationPlan, client: Client): Promise<readonly string[]> {
-  const text = `Read ${context.toolUrl}/llms.txt: which operation starts a run?`;
+  const text = `Read ${context.baseUrl}/llms.txt: which operation starts a run?`;
   const inADay = () => new Date(Date.now() + 86_400_000).toISOString();
   const waiting: string[] = [];
   for (const { sessionKey, agent, isCancelled } of runs) {

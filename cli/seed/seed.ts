@@ -42,7 +42,6 @@ export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (
     const runIds = await makeOrganization(
       {
         baseUrl,
-        toolUrl: baseUrl,
         operator,
         password: secrets.password,
         secretsFile,

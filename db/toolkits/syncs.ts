@@ -5,7 +5,8 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { ServerFacts } from './revisions.ts';
 
 const now = sql<string>`now()`;
-// What a sync notes is no change of the toolkit: `updatedAt` stays, which an update would set by itself.
+/** What a sync notes is no change of the toolkit: `updatedAt` stays, which an update would set by itself. */
+const notedOnToolkit = query.updateTable('toolkits').set(({ ref }) => ({ updatedAt: ref('updatedAt') }));
 
 /** Locks a toolkit that is there. False: it is not. */
 export async function lockToolkit(tx: TenantTransaction, toolkitId: string): Promise<boolean> {
@@ -47,10 +48,8 @@ export async function lockSyncedToolkit(tx: TenantTransaction, toolkitId: string
 export async function syncWithinAMinute(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
-    query
-      .updateTable('toolkits')
+    notedOnToolkit
       .set(({ ref }) => ({
-        updatedAt: ref('updatedAt'),
         nextSyncAt: sql<string>`least(coalesce(${ref('nextSyncAt')}, 'infinity'), now() + interval '1 minute')`,
       }))
       .where('id', '=', toolkitId),
@@ -61,10 +60,8 @@ export async function syncWithinAMinute(tx: TenantTransaction, toolkitId: string
 export async function setNextSync(tx: TenantTransaction, toolkitId: string): Promise<void> {
   await change(
     tx.em,
-    query
-      .updateTable('toolkits')
+    notedOnToolkit
       .set(({ ref }) => ({
-        updatedAt: ref('updatedAt'),
         nextSyncAt: sql<string>`now() + make_interval(secs => (${ref('config')} ->> 'sync_interval_s')::float8)`,
       }))
       .where('id', '=', toolkitId)
@@ -84,11 +81,5 @@ export async function noteLook(
   toolkitId: string,
   { reachable, error, facts }: { readonly reachable: boolean; readonly error: string | null; readonly facts: ServerFacts | null },
 ): Promise<void> {
-  await change(
-    tx.em,
-    query
-      .updateTable('toolkits')
-      .set(({ ref }) => ({ updatedAt: ref('updatedAt'), reachable, checkedAt: now, lastError: error, ...facts }))
-      .where('id', '=', toolkitId),
-  );
+  await change(tx.em, notedOnToolkit.set({ reachable, checkedAt: now, lastError: error, ...facts }).where('id', '=', toolkitId));
 }
