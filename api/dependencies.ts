@@ -16,7 +16,7 @@ import { createPasswordStrength } from '../ports/password-strength.ts';
 import { hasStrictIsolation } from '../ports/sandbox.ts';
 import { createStorage } from '../ports/storage.ts';
 import { createTemplates } from '../ports/templates.ts';
-import { createWorkPool } from '../ports/untrusted/pool.ts';
+import { createWorkPool, type WorkPool } from '../ports/untrusted/pool.ts';
 import { connectTemporal } from '../temporal/client.ts';
 import { createDispatch } from '../temporal/dispatch.ts';
 import { createTemporalGateway } from '../temporal/gateway.ts';
@@ -43,6 +43,8 @@ export interface PartsOptions {
   readonly redisTimeoutMs?: number;
   /** Pools that somebody else closes; without them two are opened. */
   readonly db?: Databases;
+  /** A pool that somebody else closes; without it one is made. */
+  readonly work?: WorkPool;
   /** In place of the guarded client of the process: tests. */
   readonly egress?: Egress;
 }
@@ -84,7 +86,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
   };
   const hub = createHub({ redisUrl: env.redisUrl, prefix: env.redisPrefix, db, log, limits: limitsOfStreams });
   const egress = options.egress ?? createEgress();
-  const work = createWorkPool({ log });
+  const work = options.work ?? createWorkPool({ log });
   const passwordStrength = createPasswordStrength();
   const storage = await createStorage(env.storage);
   const temporal = connectTemporal({ ...env.temporal, identity: `api-${process.pid}@${hostname()}`, headerKeys: keys.headerKeys });
@@ -96,9 +98,10 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
     keeper.stop();
     await hub.close();
     await identity.close();
-    await Promise.all([work.close(), passwordHasher.close(), passwordStrength.close(), limits.close(), temporal.close(), egress.close()]);
+    await Promise.all([passwordHasher.close(), passwordStrength.close(), limits.close(), temporal.close(), egress.close()]);
     redis.disconnect();
     storage.close();
+    if (!options.work) await work.close();
     if (!options.db) await db.close();
   };
   await orClose(close, () => identity.start());

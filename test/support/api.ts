@@ -16,6 +16,7 @@ import { testDatabase, type TestDatabase } from './database.ts';
 import { createReplyCheck, type ReplyCheck } from './reply-check.ts';
 import { testServices } from './services.ts';
 import { testPublicUrl } from './tenant.ts';
+import { lentWorkPool } from './work-pool.ts';
 
 /** One API on a free port, over real PostgreSQL, Redis and Temporal: its own database and Redis prefix. */
 export interface TestApi {
@@ -68,6 +69,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     now: options.now,
     // A machine that is busy with other tests is no outage.
     redisTimeoutMs: 2_000,
+    work: lentWorkPool(),
     egress: options.egress,
     log: options.log ?? pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }),
     isDraining: () => isDraining,
