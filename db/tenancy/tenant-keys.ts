@@ -195,7 +195,6 @@ export const tenantKeys: readonly TenantKey[] = [
   plain('approvals', 'tool_call_id', 'tool_calls'),
   composite('run_inputs', 'run_id', 'runs'),
   composite('feedback', 'run_id', 'runs'),
-  plain('budget_windows', 'budget_id', 'budgets'),
   plain('budget_holds', 'window_id', 'budget_windows'),
 
   composite('run_streams', 'run_id', 'runs'),
