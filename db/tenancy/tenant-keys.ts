@@ -51,6 +51,7 @@ const entityTables = new Set([
   'attachments',
   'attachment_links',
   'schedules',
+  'alert_rules',
 ]);
 
 /**
@@ -106,6 +107,8 @@ const organizationTables = [
   'skills',
   'attachments',
   'schedules',
+  'alert_rules',
+  'alerts',
 ];
 
 /**
@@ -196,6 +199,12 @@ export const tenantKeys: readonly TenantKey[] = [
   composite('run_inputs', 'run_id', 'runs'),
   composite('feedback', 'run_id', 'runs'),
   plain('budget_holds', 'window_id', 'budget_windows'),
+  plain('alert_rules', 'agent_id', 'agents'),
+  composite('alert_states', 'rule_id', 'alert_rules'),
+  composite('alerts', 'rule_id', 'alert_rules'),
+  composite('alert_transitions', 'alert_id', 'alerts'),
+  composite('alert_deliveries', 'rule_id', 'alert_rules'),
+  composite('alert_deliveries', 'alert_id', 'alerts'),
 
   composite('run_streams', 'run_id', 'runs'),
   { ...plain('run_stream_scopes', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },

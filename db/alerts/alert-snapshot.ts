@@ -1,0 +1,1 @@
+export interface AlertSnapshot { readonly id: string | null }
