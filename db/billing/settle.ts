@@ -22,13 +22,27 @@ export interface BudgetState {
   readonly is_crossed: boolean;
 }
 
-/** A window with a limit that a call was added to. */
-export interface SettledWindow extends BudgetState {
-  /** Null: a cap. */
-  readonly budget_id: string | null;
-  /** The call took an open window over the threshold of its warning, or over its limit; null: over neither. */
-  readonly crossed: 'warning' | 'critical' | null;
+/** A window of a budget as an alert names it. */
+export interface JudgedWindow {
+  readonly budget_id: string;
+  readonly budget_version: number;
+  readonly window_start: string;
+  readonly window_end: string;
+  readonly period: string;
+  readonly currency: string;
+  readonly limit: string;
+  readonly spent: string;
+  /** Of the limit that is spent; decimal. */
+  readonly used_pct: string;
+  readonly alert_threshold_pct: number | null;
 }
+
+/** How full a window is: past the threshold of its warning, or full. */
+export type BudgetSeverity = 'warning' | 'critical';
+
+/** A window with a limit that a call was added to. `crossed`: the call took an open window of a budget past that. */
+export type SettledWindow = BudgetState &
+  ((JudgedWindow & { readonly crossed: BudgetSeverity }) | { readonly budget_id: string | null; readonly crossed: null });
 
 // Which windows are looked at is settled before they are locked, and which of them the call belongs to after that: a budget that is written meanwhile cuts
 // its open window anew. A cap counts whoever holds in it.
@@ -54,13 +68,14 @@ t as (
 u as (
   update budget_windows b set spent = b.spent + case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end, reserved = b.reserved - t.given_back
     from t, a where b.id = t.id and (t.counts or t.given_back > 0)
-  returning b.budget_id, b.period, b.limit_amount, b.spent, b.reserved, b.closed_at, case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end as added),
+  returning b.budget_id, b.budget_version, b.window_start, b.window_end, b.period, b.currency, b.limit_amount, b.spent, b.reserved, b.closed_at, case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end as added),
 p as (
-  select u.*, case u.limit_amount when 0 then 100 else round(u.spent * 100 / u.limit_amount, 1) end as pct,
+  select u.*, g.alert_threshold_pct, case u.limit_amount when 0 then 100 else round(u.spent * 100 / u.limit_amount, 1) end as pct,
          u.spent * 100 >= u.limit_amount * g.alert_threshold_pct and (u.spent - u.added) * 100 < u.limit_amount * g.alert_threshold_pct as warns,
          u.spent >= u.limit_amount and u.spent - u.added < u.limit_amount as fills
     from u left join budgets g on g.id = u.budget_id where u.limit_amount is not null)
-select p.budget_id, p.period, p.limit_amount::text as limit, p.spent::text as spent, p.reserved::text as reserved, p.pct::float8 as pct,
+select p.budget_id, p.budget_version, p.window_start, p.window_end, p.period, p.currency, p.limit_amount::text as limit, p.spent::text as spent,
+       p.reserved::text as reserved, p.pct::float8 as pct, p.pct::text as used_pct, p.alert_threshold_pct,
        coalesce(p.warns, false) as is_crossed,
        case when p.budget_id is null or p.closed_at is not null then null when p.fills then 'critical' when p.warns then 'warning' end as crossed
   from p order by p.pct desc, p.period`;

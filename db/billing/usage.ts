@@ -3,9 +3,11 @@ import { newId } from '../ids.ts';
 import type { TokenCounts, UsageTotals } from '../runs/run-types.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { settleHolds, type BudgetState } from './gate.ts';
+import { settleBudgets } from '../alerts/budget-crossing.ts';
+import { shareLedger } from './ledger-lock.ts';
 import { money } from './money.ts';
 import { standardTier, type PinnedPrice, type PriceBucket } from './prices.ts';
+import type { BudgetState } from './settle.ts';
 
 /** Whose call it is, for the ledger. */
 export interface UsageSource {
@@ -30,8 +32,6 @@ export interface ModelUsage {
   readonly currency: string;
   readonly reservedAt: Date;
   readonly prices: readonly PinnedPrice[];
-  /** It was reserved before it was made. */
-  readonly isCounted: boolean;
 }
 
 /** A call that has just been settled: its own totals, and the tightest of the limits above it. */
@@ -54,6 +54,7 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
   const key = callKey('run', source.runId, source.step, source.attempt);
   const cost = costOf(usage);
   const isUnpriced = !usage.isFree && usage.prices.length === 0;
+  await shareLedger(tx.em, source.workspaceId);
   const inserted = await rows(
     tx.em,
     `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
@@ -96,7 +97,7 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
   tx.outgoing.measurements.push({ kind: 'usage', provider: usage.provider, tokens: usage.tokens, cost, currency: usage.currency });
   return {
     totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
-    budget: usage.isCounted ? await settleHolds(tx, key, cost) : null,
+    budget: await settleBudgets(tx, { callKey: key, workspaceId: source.workspaceId, cost, reservedAt: usage.reservedAt }),
   };
 }
 
