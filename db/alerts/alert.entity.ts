@@ -1,5 +1,14 @@
 import { defineEntity, p } from '@mikro-orm/core';
-import { createdAtColumn, decimalColumn, idColumn, jsonColumn, timeColumn, updatedAtColumn, uuidColumn, versionColumn } from '../columns.ts';
+import {
+  createdAtColumn,
+  decimalColumn,
+  idColumn,
+  jsonColumn,
+  timeColumn,
+  updatedAtColumn,
+  uuidColumn,
+  versionColumn,
+} from '../columns.ts';
 import { index, tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 import { alertSeverities } from './alert-state.entity.ts';
