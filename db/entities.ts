@@ -16,6 +16,7 @@ import { AuditSeal } from './audit/audit-seal.entity.ts';
 import { BudgetHold } from './billing/budget-hold.entity.ts';
 import { BudgetWindow } from './billing/budget-window.entity.ts';
 import { Budget } from './billing/budget.entity.ts';
+import { FxRate } from './billing/fx-rate.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
@@ -143,6 +144,7 @@ export const tables = {
   run_frame_chunks: RunFrameChunk,
   usage_entries: UsageEntry,
   model_prices: ModelPrice,
+  fx_rates: FxRate,
 } as const;
 
 /** The classes of all tables, parents first. */

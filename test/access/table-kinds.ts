@@ -73,6 +73,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   run_frame_chunks: 'tenant',
   usage_entries: 'append',
   model_prices: 'platform',
+  fx_rates: 'platform',
 };
 
 export type Command = 'select' | 'insert' | 'update' | 'delete';
