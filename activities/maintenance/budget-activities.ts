@@ -1,38 +1,54 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
+import { endedBudgetAlerts, type EndedBudgetAlert } from '../../db/alerts/ended-windows.ts';
+import { emitAlert } from '../../db/alerts/emit.ts';
 import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
 import type { Databases } from '../../db/databases.ts';
-import { sweep } from '../../db/transaction.ts';
+import { newId } from '../../db/ids.ts';
+import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 
 const aTransaction = 500;
 
-/** Gives back what lost calls held, and turns the periods that have ended. Each transaction is repeatable; what is cut off waits for the next tick. */
-export function createBudgetActivities({
-  db,
-  log,
-}: {
+interface TendingDeps {
   readonly db: Databases;
   readonly log: Logger;
-}): Pick<MaintenanceActivities, 'tendBudgets'> {
-  return {
-    async tendBudgets() {
-      let expired = 0;
-      for (let count = aTransaction; count === aTransaction; expired += count) {
-        cancellationSignal().throwIfAborted();
-        count = await sweep(db, (em) => expireHolds(em, aTransaction));
-      }
-      if (expired > 0) log.info({ expired }, 'holds of lost calls given back');
+}
 
-      const ended = await sweep(db, (em) => endedWindows(em, aTransaction));
-      for (const workspaceId of ended) {
-        cancellationSignal().throwIfAborted();
-        await sweep(db, (em) => rollWindows(em, workspaceId)).catch((err: unknown) =>
-          log.error({ err, workspace_id: workspaceId }, 'window not rolled'),
-        );
-      }
-      return expired + ended.length;
-    },
-  };
+export function createBudgetActivities(deps: TendingDeps): Pick<MaintenanceActivities, 'tendBudgets'> {
+  return { tendBudgets: () => tendBudgets(deps, cancellationSignal()) };
+}
+
+/**
+ * Gives back what lost calls held, turns the periods that have ended, and ends their alerts. Each transaction is repeatable; what is cut off waits for the
+ * next tick. Gives how many of all these there were.
+ */
+export async function tendBudgets({ db, log }: TendingDeps, signal: AbortSignal): Promise<number> {
+  let expired = 0;
+  for (let count = aTransaction; count === aTransaction; expired += count) {
+    signal.throwIfAborted();
+    count = await sweep(db, (em) => expireHolds(em, aTransaction));
+  }
+  if (expired > 0) log.info({ expired }, 'holds of lost calls given back');
+
+  const ended = await sweep(db, (em) => endedWindows(em, aTransaction));
+  for (const workspaceId of ended) {
+    signal.throwIfAborted();
+    await sweep(db, (em) => rollWindows(em, workspaceId)).catch((err: unknown) =>
+      log.error({ err, workspace_id: workspaceId }, 'window not rolled'),
+    );
+  }
+  const alerts = await sweep(db, (em) => endedBudgetAlerts(em, aTransaction));
+  for (const alert of alerts) {
+    signal.throwIfAborted();
+    await endAlert(db, alert);
+  }
+  return expired + ended.length + alerts.length;
+}
+
+/** Nobody is notified: the next window has begun. */
+async function endAlert(db: Databases, { alertId, ...rule }: EndedBudgetAlert): Promise<void> {
+  const options = { tenant: organizationTenant(rule.organizationId), actor: systemActor, correlationId: newId() };
+  await transact(db, options, (tx) => emitAlert(tx, rule, { event: 'resolved', alertId, resolution: 'window_ended' }, new Date()));
 }

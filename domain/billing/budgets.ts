@@ -1,3 +1,4 @@
+import { Decimal } from 'decimal.js';
 import { fireBudgetAlert, resolveBudgetAlert } from '../../db/alerts/budget-crossing.ts';
 import { deleteManagedRule, putManagedRule, readManagedRule } from '../../db/alerts/managed-rule.ts';
 import { Budget } from '../../db/billing/budget.entity.ts';
@@ -23,9 +24,12 @@ export interface BudgetFields {
   readonly periodStart: string | null;
 }
 
+/** The same as it is stored. */
+type StoredFields = BudgetFields & { readonly periodStart: string };
+
 export interface WrittenBudget {
   readonly budget: Budget;
-  readonly before: BudgetFields | null;
+  readonly before: StoredFields | null;
 }
 
 /**
@@ -123,8 +127,7 @@ function defaultAnchor({ today }: BudgetHome, period: BudgetKey['period']): stri
   return period === 'day' ? today : `${today.slice(0, 8)}01`;
 }
 
-/** What a budget says. */
-export function fieldsOf({ limitAmount, currency, isEnforced, alertThresholdPct, periodStart }: Budget): BudgetFields & { periodStart: string } {
+function fieldsOf({ limitAmount, currency, isEnforced, alertThresholdPct, periodStart }: Budget): StoredFields {
   return { limitAmount: limitAmount ?? null, currency, isEnforced, alertThresholdPct: alertThresholdPct ?? 100, periodStart };
 }
 
