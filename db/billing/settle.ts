@@ -44,15 +44,14 @@ export type BudgetSeverity = 'warning' | 'critical';
 export type SettledWindow = BudgetState &
   ((JudgedWindow & { readonly crossed: BudgetSeverity }) | { readonly budget_id: string | null; readonly crossed: null });
 
-// Which windows are looked at is settled before they are locked, and which of them the call belongs to after that: a budget that is written meanwhile cuts
-// its open window anew. A cap counts whoever holds in it.
+// A window of a budget counts the calls that were reserved in its time, and a cap those that hold in it. The ledger's lock keeps the times of the windows
+// as they are.
 const settleSql = `
 with a as (select ?::text as key, ?::uuid as ws, ?::numeric as cost, ?::timestamptz as at),
 w as materialized (
   select b.id, b.budget_id, b.window_start, b.window_end from budget_windows b
    where b.id = any (array(
      select h.window_id from budget_holds h, a where h.call_key = a.key
-     union select o.id from budget_windows o, a where o.workspace_id = a.ws and o.closed_at is null and o.cap_key is null
      union select l.id from budget_windows l, a where l.budget_id = any (array(select g.id from budgets g, a where g.workspace_id = a.ws)) and l.window_end > a.at))
    order by b.period, b.id for update),
 h as materialized (
