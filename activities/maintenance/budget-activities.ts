@@ -1,11 +1,11 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { endedBudgetAlerts, type EndedBudgetAlert } from '../../db/alerts/ended-windows.ts';
-import { emitAlert } from '../../db/alerts/emit.ts';
+import { endedBudgetAlerts } from '../../db/alerts/ended-windows.ts';
 import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
 import type { Databases } from '../../db/databases.ts';
 import { newId } from '../../db/ids.ts';
+import { endWindowAlert } from '../../domain/alerts/end-window-alert.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 
@@ -42,13 +42,8 @@ export async function tendBudgets({ db, log }: TendingDeps, signal: AbortSignal)
   const alerts = await sweep(db, (em) => endedBudgetAlerts(em, aTransaction));
   for (const alert of alerts) {
     signal.throwIfAborted();
-    await endAlert(db, alert);
+    const options = { tenant: organizationTenant(alert.organizationId), actor: systemActor, correlationId: newId() };
+    await transact(db, options, (tx) => endWindowAlert(tx, alert));
   }
   return expired + ended.length + alerts.length;
-}
-
-/** Nobody is notified: the next window has begun. */
-async function endAlert(db: Databases, { alertId, ...rule }: EndedBudgetAlert): Promise<void> {
-  const options = { tenant: organizationTenant(rule.organizationId), actor: systemActor, correlationId: newId() };
-  await transact(db, options, (tx) => emitAlert(tx, rule, { event: 'resolved', alertId, resolution: 'window_ended' }, new Date()));
 }

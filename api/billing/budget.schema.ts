@@ -10,7 +10,10 @@ import { closed, Decimal, idOf, integer, nullable, oneOf, Timestamp } from '../h
 import { checkCurrency, Currency, Timezone } from '../http/zones.ts';
 
 const Period = oneOf(budgetPeriods, { description: 'What the budget is for: a calendar day or a month in the workspace’s time zone' });
-const Day = Type.String({ format: 'date', description: 'The day from which windows are counted; months from the 31st end where a month does' });
+const Day = Type.String({
+  format: 'date',
+  description: 'The day from which windows are counted; months from the 31st end where a month does',
+});
 const ThresholdPct = integer({ minimum: 1, maximum: 100, description: 'Per cent of the limit from which on the managed alert rule warns' });
 const IsEnforced = Type.Boolean({ description: 'Whether a full budget refuses calls; else they are counted and alerted on only' });
 
@@ -49,7 +52,10 @@ export const BudgetPut = closed(
     alert_threshold_pct: Type.Optional(integer({ minimum: 1, maximum: 100, default: 80 })),
     period_start: Type.Optional(
       nullable(
-        Type.String({ format: 'date', description: 'Null or left out keeps the day of before; of a new budget the first of this month, or today' }),
+        Type.String({
+          format: 'date',
+          description: 'Null or left out keeps the day of before; of a new budget the first of this month, or today',
+        }),
       ),
     ),
   },
@@ -83,7 +89,12 @@ export const BudgetStatusView = closed(
 
 /** What a body asks for, with its defaults. 422 for what no schema says: digits of an amount, a currency that does not exist. */
 export function toBudgetFields(body: Static<typeof BudgetPut>): BudgetFields {
-  const { limit_amount: limit = null, currency = 'USD', is_enforced: isEnforced = false, alert_threshold_pct: alertThresholdPct = 80 } = body;
+  const {
+    limit_amount: limit = null,
+    currency = 'USD',
+    is_enforced: isEnforced = false,
+    alert_threshold_pct: alertThresholdPct = 80,
+  } = body;
   checkCurrency('/currency', currency);
   const read = limit === null ? { value: null } : readDecimal(limit, { maxDecimals: 9 });
   if ('rule' in read) throw invalid('/limit_amount', read.rule, read.message);

@@ -40,7 +40,10 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   const runs = await compare({
     rounds,
     warmUps: 1,
-    sides: { without: () => withBudgets(stack, false, () => playSome(stack, agent.id)), with: () => withBudgets(stack, true, () => playSome(stack, agent.id)) },
+    sides: {
+      without: () => withBudgets(stack, false, () => playSome(stack, agent.id)),
+      with: () => withBudgets(stack, true, () => playSome(stack, agent.id)),
+    },
   });
   log('runs measured');
 
@@ -49,7 +52,14 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   const compared = { unit: 'ms', floor: 'without', product: 'with', budget: most(1.05) } as const;
   return {
     findings: [
-      finding(reserved, { what: 'reservations a second', unit: '/s', metric: 'perSecond', floor: 'updates', product: 'reserves', budget: least(0.25) }),
+      finding(reserved, {
+        what: 'reservations a second',
+        unit: '/s',
+        metric: 'perSecond',
+        floor: 'updates',
+        product: 'reserves',
+        budget: least(0.25),
+      }),
       finding(runs, { ...compared, what: 'POST /runs with two budgets', metric: 'postMs' }),
       finding(runs, { ...compared, what: '1 step on a 1 s model with two budgets', metric: 'runMs' }),
     ],

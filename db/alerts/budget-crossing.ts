@@ -36,7 +36,8 @@ export async function fireBudgetAlert(
   const firing = firingOf(window, severity);
   const open = await readOpenAlert(tx, rule.id);
   if (open?.windowKey === firing.windowKey) {
-    if (open.severity === 'warning' && severity === 'critical') await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at);
+    if (open.severity === 'warning' && severity === 'critical')
+      await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at);
     return;
   }
   if (open) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);

@@ -110,7 +110,9 @@ const budgetStatus = prepared(({ workspaceId, period, visible }: ParametersOf<On
     .select([
       sql<string>`c.spent::text`.as('spent'),
       sql<string>`c.reserved::text`.as('reserved'),
-      sql<string | null>`case when g.limit_amount is not null then greatest(g.limit_amount - c.spent - c.reserved, 0) end::text`.as('remaining'),
+      sql<string | null>`case when g.limit_amount is not null then greatest(g.limit_amount - c.spent - c.reserved, 0) end::text`.as(
+        'remaining',
+      ),
       sql<string | null>`case g.limit_amount when 0 then 100.0 else round(c.spent * 100 / g.limit_amount, 1) end::text`.as('usedPct'),
       sql<boolean>`coalesce(c.spent >= g.limit_amount, false)`.as('isSpent'),
       sql<boolean>`coalesce(c.spent + c.reserved >= g.limit_amount, false)`.as('isFull'),

@@ -119,7 +119,11 @@ export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budge
 async function requireRate(ctx: Changing, base: string, quote: string): Promise<RateInForce> {
   const rate = await rateInForce(ctx, { base, quote });
   if (rate === null)
-    throw invalid('/currency', 'currency_unsupported', `Calls are priced in ${base}, and no rate to ${quote} is known. An operator can import one.`);
+    throw invalid(
+      '/currency',
+      'currency_unsupported',
+      `Calls are priced in ${base}, and no rate to ${quote} is known. An operator can import one.`,
+    );
   return rate;
 }
 
@@ -132,6 +136,15 @@ function fieldsOf({ limitAmount, currency, isEnforced, alertThresholdPct, period
 }
 
 function isSame(before: BudgetFields, after: BudgetFields): boolean {
-  const isSameLimit = before.limitAmount === null || after.limitAmount === null ? before.limitAmount === after.limitAmount : new Decimal(before.limitAmount).eq(after.limitAmount);
-  return isSameLimit && before.currency === after.currency && before.isEnforced === after.isEnforced && before.alertThresholdPct === after.alertThresholdPct && before.periodStart === after.periodStart;
+  const isSameLimit =
+    before.limitAmount === null || after.limitAmount === null
+      ? before.limitAmount === after.limitAmount
+      : new Decimal(before.limitAmount).eq(after.limitAmount);
+  return (
+    isSameLimit &&
+    before.currency === after.currency &&
+    before.isEnforced === after.isEnforced &&
+    before.alertThresholdPct === after.alertThresholdPct &&
+    before.periodStart === after.periodStart
+  );
 }

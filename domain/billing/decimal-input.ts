@@ -14,7 +14,8 @@ export type DecimalInput = { readonly value: string } | { readonly rule: string;
 export function readDecimal(given: string | number, { maxDecimals }: { readonly maxDecimals: number }): DecimalInput {
   const isText = typeof given === 'string';
   if (isText && !/^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(given)) return refused('decimal', 'wants a decimal without sign and exponent');
-  if (!isText && !(Number.isFinite(given) && given >= 0 && !Object.is(given, -0))) return refused('decimal', 'wants a decimal of 0 or more');
+  if (!isText && !(Number.isFinite(given) && given >= 0 && !Object.is(given, -0)))
+    return refused('decimal', 'wants a decimal of 0 or more');
 
   const decimal = new Decimal(given);
   if (!isText && decimal.precision() > maxSignificant)

@@ -26,16 +26,34 @@ export async function inWorkspace<R>(db: Databases, place: CallPlace, work: (tx:
 }
 
 /** Writes a call into ledger and windows, by the functions that workers use. Null: it was settled before. */
-export function settleCall(db: Databases, place: CallPlace, { runId = newId(), attempt = 1, cost, reservedAt = new Date() }: TestCall): Promise<SettledCall | null> {
+export function settleCall(
+  db: Databases,
+  place: CallPlace,
+  { runId = newId(), attempt = 1, cost, reservedAt = new Date() }: TestCall,
+): Promise<SettledCall | null> {
   const ids = { runId, agentId: newId(), agentRevisionId: newId(), userId: null, serviceKeyId: null };
   const prices = [{ id: newId(), bucket: 'call', price: cost } as const];
   const tokens = { input: 1, cached_read: 0, cached_write: 0, output: 1, reasoning: 0 };
-  const usage = { model: 'm', provider: 'p', providerRequestId: null, isFree: false, tokens, estimated: false, currency: 'USD', reservedAt, prices };
+  const usage = {
+    model: 'm',
+    provider: 'p',
+    providerRequestId: null,
+    isFree: false,
+    tokens,
+    estimated: false,
+    currency: 'USD',
+    reservedAt,
+    prices,
+  };
   return inWorkspace(db, place, (tx) => settleModelCall(tx, { ...place, ...ids, step: 1, attempt }, usage));
 }
 
 /** Reserves a call, settles it and gives what the reservation said. */
-export async function makeCall(db: Databases, place: CallPlace, { cost, estimate = cost }: { readonly cost: string; readonly estimate?: string }) {
+export async function makeCall(
+  db: Databases,
+  place: CallPlace,
+  { cost, estimate = cost }: { readonly cost: string; readonly estimate?: string },
+) {
   const runId = newId();
   for (;;) {
     const found = await inWorkspace(db, place, (tx) => reserve(tx, { ...place, callKey: callKey('run', runId, 1, 1), caps: [], estimate }));

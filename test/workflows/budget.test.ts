@@ -130,7 +130,11 @@ test('a waiting run goes on when its budget is deleted, also when the API was ki
   await isWaiting(runId);
 
   const removing = stack.request('DELETE', `/budgets/${stack.tenant.workspaceId}?period=day`).catch(() => null);
-  await until(async () => (await sweep(stack.db, (em) => rows(em, 'select id from budgets where workspace_id = ?', [stack.tenant.workspaceId]))).length === 0, 30_000);
+  await until(
+    async () =>
+      (await sweep(stack.db, (em) => rows(em, 'select id from budgets where workspace_id = ?', [stack.tenant.workspaceId]))).length === 0,
+    30_000,
+  );
   await stack.kill('api');
   await stack.start('api');
   await removing;

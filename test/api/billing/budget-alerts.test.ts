@@ -65,7 +65,9 @@ test('a call that crosses both is one notice; one that is settled again is none'
 
   for (let times = 0; times < 2; times += 1) await settleCall(world.api.db, tenant, { runId, cost: '2' });
 
-  expect(await alertsOf(tenant)).toMatchObject([{ severity: 'critical', value: '200', title: 'The budget of the day is spent: 2.00 of 1.00 USD' }]);
+  expect(await alertsOf(tenant)).toMatchObject([
+    { severity: 'critical', value: '200', title: 'The budget of the day is spent: 2.00 of 1.00 USD' },
+  ]);
   expect((await noticesOf(tenant)).every(({ event, times }) => event === 'firing' && times === 1)).toBe(true);
 });
 
@@ -81,7 +83,10 @@ test('a PUT ends the open alert and judges at once, and may notify once more; th
   await put(tenant, { period: 'day', limit_amount: '10' });
 
   expect(same).toMatchObject([{ status: 'firing', severity: 'warning' }]);
-  expect(lowered).toMatchObject([{ status: 'resolved', resolution: 'budget_changed' }, { status: 'firing', severity: 'warning', value: '94.7' }]);
+  expect(lowered).toMatchObject([
+    { status: 'resolved', resolution: 'budget_changed' },
+    { status: 'firing', severity: 'warning', value: '94.7' },
+  ]);
   expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved' }, { status: 'resolved', resolution: 'budget_changed' }]);
 });
 
@@ -89,7 +94,9 @@ test('what a person has resolved is not said again in its window, but that the b
   const tenant = await world.tenant();
   await put(tenant, { period: 'day' });
   await spend(tenant, '0.85');
-  await sql(`update alerts set status = 'resolved', resolution = 'manual', resolved_at = now() where workspace_id = ?`, [tenant.workspaceId]);
+  await sql(`update alerts set status = 'resolved', resolution = 'manual', resolved_at = now() where workspace_id = ?`, [
+    tenant.workspaceId,
+  ]);
 
   await spend(tenant, '0.05');
   const between = await alertsOf(tenant);

@@ -137,14 +137,17 @@ test.each([1, 2, 3, 4, 5])(
         return Promise.all([1, 2].map((attempt) => settleCall(db, tenant, { runId, attempt, cost: cost() })));
       },
       written: write,
-      deleted: () => world.call(tenant.tokens.admin, 'DELETE', `/budgets/${tenant.workspaceId}?period=${random.pick(['day', 'month'] as const)}`),
+      deleted: () =>
+        world.call(tenant.tokens.admin, 'DELETE', `/budgets/${tenant.workspaceId}?period=${random.pick(['day', 'month'] as const)}`),
       expired: () => sweep(db, (em) => expireHolds(em, 100)),
     };
     const kinds = ['reserved', 'reserved', 'reserved', 'unheld', 'twice', 'retried', 'written', 'written', 'deleted', 'expired'] as const;
 
-    await Promise.all(Array.from({ length: 6 }, async () => {
-      for (let n = 0; n < 15; n += 1) await acts[random.pick(kinds)]();
-    }));
+    await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        for (let n = 0; n < 15; n += 1) await acts[random.pick(kinds)]();
+      }),
+    );
 
     expect(await disagreeing(tenant)).toEqual([]);
     expect((await windowsOf(tenant)).every(({ reserved }) => reserved === '0')).toBe(true);

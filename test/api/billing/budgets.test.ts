@@ -27,9 +27,21 @@ test('a budget that is made by defaults counts and refuses nothing, and reads as
   const made = await put(tenant, {});
 
   const month = `${new Date().toISOString().slice(0, 8)}01`;
-  const view = { workspace_id: tenant.workspaceId, period: 'month', limit_amount: null, currency: 'USD', is_enforced: false, alert_threshold_pct: 80, period_start: month };
+  const view = {
+    workspace_id: tenant.workspaceId,
+    period: 'month',
+    limit_amount: null,
+    currency: 'USD',
+    is_enforced: false,
+    alert_threshold_pct: 80,
+    period_start: month,
+  };
   expect(made).toMatchObject({ status: 200, body: view, headers: { etag: '"1"' } });
-  expect(await world.call(tenant.tokens.viewer, 'GET', pathOf(tenant))).toMatchObject({ status: 200, body: view, headers: { etag: '"1"' } });
+  expect(await world.call(tenant.tokens.viewer, 'GET', pathOf(tenant))).toMatchObject({
+    status: 200,
+    body: view,
+    headers: { etag: '"1"' },
+  });
   expect((await world.call(tenant.tokens.viewer, 'GET', '/budgets')).body.items).toEqual([view]);
   expect((await world.call(tenant.tokens.viewer, 'GET', `${pathOf(tenant)}?period=day`)).status).toBe(404);
 });
@@ -127,7 +139,9 @@ test('budgets of other tenants are absent, a viewer reads and does not write, an
 test('many PUTs at once make one budget with one window, and each is whole', async () => {
   const tenant = await world.tenant();
 
-  const all = await Promise.all(Array.from({ length: 8 }, (_, n) => put(tenant, { limit_amount: String(n + 1), alert_threshold_pct: n + 1 })));
+  const all = await Promise.all(
+    Array.from({ length: 8 }, (_, n) => put(tenant, { limit_amount: String(n + 1), alert_threshold_pct: n + 1 })),
+  );
 
   expect(all.map((answer) => answer.status)).toEqual(Array.from({ length: 8 }, () => 200));
   const [kept] = await sql<{ limit: number; pct: number; windows: number; rules: number }>(
@@ -152,8 +166,23 @@ test('the status adds up: what is spent, what calls hold, what is left, and what
   await makeCall(world.api.db, tenant, { cost: '4', estimate: '0' });
   const blocked = await status(tenant, 'day');
 
-  expect(fresh).toMatchObject({ spent: '0.00', reserved: '0.00', remaining: '3.00', used_pct: '0.0', decision: 'allow', level: 'ok', timezone: 'UTC' });
-  expect(fresh).toMatchObject({ fx_rate: null, fx_as_of: null, budget_version: 1, limit_amount: '3.00', currency: 'USD', is_enforced: true });
+  expect(fresh).toMatchObject({
+    spent: '0.00',
+    reserved: '0.00',
+    remaining: '3.00',
+    used_pct: '0.0',
+    decision: 'allow',
+    level: 'ok',
+    timezone: 'UTC',
+  });
+  expect(fresh).toMatchObject({
+    fx_rate: null,
+    fx_as_of: null,
+    budget_version: 1,
+    limit_amount: '3.00',
+    currency: 'USD',
+    is_enforced: true,
+  });
   expect(new Date(fresh.window_end).getTime() - new Date(fresh.window_start).getTime()).toBe(86_400_000);
   expect(warned).toMatchObject({ spent: '1.50', remaining: '1.50', used_pct: '50.0', decision: 'allow', level: 'warning' });
   expect(held).toMatchObject({ reserved: '1.50', remaining: '0.00', decision: 'held', level: 'warning' });
@@ -174,7 +203,13 @@ test('"0", null, no budget and one that is not enforced are four different thing
   expect(await status(zero)).toMatchObject({ decision: 'blocked', level: 'exceeded', spent: '0.00', remaining: '0.00', used_pct: '100.0' });
   expect(await status(open)).toMatchObject({ decision: 'allow', level: 'ok', spent: '2.00', remaining: null, used_pct: null });
   expect((await world.call(none.tokens.viewer, 'GET', `${pathOf(none)}/status`)).status).toBe(404);
-  expect(await status(counted)).toMatchObject({ decision: 'allow', level: 'exceeded', spent: '2.00', remaining: '0.00', used_pct: '200.0' });
+  expect(await status(counted)).toMatchObject({
+    decision: 'allow',
+    level: 'exceeded',
+    spent: '2.00',
+    remaining: '0.00',
+    used_pct: '200.0',
+  });
 });
 
 test('a new budget counts what its period has cost before it was made', async () => {
@@ -192,7 +227,12 @@ test('another period_start cuts the open window anew, with what the ledger says 
   const day = (ago: number) => new Date(Date.now() - ago * 86_400_000);
   const dateOf = (at: Date) => at.toISOString().slice(0, 10);
   await put(tenant, { limit_amount: '10', period_start: dateOf(day(20)) });
-  for (const [ago, cost] of [[15, '4'], [3, '2'], [0, '1']] as const) await settleCall(world.api.db, tenant, { cost, reservedAt: day(ago) });
+  for (const [ago, cost] of [
+    [15, '4'],
+    [3, '2'],
+    [0, '1'],
+  ] as const)
+    await settleCall(world.api.db, tenant, { cost, reservedAt: day(ago) });
   await sql('update budget_windows set reserved = 0.5 where workspace_id = ?', [tenant.workspaceId]);
   const before = await status(tenant);
 
@@ -201,7 +241,13 @@ test('another period_start cuts the open window anew, with what the ledger says 
   await put(tenant, { limit_amount: '10', period_start: dateOf(day(20)) });
 
   expect(before).toMatchObject({ spent: '7.00', reserved: '0.50', window_start: `${dateOf(day(20))}T00:00:00.000Z` });
-  expect(later).toMatchObject({ spent: '3.00', reserved: '0.50', remaining: '6.50', window_start: `${dateOf(day(5))}T00:00:00.000Z`, budget_version: 2 });
+  expect(later).toMatchObject({
+    spent: '3.00',
+    reserved: '0.50',
+    remaining: '6.50',
+    window_start: `${dateOf(day(5))}T00:00:00.000Z`,
+    budget_version: 2,
+  });
   expect(await status(tenant)).toMatchObject({ spent: '7.00', reserved: '0.50' });
   expect(await sql('select id from budget_windows where workspace_id = ?', [tenant.workspaceId])).toHaveLength(1);
 });
@@ -209,7 +255,10 @@ test('another period_start cuts the open window anew, with what the ledger says 
 test('another currency counts the window anew at the rate in force, and keeps that rate', async () => {
   const tenant = await world.tenant();
   const rate = (value: string) =>
-    sql(`insert into fx_rates (id, base, quote, rate, effective_from, source) values (?, 'USD', 'SEK', ?, clock_timestamp(), 'test')`, [newId(), value]);
+    sql(`insert into fx_rates (id, base, quote, rate, effective_from, source) values (?, 'USD', 'SEK', ?, clock_timestamp(), 'test')`, [
+      newId(),
+      value,
+    ]);
   await rate('9.5');
   await put(tenant, { limit_amount: '10' });
   await settleCall(world.api.db, tenant, { cost: '0.333333333' });
@@ -219,7 +268,13 @@ test('another currency counts the window anew at the rate in force, and keeps th
   await put(tenant, { limit_amount: '90', currency: 'SEK' });
   await makeCall(world.api.db, tenant, { cost: '1' });
 
-  expect(await status(tenant)).toMatchObject({ currency: 'SEK', spent: '12.666666664', remaining: '77.333333336', fx_rate: '9.50', used_pct: '14.1' });
+  expect(await status(tenant)).toMatchObject({
+    currency: 'SEK',
+    spent: '12.666666664',
+    remaining: '77.333333336',
+    fx_rate: '9.50',
+    used_pct: '14.1',
+  });
   expect((await status(tenant)).fx_as_of).toMatch(/Z$/);
 });
 
@@ -234,7 +289,9 @@ test('a deleted budget refuses nobody; its window closes, calls in flight settle
 
   expect([removed.status, again.status]).toEqual([204, 404]);
   expect((await makeCall(world.api.db, tenant, { cost: '1' })).outcome).toBe('ok');
-  expect(await sql('select closed_at is not null as is_closed from budget_windows where workspace_id = ?', [tenant.workspaceId])).toEqual([{ is_closed: true }]);
+  expect(await sql('select closed_at is not null as is_closed from budget_windows where workspace_id = ?', [tenant.workspaceId])).toEqual([
+    { is_closed: true },
+  ]);
   expect(await sql('select id from alert_rules where workspace_id = ? and deleted_at is null', [tenant.workspaceId])).toEqual([]);
   expect(await sql('select run_id from usage_entries where run_id = ?', [runId])).toHaveLength(1);
 });

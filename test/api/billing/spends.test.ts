@@ -21,7 +21,9 @@ async function spendingOf(tenant: TestTenant): Promise<Readonly<Record<string, S
   const agent = await makeAgent(world, tenant.tokens.admin);
   const item = { agent_id: agent.id, input: { text: 'Hi' } };
   const run = await world.call(tenant.tokens.member, 'POST', '/runs', { body: item });
-  await sweep(world.api.db, (em) => rows(em, `update runs set status = 'failed', finish_reason = 'error', finished_at = now() where id = ?`, [run.body.id]));
+  await sweep(world.api.db, (em) =>
+    rows(em, `update runs set status = 'failed', finish_reason = 'error', finished_at = now() where id = ?`, [run.body.id]),
+  );
   const tool = await world.call(tenant.tokens.admin, 'POST', '/tools', { body: { slug: 'page', kind: 'web_fetch', description: 'x' } });
   return {
     createRun: { path: '/runs', body: item },
@@ -44,12 +46,12 @@ test('a budget of "0" refuses every operation that spends with 402, whoever the 
   const { tokens, organizationOwner, serviceKey, workspaceId, organizationId } = tenant;
   const narrowed = { 'x-view-organization': organizationId, 'x-view-workspace': workspaceId };
   const callers: Record<string, Record<string, string>> = {
-    member: bearer(tokens.member),
-    admin: bearer(tokens.admin),
-    owner: bearer(organizationOwner.token),
-    key: bearer(serviceKey.plaintext),
+    'member': bearer(tokens.member),
+    'admin': bearer(tokens.admin),
+    'owner': bearer(organizationOwner.token),
+    'key': bearer(serviceKey.plaintext),
     'key in a name': { ...bearer(serviceKey.plaintext), 'x-acting-user': tenant.users.member.id },
-    operator: { ...bearer(tokens.operator), ...narrowed },
+    'operator': { ...bearer(tokens.operator), ...narrowed },
   };
 
   const passed: string[] = [];
@@ -60,14 +62,18 @@ test('a budget of "0" refuses every operation that spends with 402, whoever the 
     }
 
   expect(passed).toEqual([]);
-  const declared = areas.flatMap(({ operations }) => operations.filter(({ spends }) => spends === true).map(({ operationId }) => operationId));
+  const declared = areas.flatMap(({ operations }) =>
+    operations.filter(({ spends }) => spends === true).map(({ operationId }) => operationId),
+  );
   expect(declared.toSorted()).toEqual(Object.keys(spending).toSorted());
 });
 
 test('the status names the instant at which calls pass again: before it they are refused, from it on they are not', async () => {
   const tenant = await world.tenant();
   const { createRun } = await spendingOf(tenant);
-  await world.call(tenant.tokens.admin, 'PUT', `/budgets/${tenant.workspaceId}`, { body: { period: 'day', limit_amount: '1', is_enforced: true } });
+  await world.call(tenant.tokens.admin, 'PUT', `/budgets/${tenant.workspaceId}`, {
+    body: { period: 'day', limit_amount: '1', is_enforced: true },
+  });
   /** As if the clock stood so far before the end of the spent window. */
   const endsIn = (interval: string) =>
     sweep(world.api.db, (em) =>

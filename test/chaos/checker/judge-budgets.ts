@@ -3,7 +3,11 @@ import type { AlertFact, Evidence, Fault, WindowFact } from './evidence.ts';
 
 /** Every window has spent what the ledger says of it, holds nothing any more and was not passed; who has to know was notified, once. */
 export function judgeBudgets({ windows, alerts }: Evidence): Fault[] {
-  return [...windows.flatMap(windowFaults), ...windows.flatMap((window) => crossingFaults(window, alerts)), ...alerts.flatMap(noticeFaults)];
+  return [
+    ...windows.flatMap(windowFaults),
+    ...windows.flatMap((window) => crossingFaults(window, alerts)),
+    ...alerts.flatMap(noticeFaults),
+  ];
 }
 
 function windowFaults(window: WindowFact): Fault[] {
@@ -18,7 +22,10 @@ function windowFaults(window: WindowFact): Fault[] {
 }
 
 /** A budget that is not written anew has one alert a window. */
-function crossingFaults({ name, limit, spent, budget_id: budgetId, budget_version: version }: WindowFact, alerts: readonly AlertFact[]): Fault[] {
+function crossingFaults(
+  { name, limit, spent, budget_id: budgetId, budget_version: version }: WindowFact,
+  alerts: readonly AlertFact[],
+): Fault[] {
   if (budgetId === null || limit === null || version !== 1 || new Decimal(spent).lt(limit)) return [];
   const own = alerts.filter((alert) => alert.budget_id === budgetId);
   if (own.length !== 1) return [`${name}: the window is full and has ${own.length} alerts`];
@@ -26,5 +33,7 @@ function crossingFaults({ name, limit, spent, budget_id: budgetId, budget_versio
 }
 
 function noticeFaults({ id, notices }: AlertFact): Fault[] {
-  return notices.filter(({ times }) => times > 1).map(({ event, target_key: target, times }) => `alert ${id}: ${target} has ${times} notices of ${event}`);
+  return notices
+    .filter(({ times }) => times > 1)
+    .map(({ event, target_key: target, times }) => `alert ${id}: ${target} has ${times} notices of ${event}`);
 }

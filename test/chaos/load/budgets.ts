@@ -42,5 +42,6 @@ export async function rewriteBudgets(world: ChaosWorld, random: Seeded, until: P
 
 async function put(world: ChaosWorld, body: object): Promise<void> {
   const answer = await insist(world, { method: 'PUT', path: `/budgets/${world.stack.tenant.workspaceId}`, body, names: apis });
-  if (answer !== null && answer.status !== 200) world.record.surprises.push(`${answer.status} by a budget: ${JSON.stringify(answer.body).slice(0, 200)}`);
+  if (answer !== null && answer.status !== 200)
+    world.record.surprises.push(`${answer.status} by a budget: ${JSON.stringify(answer.body).slice(0, 200)}`);
 }

@@ -68,7 +68,8 @@ async function play(world: ChaosWorld, kind: Kind, { random, line }: { random: S
   if (kind === 'cancelled') return cancelLater(world, runId, random);
   if (kind === 'steered') return steer(world, runId, random);
   if (kind === "client's tools") return serveClient(world, runId, random);
-  if (kind === 'approvals' || kind === 'questions' || kind === 'sub-agents' || kind === 'capped') return answerQuestions(world, runId, random);
+  if (kind === 'approvals' || kind === 'questions' || kind === 'sub-agents' || kind === 'capped')
+    return answerQuestions(world, runId, random);
 }
 
 /** One run whose place another takes, in the middle. */

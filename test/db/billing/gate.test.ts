@@ -119,7 +119,15 @@ test('a key that holds already is the same reservation, and one call settles onc
   const settled = await Promise.all([settle(place, callKey, '0.7'), settle(place, callKey, '0.7')]);
 
   expect(twice.map(({ outcome }) => outcome)).toEqual(['ok', 'ok']);
-  const told = { period: 'day', limit: '1.000000000', spent: '0.700000000', reserved: '0.000000000', pct: 70, is_crossed: true, crossed: 'warning' };
+  const told = {
+    period: 'day',
+    limit: '1.000000000',
+    spent: '0.700000000',
+    reserved: '0.000000000',
+    pct: 70,
+    is_crossed: true,
+    crossed: 'warning',
+  };
   expect(settled.flat()).toMatchObject([told]);
   expect(await place.windows()).toMatchObject([{ spent: '0.700000000', reserved: '0.000000000' }]);
 });
