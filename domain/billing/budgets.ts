@@ -9,7 +9,7 @@ import { rateInForce, type RateInForce } from '../../db/billing/fx-rates.ts';
 import { lockLedger } from '../../db/billing/ledger-lock.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
 import { newId } from '../../db/ids.ts';
-import { checkIfMatch, removeOne, seeForChange, type Changing } from '../../db/scope.ts';
+import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
 import { budgetHome, type BudgetHome } from '../../db/billing/budget-home.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 
@@ -98,14 +98,14 @@ async function judgeAnew(ctx: Changing, budget: Budget): Promise<void> {
 
 /**
  * Takes the ceiling of a workspace for a period away, with its managed rule; the ledger stays, and calls in flight settle into the closed window.
- * @throws 404, 403, 412, 423.
+ * @throws 404, 403.
  */
 export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budget> {
   await budgetHome(ctx, key.workspaceId);
   await lockLedger(ctx.em, key.workspaceId);
   const id = await findBudgetId(ctx, key);
   if (id === null) throw fail('not_found');
-  const budget = await seeForChange(ctx, Budget, id);
+  const budget = await seeForChange(ctx, Budget, id, { openWhenFrozen: true });
 
   const rule = await readManagedRule(ctx, id);
   await closeWindow(ctx, id);

@@ -77,7 +77,7 @@ test.each([
   [{ limit_amount: '-1' }, '/limit_amount'],
   [{ limit_amount: '1e3' }, '/limit_amount'],
   [{ limit_amount: '1.0000000001' }, '/limit_amount'],
-  [{ limit_amount: 0.12345678901234567 }, '/limit_amount'],
+  [{ limit_amount: 0.1234567890123456 }, '/limit_amount'],
   [{ limit_amount: '100000000000' }, '/limit_amount'],
   [{ limit_amount: 1e11 }, '/limit_amount'],
   [{ limit_amount: '' }, '/limit_amount'],

@@ -32,9 +32,9 @@ export async function setBudgets(world: ChaosWorld): Promise<void> {
 
 /** Has an admin write the budget of the day, again and again while a load is played, through whichever process answers. */
 export async function rewriteBudgets(world: ChaosWorld, random: Seeded, until: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  void until.finally(() => (isOver = true)).catch(() => undefined);
-  for (let times = 0; times < 20 && !isOver; times += 1) {
+  const over = new AbortController();
+  void until.finally(() => over.abort()).catch(() => undefined);
+  for (let times = 0; times < 20 && !over.signal.aborted; times += 1) {
     await delay(random.between(500, 5_000));
     await put(world, { period: 'day', limit_amount: String(random.between(50_000, 100_000)), is_enforced: random.next() < 0.8 });
   }
