@@ -1,4 +1,5 @@
 import { agents } from './agents/agents.operations.ts';
+import { alerts } from './alerts/alerts.operations.ts';
 import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
 import { feedback } from './feedback/feedback.operations.ts';
@@ -23,6 +24,7 @@ export const areas: readonly Area[] = [
   tools,
   authentication,
   organizations,
+  alerts,
   attachments,
   feedback,
   mcp,
