@@ -5,6 +5,7 @@ import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
 import type { DelayedStartActivities } from '../workflows/contracts/delayed-start.ts';
 import type { BulkCancelActivities } from '../workflows/contracts/bulk-cancel.ts';
 import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
+import type { NoticeActivities } from '../workflows/contracts/notices.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
@@ -12,6 +13,7 @@ import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import { newId } from '../db/ids.ts';
 import { createAttachmentActivities } from './attachments/attachment-activities.ts';
+import { createNoticeActivities } from './delivery/notice-activities.ts';
 import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
 import { createGateActivities } from './gates/gate-activities.ts';
@@ -38,6 +40,7 @@ export type Activities = AgentRunActivities &
   DelayedStartActivities &
   BulkCancelActivities &
   DeliveryActivities &
+  NoticeActivities &
   MaintenanceActivities &
   StopActivities &
   PurgeActivities &
@@ -74,6 +77,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createSyncActivities(deps),
     ...createSyncUpkeep(deps),
     ...createDeliveryActivities(deps),
+    ...createNoticeActivities(deps),
     ...createIdentityActivities(deps),
     ...createAuditActivities(deps),
     ...createStopActivities(deps),

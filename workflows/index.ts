@@ -6,6 +6,7 @@ export { auditSeal } from './maintenance/audit-seal.ts';
 export { delayedStart } from './triggers/delayed-start.ts';
 export { bulkCancel } from './runs/bulk-cancel.ts';
 export { budgetHolds } from './maintenance/budget-holds.ts';
+export { deliver } from './delivery/deliver.ts';
 export { delivery } from './delivery/delivery.ts';
 export { httpSweep } from './maintenance/http-sweep.ts';
 export { orgPurge } from './maintenance/org-purge.ts';

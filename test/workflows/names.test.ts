@@ -18,6 +18,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'budgetHolds',
     'bulkCancel',
     'delayedStart',
+    'deliver',
     'delivery',
     'fireSchedule',
     'httpSweep',
