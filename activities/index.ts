@@ -12,6 +12,7 @@ import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import { newId } from '../db/ids.ts';
+import { createAlertActivities } from './maintenance/alert-activities.ts';
 import { createAttachmentActivities } from './attachments/attachment-activities.ts';
 import { createNoticeActivities } from './delivery/notice-activities.ts';
 import { createDeliveryActivities } from './delivery/send-mail.ts';
@@ -87,6 +88,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createAttachmentActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
+    ...createAlertActivities(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };
 }

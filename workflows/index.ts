@@ -1,5 +1,7 @@
 // Entry of the workflow bundle: the exported names are the workflow types that histories record. Never rename one.
 export { agentRun } from './agent-run/agent-run.ts';
+export { alertSweep } from './maintenance/alert-sweep.ts';
+export { alertTick } from './maintenance/alert-tick.ts';
 export { attachmentScan } from './attachments/attachment-scan.ts';
 export { attachmentSweep } from './maintenance/attachment-sweep.ts';
 export { auditSeal } from './maintenance/audit-seal.ts';

@@ -178,6 +178,8 @@ function openTenant(
           [id],
         )
       )[0],
-    makeDue: async (id) => void (await sql('update alert_deliveries set next_attempt_at = now() where id = ? and status = 'failed' returning id', [id])),
+    makeDue: async (id) => {
+      await sql("update alert_deliveries set next_attempt_at = now() where id = ? and status = 'failed'", [id]);
+    },
   };
 }
