@@ -1,4 +1,5 @@
 import { agents } from './agents/agents.operations.ts';
+import { alerts } from './alerts/alerts.operations.ts';
 import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
 import { budgets } from './billing/budgets.operations.ts';
@@ -25,6 +26,7 @@ export const areas: readonly Area[] = [
   authentication,
   organizations,
   budgets,
+  alerts,
   attachments,
   feedback,
   mcp,

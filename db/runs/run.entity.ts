@@ -40,6 +40,7 @@ const schema = defineEntity({
     index('runs', 'live', "(workspace_id, status) where status in ('queued', 'running', 'waiting', 'cancelling')"),
     index('runs', 'delayed', "(start_after) where status = 'queued' and queue_no is null and activated_at is null"),
     index('runs', 'line', "(conversation_id, queue_no) where status = 'queued'"),
+    index('runs', 'finished', '(organization_id, finished_at) where finished_at is not null'),
   ],
   uniques: [{ name: 'runs_tenant_key', properties: ['id', 'organizationId'] }],
   checks: [
