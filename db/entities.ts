@@ -3,6 +3,11 @@ import { AgentRevision } from './agents/agent-revision.entity.ts';
 import { Agent } from './agents/agent.entity.ts';
 import { PersonaVersion } from './agents/persona-version.entity.ts';
 import { Persona } from './agents/persona.entity.ts';
+import { AlertDelivery } from './alerts/alert-delivery.entity.ts';
+import { AlertRule } from './alerts/alert-rule.entity.ts';
+import { AlertState } from './alerts/alert-state.entity.ts';
+import { AlertTransition } from './alerts/alert-transition.entity.ts';
+import { Alert } from './alerts/alert.entity.ts';
 import { Approval } from './approvals/approval.entity.ts';
 import { AttachmentLink } from './attachments/attachment-link.entity.ts';
 import { Attachment } from './attachments/attachment.entity.ts';
@@ -122,6 +127,11 @@ export const tables = {
   budgets: Budget,
   budget_windows: BudgetWindow,
   budget_holds: BudgetHold,
+  alert_rules: AlertRule,
+  alert_states: AlertState,
+  alerts: Alert,
+  alert_transitions: AlertTransition,
+  alert_deliveries: AlertDelivery,
   tool_leases: ToolLease,
   skill_uses: SkillUse,
   attachments: Attachment,

@@ -51,6 +51,7 @@ const entityTables = new Set([
   'attachments',
   'attachment_links',
   'schedules',
+  'alert_rules',
 ]);
 
 /**
@@ -106,6 +107,8 @@ const organizationTables = [
   'skills',
   'attachments',
   'schedules',
+  'alert_rules',
+  'alerts',
 ];
 
 /**
@@ -197,6 +200,12 @@ export const tenantKeys: readonly TenantKey[] = [
   composite('feedback', 'run_id', 'runs'),
   plain('budget_windows', 'budget_id', 'budgets'),
   plain('budget_holds', 'window_id', 'budget_windows'),
+  plain('alert_rules', 'agent_id', 'agents'),
+  composite('alert_states', 'rule_id', 'alert_rules'),
+  composite('alerts', 'rule_id', 'alert_rules'),
+  composite('alert_transitions', 'alert_id', 'alerts'),
+  composite('alert_deliveries', 'rule_id', 'alert_rules'),
+  composite('alert_deliveries', 'alert_id', 'alerts'),
 
   composite('run_streams', 'run_id', 'runs'),
   { ...plain('run_stream_scopes', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },
