@@ -3,6 +3,7 @@ import { alerts } from './alerts/alerts.operations.ts';
 import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
 import { budgets } from './billing/budgets.operations.ts';
+import { prices } from './billing/prices.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { mcp } from './mcp/mcp.operations.ts';
@@ -27,6 +28,7 @@ export const areas: readonly Area[] = [
   organizations,
   budgets,
   alerts,
+  prices,
   attachments,
   feedback,
   mcp,

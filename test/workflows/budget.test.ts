@@ -250,6 +250,25 @@ test('a worker killed in the middle of a call: the run goes on, its hold is give
   ]);
 });
 
+test('a call costs what was in force when it began: a new price counts from the next one, and what is settled stays', async () => {
+  const price = (amount: string) =>
+    stack.request('POST', '/model-prices', {
+      body: { model: 'compatible/scripted', bucket: 'call', price: amount },
+      credential: stack.tenant.tokens.operator,
+    });
+  const old = await ended(await start(steps(1)));
+  const runId = await start([{ ...goOn, tokens: 40, delay_ms: 60 }, { text: 'Done.' }]);
+  const reader = watchRun(stack, runId);
+  await until(() => reader.frames.some(({ type }) => type === 'message.delta'), 90_000);
+  expect((await price('0.3')).status).toBe(201);
+
+  const { run } = await ended(runId);
+  await price('0.1');
+
+  expect(run).toMatchObject({ status: 'succeeded', usage: { own: { cost_amount: '0.40' } } });
+  expect(await budgets.ledger([old.run.id])).toBe('0.1');
+});
+
 test('a model that fails before it answers costs nothing and holds nothing', async () => {
   await budgets.day('0.1');
   const runId = await start([

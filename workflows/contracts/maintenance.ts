@@ -9,7 +9,7 @@ export interface MaintenanceActivities {
   tendFrames(): Promise<number>;
   /** Seals what is due of the audit log; gives how many entries. */
   sealAudit(): Promise<number>;
-  /** Deletes audit entries and failed logins past their days; gives how many entries. */
+  /** Ends what is past the days of its organization: runs, notices of alerts, audit entries, failed logins; gives how many audit entries. */
   runRetention(): Promise<number>;
   /** Deletes what is past its end of sign-in and OAuth; gives how many rows. */
   sweepIdentity(): Promise<number>;
