@@ -13,6 +13,7 @@ import { BudgetWindow } from './billing/budget-window.entity.ts';
 import { Budget } from './billing/budget.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
+import { UsageRollup } from './billing/usage-rollup.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
@@ -132,6 +133,7 @@ export const tables = {
   run_stream_scopes: RunStreamScope,
   run_frame_chunks: RunFrameChunk,
   usage_entries: UsageEntry,
+  usage_rollups: UsageRollup,
   model_prices: ModelPrice,
 } as const;
 
