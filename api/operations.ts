@@ -1,6 +1,7 @@
 import { agents } from './agents/agents.operations.ts';
 import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
+import { usage } from './billing/usage.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { mcp } from './mcp/mcp.operations.ts';
@@ -23,6 +24,7 @@ export const areas: readonly Area[] = [
   tools,
   authentication,
   organizations,
+  usage,
   attachments,
   feedback,
   mcp,

@@ -17,6 +17,7 @@ import { fileFault, SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
+import { usageAdjust, usageRebuild } from './usage.ts';
 import { resetMfaCommand } from './users.ts';
 
 const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
@@ -40,20 +41,29 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
                          every value; --signing makes a new key that signs access tokens
   longhaul audit verify [--organization ID]
                          names what was changed, deleted or added in the sealed audit log; exit 1 on any
+  longhaul usage adjust --workspace ID --amount=-1.25 --key KEY [--run ID] [--at TIME] [--reason TEXT]
+                         corrects the ledger by a record of its own, once a key
+  longhaul usage rebuild makes the sums that usage is read from anew out of the ledger; may be stopped and run again
   longhaul retention run deletes audit entries and failed logins past the days of their organization
 
 Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
 
 const options = {
+  'amount': { type: 'string' },
+  'at': { type: 'string' },
   'demo': { type: 'boolean' },
   'email': { type: 'string' },
+  'key': { type: 'string' },
   'organization': { type: 'string' },
+  'reason': { type: 'string' },
   'reencrypt': { type: 'boolean' },
   'reset-roles': { type: 'boolean' },
   'reset-access': { type: 'boolean' },
+  'run': { type: 'string' },
   'signing': { type: 'boolean' },
   'watch': { type: 'boolean' },
+  'workspace': { type: 'string' },
   'help': { type: 'boolean', short: 'h' },
 } as const;
 
@@ -100,6 +110,10 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
     case 'audit':
       refuseOther(positionals, 'verify');
       return exitBy(await auditVerify({ env, log, organization: values.organization }));
+    case 'usage':
+      if (positionals[1] === 'adjust') return usageAdjust({ env, log, asked: values });
+      refuseOther(positionals, 'rebuild');
+      return usageRebuild({ env, log });
     case 'retention':
       refuseOther(positionals, 'run');
       return retentionRun({ env, log });
