@@ -44,7 +44,9 @@ export async function usageAdjust({ env, log, asked }: Command & { readonly aske
     const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at: at ?? new Date(), reason }));
     if (value.kind === 'other')
       throw new SetupError(`The key ${key} has made another correction, of ${value.cost} ${value.currency}. Take a new key.`);
-    log(`${value.kind === 'made' ? 'Corrected' : 'The key had made this correction before'}: ${money(cost)} ${currency}, record ${value.id}.`);
+    log(
+      `${value.kind === 'made' ? 'Corrected' : 'The key had made this correction before'}: ${money(cost)} ${currency}, record ${value.id}.`,
+    );
   });
 }
 

@@ -11,7 +11,11 @@ import { transactAndSend } from '../support/as-system.ts';
 const aTransaction = 500;
 
 /** Gives back what lost calls held, turns the periods that have ended, and settles the calls of lost workers whose runs have ended. Each transaction is repeatable; what is cut off waits for the next tick. */
-export function createBudgetActivities({ db, log, dispatch }: Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>): Pick<MaintenanceActivities, 'tendBudgets'> {
+export function createBudgetActivities({
+  db,
+  log,
+  dispatch,
+}: Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>): Pick<MaintenanceActivities, 'tendBudgets'> {
   return {
     async tendBudgets() {
       let expired = 0;

@@ -30,9 +30,7 @@ export async function announceCall(
     prices: terms.prices,
     isCounted: terms.isCounted,
   };
-  const isOurs = await retryWhileUnavailable(() =>
-    autocommitAsRun(deps, run.id, (tx) => markInFlight(tx, { runId: run.id, step }, call)),
-  );
+  const isOurs = await retryWhileUnavailable(() => autocommitAsRun(deps, run.id, (tx) => markInFlight(tx, { runId: run.id, step }, call)));
   if (!isOurs) throw fenced();
 }
 

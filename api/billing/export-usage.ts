@@ -1,7 +1,13 @@
 import { Readable } from 'node:stream';
 import { create as contentDisposition } from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { newestRecord, readRecords, type LedgerPosition, type UsageRecord, type UsageRecordFilters } from '../../db/billing/usage-records.ts';
+import {
+  newestRecord,
+  readRecords,
+  type LedgerPosition,
+  type UsageRecord,
+  type UsageRecordFilters,
+} from '../../db/billing/usage-records.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { csvRecord, type CsvCell } from '../../domain/billing/csv.ts';
 import { toUsageRecordView } from './usage.schema.ts';
@@ -108,7 +114,9 @@ async function* lines(source: AsyncIterable<UsageRecord[]>, format: ExportFormat
   for await (const page of source) {
     for (let at = 0; at < page.length; at += pieceRows) {
       const views = page.slice(at, at + pieceRows).map(toUsageRecordView);
-      yield views.map((view) => (format === 'csv' ? csvRecord(columns.map((column) => cellOf(view, column))) : `${JSON.stringify(view)}\n`)).join('');
+      yield views
+        .map((view) => (format === 'csv' ? csvRecord(columns.map((column) => cellOf(view, column))) : `${JSON.stringify(view)}\n`))
+        .join('');
     }
   }
 }

@@ -50,7 +50,8 @@ export const usage = area('Billing', {
       query: UsageRecordFilters,
       view: UsageRecordView,
     },
-    async (ctx, { query }) => mapPage(await listUsageRecords(ctx, { ...filtersOf(query), ...boundsOf(query) }, ctx.page), toUsageRecordView),
+    async (ctx, { query }) =>
+      mapPage(await listUsageRecords(ctx, { ...filtersOf(query), ...boundsOf(query) }, ctx.page), toUsageRecordView),
   ),
 
   exportUsage: raw(

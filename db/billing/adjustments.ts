@@ -53,7 +53,11 @@ export async function findAdjustment(tx: TenantTransaction, workspaceId: string,
  * Writes a correction once a key: a ledger row of kind `adjustment`, and its cost in the windows that held at its time, closed or not, in those of the caps
  * above its run, and in its rollup. Null where the key has one already.
  */
-export async function insertAdjustment(tx: TenantTransaction, place: AdjustedPlace, { key, cost, currency, at }: Adjustment): Promise<string | null> {
+export async function insertAdjustment(
+  tx: TenantTransaction,
+  place: AdjustedPlace,
+  { key, cost, currency, at }: Adjustment,
+): Promise<string | null> {
   const id = newId();
   const inserted = await row(
     tx.em,

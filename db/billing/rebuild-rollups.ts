@@ -32,7 +32,9 @@ export interface RollupDay {
 
 const names = Object.keys(rollupSums);
 const entriesOfDay = `from usage_entries e where e.workspace_id = ?::uuid and e.occurred_at >= ?::date at time zone 'utc' and e.occurred_at < (?::date + 1) at time zone 'utc'`;
-const groupsSql = `select (array_agg(e.id order by e.id))[1] as id, e.organization_id, e.workspace_id, ${rollupKeySql}, ${Object.entries(rollupSums)
+const groupsSql = `select (array_agg(e.id order by e.id))[1] as id, e.organization_id, e.workspace_id, ${rollupKeySql}, ${Object.entries(
+  rollupSums,
+)
   .map(([name, sum]) => `sum(${sum}) as ${name}`)
   .join(', ')}
   ${entriesOfDay} group by e.organization_id, e.workspace_id, 4, 5, 6, 7, 8, 9, 10`;

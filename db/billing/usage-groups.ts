@@ -61,13 +61,36 @@ export async function listUsageGroups(ctx: Scoped, filters: UsageGroupFilters, p
       )
       .leftJoinLateral(
         (eb) => {
-          const sorted = eb.selectFrom('groups as g').selectAll('g').limit(page.limit).offset(page.offset ?? 0);
+          const sorted = eb
+            .selectFrom('groups as g')
+            .selectAll('g')
+            .limit(page.limit)
+            .offset(page.offset ?? 0);
           return order.reduce((sorting, column) => sorting.orderBy(`g.${column}`, column === 'day' ? 'desc' : 'asc'), sorted).as('p');
         },
         (join) => join.onTrue(),
       )
-      .select(['n.groups', 'p.day', 'p.workspaceId', 'p.agentId', 'p.model', 'p.kind', 'p.userId', 'p.serviceKeyId', 'p.currency', 'p.calls'])
-      .select(['p.inputTokens', 'p.cachedReadTokens', 'p.cachedWriteTokens', 'p.outputTokens', 'p.reasoningTokens', 'p.cost', 'p.estimatedCost'])
+      .select([
+        'n.groups',
+        'p.day',
+        'p.workspaceId',
+        'p.agentId',
+        'p.model',
+        'p.kind',
+        'p.userId',
+        'p.serviceKeyId',
+        'p.currency',
+        'p.calls',
+      ])
+      .select([
+        'p.inputTokens',
+        'p.cachedReadTokens',
+        'p.cachedWriteTokens',
+        'p.outputTokens',
+        'p.reasoningTokens',
+        'p.cost',
+        'p.estimatedCost',
+      ])
       // Null in the one row that tells the number of groups to an empty page, which is taken out.
       .$narrowType<{
         currency: NotNull;
@@ -106,28 +129,30 @@ function groupsOf(ctx: Scoped, filters: UsageGroupFilters) {
   if (userId !== undefined) used = used.where('u.userId', '=', userId);
 
   const has = (grouping: UsageGrouping) => groupBy.includes(grouping);
-  return used
-    .select(({ ref }) => {
-      const key = <T>(grouping: UsageGrouping, column: Expression<T>) => (has(grouping) ? sql<T | null>`${column}` : sql<T | null>`null`);
-      return [
-        key('day', sql<string>`((u.bucket_start at time zone (select z.zone from z))::date)::text`).as('day'),
-        key('workspace', ref('u.workspaceId')).as('workspaceId'),
-        key('agent', ref('u.agentId')).as('agentId'),
-        key('model', ref('u.model')).as('model'),
-        key('kind', ref('u.kind')).as('kind'),
-        key('user', ref('u.userId')).as('userId'),
-        key('service_key', ref('u.serviceKeyId')).as('serviceKeyId'),
-        'u.currency',
-        sql<number>`sum(u.calls)::bigint`.as('calls'),
-        sql<number>`sum(u.input_tokens)::bigint`.as('inputTokens'),
-        sql<number>`sum(u.cached_read_tokens)::bigint`.as('cachedReadTokens'),
-        sql<number>`sum(u.cached_write_tokens)::bigint`.as('cachedWriteTokens'),
-        sql<number>`sum(u.output_tokens)::bigint`.as('outputTokens'),
-        sql<number>`sum(u.reasoning_tokens)::bigint`.as('reasoningTokens'),
-        sql<string>`sum(u.cost)`.as('cost'),
-        sql<string>`sum(u.estimated_cost)`.as('estimatedCost'),
-      ];
-    })
-    // By place, since the day is no column: 1 to 7 are the keys, 8 is the currency.
-    .groupBy([...usageGroupings.flatMap((grouping, at) => (has(grouping) ? [sql`${sql.lit(at + 1)}`] : [])), sql`8`]);
+  return (
+    used
+      .select(({ ref }) => {
+        const key = <T>(grouping: UsageGrouping, column: Expression<T>) => (has(grouping) ? sql<T | null>`${column}` : sql<T | null>`null`);
+        return [
+          key('day', sql<string>`((u.bucket_start at time zone (select z.zone from z))::date)::text`).as('day'),
+          key('workspace', ref('u.workspaceId')).as('workspaceId'),
+          key('agent', ref('u.agentId')).as('agentId'),
+          key('model', ref('u.model')).as('model'),
+          key('kind', ref('u.kind')).as('kind'),
+          key('user', ref('u.userId')).as('userId'),
+          key('service_key', ref('u.serviceKeyId')).as('serviceKeyId'),
+          'u.currency',
+          sql<number>`sum(u.calls)::bigint`.as('calls'),
+          sql<number>`sum(u.input_tokens)::bigint`.as('inputTokens'),
+          sql<number>`sum(u.cached_read_tokens)::bigint`.as('cachedReadTokens'),
+          sql<number>`sum(u.cached_write_tokens)::bigint`.as('cachedWriteTokens'),
+          sql<number>`sum(u.output_tokens)::bigint`.as('outputTokens'),
+          sql<number>`sum(u.reasoning_tokens)::bigint`.as('reasoningTokens'),
+          sql<string>`sum(u.cost)`.as('cost'),
+          sql<string>`sum(u.estimated_cost)`.as('estimatedCost'),
+        ];
+      })
+      // By place, since the day is no column: 1 to 7 are the keys, 8 is the currency.
+      .groupBy([...usageGroupings.flatMap((grouping, at) => (has(grouping) ? [sql`${sql.lit(at + 1)}`] : [])), sql`8`])
+  );
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Condition } from '../condition.ts';
-import type { Page, PageRequest } from '../page.ts';
+import type { PageRequest } from '../page.ts';
 import { preparedList } from '../page-query.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';

@@ -13,7 +13,10 @@ const schema = defineEntity({
   tableName: 'run_steps',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('run_steps', 'tenant'),
-  indexes: [uniqueIndex('run_steps', 'call', '(run_id, step, tool_call_id) nulls not distinct'), index('run_steps', 'in_flight', '(run_id) where in_flight is not null')],
+  indexes: [
+    uniqueIndex('run_steps', 'call', '(run_id, step, tool_call_id) nulls not distinct'),
+    index('run_steps', 'in_flight', '(run_id) where in_flight is not null'),
+  ],
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),

@@ -35,7 +35,9 @@ export function checkExportRange(from: string, to: string): void {
 
 function lengthFaults(from: string, to: string): Violation[] {
   if (Date.parse(from) > Date.parse(to)) return [violation('from', 'range', 'must not be later than to')];
-  return Date.parse(to) - Date.parse(from) > maxDays * dayMs ? [violation('from', 'range', `must lie at most ${maxDays} days before to`)] : [];
+  return Date.parse(to) - Date.parse(from) > maxDays * dayMs
+    ? [violation('from', 'range', `must lie at most ${maxDays} days before to`)]
+    : [];
 }
 
 function violation(name: string, rule: string, message: string): Violation {

@@ -22,7 +22,9 @@ const ask = <T>(sql: string, params: unknown[] = []) => sweep(database.db, (em) 
 const command = (...args: string[]) => longhaul(['usage', ...args], { database, keys });
 const run = (...args: string[]) => command(...args).ended;
 const entries = () =>
-  ask<{ cost: string }>("select cost::text as cost from usage_entries where workspace_id = ? and kind = 'adjustment' order by id", [tenant.workspaceId]);
+  ask<{ cost: string }>("select cost::text as cost from usage_entries where workspace_id = ? and kind = 'adjustment' order by id", [
+    tenant.workspaceId,
+  ]);
 
 test('usage adjust corrects ledger, window and rollup once a key, also twice at once, and the audit log says by how much and why', async () => {
   const budgets = testBudgets(database.db, tenant);
@@ -73,7 +75,11 @@ test('what is no correction is refused and writes nothing', async () => {
 
 test('usage rebuild that is killed in the middle goes on when it runs again; it mends, says so once, and then finds nothing', async () => {
   const days = Array.from({ length: 40 }, (_, n) => new Date(Date.UTC(2026, 0, 1 + n, 12)).toISOString());
-  await seedLedger(database.db, tenant, days.flatMap((occurredAt) => Array.from({ length: 20 }, () => ({ occurredAt, cost: '0.1' }))));
+  await seedLedger(
+    database.db,
+    tenant,
+    days.flatMap((occurredAt) => Array.from({ length: 20 }, () => ({ occurredAt, cost: '0.1' }))),
+  );
   await ask('update usage_rollups set cost = cost + 1 where workspace_id = ?', [tenant.workspaceId]);
   const audits = async () => (await ask("select 1 from audit_entries where resource_type = 'usage_rollup'")).length;
 

@@ -29,7 +29,11 @@ interface LedgerPlace {
 }
 
 /** Writes ledger rows as calls of another time would have left them, with their rollups; gives their ids. */
-export async function seedLedger(db: Databases, { organizationId, workspaceId }: LedgerPlace, drafts: readonly LedgerDraft[]): Promise<string[]> {
+export async function seedLedger(
+  db: Databases,
+  { organizationId, workspaceId }: LedgerPlace,
+  drafts: readonly LedgerDraft[],
+): Promise<string[]> {
   const entries = drafts.map((draft) => ({
     id: newId(),
     call_key: `test:${newId()}`,
@@ -76,6 +80,11 @@ export function rollupFaults(db: Databases, workspaceId: string): Promise<object
                     coalesce(sum(cost) filter (where estimated), 0) as estimated_cost from usage_entries where workspace_id = ? group by 1, ${keys}`;
   const rollups = `select bucket_start as bucket, ${keys}, ${sums.join(', ')}, calls, estimated_cost from usage_rollups where workspace_id = ?`;
   return sweep(db, (em) =>
-    rows(em, `(${ledger} except all ${rollups}) union all (${rollups} except all ${ledger})`, [workspaceId, workspaceId, workspaceId, workspaceId]),
+    rows(em, `(${ledger} except all ${rollups}) union all (${rollups} except all ${ledger})`, [
+      workspaceId,
+      workspaceId,
+      workspaceId,
+      workspaceId,
+    ]),
   );
 }

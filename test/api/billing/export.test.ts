@@ -36,7 +36,9 @@ function fetchExport(token: string, query: string, method = 'GET'): Promise<Repl
       let text = '';
       response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.on('error', () => undefined);
-      response.on('close', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text, isWhole: response.complete }));
+      response.on('close', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text, isWhole: response.complete }),
+      );
     });
     request.on('error', reject);
   });
@@ -44,10 +46,17 @@ function fetchExport(token: string, query: string, method = 'GET'): Promise<Repl
 
 const pythonCsv = (text: string): string[][] =>
   JSON.parse(
-    execFileSync('python3', ['-c', 'import csv, io, json, sys; print(json.dumps(list(csv.reader(io.StringIO(sys.stdin.buffer.read().decode("utf-8"), newline="")))))'], {
-      input: text,
-      encoding: 'utf8',
-    }),
+    execFileSync(
+      'python3',
+      [
+        '-c',
+        'import csv, io, json, sys; print(json.dumps(list(csv.reader(io.StringIO(sys.stdin.buffer.read().decode("utf-8"), newline="")))))',
+      ],
+      {
+        input: text,
+        encoding: 'utf8',
+      },
+    ),
   );
 
 const evil = ['=cmd|"/c calc"!A0', '+1+1', '-2+3', '@SUM(A1)', '\t=1', '\r=1', 'a,b', 'say "hi"', 'two\r\nlines', ' plain ', 'ümläut 🙂'];
@@ -55,7 +64,12 @@ const evil = ['=cmd|"/c calc"!A0', '+1+1', '-2+3', '@SUM(A1)', '\t=1', '\r=1', '
 test('two readers of CSV get each text back, none of them a formula, and numbers as they are', async () => {
   const tenant = await world.tenant();
   await seedLedger(world.api.db, tenant, [
-    ...evil.map((text, n) => ({ occurredAt: `2026-01-01T00:00:${String(n).padStart(2, '0')}Z`, model: text, provider: text, providerRequestId: text })),
+    ...evil.map((text, n) => ({
+      occurredAt: `2026-01-01T00:00:${String(n).padStart(2, '0')}Z`,
+      model: text,
+      provider: text,
+      providerRequestId: text,
+    })),
     { occurredAt: '2026-01-02T00:00:00Z', kind: 'adjustment', model: null, cost: '-1.5' },
   ]);
 
@@ -96,7 +110,10 @@ test('as JSON lines: the views of the records, oldest first; filters, places and
   const linesOf = async (query: string, token = tenant.tokens.admin) => {
     const { text, headers } = await fetchExport(token, `${range}&format=ndjson${query}`);
     expect(headers['content-type']).toBe('application/x-ndjson; charset=utf-8');
-    return text.split('\n').slice(0, -1).map((line): Record<string, unknown> => JSON.parse(line));
+    return text
+      .split('\n')
+      .slice(0, -1)
+      .map((line): Record<string, unknown> => JSON.parse(line));
   };
 
   const lines = await linesOf('');
@@ -112,7 +129,11 @@ test('as JSON lines: the views of the records, oldest first; filters, places and
 test('pages of 5,000 by key, each a statement of its own, up to the row that was newest at the start', async () => {
   const tenant = await world.tenant();
   const total = 10_001;
-  await seedLedger(world.api.db, tenant, Array.from({ length: total }, () => ({ occurredAt: '2026-01-05T00:00:00Z' })));
+  await seedLedger(
+    world.api.db,
+    tenant,
+    Array.from({ length: total }, () => ({ occurredAt: '2026-01-05T00:00:00Z' })),
+  );
   let pages = 0;
   let late: Promise<unknown> | null = null;
   onQuery = (sql) => {
@@ -124,13 +145,20 @@ test('pages of 5,000 by key, each a statement of its own, up to the row that was
   const { text, isWhole } = await fetchExport(tenant.tokens.admin, `${range}&format=ndjson`);
   await late;
 
-  const ids = text.split('\n').slice(0, -1).map((line) => line.slice(7, 43));
+  const ids = text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => line.slice(7, 43));
   expect([isWhole, pages, ids.length, new Set(ids).size]).toEqual([true, 3, total, total]);
 });
 
 test('a fault in the middle breaks the connection; one at the start is an answer', async () => {
   const tenant = await world.tenant();
-  await seedLedger(world.api.db, tenant, Array.from({ length: 5_001 }, () => ({ occurredAt: '2026-01-05T00:00:00Z' })));
+  await seedLedger(
+    world.api.db,
+    tenant,
+    Array.from({ length: 5_001 }, () => ({ occurredAt: '2026-01-05T00:00:00Z' })),
+  );
   const failAt = (wanted: number) => {
     let pages = 0;
     onQuery = (sql) => {
@@ -150,7 +178,14 @@ test('a fault in the middle breaks the connection; one at the start is an answer
 
 test('what is no range or format is 422; HEAD gives the head and reads nothing; an empty range is a header alone', async () => {
   const tenant = await world.tenant();
-  const wrong = ['', 'from=2026-01-01T00:00:00Z', `${range}&format=xlsx`, 'from=2024-01-01T00:00:00Z&to=2026-01-01T00:00:00Z', `${range}&limit=3`, `${range}&run_id=x`];
+  const wrong = [
+    '',
+    'from=2026-01-01T00:00:00Z',
+    `${range}&format=xlsx`,
+    'from=2024-01-01T00:00:00Z&to=2026-01-01T00:00:00Z',
+    `${range}&limit=3`,
+    `${range}&run_id=x`,
+  ];
 
   for (const query of wrong) expect([query, (await fetchExport(tenant.tokens.admin, query)).status]).toEqual([query, 422]);
   expect((await fetchExport(tenant.tokens.member, range)).status).toBe(403);

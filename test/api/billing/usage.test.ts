@@ -21,7 +21,8 @@ const rows = async (token: string, query: string): Promise<Record<string, unknow
   expect([query, status, body.code]).toEqual([query, 200, undefined]);
   return body.items;
 };
-const costs = (items: readonly Record<string, unknown>[], ...keys: string[]) => items.map((item) => [...keys, 'cost'].map((key) => item[key]));
+const costs = (items: readonly Record<string, unknown>[], ...keys: string[]) =>
+  items.map((item) => [...keys, 'cost'].map((key) => item[key]));
 const january = 'from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z';
 
 test('sums are those of the ledger to the last digit, by day of the zone: 23 and 25 hours, half-hour zones, east and west', async () => {
@@ -101,14 +102,22 @@ test('groups by one to four keys in their order; a group has the keys that were 
   const total = await usage(viewer, `?${january}&group_by=model&group_by=day&limit=1&offset=1`);
   expect([total.body.items.length, total.body.total]).toEqual([1, 5]);
   expect((await usage(viewer, `?${january}&offset=50`)).body).toMatchObject({ items: [], total: 3 });
-  for (const [filter, cost] of [[`user_id=${tenant.users.member.id}`, '0.10'], ['kind=adjustment', '-0.25'], ['model=b', '2.50']] as const)
+  for (const [filter, cost] of [
+    [`user_id=${tenant.users.member.id}`, '0.10'],
+    ['kind=adjustment', '-0.25'],
+    ['model=b', '2.50'],
+  ] as const)
     expect(costs(await rows(viewer, `?${january}&${filter}`))).toEqual([[cost]]);
 });
 
 test('without bounds: thirty days of the organization’s zone, today included; one query, of the rollups alone', async () => {
   const tenant = await world.tenant();
   const daysAgo = (days: number) => new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - days * 86_400_000).toISOString();
-  await seed(tenant, [{ cost: '1' }, { occurredAt: daysAgo(29), cost: '2' }, { occurredAt: new Date(Date.parse(daysAgo(29)) - 1).toISOString(), cost: '4' }]);
+  await seed(tenant, [
+    { cost: '1' },
+    { occurredAt: daysAgo(29), cost: '2' },
+    { occurredAt: new Date(Date.parse(daysAgo(29)) - 1).toISOString(), cost: '4' },
+  ]);
 
   statements.length = 0;
   const items = await rows(tenant.tokens.viewer, '');
@@ -141,7 +150,11 @@ test('a range that rollups can’t answer to the last digit is 422, and so is wh
 
   for (const [query, name] of wrong) {
     const { status, body } = await usage(tokens.viewer, query);
-    expect([query, status, body.errors?.map((error: { name: string }) => error.name)]).toEqual([query, 422, expect.arrayContaining([name])]);
+    expect([query, status, body.errors?.map((error: { name: string }) => error.name)]).toEqual([
+      query,
+      422,
+      expect.arrayContaining([name]),
+    ]);
   }
   expect((await usage(tokens.viewer, '?from=2024-11-27T00:00:00Z&to=2026-01-01T00:00:00Z')).status).toBe(200);
   expect((await usage(tokens.viewer, '?from=2026-01-01T05:45:00%2B05:30&to=2026-01-02T00:00:00Z')).status).toBe(200);
@@ -169,9 +182,16 @@ test('people see what their workspaces used; other tenants’ ids match nothing;
   expect(await costOf(tenant.tokens.viewer, `&workspace_id=${second}`)).toEqual([]);
   expect(await costOf(tenant.organizationOwner.token, `&workspace_id=${stranger.workspaceId}`)).toEqual([]);
   const range = january;
-  for (const [path, floor] of [['/usage', 'viewer'], ['/usage/records', 'member'], ['/usage/export', 'admin']] as const) {
+  for (const [path, floor] of [
+    ['/usage', 'viewer'],
+    ['/usage/records', 'member'],
+    ['/usage/export', 'admin'],
+  ] as const) {
     const statuses = await Promise.all(
-      (['viewer', 'member', 'admin'] as const).map(async (role) => (await world.api.app.inject({ url: `${path}?${range}`, headers: { authorization: `Bearer ${tenant.tokens[role]}` } })).statusCode),
+      (['viewer', 'member', 'admin'] as const).map(
+        async (role) =>
+          (await world.api.app.inject({ url: `${path}?${range}`, headers: { authorization: `Bearer ${tenant.tokens[role]}` } })).statusCode,
+      ),
     );
     const allowed = { viewer: [200, 200, 200], member: [403, 200, 200], admin: [403, 403, 200] }[floor];
     expect([path, statuses]).toEqual([path, allowed]);

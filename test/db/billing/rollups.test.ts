@@ -28,10 +28,17 @@ interface Call {
   readonly hasHold: boolean;
 }
 
-type Act = { readonly kind: 'call'; readonly call: Call; readonly times: number } | { readonly kind: 'adjust'; readonly run: number; readonly cost: string; readonly key: number };
+type Act =
+  | { readonly kind: 'call'; readonly call: Call; readonly times: number }
+  | { readonly kind: 'adjust'; readonly run: number; readonly cost: string; readonly key: number };
 
-const price = fc.integer({ min: 0, max: 999_999_999_999 }).map((n) => `${n / 1_000_000_000_000 < 1 ? `0.${String(n).padStart(12, '0')}` : '0'}`);
-const signed = fc.integer({ min: -9_999_999_999, max: 9_999_999_999 }).filter((n) => n !== 0).map((n) => `${n < 0 ? '-' : ''}${Math.floor(Math.abs(n) / 1e9)}.${String(Math.abs(n) % 1e9).padStart(9, '0')}`);
+const price = fc
+  .integer({ min: 0, max: 999_999_999_999 })
+  .map((n) => `${n / 1_000_000_000_000 < 1 ? `0.${String(n).padStart(12, '0')}` : '0'}`);
+const signed = fc
+  .integer({ min: -9_999_999_999, max: 9_999_999_999 })
+  .filter((n) => n !== 0)
+  .map((n) => `${n < 0 ? '-' : ''}${Math.floor(Math.abs(n) / 1e9)}.${String(Math.abs(n) % 1e9).padStart(9, '0')}`);
 const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({
     kind: fc.constant('call' as const),
@@ -46,7 +53,12 @@ const act: fc.Arbitrary<Act> = fc.oneof(
     }),
     times: fc.integer({ min: 1, max: 3 }),
   }),
-  fc.record({ kind: fc.constant('adjust' as const), run: fc.integer({ min: -1, max: 2 }), cost: signed, key: fc.integer({ min: 0, max: 3 }) }),
+  fc.record({
+    kind: fc.constant('adjust' as const),
+    run: fc.integer({ min: -1, max: 2 }),
+    cost: signed,
+    key: fc.integer({ min: 0, max: 3 }),
+  }),
 );
 
 const sourceOf = (place: BudgetPlace, runId: string, call: Pick<Call, 'step' | 'attempt'>): UsageSource => ({
@@ -90,7 +102,9 @@ async function play(place: BudgetPlace, runs: readonly string[], one: Act): Prom
   if (call.hasHold) await place.reserve({ callKey: key, estimate: '0.5', caps: [`run:${runId}`] });
   // Settled twice and more, at once.
   return Promise.all(
-    Array.from({ length: times }, () => place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call, call.hasHold)))),
+    Array.from({ length: times }, () =>
+      place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call, call.hasHold))),
+    ),
   );
 }
 
@@ -103,7 +117,9 @@ test('for random calls, retries and adjustments: windows have spent what the led
       const runs = [newId(), newId(), newId()];
       for (const runId of runs) await place.cap(runId, '100000');
       await place.reserve({ estimate: '0' });
-      await place.sql("update budget_windows set fx_rate = 0.912345678901 where period = 'month' and workspace_id = ?", [place.workspaceId]);
+      await place.sql("update budget_windows set fx_rate = 0.912345678901 where period = 'month' and workspace_id = ?", [
+        place.workspaceId,
+      ]);
       // One row a key, whoever is first: what it holds decides where it counts, so that it holds always or never.
       const first = new Map<string, boolean>();
       const same = acts.map((one): Act => {
@@ -132,7 +148,10 @@ test('for random calls, retries and adjustments: windows have spent what the led
         'select count(*)::int as rows, count(distinct call_key)::int as keys from usage_entries where workspace_id = ?',
         [place.workspaceId],
       );
-      expect([keys?.rows, first.size + new Set(acts.flatMap((one) => (one.kind === 'adjust' ? [one.key] : []))).size]).toEqual([keys?.keys, keys?.keys]);
+      expect([keys?.rows, first.size + new Set(acts.flatMap((one) => (one.kind === 'adjust' ? [one.key] : []))).size]).toEqual([
+        keys?.keys,
+        keys?.keys,
+      ]);
     }),
     { numRuns: 40 },
   );
@@ -150,9 +169,11 @@ test('settling is one transaction of at most five statements: ledger, windows, r
 
   expect(statements.filter((sql) => !/^(begin|commit|select set_config)/.test(sql))).toHaveLength(3);
   expect((await place.windows()).map(({ spent }) => spent)).toEqual(['1.000001000']);
-  expect(await place.sql('select calls::int, cost::text, cached_write_tokens::int from usage_rollups where workspace_id = ?', [place.workspaceId])).toEqual([
-    { calls: 1, cost: '1.000001000', cached_write_tokens: 1 },
-  ]);
+  expect(
+    await place.sql('select calls::int, cost::text, cached_write_tokens::int from usage_rollups where workspace_id = ?', [
+      place.workspaceId,
+    ]),
+  ).toEqual([{ calls: 1, cost: '1.000001000', cached_write_tokens: 1 }]);
 });
 
 test('two tries of a step are two rows, and two calls of a quarter of an hour one rollup', async () => {
