@@ -170,7 +170,6 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
 }
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
-  if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
   return retryDespiteCancellation(() =>
     transactAsRun(deps, modelTry.opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
