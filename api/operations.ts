@@ -4,6 +4,7 @@ import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
 import { budgets } from './billing/budgets.operations.ts';
 import { prices } from './billing/prices.operations.ts';
+import { usage } from './billing/usage.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { mcp } from './mcp/mcp.operations.ts';
@@ -29,6 +30,7 @@ export const areas: readonly Area[] = [
   budgets,
   alerts,
   prices,
+  usage,
   attachments,
   feedback,
   mcp,

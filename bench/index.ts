@@ -12,13 +12,14 @@ import { runs } from './cases/runs.ts';
 import { signIn } from './cases/sign-in.ts';
 import { steps } from './cases/steps.ts';
 import { storm } from './cases/storm.ts';
+import { usage } from './cases/usage.ts';
 import { root } from './env.ts';
 import type { Bench } from './harness/bench.ts';
 import { machineFacts } from './harness/machine.ts';
 import { broken, section, type Reported } from './harness/report.ts';
 import { openServices } from './services.ts';
 
-const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, budgets, appends, delivery, idle, storm, rivals];
+const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, budgets, appends, delivery, idle, storm, usage, rivals];
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const { values, positionals } = parseArgs({ options: { rounds: { type: 'string', default: '7' } }, allowPositionals: true });

@@ -19,6 +19,7 @@ import { fileFault, SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
+import { usageAdjust, usageRebuild } from './usage.ts';
 import { resetMfaCommand } from './users.ts';
 
 const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
@@ -48,20 +49,29 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
                          --dry-run says what it would change; exit 1 when a row was rejected
   longhaul fx import [FILE]
                          rates of a CSV of the European Central Bank or a file of your own; without one those that ship
+  longhaul usage adjust --workspace ID --amount=-1.25 --key KEY [--run ID] [--at TIME] [--reason TEXT]
+                         corrects the ledger by a record of its own, once a key
+  longhaul usage rebuild makes the sums that usage is read from anew out of the ledger; may be stopped and run again
 
 Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
 
 const options = {
+  'amount': { type: 'string' },
+  'at': { type: 'string' },
   'demo': { type: 'boolean' },
   'dry-run': { type: 'boolean' },
   'email': { type: 'string' },
+  'key': { type: 'string' },
   'organization': { type: 'string' },
+  'reason': { type: 'string' },
   'reencrypt': { type: 'boolean' },
   'reset-roles': { type: 'boolean' },
   'reset-access': { type: 'boolean' },
+  'run': { type: 'string' },
   'signing': { type: 'boolean' },
   'watch': { type: 'boolean' },
+  'workspace': { type: 'string' },
   'help': { type: 'boolean', short: 'h' },
 } as const;
 
@@ -108,6 +118,10 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
     case 'audit':
       refuseOther(positionals, 'verify');
       return exitBy(await auditVerify({ env, log, organization: values.organization }));
+    case 'usage':
+      if (positionals[1] === 'adjust') return usageAdjust({ env, log, asked: values });
+      refuseOther(positionals, 'rebuild');
+      return usageRebuild({ env, log });
     case 'retention':
       refuseOther(positionals, 'run');
       return retentionRun({ env, log });

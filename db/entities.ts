@@ -19,6 +19,7 @@ import { Budget } from './billing/budget.entity.ts';
 import { FxRate } from './billing/fx-rate.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
+import { UsageRollup } from './billing/usage-rollup.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
@@ -143,6 +144,7 @@ export const tables = {
   run_stream_scopes: RunStreamScope,
   run_frame_chunks: RunFrameChunk,
   usage_entries: UsageEntry,
+  usage_rollups: UsageRollup,
   model_prices: ModelPrice,
   fx_rates: FxRate,
 } as const;

@@ -9,6 +9,8 @@ export interface SettledCost {
   readonly cost: string;
   /** The call belongs to the windows of this instant, whether it held anything in them or not. */
   readonly reservedAt: Date;
+  /** Caps that it counts in though it held nothing in them, as a correction does. */
+  readonly caps?: readonly string[];
 }
 
 /** The window with the least room left, as a settled call leaves it. Decimals in the window's currency, `pct` of the limit. */
@@ -47,12 +49,13 @@ export type SettledWindow = BudgetState &
 // A window of a budget counts the calls that were reserved in its time, and a cap those that hold in it. The ledger's lock keeps the times of the windows
 // as they are.
 const settleSql = `
-with a as (select ?::text as key, ?::uuid as ws, ?::numeric as cost, ?::timestamptz as at),
+with a as (select ?::text as key, ?::uuid as ws, ?::numeric as cost, ?::timestamptz as at, ?::text[] as caps),
 w as materialized (
-  select b.id, b.budget_id, b.window_start, b.window_end from budget_windows b
+  select b.id, b.budget_id, b.cap_key, b.window_start, b.window_end from budget_windows b
    where b.id = any (array(
      select h.window_id from budget_holds h, a where h.call_key = a.key
-     union select l.id from budget_windows l, a where l.budget_id = any (array(select g.id from budgets g, a where g.workspace_id = a.ws)) and l.window_end > a.at))
+     union select l.id from budget_windows l, a where l.budget_id = any (array(select g.id from budgets g, a where g.workspace_id = a.ws)) and l.window_end > a.at
+     union select c.id from budget_windows c where c.cap_key = any ((select caps from a)::text[]) and c.workspace_id = (select ws from a)))
    order by b.period, b.id for update),
 h as materialized (
   select h.window_id, h.amount, h.state from budget_holds h
@@ -62,7 +65,7 @@ s as (
    where x.call_key = a.key and x.window_id = h.window_id and h.state <> 'settled'),
 t as (
   select w.id, case h.state when 'held' then h.amount else 0 end as given_back,
-         case when w.budget_id is null then h.state is not null else a.at >= w.window_start and a.at < w.window_end end as counts
+         case when w.budget_id is null then h.state is not null or w.cap_key = any (a.caps) else a.at >= w.window_start and a.at < w.window_end end as counts
     from w cross join a left join h on h.window_id = w.id where h.state is distinct from 'settled'),
 u as (
   update budget_windows b set spent = b.spent + case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end, reserved = b.reserved - t.given_back
@@ -84,6 +87,6 @@ select p.budget_id, p.budget_version, p.window_start, p.window_end, p.period, p.
  * has expired counts all the same. Part of the transaction that writes the call's ledger row, after it and only if it was written; `shareLedger` comes
  * before both. Gives the windows with a limit that it was added to, the one with the least room first.
  */
-export function settleHolds(tx: TenantTransaction, { callKey, workspaceId, cost, reservedAt }: SettledCost): Promise<SettledWindow[]> {
-  return rows<SettledWindow>(tx.em, settleSql, [callKey, workspaceId, cost, reservedAt]);
+export function settleHolds(tx: TenantTransaction, { callKey, workspaceId, cost, reservedAt, caps = [] }: SettledCost): Promise<SettledWindow[]> {
+  return rows<SettledWindow>(tx.em, settleSql, [callKey, workspaceId, cost, reservedAt, [...caps]]);
 }

@@ -104,6 +104,7 @@ export const overrides: Readonly<Record<string, Override>> = {
     };
   },
   waitForRun: () => ({ query: { timeout_s: '1' } }),
+  exportUsage: () => ({ query: { from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z' } }),
   createAttachment: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   getAttachment: async ({ stage, ground }) => ({
     params: { attachment_id: await makeWhole(stage.world.rows, { table: 'attachments', place: ground.home }) },

@@ -72,6 +72,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   run_stream_scopes: 'tenant',
   run_frame_chunks: 'tenant',
   usage_entries: 'append',
+  usage_rollups: 'tenant',
   model_prices: 'platform',
   fx_rates: 'platform',
 };

@@ -40,7 +40,8 @@ const noticesOf = (tenant: TestTenant) =>
     'select target_key, event, count(*)::int as times from alert_deliveries where workspace_id = ? group by target_key, event order by 2, 1',
     [tenant.workspaceId],
   );
-const tend = () => tendBudgets({ db: world.api.db, log: pino({ level: 'silent' }) }, AbortSignal.timeout(60_000));
+const tend = () =>
+  tendBudgets({ db: world.api.db, log: pino({ level: 'silent' }), dispatch: () => Promise.resolve() }, AbortSignal.timeout(60_000));
 
 test('200 calls at once on two processes cross threshold and limit: each receiver gets one warning and one that it is spent', async () => {
   const tenant = await world.tenant();
