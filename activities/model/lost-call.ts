@@ -28,7 +28,6 @@ export async function announceCall(
     currency: deps.env.billingCurrency,
     reservedAt: startedAt.toISOString(),
     prices: terms.prices,
-    isCounted: terms.isCounted,
   };
   const isOurs = await retryWhileUnavailable(() => autocommitAsRun(deps, run.id, (tx) => markInFlight(tx, { runId: run.id, step }, call)));
   if (!isOurs) throw fenced();

@@ -16,7 +16,6 @@ export interface CallInFlight {
   readonly currency: string;
   readonly reservedAt: string;
   readonly prices: readonly PinnedPrice[];
-  readonly isCounted: boolean;
 }
 
 export interface StepOfCall {

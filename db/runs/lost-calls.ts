@@ -66,6 +66,5 @@ function usageOf(call: CallInFlight, output: number): ModelUsage {
     currency: call.currency,
     reservedAt: new Date(call.reservedAt),
     prices: call.prices,
-    isCounted: call.isCounted,
   };
 }

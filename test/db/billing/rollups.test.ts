@@ -73,7 +73,7 @@ const sourceOf = (place: BudgetPlace, runId: string, call: Pick<Call, 'step' | '
   attempt: call.attempt,
 });
 
-const usageOf = (call: Pick<Call, 'price' | 'tokens' | 'estimated'>, isCounted: boolean): ModelUsage => ({
+const usageOf = (call: Pick<Call, 'price' | 'tokens' | 'estimated'>): ModelUsage => ({
   model: 'm',
   provider: 'p',
   providerRequestId: null,
@@ -83,7 +83,6 @@ const usageOf = (call: Pick<Call, 'price' | 'tokens' | 'estimated'>, isCounted: 
   currency: 'USD',
   reservedAt: new Date(),
   prices: [{ id: newId(), bucket: 'input', price: call.price }],
-  isCounted,
 });
 
 async function play(place: BudgetPlace, runs: readonly string[], one: Act): Promise<unknown> {
@@ -103,7 +102,7 @@ async function play(place: BudgetPlace, runs: readonly string[], one: Act): Prom
   // Settled twice and more, at once.
   return Promise.all(
     Array.from({ length: times }, () =>
-      place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call, call.hasHold))),
+      place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call))),
     ),
   );
 }
@@ -165,7 +164,7 @@ test('settling is one transaction of at most five statements: ledger, windows, r
   await place.reserve({ callKey: callKey('run', runId, 1, 1), estimate: '1' });
 
   statements.length = 0;
-  await place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call, true)));
+  await place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call)));
 
   expect(statements.filter((sql) => !/^(begin|commit|select set_config)/.test(sql))).toHaveLength(3);
   expect((await place.windows()).map(({ spent }) => spent)).toEqual(['1.000001000']);
@@ -181,7 +180,7 @@ test('two tries of a step are two rows, and two calls of a quarter of an hour on
   const runId = newId();
   for (const attempt of [1, 2, 2]) {
     const call = { step: 1, attempt, price: '1', tokens: 1, estimated: true };
-    await place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call, false)));
+    await place.inPlace((tx) => settleModelCall(tx, sourceOf(place, runId, call), usageOf(call)));
   }
 
   const [found] = await place.sql<{ entries: number; calls: number }>(
@@ -196,7 +195,7 @@ test('a rebuild mends what is missing, wrong or nobody’s, finds nothing a seco
   const agents = [newId(), newId(), newId()];
   const settle = (agentId: string, step: number) => {
     const call = { step, attempt: 1, price: '1', tokens: 1_000_000, estimated: false };
-    return place.inPlace((tx) => settleModelCall(tx, sourceOf(place, agentId, call), usageOf(call, false)));
+    return place.inPlace((tx) => settleModelCall(tx, sourceOf(place, agentId, call), usageOf(call)));
   };
   for (const agentId of agents) await settle(agentId, 1);
   const [missing = '', wrong = ''] = agents;
