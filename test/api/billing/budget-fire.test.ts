@@ -65,8 +65,8 @@ test('a limit that is lowered binds every reservation begun after the reply on t
   const raised = await makeCall(world.api.db, tenant, { cost: '0.01' });
 
   const late = found.filter(({ begunAt }) => begunAt > repliedAt);
-  expect(found.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(100);
-  expect(late.length).toBeGreaterThan(100);
+  expect(found.filter(({ outcome }) => outcome === 'ok').length).toBeGreaterThan(10);
+  expect(late.length).toBeGreaterThan(10);
   expect(new Set(late.map(({ outcome }) => outcome))).toEqual(new Set(['busy']));
   expect(raised.outcome).toBe('ok');
 });
