@@ -5,13 +5,16 @@ import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
 import type { DelayedStartActivities } from '../workflows/contracts/delayed-start.ts';
 import type { BulkCancelActivities } from '../workflows/contracts/bulk-cancel.ts';
 import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
+import type { NoticeActivities } from '../workflows/contracts/notices.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
 import { newId } from '../db/ids.ts';
+import { createAlertActivities } from './maintenance/alert-activities.ts';
 import { createAttachmentActivities } from './attachments/attachment-activities.ts';
+import { createNoticeActivities } from './delivery/notice-activities.ts';
 import { createDeliveryActivities } from './delivery/send-mail.ts';
 import type { ActivityDeps } from './deps.ts';
 import { createGateActivities } from './gates/gate-activities.ts';
@@ -38,6 +41,7 @@ export type Activities = AgentRunActivities &
   DelayedStartActivities &
   BulkCancelActivities &
   DeliveryActivities &
+  NoticeActivities &
   MaintenanceActivities &
   StopActivities &
   PurgeActivities &
@@ -74,6 +78,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createSyncActivities(deps),
     ...createSyncUpkeep(deps),
     ...createDeliveryActivities(deps),
+    ...createNoticeActivities(deps),
     ...createIdentityActivities(deps),
     ...createAuditActivities(deps),
     ...createStopActivities(deps),
@@ -83,6 +88,7 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createAttachmentActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
+    ...createAlertActivities(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };
 }

@@ -1,6 +1,10 @@
 import { agents } from './agents/agents.operations.ts';
+import { alerts } from './alerts/alerts.operations.ts';
 import { attachments } from './attachments/attachments.operations.ts';
 import { authentication } from './authentication/authentication.ts';
+import { budgets } from './billing/budgets.operations.ts';
+import { prices } from './billing/prices.operations.ts';
+import { usage } from './billing/usage.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
 import { mcp } from './mcp/mcp.operations.ts';
@@ -23,6 +27,10 @@ export const areas: readonly Area[] = [
   tools,
   authentication,
   organizations,
+  budgets,
+  usage,
+  prices,
+  alerts,
   attachments,
   feedback,
   mcp,

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { appends } from './cases/appends.ts';
+import { budgets } from './cases/budgets.ts';
 import { creation } from './cases/creation.ts';
 import { delivery } from './cases/delivery.ts';
 import { idle } from './cases/idle.ts';
@@ -11,13 +12,14 @@ import { runs } from './cases/runs.ts';
 import { signIn } from './cases/sign-in.ts';
 import { steps } from './cases/steps.ts';
 import { storm } from './cases/storm.ts';
+import { usage } from './cases/usage.ts';
 import { root } from './env.ts';
 import type { Bench } from './harness/bench.ts';
 import { machineFacts } from './harness/machine.ts';
 import { broken, section, type Reported } from './harness/report.ts';
 import { openServices } from './services.ts';
 
-const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, appends, delivery, idle, storm, rivals];
+const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, budgets, appends, delivery, idle, storm, usage, rivals];
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const { values, positionals } = parseArgs({ options: { rounds: { type: 'string', default: '7' } }, allowPositionals: true });

@@ -5,8 +5,10 @@ import { auditVerify } from './audit.ts';
 import { runDemo } from './demo.ts';
 import { environmentLines, prepareDeployment, type Deployment } from './deployment.ts';
 import { processEnvironment, stateDirOf, type CliEnv } from './env.ts';
+import { fxImport } from './fx.ts';
 import { keysRotate } from './keys.ts';
 import type { MigrationReport } from './migrate.ts';
+import { onlyFile, pricesImport } from './prices.ts';
 import { checkReachable } from './reach.ts';
 import { retentionRun } from './retention.ts';
 import { startServices, type Services, type StartOptions } from './services/index.ts';
@@ -17,6 +19,7 @@ import { fileFault, SetupError } from './setup-error.ts';
 import { rotateSigningKey } from './signing.ts';
 import { readStateFile, StateBusyError } from './state.ts';
 import { up } from './up.ts';
+import { usageAdjust, usageRebuild } from './usage.ts';
 import { resetMfaCommand } from './users.ts';
 
 const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
@@ -40,20 +43,35 @@ const usage = `longhaul: a multi-tenant agent platform behind one HTTP API
                          every value; --signing makes a new key that signs access tokens
   longhaul audit verify [--organization ID]
                          names what was changed, deleted or added in the sealed audit log; exit 1 on any
-  longhaul retention run deletes audit entries and failed logins past the days of their organization
+  longhaul retention run deletes audit entries, failed logins, runs and deliveries past the days of their organization
+  longhaul prices import [FILE] [--dry-run]
+                         prices of a JSON or CSV file, or those that the catalogue has of the registry's models;
+                         --dry-run says what it would change; exit 1 when a row was rejected
+  longhaul fx import [FILE]
+                         rates of a CSV of the European Central Bank or a file of your own; without one those that ship
+  longhaul usage adjust --workspace ID --amount=-1.25 --key KEY [--run ID] [--at TIME] [--reason TEXT]
+                         corrects the ledger by a record of its own, once a key
+  longhaul usage rebuild makes the sums that usage is read from anew out of the ledger; may be stopped and run again
 
 Settings come from the environment: DATABASE_URL, REDIS_URL and TEMPORAL_ADDRESS name services of your own,
 LONGHAUL_STATE_DIR the folder for data and secrets (.longhaul). README.md has the rest.`;
 
 const options = {
+  'amount': { type: 'string' },
+  'at': { type: 'string' },
   'demo': { type: 'boolean' },
+  'dry-run': { type: 'boolean' },
   'email': { type: 'string' },
+  'key': { type: 'string' },
   'organization': { type: 'string' },
+  'reason': { type: 'string' },
   'reencrypt': { type: 'boolean' },
   'reset-roles': { type: 'boolean' },
   'reset-access': { type: 'boolean' },
+  'run': { type: 'string' },
   'signing': { type: 'boolean' },
   'watch': { type: 'boolean' },
+  'workspace': { type: 'string' },
   'help': { type: 'boolean', short: 'h' },
 } as const;
 
@@ -100,9 +118,19 @@ async function main(args: readonly string[], env: CliEnv): Promise<void> {
     case 'audit':
       refuseOther(positionals, 'verify');
       return exitBy(await auditVerify({ env, log, organization: values.organization }));
+    case 'usage':
+      if (positionals[1] === 'adjust') return usageAdjust({ env, log, asked: values });
+      refuseOther(positionals, 'rebuild');
+      return usageRebuild({ env, log });
     case 'retention':
       refuseOther(positionals, 'run');
       return retentionRun({ env, log });
+    case 'prices':
+      refuseOther(positionals, 'import');
+      return exitBy(await pricesImport({ env, log, file: onlyFile(positionals), isDryRun: values['dry-run'] ?? false }));
+    case 'fx':
+      refuseOther(positionals, 'import');
+      return fxImport({ env, log, file: onlyFile(positionals) });
     default:
       throw new SetupError(`There is no command ${command}.\n\n${usage}`);
   }

@@ -1,15 +1,16 @@
 import { pino } from 'pino';
-import { runRetention } from '../db/audit/retention.ts';
+import { eraseByAge } from '../activities/maintenance/erase-by-age.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
 
 /** `longhaul retention run`: what the schedule `maint:retention` does each day, now. May be stopped at any point and run again. */
 export async function retentionRun({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   await withDeployment({ env, log }, async ({ db, keys }) => {
-    const done = await runRetention(db, keys, { log: pino({ level: 'silent' }), signal: new AbortController().signal });
+    const done = await eraseByAge({ db, keys, log: pino({ level: 'silent' }), signal: new AbortController().signal });
 
     log(
       `${done.auditEntries} audit entries of ${done.auditSeals} seals in ${done.organizations} organizations and ${done.loginFailures} failed logins deleted.`,
     );
+    log(`${done.runs} runs erased, ${done.deliveries} notices and ${done.alerts} alerts deleted.`);
   });
 }

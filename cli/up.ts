@@ -2,9 +2,12 @@ import { join } from 'node:path';
 import { ensureBundle } from '../workers/build-bundle.ts';
 import { ensureAccess, readAccess } from './access.ts';
 import type { BootstrapAccess } from './bootstrap.ts';
+import { withDatabases } from './databases.ts';
 import { runDemo } from './demo.ts';
 import { prepareDeployment, type Deployment } from './deployment.ts';
 import { root, stateDirOf, type CliEnv } from './env.ts';
+import { fillRates } from './fx.ts';
+import { fillPrices } from './prices.ts';
 import { superviseProcesses, type ProcessSpec } from './processes.ts';
 import { checkReachable } from './reach.ts';
 import { startServices } from './services/index.ts';
@@ -37,6 +40,7 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
     });
     await ensureBundle();
     const { access, modelId } = await ensureAccess(services.state, deployment);
+    await fillCatalogs(deployment, log);
     const processes = processesOf(deployment);
     const supervisor = await superviseProcesses({ services, processes, log });
     const unwatch = isWatching ? restartOnChange(supervisor, { root, names: processes.map(({ name }) => name), log }) : null;
@@ -52,6 +56,14 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
     if (!(error instanceof StateBusyError)) throw error;
     describeRunning(error, stateDir, log);
   }
+}
+
+/** Prices and exchange rates that ship, where there are none yet. A deployment without them runs as well: its calls count nothing. */
+async function fillCatalogs({ variables }: Deployment, log: (line: string) => void): Promise<void> {
+  await withDatabases(variables, async (attached) => {
+    await fillPrices(attached, log);
+    await fillRates(attached);
+  }).catch((error: unknown) => log(`Prices could not be imported: ${error instanceof Error ? error.message : String(error)}`));
 }
 
 function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[] {

@@ -3,6 +3,11 @@ import { AgentRevision } from './agents/agent-revision.entity.ts';
 import { Agent } from './agents/agent.entity.ts';
 import { PersonaVersion } from './agents/persona-version.entity.ts';
 import { Persona } from './agents/persona.entity.ts';
+import { AlertDelivery } from './alerts/alert-delivery.entity.ts';
+import { AlertRule } from './alerts/alert-rule.entity.ts';
+import { AlertState } from './alerts/alert-state.entity.ts';
+import { AlertTransition } from './alerts/alert-transition.entity.ts';
+import { Alert } from './alerts/alert.entity.ts';
 import { Approval } from './approvals/approval.entity.ts';
 import { AttachmentLink } from './attachments/attachment-link.entity.ts';
 import { Attachment } from './attachments/attachment.entity.ts';
@@ -11,8 +16,10 @@ import { AuditSeal } from './audit/audit-seal.entity.ts';
 import { BudgetHold } from './billing/budget-hold.entity.ts';
 import { BudgetWindow } from './billing/budget-window.entity.ts';
 import { Budget } from './billing/budget.entity.ts';
+import { FxRate } from './billing/fx-rate.entity.ts';
 import { ModelPrice } from './billing/model-price.entity.ts';
 import { UsageEntry } from './billing/usage-entry.entity.ts';
+import { UsageRollup } from './billing/usage-rollup.entity.ts';
 import { Feedback } from './feedback/feedback.entity.ts';
 import { IdempotencyKey } from './http/idempotency-key.entity.ts';
 import { SystemMark } from './http/system-mark.entity.ts';
@@ -121,6 +128,11 @@ export const tables = {
   budgets: Budget,
   budget_windows: BudgetWindow,
   budget_holds: BudgetHold,
+  alert_rules: AlertRule,
+  alert_states: AlertState,
+  alerts: Alert,
+  alert_transitions: AlertTransition,
+  alert_deliveries: AlertDelivery,
   tool_leases: ToolLease,
   skill_uses: SkillUse,
   attachments: Attachment,
@@ -132,7 +144,9 @@ export const tables = {
   run_stream_scopes: RunStreamScope,
   run_frame_chunks: RunFrameChunk,
   usage_entries: UsageEntry,
+  usage_rollups: UsageRollup,
   model_prices: ModelPrice,
+  fx_rates: FxRate,
 } as const;
 
 /** The classes of all tables, parents first. */

@@ -9,6 +9,7 @@ export type LoginRole = (typeof loginRoles)[number];
 /** What longhaul_app may not do on a table beside what policies refuse; every other table is select, insert, update, delete. */
 export const appGrants: Readonly<Record<string, string | undefined>> = {
   usage_entries: 'select, insert',
+  usage_rollups: 'select, insert, update',
   // All but seq and seal_no: an entry is numbered when it is sealed, by the sweeper.
   audit_entries: `select, insert (id, created_at, organization_id, workspace_id, actor_kind, actor_id, actor_role, acting_user_id, impersonation_id,
     action, resource_type, resource_id, resource_label, outcome, changes, operation_id, correlation_id, ip, user_agent)`,

@@ -14,6 +14,8 @@ interface Maintenance {
 const schedules: readonly Maintenance[] = [
   { name: 'reconcile', workflowType: 'reconcile', taskQueue: taskQueues.runs, everyS: 20 },
   { name: 'budget-holds', workflowType: 'budgetHolds', taskQueue: taskQueues.runs, everyS: 30 },
+  { name: 'alert-tick', workflowType: 'alertTick', taskQueue: taskQueues.runs, everyS: 60 },
+  { name: 'alert-sweep', workflowType: 'alertSweep', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'http-sweep', workflowType: 'httpSweep', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'frames', workflowType: 'tendArchives', taskQueue: taskQueues.bulk, everyS: 3600 },
   { name: 'audit-seal', workflowType: 'auditSeal', taskQueue: taskQueues.bulk, everyS: 60 },

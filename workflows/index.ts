@@ -1,11 +1,14 @@
 // Entry of the workflow bundle: the exported names are the workflow types that histories record. Never rename one.
 export { agentRun } from './agent-run/agent-run.ts';
+export { alertSweep } from './maintenance/alert-sweep.ts';
+export { alertTick } from './maintenance/alert-tick.ts';
 export { attachmentScan } from './attachments/attachment-scan.ts';
 export { attachmentSweep } from './maintenance/attachment-sweep.ts';
 export { auditSeal } from './maintenance/audit-seal.ts';
 export { delayedStart } from './triggers/delayed-start.ts';
 export { bulkCancel } from './runs/bulk-cancel.ts';
 export { budgetHolds } from './maintenance/budget-holds.ts';
+export { deliver } from './delivery/deliver.ts';
 export { delivery } from './delivery/delivery.ts';
 export { httpSweep } from './maintenance/http-sweep.ts';
 export { orgPurge } from './maintenance/org-purge.ts';

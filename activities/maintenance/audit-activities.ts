@@ -1,8 +1,8 @@
 import { cancellationSignal } from '@temporalio/activity';
-import { runRetention } from '../../db/audit/retention.ts';
 import { sealAll } from '../../db/audit/seal-all.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
+import { eraseByAge } from './erase-by-age.ts';
 
 /** Activities that seal the audit log, anchor its heads once an hour, and end what is kept no longer; across tenants, on the sweeper's pool, repeatable at any point. */
 export function createAuditActivities({
@@ -10,13 +10,14 @@ export function createAuditActivities({
   keys,
   log,
   anchor,
-}: Pick<ActivityDeps, 'db' | 'keys' | 'log' | 'anchor'>): Pick<MaintenanceActivities, 'sealAudit' | 'runRetention'> {
+  dispatch,
+}: Pick<ActivityDeps, 'db' | 'keys' | 'log' | 'anchor' | 'dispatch'>): Pick<MaintenanceActivities, 'sealAudit' | 'runRetention'> {
   return {
     async sealAudit() {
       const { entries } = await sealAll(db, keys, { log, signal: cancellationSignal() });
       await anchor.appendWhenDue();
       return entries;
     },
-    runRetention: async () => (await runRetention(db, keys, { log, signal: cancellationSignal() })).auditEntries,
+    runRetention: async () => (await eraseByAge({ db, keys, log, signal: cancellationSignal(), send: dispatch })).auditEntries,
   };
 }

@@ -1,38 +1,64 @@
 import { cancellationSignal } from '@temporalio/activity';
-import type { Logger } from 'pino';
+import { endedBudgetAlerts } from '../../db/alerts/ended-windows.ts';
 import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
-import type { Databases } from '../../db/databases.ts';
-import { sweep } from '../../db/transaction.ts';
+import { newId } from '../../db/ids.ts';
+import { lostCallsOfEndedRuns, settleLostCall } from '../../db/runs/lost-calls.ts';
+import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
+import { endWindowAlert } from '../../domain/alerts/end-window-alert.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/as-system.ts';
 
 const aTransaction = 500;
 
-/** Gives back what lost calls held, and turns the periods that have ended. Each transaction is repeatable; what is cut off waits for the next tick. */
-export function createBudgetActivities({
-  db,
-  log,
-}: {
-  readonly db: Databases;
-  readonly log: Logger;
-}): Pick<MaintenanceActivities, 'tendBudgets'> {
-  return {
-    async tendBudgets() {
-      let expired = 0;
-      for (let count = aTransaction; count === aTransaction; expired += count) {
-        cancellationSignal().throwIfAborted();
-        count = await sweep(db, (em) => expireHolds(em, aTransaction));
-      }
-      if (expired > 0) log.info({ expired }, 'holds of lost calls given back');
+type TendingDeps = Pick<ActivityDeps, 'db' | 'log' | 'dispatch'>;
 
-      const ended = await sweep(db, (em) => endedWindows(em, aTransaction));
-      for (const workspaceId of ended) {
-        cancellationSignal().throwIfAborted();
-        await sweep(db, (em) => rollWindows(em, workspaceId)).catch((err: unknown) =>
-          log.error({ err, workspace_id: workspaceId }, 'window not rolled'),
-        );
-      }
-      return expired + ended.length;
-    },
-  };
+export function createBudgetActivities(deps: TendingDeps): Pick<MaintenanceActivities, 'tendBudgets'> {
+  return { tendBudgets: () => tendBudgets(deps, cancellationSignal()) };
+}
+
+/**
+ * Gives back what lost calls held, turns the periods that have ended, ends their alerts, and settles the calls of lost workers whose runs have ended. Each
+ * transaction is repeatable; what is cut off waits for the next tick. Gives how many of all these there were.
+ */
+export async function tendBudgets(deps: TendingDeps, signal: AbortSignal): Promise<number> {
+  const { db, log } = deps;
+  let expired = 0;
+  for (let count = aTransaction; count === aTransaction; expired += count) {
+    signal.throwIfAborted();
+    count = await sweep(db, (em) => expireHolds(em, aTransaction));
+  }
+  if (expired > 0) log.info({ expired }, 'holds of lost calls given back');
+
+  const ended = await sweep(db, (em) => endedWindows(em, aTransaction));
+  for (const workspaceId of ended) {
+    signal.throwIfAborted();
+    await sweep(db, (em) => rollWindows(em, workspaceId)).catch((err: unknown) =>
+      log.error({ err, workspace_id: workspaceId }, 'window not rolled'),
+    );
+  }
+  return expired + ended.length + (await endAlerts(deps, signal)) + (await settleLostCalls(deps, signal));
+}
+
+async function endAlerts({ db }: TendingDeps, signal: AbortSignal): Promise<number> {
+  const alerts = await sweep(db, (em) => endedBudgetAlerts(em, aTransaction));
+  for (const alert of alerts) {
+    signal.throwIfAborted();
+    const options = { tenant: organizationTenant(alert.organizationId), actor: systemActor, correlationId: newId() };
+    await transact(db, options, (tx) => endWindowAlert(tx, alert));
+  }
+  return alerts.length;
+}
+
+async function settleLostCalls({ db, log, dispatch }: TendingDeps, signal: AbortSignal): Promise<number> {
+  const lost = await sweep(db, (em) => lostCallsOfEndedRuns({ em }, aTransaction));
+  for (const { organizationId, workspaceId, ...call } of lost) {
+    signal.throwIfAborted();
+    const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
+    await transactAndSend({ db, dispatch }, options, (tx) => settleLostCall(tx, call)).catch((err: unknown) =>
+      log.error({ err, run_id: call.runId }, 'call of a lost worker not settled'),
+    );
+  }
+  return lost.length;
 }

@@ -24,6 +24,7 @@ import { onFailedTry, StepPaused } from './failed-try.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
 import { measureCall } from './measure-call.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
+import { announceCall, settleLost } from './lost-call.ts';
 import { holdCost, type OpenHold } from './spend.ts';
 import { streamModelStep, type ModelStepRequest } from './step.ts';
 
@@ -41,6 +42,7 @@ async function callModel(deps: ActivityDeps, { runId, step }: { runId: string; s
   if (claimed.kind === 'stored') return planOf(claimed.stopReason, claimed.calls.map(toPlannedCall));
 
   const { opened } = claimed.modelTry;
+  await settleLost(deps, claimed.modelTry);
   const writer = deps.emitter.open({
     run: identityOf(opened.run),
     scope: `s${step}`,
@@ -79,6 +81,7 @@ async function makeTry(deps: ActivityDeps, { claimed, writer, abort }: OpenTry):
     if (passed.kind === 'wait') return { outcome: 'wait', wait: passed.wait };
     hold = passed;
     modelTry = { ...modelTry, startedAt: passed.at };
+    await announceCall(deps, modelTry, { messageId, request });
     // A call that has not left costs nothing.
     abort.signal.throwIfAborted();
     const sink = {

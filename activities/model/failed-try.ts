@@ -4,6 +4,7 @@ import type { ModelUsage } from '../../db/billing/usage.ts';
 import type { RetryCause } from '../../db/streams/frame.schema.ts';
 import type { StepFault, StepRetry } from '../../db/runs/run-types.ts';
 import { lockRunWithAncestors } from '../../db/runs/run-state.ts';
+import { endFlight } from '../../db/runs/call-in-flight.ts';
 import { recordFailedTry } from '../../db/runs/model-steps.ts';
 import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
 import { settleStepUsage, type RunWithAncestors } from '../../db/runs/step-usage.ts';
@@ -169,7 +170,6 @@ function record(deps: ActivityDeps, modelTry: ModelTry, recorded: Recorded, spen
 }
 
 function settle(deps: ActivityDeps, modelTry: ModelTry, spent: TokenUsage | null): Promise<void> {
-  if (spent === null && !modelTry.terms.isCounted) return Promise.resolve();
   return retryDespiteCancellation(() =>
     transactAsRun(deps, modelTry.opened.run.id, async (tx) => {
       const runs = await lockTried(tx, modelTry);
@@ -198,6 +198,7 @@ async function lockTried(tx: TenantTransaction, { opened }: ModelTry): Promise<R
 /** What the try has cost goes into the ledger; one that cost nothing gives back what it holds. */
 async function account(tx: TenantTransaction, runs: RunWithAncestors, modelTry: ModelTry, usage: ModelUsage | null): Promise<void> {
   const { opened, step, terms } = modelTry;
+  await endFlight(tx, { runId: opened.run.id, step, attempt: opened.attempt });
   if (usage !== null) await settleStepUsage(tx, runs, { step, attempt: opened.attempt, usage });
   else if (terms.isCounted) await releaseHolds(tx, callKeyOf(modelTry));
 }

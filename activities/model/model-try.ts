@@ -47,6 +47,5 @@ export function usageOf(
     currency: deps.env.billingCurrency,
     reservedAt: startedAt,
     prices: terms.prices,
-    isCounted: terms.isCounted,
   };
 }

@@ -1,3 +1,4 @@
+import { tokensOfBytes } from '../../db/billing/tokens.ts';
 import type { ModelAdapter } from '../../ports/models.ts';
 import type { PromptMessage, PromptTool } from './prompt.ts';
 import { countsIn, disjoint, tokens, type UsageCounts } from './usage-counts.ts';
@@ -28,9 +29,9 @@ export interface PromptToCount {
 
 export const noUsage: TokenUsage = { input: 0, cachedRead: 0, cachedWrite: 0, output: 0, reasoning: 0, estimated: false };
 
-/** Tokens of a text by its UTF-8 length: four bytes each, the long-run mean of common tokenizers. */
+/** Tokens of a text by its UTF-8 length. */
 export function estimateTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4);
+  return tokensOfBytes(Buffer.byteLength(text));
 }
 
 /** What a call with this prompt and this answer took, without a word from the provider. */

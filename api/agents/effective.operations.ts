@@ -26,7 +26,7 @@ import {
   toProblemView,
 } from './effective.schema.ts';
 import { lineComparisonOf } from './dependencies.ts';
-import { priceWarnings } from './price-warnings.ts';
+import { ceilingWarnings, priceWarnings } from './price-warnings.ts';
 import { revisionChecks } from './revision-checks.ts';
 import { toRevisionDraft } from './revision.schema.ts';
 
@@ -140,7 +140,8 @@ async function configure(
     withTexts: true,
   });
   const configured = effectiveConfiguration({ model: ctx.deps.models.resolve }, { document, persona: source.persona, bound });
-  const effective = { ...configured, warnings: [...configured.warnings, ...priceWarnings(ctx, source.pricing, configured.models)] };
+  const spending = [...priceWarnings(ctx, source.pricing, configured.models), ...ceilingWarnings(source.pricing, configured.limits)];
+  const effective = { ...configured, warnings: [...configured.warnings, ...spending] };
   const rendered = await renderInstructions(ctx, source, { document, template: effective.instructions });
   const skills = effective.skills.map(({ slug, description, text }) => ({ slug, description, text }));
   if (rendered !== null) return { effective, prompt: withSkills(rendered, skills) };

@@ -1,14 +1,17 @@
+import { Decimal } from 'decimal.js';
 import type { EffectiveWarning } from '../../db/agents/effective.ts';
 import type { AgentPricing } from '../../db/agents/effective-source.ts';
+import type { RevisionLimits } from '../../db/agents/revision-limits.ts';
 import { rejectsUnpriced } from '../../db/billing/prices.ts';
 import type { Ctx } from '../http/operation.ts';
 
 /** Models that a run might call and that nobody has priced, where that matters: under an enforced budget, or where the deployment rejects them. */
 export function priceWarnings(
   { deps }: Pick<Ctx, 'deps'>,
-  { isBounded, pricedModels }: AgentPricing,
+  { ceilings, pricedModels }: AgentPricing,
   models: readonly string[],
 ): EffectiveWarning[] {
+  const isBounded = ceilings.length > 0;
   const isRejected = rejectsUnpriced(deps.env.unpricedModel, isBounded);
   if (!isBounded && !isRejected) return [];
   return models
@@ -20,5 +23,18 @@ export function priceWarnings(
         ? `the model ${id} has no price and is not called`
         : `the model ${id} has no price and counts nothing against the budget`,
       params: { kind: 'model', slug: id },
+    }));
+}
+
+/** A run may cost more than an enforced budget of its workspace lets pass in a whole period: it would end or wait there, however little was spent before. */
+export function ceilingWarnings({ ceilings }: AgentPricing, { max_cost: maxCost }: Pick<RevisionLimits, 'max_cost'>): EffectiveWarning[] {
+  if (maxCost === null) return [];
+  return ceilings
+    .filter(({ limit, rate }) => rate !== null && new Decimal(maxCost).times(rate).greaterThan(limit))
+    .map(({ period }) => ({
+      pointer: '/limits/max_cost',
+      rule: 'above_budget',
+      message: `a run may cost more than the budget of the ${period} allows`,
+      params: { kind: 'budget', slug: period },
     }));
 }

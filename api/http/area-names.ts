@@ -40,7 +40,7 @@ export const areaMeanings: Readonly<Record<(typeof areaNames)[number], string>> 
   'Channels': 'Chat services in which people talk to agents.',
   'Authentication': 'Sign in, second factors, passwords, one’s own account, and service keys for back ends.',
   'Organizations & workspaces': 'The organization, its workspaces, people, invitations, secrets and audit log.',
-  'Billing': 'Usage, prices and budgets.',
+  'Billing': 'What calls cost and are priced at, and the budgets that bound them.',
   'Alerts': 'Rules that watch usage and failures, and whom they tell.',
   'Attachments': 'Upload files for runs and read those that agents made.',
   'Code review': 'Repositories whose pull requests agents review.',

@@ -21,6 +21,8 @@ export type IdKind =
   | 'Message'
   | 'ToolCall'
   | 'Approval'
+  | 'AlertRule'
+  | 'Alert'
   | 'Trigger'
   | 'Evaluation'
   | 'RepoBinding'

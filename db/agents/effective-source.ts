@@ -20,10 +20,18 @@ export interface AgentSource {
 
 /** What matters of budgets and prices where the agent works. */
 export interface AgentPricing {
-  /** An enforced budget bounds the workspace. */
-  readonly isBounded: boolean;
+  /** The limits of the enforced budgets that bound the workspace; none: it is not bounded. */
+  readonly ceilings: readonly SpendingCeiling[];
   /** Registry ids of the models that have a price in force. */
   readonly pricedModels: readonly string[];
+}
+
+/** What an enforced budget allows in a period: `limit` in its own currency, `rate` turns an amount of the billing currency into it. Decimals. */
+export interface SpendingCeiling {
+  readonly period: string;
+  readonly limit: string;
+  /** Null: a currency of which no rate is known. */
+  readonly rate: string | null;
 }
 
 interface SourceRow {
@@ -36,7 +44,7 @@ interface SourceRow {
   readonly workspace: AgentSource['workspace'];
   readonly revision: AgentSource['revision'];
   readonly persona: PersonaDocument | null;
-  readonly is_bounded: boolean;
+  readonly ceilings: SpendingCeiling[];
   readonly priced_models: string[];
 }
 
@@ -65,7 +73,10 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
               where v.agent_id = a.id and (?::uuid is null or v.id = ?::uuid) order by v.id is not distinct from a.active_revision_id desc, v.number desc limit 1) as revision,
             (select p.document from personas p
               where p.agent_id = a.id and p.is_active and p.deleted_at is null and case when ?::text is null then p.is_default else p.slug = ?::text end) as persona,
-            exists (select from budgets g where g.workspace_id = coalesce(a.workspace_id, ?::uuid) and g.is_enforced and g.limit_amount is not null) as is_bounded,
+            (select coalesce(jsonb_agg(jsonb_build_object('period', g.period, 'limit', g.limit_amount::text,
+                      'rate', coalesce(b.fx_rate, case when g.currency = ? then 1 end)::text) order by g.period), '[]')
+               from budgets g left join budget_windows b on b.budget_id = g.id and b.closed_at is null
+              where g.workspace_id = coalesce(a.workspace_id, ?::uuid) and g.is_enforced and g.limit_amount is not null) as ceilings,
             array(select distinct m.model from model_prices m
               where m.tier = '${standardTier}' and m.currency = ? and m.effective_from <= clock_timestamp()) as priced_models
        from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
@@ -76,6 +87,7 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
       ask.revisionId,
       ask.personaSlug,
       ask.personaSlug,
+      ask.currency,
       ownWorkspace,
       ask.currency,
       ask.agentId,
@@ -89,6 +101,6 @@ export async function readAgentSource(ctx: Scoped, ask: SourceAsk): Promise<Agen
     workspace: found.workspace,
     revision: found.revision && { ...found.revision, document: upgradeDocument(found.revision.document) },
     persona: found.persona,
-    pricing: { isBounded: found.is_bounded, pricedModels: found.priced_models },
+    pricing: { ceilings: found.ceilings, pricedModels: found.priced_models },
   };
 }

@@ -30,6 +30,7 @@ const schema = defineEntity({
     id: idColumn(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
+    /** No key holds it: a window outlives its budget. */
     budgetId: uuidColumn().strictNullable(),
     budgetVersion: p.integer().default(1),
     period: p.enum(windowPeriods),
@@ -38,8 +39,12 @@ const schema = defineEntity({
     windowStart: timeColumn(),
     windowEnd: timeColumn().strictNullable(),
     currency: currencyColumn(),
+    /** In which calls are priced; null in a window of an older release, where it is the window's own. */
+    baseCurrency: currencyColumn().strictNullable(),
     /** Base currency to the window's, as of its opening. */
     fxRate: decimalColumn(20, 12).defaultRaw('1'),
+    /** When that rate came into force; null between a currency and itself. */
+    fxAsOf: timeColumn().strictNullable(),
     limitAmount: decimalColumn(20, 9).strictNullable(),
     isEnforced: p.boolean().default(true),
     spent: decimalColumn(20, 9).defaultRaw('0'),

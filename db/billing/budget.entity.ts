@@ -13,6 +13,7 @@ import { tenantIndexes, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
 
 export const budgetPeriods = ['month', 'day'] as const;
+export type BudgetPeriod = (typeof budgetPeriods)[number];
 
 const schema = defineEntity({
   name: 'Budget',

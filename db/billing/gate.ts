@@ -33,7 +33,7 @@ export const leaseS = 30;
 const reserveSql = `
 with a as (select ?::text as key, ?::uuid as org, ?::uuid as ws, ?::text[] as caps, ?::numeric as e, ?::boolean as passes),
 w as materialized (
-  select b.id, coalesce(b.cap_key, b.period) as name, b.spent, b.reserved, ceil((select e from a) * b.fx_rate * 1e9) / 1e9 as amt,
+  select b.id, coalesce(b.cap_key, b.period) as name, b.spent, b.reserved, b.window_end, ceil((select e from a) * b.fx_rate * 1e9) / 1e9 as amt,
          case when b.is_enforced and not (select passes from a) then b.limit_amount end as cap, coalesce(b.window_end <= clock_timestamp(), false) as stale,
          exists (select from budget_holds h where (h.call_key, h.window_id, h.state) = ((select key from a), b.id, 'held')) as mine
     from budget_windows b
@@ -52,7 +52,7 @@ h as (
      where budget_holds.state in ('released', 'expired')
   returning window_id, amount),
 u as (update budget_windows b set reserved = b.reserved + h.amount from h where b.id = h.window_id returning b.id)
-select fits and not stale as ok, full_at, stale, clock_timestamp() as at from v`;
+select fits and not stale as ok, full_at, stale, least(clock_timestamp(), (select min(window_end) from w) - interval '1 millisecond') as at from v`;
 
 /**
  * Holds what a call may cost in every window above it, or in none. One statement; limit and enforcement are those of the newest commit. Call
@@ -73,42 +73,8 @@ export async function reserve(tx: TenantTransaction, wanted: Reservation): Promi
   return found.full_at === null ? { outcome: 'busy' } : { outcome: 'full', fullAt: found.full_at };
 }
 
-/** The window with the least room left, as a settled call leaves it. Decimals in the window's currency, `pct` of the limit. */
-export interface BudgetState {
-  readonly period: string;
-  readonly limit: string;
-  readonly spent: string;
-  readonly reserved: string;
-  readonly pct: number;
-  /** This call took it over its alert threshold. */
-  readonly is_crossed: boolean;
-}
-
 const windowsOfCall = `w as materialized (
   select b.id from budget_windows b where b.id = any (array(select h.window_id from budget_holds h, a where h.call_key = a.key)) order by b.period, b.id for update)`;
-
-const settleSql = `
-with a as (select ?::text as key, ?::numeric as cost),
-${windowsOfCall},
-h as materialized (
-  select h.window_id, h.amount, h.state from budget_holds h
-   where h.call_key = (select key from a) and h.state <> 'settled' and h.window_id = any (array(select id from w)) for update),
-s as (update budget_holds x set state = 'settled', closed_at = clock_timestamp() from h, a where x.call_key = a.key and x.window_id = h.window_id),
-u as (
-  update budget_windows b set spent = b.spent + round(a.cost * b.fx_rate, 9), reserved = b.reserved - case h.state when 'held' then h.amount else 0 end
-    from h, a where b.id = h.window_id returning b.budget_id, b.period, b.limit_amount, b.spent, b.reserved, round(a.cost * b.fx_rate, 9) as added),
-p as (select u.*, case u.limit_amount when 0 then 100 else round(u.spent * 100 / u.limit_amount, 1) end as pct from u where u.limit_amount is not null)
-select p.period, p.limit_amount::text as limit, p.spent::text as spent, p.reserved::text as reserved, p.pct::float8 as pct,
-       coalesce(p.spent * 100 >= p.limit_amount * g.alert_threshold_pct and (p.spent - p.added) * 100 < p.limit_amount * g.alert_threshold_pct, false) as is_crossed
-  from p left join budgets g on g.id = p.budget_id order by p.pct desc, p.period limit 1`;
-
-/**
- * What a call did cost takes the place of what it held, in the windows in which it was reserved, closed or not; a hold that was released or
- * has expired counts all the same. Part of the transaction that writes the call's ledger row, and only if that wrote it. Null: nothing is limited.
- */
-export function settleHolds(tx: TenantTransaction, callKey: string, cost: string): Promise<BudgetState | null> {
-  return row<BudgetState>(tx.em, settleSql, [callKey, cost]);
-}
 
 /** Gives back what a call holds that never left, or cost nothing. */
 export async function releaseHolds(tx: TenantTransaction, callKey: string): Promise<void> {

@@ -1,10 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import { priceBuckets, priceUnits } from '../../workflows/contracts/prices.ts';
 import { createdAtColumn, currencyColumn, decimalColumn, idColumn, timeColumn } from '../columns.ts';
 import { uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
-
-export const priceBuckets = ['input', 'cached_read', 'cached_write', 'output', 'reasoning', 'call'] as const;
-export const priceUnits = ['1m_tokens', 'call'] as const;
 
 const schema = defineEntity({
   name: 'ModelPrice',

@@ -1,4 +1,6 @@
-export type PriceBucket = 'input' | 'cached_read' | 'cached_write' | 'output' | 'reasoning' | 'call';
+import type { PriceBucket } from '../../workflows/contracts/prices.ts';
+
+export type { PriceBucket } from '../../workflows/contracts/prices.ts';
 
 /** A price in force, pinned when the call starts. `price` is per million tokens, or per call. */
 export interface PinnedPrice {

@@ -3,9 +3,12 @@ import { newId } from '../ids.ts';
 import type { TokenCounts, UsageTotals } from '../runs/run-types.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { settleHolds, type BudgetState } from './gate.ts';
+import { settleBudgets } from '../alerts/budget-crossing.ts';
+import { shareLedger } from './ledger-lock.ts';
 import { money } from './money.ts';
 import { standardTier, type PinnedPrice, type PriceBucket } from './prices.ts';
+import { addToRollup } from './rollups.ts';
+import type { BudgetState } from './settle.ts';
 
 /** Whose call it is, for the ledger. */
 export interface UsageSource {
@@ -30,8 +33,6 @@ export interface ModelUsage {
   readonly currency: string;
   readonly reservedAt: Date;
   readonly prices: readonly PinnedPrice[];
-  /** It was reserved before it was made. */
-  readonly isCounted: boolean;
 }
 
 /** A call that has just been settled: its own totals, and the tightest of the limits above it. */
@@ -46,7 +47,7 @@ export function callKey(sourceKind: 'run', sourceId: string, step: number, attem
 }
 
 /**
- * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned, and what it held in budgets and caps. Null
+ * Settles one model call: its ledger row, once per call key, priced by the rows that were pinned, what it held in budgets and caps, and its rollup. Null
  * when the call has been settled before. `created_at` is the moment of the entry itself, not of its transaction's begin: a bill that waited for the
  * lock of a run that ended meanwhile is dated after that end.
  */
@@ -54,6 +55,8 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
   const key = callKey('run', source.runId, source.step, source.attempt);
   const cost = costOf(usage);
   const isUnpriced = !usage.isFree && usage.prices.length === 0;
+  const id = newId();
+  await shareLedger(tx.em, source.workspaceId);
   const inserted = await rows(
     tx.em,
     `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
@@ -62,7 +65,7 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
      values (?, ?, ?, now(), clock_timestamp(), ?, 'run', ?, ?, ?, ?, ?, ?, ?, ?, 'llm', ?, ?, ?, ?, ?, ?, ?, ?, ?, null, ?, ?, ?, ?, ?::uuid[], ?, ?)
      on conflict (call_key, kind) do nothing returning id`,
     [
-      newId(),
+      id,
       source.organizationId,
       source.workspaceId,
       key,
@@ -94,9 +97,11 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
   );
   if (inserted.length === 0) return null;
   tx.outgoing.measurements.push({ kind: 'usage', provider: usage.provider, tokens: usage.tokens, cost, currency: usage.currency });
+  const budget = await settleBudgets(tx, { callKey: key, workspaceId: source.workspaceId, cost, reservedAt: usage.reservedAt });
+  await addToRollup(tx, id);
   return {
     totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
-    budget: usage.isCounted ? await settleHolds(tx, key, cost) : null,
+    budget,
   };
 }
 

@@ -155,6 +155,7 @@ export async function removeExpiredKey(em: SqlEntityManager, id: string): Promis
 /** Tables of the rows that the paths of operations with a key name, by parameter. */
 export const tablesOfPaths: Readonly<Record<string, string>> = {
   agent_id: 'agents',
+  rule_id: 'alert_rules',
   run_id: 'runs',
   tool_id: 'tools',
   toolkit_id: 'toolkits',

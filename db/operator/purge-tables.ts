@@ -11,8 +11,8 @@ export interface PurgedPlace {
   readonly workspaceId: string | null;
 }
 
-/** Tables that outlive an organization: its tombstone, the ledger, and the record of the purge itself. */
-const outlivesOrganization: ReadonlySet<string> = new Set(['organizations', 'usage_entries', 'purges']);
+/** Tables that outlive an organization: its tombstone, the ledger with its sums, and the record of the purge itself. */
+const outlivesOrganization: ReadonlySet<string> = new Set(['organizations', 'usage_entries', 'usage_rollups', 'purges']);
 /** What goes last, in steps of its own. */
 const lastOfOrganization: ReadonlySet<string> = new Set(['data_keys']);
 
@@ -20,7 +20,15 @@ const lastOfOrganization: ReadonlySet<string> = new Set(['data_keys']);
  * Tables that outlive a workspace: the organization's log and ledger, what is swept by age, people (`purge-workspace.ts` finds them another
  * home or erases them) and who worked as them.
  */
-const outlivesWorkspace: ReadonlySet<string> = new Set(['audit_entries', 'usage_entries', 'outbox', 'sessions', 'users', 'impersonations']);
+const outlivesWorkspace: ReadonlySet<string> = new Set([
+  'audit_entries',
+  'usage_entries',
+  'usage_rollups',
+  'outbox',
+  'sessions',
+  'users',
+  'impersonations',
+]);
 
 const rowsATransaction = 5_000;
 const parentsATransaction = 500;

@@ -26,6 +26,8 @@ export interface OpenedStep {
   readonly retries: readonly StepRetry[];
   /** What the try before this one failed with; null when none did, or it said nothing. */
   readonly lastError: string | null;
+  /** An earlier try whose worker was lost: its call may have left and is not settled. Null: there is none. */
+  readonly unsettled: number | null;
   readonly history: readonly HistoryMessage[];
   readonly tools: readonly RunTool[];
   /** The pinned persona; null when the run wears none. */
@@ -75,6 +77,7 @@ export async function openModelStep(tx: TenantTransaction, { runId, step, over =
     attempt: claimed.attempt,
     retries: claimed.retries,
     lastError: claimed.last_error,
+    unsettled: claimed.in_flight ?? lostTry(claimed),
     history: read ?? (await history()),
     tools: await readRunTools(tx, manifest),
     ...(await readPinnedTexts(tx, manifest)),
@@ -154,6 +157,13 @@ interface ClaimedRow {
   readonly attempt: number;
   readonly retries: StepRetry[];
   readonly last_error: string | null;
+  readonly in_flight: number | null;
+}
+
+/** The try before this one, where it left no word. */
+function lostTry({ attempt, retries }: ClaimedRow): number | null {
+  const last = retries.at(-1);
+  return last?.cause === 'worker_lost' && last.error_code === null && last.attempt === attempt - 1 ? last.attempt : null;
 }
 
 /** Null where an earlier try has stored the step, or holds it and is not `over`. One with an entry in `retries` has said its end. */
@@ -170,7 +180,7 @@ function claimStep(
        set attempt = s.attempt + 1, status = 'running', error = null, first_token_at = null, finished_at = null, duration_ms = null, started_at = clock_timestamp(),
            retries = ${retriesWithLost}
        where s.status <> 'running' or jsonb_array_length(s.retries) >= s.attempt or s.attempt = ?::int
-     returning attempt, retries, old.error ->> 'message' as last_error`,
+     returning attempt, retries, old.error ->> 'message' as last_error, (s.in_flight ->> 'attempt')::int as in_flight`,
     [newId(), run.organization_id, run.workspace_id, run.id, step, run.manifest?.models[0] ?? 'model', run.id, step, over],
   );
 }

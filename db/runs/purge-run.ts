@@ -5,6 +5,7 @@ import { rows } from '../sql.ts';
 import { lockStreams } from '../streams/append.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { lockConversationOfRun } from './conversations.ts';
+import { settleLostCallsOf } from './lost-calls.ts';
 
 interface TreeRow {
   readonly id: string;
@@ -28,6 +29,7 @@ export async function purgeRun(tx: TenantTransaction, runId: string): Promise<nu
     throw fail('state_conflict', { reason: 'run_not_finished', detail: 'The run has not ended yet.' });
 
   const ids = tree.map((run) => run.id);
+  await settleLostCallsOf(tx, ids);
   await lockStreams(tx, ids);
   await erase(tx, ids);
   tx.outgoing.erasedRunIds.push(...ids);

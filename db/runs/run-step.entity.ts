@@ -1,7 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { createdAtColumn, idColumn, jsonColumn, timeColumn, uuidColumn } from '../columns.ts';
-import { uniqueIndex } from '../indexes.ts';
+import { index, uniqueIndex } from '../indexes.ts';
 import { tenantPolicies } from '../tenancy/policies.ts';
+import type { CallInFlight } from './call-in-flight.ts';
 import type { StepFault, StepRetry, UsageTotals } from './run-types.ts';
 
 export const stepKinds = ['model', 'tool', 'sub_agent', 'system'] as const;
@@ -12,7 +13,10 @@ const schema = defineEntity({
   tableName: 'run_steps',
   rowLevelSecurity: 'force',
   policies: tenantPolicies('run_steps', 'tenant'),
-  indexes: [uniqueIndex('run_steps', 'call', '(run_id, step, tool_call_id) nulls not distinct')],
+  indexes: [
+    uniqueIndex('run_steps', 'call', '(run_id, step, tool_call_id) nulls not distinct'),
+    index('run_steps', 'in_flight', '(run_id) where in_flight is not null'),
+  ],
   properties: {
     id: idColumn(),
     organizationId: uuidColumn(),
@@ -32,6 +36,8 @@ const schema = defineEntity({
     error: p.json<StepFault>().strictNullable(),
     retries: jsonColumn<StepRetry[]>(() => []),
     usage: p.json<UsageTotals>().strictNullable(),
+    /** The call of its newest try, from when it leaves until it is settled. */
+    inFlight: p.json<CallInFlight>().strictNullable(),
     startedAt: timeColumn()
       .onCreate(() => new Date())
       .defaultRaw('now()'),

@@ -39,7 +39,13 @@ const schema = defineEntity({
     index('runs', 'root', '(root_run_id)'),
     index('runs', 'live', "(workspace_id, status) where status in ('queued', 'running', 'waiting', 'cancelling')"),
     index('runs', 'delayed', "(start_after) where status = 'queued' and queue_no is null and activated_at is null"),
+    index(
+      'runs',
+      'retention',
+      '(organization_id, finished_at, id) where parent_run_id is null and deleted_at is null and finished_at is not null',
+    ),
     index('runs', 'line', "(conversation_id, queue_no) where status = 'queued'"),
+    index('runs', 'finished', '(organization_id, finished_at) where finished_at is not null'),
   ],
   uniques: [{ name: 'runs_tenant_key', properties: ['id', 'organizationId'] }],
   checks: [

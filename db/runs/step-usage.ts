@@ -1,4 +1,4 @@
-import type { BudgetState } from '../billing/gate.ts';
+import type { BudgetState } from '../billing/settle.ts';
 import { money } from '../billing/money.ts';
 import { settleModelCall, type ModelUsage, type SettledCall, type UsageSource } from '../billing/usage.ts';
 import { queueStatement } from '../sql.ts';

@@ -89,7 +89,7 @@ async function closeStep(tx: TenantTransaction, result: ModelStepResult): Promis
     .toWellFormed();
   const closed = await rows(
     tx.em,
-    `update run_steps set status = 'succeeded', name = ?, message_id = ?, output_preview = ?, first_token_at = ?::timestamptz, finished_at = clock_timestamp(),
+    `update run_steps set status = 'succeeded', in_flight = null, name = ?, message_id = ?, output_preview = ?, first_token_at = ?::timestamptz, finished_at = clock_timestamp(),
             duration_ms = extract(epoch from clock_timestamp() - started_at) * 1000
       where run_id = ? and step = ? and tool_call_id is null and attempt = ? and status = 'running' returning id`,
     [result.model, result.messageId, preview, result.firstTokenAt?.toISOString() ?? null, result.runId, result.step, result.attempt],

@@ -51,6 +51,7 @@ const entityTables = new Set([
   'attachments',
   'attachment_links',
   'schedules',
+  'alert_rules',
 ]);
 
 /**
@@ -65,6 +66,7 @@ const withoutWorkspaceKey = new Set([
   'idempotency_keys',
   'agent_refs',
   'usage_entries',
+  'usage_rollups',
   'run_streams',
   'run_stream_scopes',
   'run_frame_chunks',
@@ -102,10 +104,13 @@ const organizationTables = [
   'agents',
   'tools',
   'usage_entries',
+  'usage_rollups',
   'toolkits',
   'skills',
   'attachments',
   'schedules',
+  'alert_rules',
+  'alerts',
 ];
 
 /**
@@ -195,8 +200,13 @@ export const tenantKeys: readonly TenantKey[] = [
   plain('approvals', 'tool_call_id', 'tool_calls'),
   composite('run_inputs', 'run_id', 'runs'),
   composite('feedback', 'run_id', 'runs'),
-  plain('budget_windows', 'budget_id', 'budgets'),
   plain('budget_holds', 'window_id', 'budget_windows'),
+  plain('alert_rules', 'agent_id', 'agents'),
+  composite('alert_states', 'rule_id', 'alert_rules'),
+  composite('alerts', 'rule_id', 'alert_rules'),
+  composite('alert_transitions', 'alert_id', 'alerts'),
+  composite('alert_deliveries', 'rule_id', 'alert_rules'),
+  composite('alert_deliveries', 'alert_id', 'alerts'),
 
   composite('run_streams', 'run_id', 'runs'),
   { ...plain('run_stream_scopes', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },

@@ -25,6 +25,7 @@ const schema = defineEntity({
     ...tenantIndexes('schedule_occurrences'),
     uniqueIndex('schedule_occurrences', 'instant', '(schedule_id, kind, nominal_at)'),
     index('schedule_occurrences', 'open', "(schedule_id) where status in ('buffered', 'started')"),
+    index('schedule_occurrences', 'missed', "(organization_id, created_at) where status = 'missed'"),
     index('schedule_occurrences', 'run', '(run_id) where run_id is not null'),
   ],
   properties: {

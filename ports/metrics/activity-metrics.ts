@@ -30,6 +30,8 @@ export interface ActivityMetrics {
   repaired(report: ReconcileReport): void;
   /** One try of a mail: how it ended, or `failed` when it is tried again. */
   mailTried(result: DeliveryResult | 'failed'): void;
+  /** One try of a notice to one receiver: how it ended, or `failed` when it is made again. */
+  noticeTried(kind: NoticeKind, result: NoticeResult): void;
   /** In no registry: the process registers them. */
   readonly all: readonly Metric[];
 }
@@ -37,17 +39,22 @@ export interface ActivityMetrics {
 const modelBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 const toolBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const repairKinds = ['started', 'finished', 'terminated', 'activated'] as const satisfies readonly (keyof ReconcileReport)[];
+const noticeKinds = ['user', 'webhook', 'slack'] as const;
+export type NoticeKind = (typeof noticeKinds)[number];
+const noticeResults = ['sent', 'failed', 'dead'] as const;
+export type NoticeResult = (typeof noticeResults)[number];
 const registers: [] = [];
 
 /** Metrics of one worker process; those of all workers add up. `providers`: ids in the deployment's model registry. */
 export function createActivityMetrics(providers: readonly string[]): ActivityMetrics {
-  const { models, tools, repairs, mails } = createMeters();
+  const { models, tools, repairs, mails, notices } = createMeters();
   const providerOf = knownLabels(providers);
   const modelOutcomeOf = knownLabels([...commonOutcomes, ...modelFaults]);
   const kindOf = knownLabels(toolKinds);
   const toolOutcomeOf = knownLabels([...commonOutcomes, ...toolResultCodes]);
   for (const kind of repairKinds) repairs.inc({ kind }, 0);
   for (const result of [...deliveryResults, 'failed']) mails.inc({ result }, 0);
+  for (const kind of noticeKinds) for (const result of noticeResults) notices.inc({ kind, result }, 0);
 
   return {
     modelCalled: (provider, outcome, seconds) =>
@@ -57,7 +64,8 @@ export function createActivityMetrics(providers: readonly string[]): ActivityMet
       for (const kind of repairKinds) repairs.inc({ kind }, report[kind]);
     },
     mailTried: (result) => mails.inc({ result }),
-    all: [models, tools, repairs, mails],
+    noticeTried: (kind, result) => notices.inc({ kind, result }),
+    all: [models, tools, repairs, mails, notices],
   };
 }
 
@@ -88,5 +96,11 @@ function createMeters() {
     labelNames: ['result'],
     registers,
   });
-  return { models, tools, repairs, mails };
+  const notices = new Counter({
+    name: 'longhaul_notice_tries_total',
+    help: 'Tries of notices of alerts by receiver and how they ended; failed ones are made again',
+    labelNames: ['kind', 'result'],
+    registers,
+  });
+  return { models, tools, repairs, mails, notices };
 }

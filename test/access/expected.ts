@@ -76,6 +76,9 @@ const exceptions: Readonly<Record<string, (actor: ActorSpec) => Expected | null>
     kind === 'expired' ? refusal(401, 'token_expired') : kind === 'key' ? refusal(403, 'scope_insufficient') : null,
   createOrganization: ofPlatform,
   createOauthClient: ofPlatform,
+  createModelPrice: ofPlatform,
+  importModelPrices: ofPlatform,
+  deleteModelPrice: ofPlatform,
   getMetrics: ofPlatform,
   getSystemStatus: ofPlatform,
   // 06 MCP server: without a session there is nothing to listen to and nothing to end.

@@ -104,6 +104,7 @@ export const overrides: Readonly<Record<string, Override>> = {
     };
   },
   waitForRun: () => ({ query: { timeout_s: '1' } }),
+  exportUsage: () => ({ query: { from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z' } }),
   createAttachment: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   getAttachment: async ({ stage, ground }) => ({
     params: { attachment_id: await makeWhole(stage.world.rows, { table: 'attachments', place: ground.home }) },
@@ -153,6 +154,11 @@ export const overrides: Readonly<Record<string, Override>> = {
   changePassword: body({ current_password: testPassword, new_password: newPassword }),
   resetPassword: async ({ stage, own }) => ({ body: { token: await mailToken(stage, own, 'password_reset'), new_password: newPassword } }),
   confirmEmail: async ({ stage, own }) => ({ body: { token: await mailToken(stage, own, 'email_confirm') } }),
+
+  putBudget: ({ stage, ground }) => withBudget(stage, ground),
+  getBudget: ({ stage, ground }) => withBudget(stage, ground),
+  getBudgetStatus: ({ stage, ground }) => withBudget(stage, ground),
+  deleteBudget: ({ stage, ground }) => withBudget(stage, ground),
 
   updateOrganizationSettings: body({ invitation_days: 8 }),
   transferOwnership: async ({ stage, actor, ground }) => {
@@ -291,4 +297,14 @@ async function granted(stage: Stage, ground: Ground): Promise<string> {
   const userId = await makeUser(stage.world.rows, { place: { ...ground.second, name: ground.home.name }, role: 'viewer' });
   await stage.world.rows.make('workspace_grants', ground.home, { user_id: userId });
   return userId;
+}
+
+/** The budget of the month in the workspace that the path names: one is used up by who deletes it. */
+async function withBudget({ world }: Stage, { home }: Ground): Promise<Partial<Aimed>> {
+  await world.rows.query(
+    `insert into budgets (id, organization_id, workspace_id, period, period_start, limit_amount, currency) values ($1, $2, $3, 'month', '2026-01-01', 5, 'USD')
+     on conflict do nothing`,
+    [crypto.randomUUID(), home.organizationId, home.workspaceId],
+  );
+  return {};
 }

@@ -63,11 +63,18 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   budgets: 'tenant',
   budget_windows: 'tenant',
   budget_holds: 'tenant',
+  alert_rules: 'tenant',
+  alert_states: 'tenant',
+  alerts: 'tenant',
+  alert_transitions: 'tenant',
+  alert_deliveries: 'tenant',
   run_streams: 'tenant',
   run_stream_scopes: 'tenant',
   run_frame_chunks: 'tenant',
   usage_entries: 'append',
+  usage_rollups: 'tenant',
   model_prices: 'platform',
+  fx_rates: 'platform',
 };
 
 export type Command = 'select' | 'insert' | 'update' | 'delete';

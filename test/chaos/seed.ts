@@ -8,6 +8,7 @@ import { dealBlows } from './faults/blows.ts';
 import type { Blow } from './faults/deal.ts';
 import { dealFreezes } from './faults/freezes.ts';
 import { rage, type Range, type Struck } from './faults/rage.ts';
+import { rewriteBudgets, setBudgets } from './load/budgets.ts';
 import type { Kind, Slugs } from './load/kinds.ts';
 import { armKillers, mixedLoad } from './load/mixed.ts';
 import { start } from './load/start.ts';
@@ -57,13 +58,16 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
   const world = await openWorld(own, options);
   try {
     armKillers(world);
+    await setBudgets(world);
     const pauseMs = [Math.floor((0.2 * overMs) / blows), Math.ceil((1.8 * overMs) / blows)] as const;
+    const load = mixedLoad(world, seeded(seed), { count: runs, overMs, ...(kinds ? { kinds } : {}) });
     const [struck, frozen] = await Promise.all([
       rage(world, seeded(seed + 1), { deal: (random) => dealBlows(random, blows).filter(isWanted ?? (() => true)), pauseMs }),
       freezes
         ? rage(world, seeded(seed + 3), { deal: (random) => dealFreezes(random, freezes), pauseMs: [0, overMs / freezes.count] })
         : [],
-      mixedLoad(world, seeded(seed), { count: runs, overMs, ...(kinds ? { kinds } : {}) }),
+      load,
+      rewriteBudgets(world, seeded(seed + 4), load),
       options.hasKiller ? start(world, 'killer', seeded(seed + 2)) : null,
     ]);
     const calmAt = performance.now();

@@ -66,6 +66,18 @@ test('access.json and processes.json tell how to reach and what to watch', async
   expect(processes().every(({ pid }) => isAlive(pid))).toBe(true);
 });
 
+test('models of a provider with a key have prices from the first start on, and those without one are named', async () => {
+  const access = readJson<Record<string, string>>('access.json');
+  const listed = await fetch(`${access['base_url']}/prices?model=openai/gpt-5.4-mini&bucket=output`, {
+    headers: { authorization: `Bearer ${access['service_key']}` },
+  });
+
+  expect(await listed.json()).toMatchObject({
+    items: [{ price: '4.50', currency: 'USD', source: expect.stringContaining('genai-prices') }],
+  });
+  expect(output).toMatch(/no price {3}openai\/gpt-5\.4: /);
+});
+
 test('mails become files in the state folder, which the output names', () => {
   expect(output).toContain(`Mails        files in ${join(stateDir, 'mails')}`);
   expect(readJson('deployment.json')).toMatchObject({ MAIL_DIR: join(stateDir, 'mails') });
@@ -125,7 +137,8 @@ function launch(): ChildProcess {
   const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, SMTP_URL: _s, MAIL_DIR: _m, ...env } = process.env;
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'cli/index.ts', 'up', '--demo'], {
     cwd: root,
-    env: { ...env, LONGHAUL_STATE_DIR: stateDir },
+    // A provider with a key that nothing calls: the model is still the built-in one.
+    env: { ...env, LONGHAUL_STATE_DIR: stateDir, OPENAI_API_KEY: 'none', LONGHAUL_MODEL: 'builtin/extractive' },
   });
   child.stdout.on('data', (part) => (output += String(part)));
   child.stderr.on('data', (part) => (output += String(part)));

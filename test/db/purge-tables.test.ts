@@ -30,7 +30,12 @@ test('every table of an organization is deleted or named as outliving it, childr
   const tables = await sweep(database.db, async (em) => tablesOfOrganization(em));
   const ofWorkspace = await sweep(database.db, async (em) => tablesOfWorkspace(em));
 
-  expect(tenantTables(database.db).filter((table) => !tables.includes(table))).toEqual(['data_keys', 'purges', 'usage_entries']);
+  expect(tenantTables(database.db).filter((table) => !tables.includes(table))).toEqual([
+    'data_keys',
+    'purges',
+    'usage_entries',
+    'usage_rollups',
+  ]);
   expect(ofWorkspace.filter((table) => !tables.includes(table))).toEqual([]);
   const late = tenantKeys.filter(
     ({ table, references }) => table !== references && tables.includes(references) && tables.indexOf(table) > tables.indexOf(references),

@@ -142,7 +142,6 @@ async function storeCalls(tx: TenantTransaction, runId: string, asked: readonly 
     provider: 'builtin',
     providerRequestId: null,
     isFree: true,
-    isCounted: false,
     tokens: noTokens,
     estimated: false,
   };

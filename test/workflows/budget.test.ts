@@ -71,6 +71,7 @@ const inPlace = <R>(work: Parameters<typeof transact<R>>[2]) => {
   const { organizationId, workspaceId } = stack.tenant;
   return transact(stack.db, { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() }, work);
 };
+const putBudget = (body: object) => stack.request('PUT', `/budgets/${stack.tenant.workspaceId}`, { body: { period: 'day', ...body } });
 const wake = () => inPlace((tx) => wakeBudgetWaiters(tx, stack.tenant.workspaceId));
 
 test('a run that has cost what it may ends with budget_exceeded; what it has said stays, and its cap is closed', async () => {
@@ -106,10 +107,10 @@ test('a full budget: the run waits for an admin, and goes on when the budget is 
   await isWaiting(runId);
 
   const asked = await question(runId);
-  await budgets.raise('1');
-  await wake();
+  const raised = await putBudget({ limit_amount: '1', is_enforced: true });
   const { run, frames } = await ended(runId);
 
+  expect(raised.status).toBe(200);
   expect(asked).toMatchObject({
     reason: 'budget',
     approver_floor: 'admin',
@@ -121,6 +122,25 @@ test('a full budget: the run waits for an admin, and goes on when the budget is 
   // The wait is no lost try: nothing tells of one.
   expect(frames.filter(({ type, data }) => type === 'run.status' && data['retry'] !== null)).toEqual([]);
   expect(await budgets.windows()).toMatchObject([{ name: 'day', spent: '0.3', reserved: '0' }]);
+});
+
+test('a waiting run goes on when its budget is deleted, also when the API was killed before it could say so', async () => {
+  await budgets.day('0.15');
+  const runId = await start(steps(2), { limits: { on_budget: 'wait' } });
+  await isWaiting(runId);
+
+  const removing = stack.request('DELETE', `/budgets/${stack.tenant.workspaceId}?period=day`).catch(() => null);
+  await until(
+    async () =>
+      (await sweep(stack.db, (em) => rows(em, 'select id from budgets where workspace_id = ?', [stack.tenant.workspaceId]))).length === 0,
+    30_000,
+  );
+  await stack.kill('api');
+  await stack.start('api');
+  await removing;
+  const { run } = await ended(runId);
+
+  expect(run).toMatchObject({ status: 'succeeded', steps: 2 });
 });
 
 test('a waiting run goes on by itself when the period turns', async () => {
@@ -228,6 +248,25 @@ test('a worker killed in the middle of a call: the run goes on, its hold is give
     { name: 'day', spent, reserved: '0' },
     { name: `run:${runId}`, spent, reserved: '0', is_closed: true },
   ]);
+});
+
+test('a call costs what was in force when it began: a new price counts from the next one, and what is settled stays', async () => {
+  const price = (amount: string) =>
+    stack.request('POST', '/model-prices', {
+      body: { model: 'compatible/scripted', bucket: 'call', price: amount },
+      credential: stack.tenant.tokens.operator,
+    });
+  const old = await ended(await start(steps(1)));
+  const runId = await start([{ ...goOn, tokens: 40, delay_ms: 60 }, { text: 'Done.' }]);
+  const reader = watchRun(stack, runId);
+  await until(() => reader.frames.some(({ type }) => type === 'message.delta'), 90_000);
+  expect((await price('0.3')).status).toBe(201);
+
+  const { run } = await ended(runId);
+  await price('0.1');
+
+  expect(run).toMatchObject({ status: 'succeeded', usage: { own: { cost_amount: '0.40' } } });
+  expect(await budgets.ledger([old.run.id])).toBe('0.1');
 });
 
 test('a model that fails before it answers costs nothing and holds nothing', async () => {

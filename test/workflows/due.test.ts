@@ -8,7 +8,7 @@ import { fillTables, tenantTables } from './row-samples.ts';
 jest.setTimeout(180_000);
 
 /** What the log, the ledger and sweeps keep of a workspace. */
-const outlive = ['audit_entries', 'outbox', 'usage_entries'];
+const outlive = ['audit_entries', 'outbox', 'usage_entries', 'usage_rollups'];
 
 let world: OperatorWorld;
 let admin: pg.Client;

@@ -12,12 +12,15 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 test('names of workflows, activities, signals, queues, ids and the header are what histories hold', () => {
   expect(Object.keys(workflows).toSorted()).toEqual([
     'agentRun',
+    'alertSweep',
+    'alertTick',
     'attachmentScan',
     'attachmentSweep',
     'auditSeal',
     'budgetHolds',
     'bulkCancel',
     'delayedStart',
+    'deliver',
     'delivery',
     'fireSchedule',
     'httpSweep',
@@ -61,6 +64,9 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'sweepAttachments',
     'tendTriggers',
     'tendBudgets',
+    'dueAlertOrganizations',
+    'judgeAlerts',
+    'sweepAlerts',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
   expect(workflowIds.delivery('x')).toBe('delivery:x');

@@ -63,6 +63,7 @@ test('a purge killed again and again in the middle empties every table but the l
   expect(Object.entries(await rowsByTable(admin, tables, organizationId)).filter(([, count]) => count > 0)).toEqual([
     ['purges', 1],
     ['usage_entries', expect.any(Number)],
+    ['usage_rollups', expect.any(Number)],
   ]);
   expect([await cached(), (await cachedBeside()) > 0]).toEqual([0, true]);
   // The run that was stopped is settled too.
@@ -76,7 +77,7 @@ test('a purge killed again and again in the middle empties every table but the l
   expect(counts['login_failures']).toBeGreaterThanOrEqual(12_000);
   expect(counts['messages']).toBeGreaterThanOrEqual(before['messages'] ?? 0);
   const byOperator = { outcome: 'success', actor_kind: 'operator', actor_id: stack.tenant.users.operator.id, organization_id: null };
-  expect(await tablesNaming(organizationId)).toEqual(['audit_entries', 'organizations', 'purges', 'usage_entries']);
+  expect(await tablesNaming(organizationId)).toEqual(['audit_entries', 'organizations', 'purges', 'usage_entries', 'usage_rollups']);
   expect(
     await world.admin(
       'select action, outcome, actor_kind, actor_id, organization_id, changes from audit_entries where resource_id = $1 order by id',

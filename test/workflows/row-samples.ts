@@ -19,7 +19,7 @@ interface Column {
 
 const named: ReadonlySet<string> = new Set(['organization_id', 'workspace_id']);
 /** Columns that may be null by themselves and that a check of their table demands all the same. */
-const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds', 'budget_windows.window_end']);
+const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds', 'budget_windows.window_end', 'budget_windows.budget_id']);
 
 /** References that a check of their table excludes beside another. */
 const excluded: ReadonlySet<string> = new Set(['agent_refs.persona_id']);

@@ -9,7 +9,7 @@ export interface MaintenanceActivities {
   tendFrames(): Promise<number>;
   /** Seals what is due of the audit log; gives how many entries. */
   sealAudit(): Promise<number>;
-  /** Deletes audit entries and failed logins past their days; gives how many entries. */
+  /** Ends what is past the days of its organization: runs, notices of alerts, audit entries, failed logins; gives how many audit entries. */
   runRetention(): Promise<number>;
   /** Deletes what is past its end of sign-in and OAuth; gives how many rows. */
   sweepIdentity(): Promise<number>;
@@ -27,6 +27,19 @@ export interface MaintenanceActivities {
   tendTriggers(): Promise<number>;
   /** Gives back what lost calls held of budgets and rolls windows past their end; gives how many. */
   tendBudgets(): Promise<number>;
+  /** Ids of the next organizations with rules that are measured; none after the last. */
+  dueAlertOrganizations(page: { readonly after: string | null }): Promise<readonly string[]>;
+  /** Judges the alert rules of an organization at a tick; a tick that is not newer than the last one changes nothing. Gives how many rules it judged. */
+  judgeAlerts(tick: AlertTick): Promise<number>;
+  /** Deletes alerts that were resolved 400 days ago; gives how many. */
+  sweepAlerts(): Promise<number>;
+}
+
+/** One tick of one organization. */
+export interface AlertTick {
+  readonly organizationId: string;
+  /** ISO 8601: when the tick began; what is measured ends then. */
+  readonly at: string;
 }
 
 /** What one pass of the reconciler repaired. All zero when nothing was wrong. */
@@ -53,4 +66,7 @@ export const maintenanceActivityNames = [
   'sweepAttachments',
   'tendTriggers',
   'tendBudgets',
+  'dueAlertOrganizations',
+  'judgeAlerts',
+  'sweepAlerts',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

@@ -7,7 +7,7 @@ const { runRetention } = proxyActivities<Pick<MaintenanceActivities, 'runRetenti
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
 });
 
-/** Schedule `maint:retention`: takes audit entries and failed logins past the days that their organization keeps them. */
+/** Schedule `maint:retention`: ends runs, notices, audit entries and failed logins past the days that their organization keeps them. */
 export async function retention(): Promise<void> {
   await runRetention();
 }

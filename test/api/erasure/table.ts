@@ -8,6 +8,7 @@ const outlives: Readonly<Record<string, Fate>> = {
   organizations: 'kept: a tombstone without a name',
   purges: 'kept: the record of the purge itself',
   usage_entries: 'kept: the ledger',
+  usage_rollups: 'kept: the ledger',
 };
 
 /** Where `docs/security/erasure.md` has its table: between two of these. */

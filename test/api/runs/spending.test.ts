@@ -168,6 +168,27 @@ test('a model without a price is refused under an enforced budget, or wherever t
   expect(told).toMatchObject({ valid: true, problems: [{ severity: 'warning', stage: 'run', pointer: '/model', rule: 'unpriced_model' }] });
 });
 
+test('validation and effective configuration name a limit of a run above what an enforced budget allows', async () => {
+  const { tenant, agent } = await starter();
+  const warned = async (maxCost: string | null) => {
+    const { body } = await world.call(tenant.tokens.member, 'POST', `/agents/${agent.id}/validate`, {
+      body: { revision: { instructions: 'x', limits: { max_cost: maxCost } } },
+    });
+    return body.problems.map(({ pointer, rule, severity }: Record<string, string>) => `${severity} ${pointer} ${rule}`);
+  };
+  const unbounded = await warned('100');
+  await budgetsOf(tenant).day('5', { isEnforced: false });
+  const counted = await warned('100');
+  await budgetsOf(tenant).day('5');
+
+  expect([unbounded, counted]).toEqual([[], []]);
+  expect(await warned('5.000000001')).toEqual(['warning /limits/max_cost above_budget']);
+  expect([await warned('5'), await warned(null)]).toEqual([[], []]);
+  await admin(`update budgets set currency = 'EUR' where workspace_id = $1`, [tenant.workspaceId]);
+  await admin(`update budget_windows set currency = 'EUR', fx_rate = 0.5 where workspace_id = $1`, [tenant.workspaceId]);
+  expect([await warned('10'), await warned('10.01')]).toEqual([[], ['warning /limits/max_cost above_budget']]);
+});
+
 test('a reservation and a start at once: the start is judged by what is committed', async () => {
   const { tenant, start } = await starter();
   await budgetsOf(tenant).day('0.3');

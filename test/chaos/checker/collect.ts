@@ -6,6 +6,7 @@ import type { Effect } from '../../fakes/tool-server.ts';
 import type { ProcessName, Stack } from '../../support/stack.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import type {
+  AlertFact,
   ApprovalFact,
   CallFact,
   Evidence,
@@ -17,6 +18,7 @@ import type {
   RunFact,
   RunViewFact,
   StepFact,
+  WindowFact,
 } from './evidence.ts';
 import { markersIn, type ClientRecord, type Seen } from './record.ts';
 import { watch } from './watch.ts';
@@ -115,7 +117,7 @@ async function replay(
 function readRows(
   stack: Stack,
   organizationId: string,
-): Promise<Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger'>> {
+): Promise<Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger' | 'windows' | 'alerts'>> {
   return sweep(stack.db, async (em) => {
     const read = <T>(sql: string) => rows<T>(em, sql, [organizationId]);
     return {
@@ -144,6 +146,21 @@ function readRows(
                 (output_tokens + reasoning_tokens)::int as output, estimated,
                 coalesce(created_at > (select t.finished_at from runs r join runs t on t.id = r.root_run_id where r.id = u.run_id), false) as is_late
            from usage_entries u where organization_id = ? and kind = 'llm' order by run_id, call_key`,
+      ),
+      windows: await read<WindowFact>(
+        `select coalesce(w.cap_key, w.period) as name, w.budget_id, w.budget_version, w.limit_amount::text as limit, w.is_enforced, w.spent::text as spent,
+                w.reserved::text as reserved, l.sum::text as ledger, l.max::text as max_call,
+                (select count(*)::int from approvals a where 'run:' || a.run_id = w.cap_key and a.reason = 'budget' and a.status = 'approved') as allowed
+           from budget_windows w cross join lateral (
+             select coalesce(sum(round(e.cost * w.fx_rate, 9)), 0) as sum, coalesce(max(e.cost * w.fx_rate), 0) as max from usage_entries e
+              where e.workspace_id = w.workspace_id
+                and case when w.cap_key is not null then 'run:' || e.run_id = w.cap_key else e.reserved_at >= w.window_start and e.reserved_at < w.window_end end) l
+          where w.organization_id = ? order by w.id`,
+      ),
+      alerts: await read<AlertFact>(
+        `select a.id, r.budget_id, a.severity, coalesce((
+                  select jsonb_agg(n) from (select d.event, d.target_key, count(*)::int as times from alert_deliveries d where d.alert_id = a.id group by 1, 2) n), '[]') as notices
+           from alerts a join alert_rules r on r.id = a.rule_id where a.organization_id = ? order by a.id`,
       ),
     };
   });

@@ -12,6 +12,8 @@ export interface Evidence {
   readonly approvals: readonly ApprovalFact[];
   readonly inputs: readonly InputFact[];
   readonly ledger: readonly LedgerFact[];
+  readonly windows: readonly WindowFact[];
+  readonly alerts: readonly AlertFact[];
   readonly leftovers: Leftovers;
   /** Texts of frames by run, in the order of the archive. */
   readonly archives: ReadonlyMap<string, readonly string[]>;
@@ -109,6 +111,33 @@ export interface LedgerFact {
   readonly estimated: boolean;
   /** Written after the end of its tree's root: what a try cost that was cut off then. */
   readonly is_late: boolean;
+}
+
+/** A window of a budget, or the cap of a run; amounts are decimals. */
+export interface WindowFact {
+  /** `day`, `month`, `run:<id>`. */
+  readonly name: string;
+  /** Null: a cap. */
+  readonly budget_id: string | null;
+  readonly budget_version: number;
+  readonly limit: string | null;
+  readonly is_enforced: boolean;
+  readonly spent: string;
+  readonly reserved: string;
+  /** What the ledger says of it. */
+  readonly ledger: string;
+  /** The dearest call in it. */
+  readonly max_call: string;
+  /** Steps that an admin let pass. */
+  readonly allowed: number;
+}
+
+/** An alert of a budget, and how often each receiver has a notice of each event. */
+export interface AlertFact {
+  readonly id: string;
+  readonly budget_id: string;
+  readonly severity: string;
+  readonly notices: readonly { readonly event: string; readonly target_key: string; readonly times: number }[];
 }
 
 /** What nothing may be left of. */

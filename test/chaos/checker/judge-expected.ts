@@ -18,6 +18,10 @@ function isExpected(evidence: Evidence, run: RunFact, kind: Kind): boolean {
   const isAsked = evidence.client.cancels.some((cancel) => cancel.runId === run.id);
   if (isAsked) return run.status === 'cancelled' && run.finish_reason === 'cancelled';
   if (kind === 'killer') return run.status === 'failed' && run.error?.reason === 'worker_lost';
+  // One that nobody lets pass ends at its cap; whoever rejects its question ends it there too.
+  if (kind === 'capped' && run.status === 'failed' && run.finish_reason === 'budget_exceeded') return true;
+  if (kind === 'capped' && run.status === 'succeeded')
+    return evidence.approvals.some((one) => one.run_id === run.id && one.status === 'approved');
   if (kind === 'superseded' && run.status === 'cancelled') return run.finish_reason === 'superseded';
   // A cancel may have been taken whose answer never came.
   if (kind === 'cancelled' && run.status === 'cancelled') return true;

@@ -1,5 +1,6 @@
 import type { Slugs } from '../load/kinds.ts';
 import type { Evidence, Fault } from './evidence.ts';
+import { judgeBudgets } from './judge-budgets.ts';
 import { judgeExpected, judgeResults } from './judge-expected.ts';
 import { judgeEffects, judgeUsage, type ModelCount } from './judge-outside.ts';
 import { judgeEnds, judgeHistories, judgeOpenRows, judgePromises, judgeTotals } from './judge-rows.ts';
@@ -45,6 +46,7 @@ export function judge(evidence: Evidence, slugs: Slugs): Verdict {
     ...judgeCopies(evidence),
     ...effectFaults,
     ...judgeUsage(evidence, model),
+    ...judgeBudgets(evidence),
     ...judgeExpected(evidence),
     ...judgeResults(evidence, slugs),
   ];

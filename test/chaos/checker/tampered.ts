@@ -131,6 +131,15 @@ export const tamperings: readonly Tampering[] = [
     return call !== undefined && modelCalls.push(...Array.from({ length: 9 }, (_, n) => ({ ...call, requestId: `req_${n}` }))) > 0;
   }),
 
+  tampering('a window has spent other than the ledger', /the ledger says/, ({ windows }) => set(windows[0], { spent: '0.000000001' })),
+  tampering('a window still holds something', /still holds/, ({ windows }) => set(windows[0], { reserved: '0.01' })),
+  tampering('a cap was passed', /past its limit/, ({ windows }) => {
+    const cap = windows.find((window) => window.budget_id === null);
+    return set(cap, { spent: '9', ledger: '9' });
+  }),
+  tampering('a receiver was notified twice', /has 2 notices/, ({ alerts }) => set(alerts[0]?.notices[0], { times: 2 })),
+  tampering('nobody was notified of a full budget', /has 0 alerts/, ({ alerts }) => alerts.splice(0).length > 0),
+
   tampering('a step is open', /step \d+ is still open/, ({ steps }) => set(steps[0], { status: 'running' })),
   tampering('a call is open', /is still executing/, ({ calls }) => set(calls[0], { state: 'executing' })),
   tampering('a call failed for no reason', /is failed/, ({ calls }, slugs) =>

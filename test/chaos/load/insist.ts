@@ -3,7 +3,7 @@ import type { ProcessName } from '../../support/stack.ts';
 import type { ChaosWorld } from '../world.ts';
 
 export interface Insisting {
-  readonly method?: 'GET' | 'POST';
+  readonly method?: 'GET' | 'POST' | 'PUT';
   readonly path: string;
   readonly body?: unknown;
   readonly names: readonly ProcessName[];

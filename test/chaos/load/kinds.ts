@@ -17,7 +17,8 @@ export type Kind =
   | 'sub-agents'
   | 'steered'
   | 'superseded'
-  | 'delayed';
+  | 'delayed'
+  | 'capped';
 
 /** Names of the tools of a deployment under test. */
 export interface Slugs {
@@ -76,6 +77,8 @@ export function stepsOf(kind: Kind, source: ScriptSource): ScriptStep[] {
       return [turnOf(random, [numbered(source, slugs.client), numbered(source, slugs.read)]), say()];
     case 'sub-agents':
       return [childTurn(source), say()];
+    case 'capped':
+      return [...toolTurns(source, 5), say()];
     case 'steered':
       return [...toolTurns(source, 2), { ...say(), tokens: 200 }];
     default:

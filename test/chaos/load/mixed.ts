@@ -27,6 +27,8 @@ export const allKinds: readonly Kind[] = [
     'steered',
     'superseded',
     'delayed',
+    'capped',
+    'capped',
   ],
 ] as readonly Kind[];
 
@@ -57,6 +59,8 @@ async function play(world: ChaosWorld, kind: Kind, { random, line }: { random: S
   if (kind === 'superseded') return supersede(world, random);
   const options = {
     ...(kind === 'line' ? { sessionKey: line } : {}),
+    // Three calls, and not a fourth.
+    ...(kind === 'capped' ? { limits: { max_cost: '0.045', on_budget: random.pick(['fail', 'wait'] as const) } } : {}),
     ...(kind === 'delayed' ? { startAfterMs: random.between(1_000, 12_000) } : {}),
   };
   const { runId } = await start(world, kind, random, options);
@@ -64,7 +68,8 @@ async function play(world: ChaosWorld, kind: Kind, { random, line }: { random: S
   if (kind === 'cancelled') return cancelLater(world, runId, random);
   if (kind === 'steered') return steer(world, runId, random);
   if (kind === "client's tools") return serveClient(world, runId, random);
-  if (kind === 'approvals' || kind === 'questions' || kind === 'sub-agents') return answerQuestions(world, runId, random);
+  if (kind === 'approvals' || kind === 'questions' || kind === 'sub-agents' || kind === 'capped')
+    return answerQuestions(world, runId, random);
 }
 
 /** One run whose place another takes, in the middle. */

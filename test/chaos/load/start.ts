@@ -11,6 +11,7 @@ export interface StartOptions {
   readonly sessionKey?: string;
   readonly onBusy?: 'enqueue' | 'interrupt' | 'rollback' | 'steer';
   readonly startAfterMs?: number;
+  readonly limits?: { readonly max_cost: string; readonly on_budget: 'fail' | 'wait' };
 }
 
 /** The scripts of a world: numbers that come once, and the words of sub-agents. */
@@ -46,6 +47,7 @@ export async function start(world: ChaosWorld, kind: Kind, random: Seeded, optio
       agent_id: agentId,
       input: { text },
       ...(options.sessionKey === undefined ? {} : { session_key: options.sessionKey }),
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
       ...(options.onBusy === undefined ? {} : { on_busy: options.onBusy }),
       ...(options.startAfterMs === undefined ? {} : { start_after: new Date(Date.now() + options.startAfterMs).toISOString() }),
     },

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { closeRunCaps } from '../../../db/billing/caps.ts';
-import { releaseHolds, renewHolds, reserve, settleHolds } from '../../../db/billing/gate.ts';
+import { releaseHolds, renewHolds, reserve } from '../../../db/billing/gate.ts';
+import { settleHolds } from '../../../db/billing/settle.ts';
 import { expireHolds } from '../../../db/billing/upkeep.ts';
 import { newId } from '../../../db/ids.ts';
 import { connectDatabases } from '../../../db/orm.ts';
@@ -37,7 +38,8 @@ afterAll(async () => {
 });
 
 const times = <R>(count: number, work: (n: number) => Promise<R>) => Promise.all(Array.from({ length: count }, (_, n) => work(n)));
-const settle = (place: BudgetPlace, key: string, cost: string) => place.inPlace((tx) => settleHolds(tx, key, cost));
+const settle = (place: BudgetPlace, callKey: string, cost: string, reservedAt = new Date()) =>
+  place.inPlace((tx) => settleHolds(tx, { callKey, workspaceId: place.workspaceId, cost, reservedAt }));
 const cappedRun = (id: string) => ({ id, limits: { max_cost: '5' } });
 const byOutcome = (found: readonly { outcome: string }[], outcome: string) => found.filter((one) => one.outcome === outcome).length;
 
@@ -88,7 +90,7 @@ test('zero, null, no budget and one that is not enforced are four different thin
   const places = [zero, none, open, counted];
 
   const found = await Promise.all(places.map((place) => place.reserve({ callKey: `k:${place.workspaceId}`, estimate: '2' })));
-  for (const place of places) await settle(place, `k:${place.workspaceId}`, '2');
+  for (const place of places.slice(1)) await settle(place, `k:${place.workspaceId}`, '2');
 
   expect(found.map(({ outcome }) => outcome)).toEqual(['full', 'ok', 'ok', 'ok']);
   const spent = await Promise.all(places.map((place) => place.windows()));
@@ -117,8 +119,16 @@ test('a key that holds already is the same reservation, and one call settles onc
   const settled = await Promise.all([settle(place, callKey, '0.7'), settle(place, callKey, '0.7')]);
 
   expect(twice.map(({ outcome }) => outcome)).toEqual(['ok', 'ok']);
-  const told = { period: 'day', limit: '1.000000000', spent: '0.700000000', reserved: '0.000000000', pct: 70, is_crossed: true };
-  expect(settled.filter((state) => state !== null)).toEqual([told]);
+  const told = {
+    period: 'day',
+    limit: '1.000000000',
+    spent: '0.700000000',
+    reserved: '0.000000000',
+    pct: 70,
+    is_crossed: true,
+    crossed: 'warning',
+  };
+  expect(settled.flat()).toMatchObject([told]);
   expect(await place.windows()).toMatchObject([{ spent: '0.700000000', reserved: '0.000000000' }]);
 });
 

@@ -14,7 +14,6 @@ const usage: ModelUsage = {
   currency: 'USD',
   reservedAt: new Date(),
   prices: [],
-  isCounted: false,
 };
 
 let world: BudgetWorld;

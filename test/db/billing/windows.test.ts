@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { reserve, settleHolds } from '../../../db/billing/gate.ts';
+import { reserve } from '../../../db/billing/gate.ts';
+import { settleHolds } from '../../../db/billing/settle.ts';
 import { endedWindows } from '../../../db/billing/upkeep.ts';
 import { boundsNowSql, rollWindows } from '../../../db/billing/windows.ts';
 import { newId } from '../../../db/ids.ts';
@@ -102,7 +103,8 @@ test('an ended window is closed by whoever needs the next one; it keeps what it 
   await age(place, 40);
 
   const next = await place.reserve({ estimate: '0.9' });
-  await place.inPlace((tx) => settleHolds(tx, early, '0.7'));
+  const longAgo = new Date(Date.now() - 40 * 86_400_000);
+  await place.inPlace((tx) => settleHolds(tx, { callKey: early, workspaceId: place.workspaceId, cost: '0.7', reservedAt: longAgo }));
 
   expect(next.outcome).toBe('ok');
   expect(await place.windows()).toMatchObject([

@@ -1,0 +1,87 @@
+import type { DeliveryEvent } from '../../db/alerts/alert-delivery.entity.ts';
+import type { AlertSnapshot } from '../../db/alerts/alert-snapshot.ts';
+import type { Letter } from './letter.ts';
+
+/** An event of an alert as it is told. */
+export interface ToldAlert {
+  readonly event: DeliveryEvent;
+  readonly alert: AlertSnapshot;
+  /** `PUBLIC_URL`; null where the worker has none, and then there is no link. */
+  readonly publicUrl: string | null;
+}
+
+/** The mail of an event. */
+export function alertLetter(told: ToldAlert): Letter {
+  const link = linkOf(told);
+  return {
+    subject: `[Longhaul] ${headingOf(told)}: ${told.alert.title}`,
+    parts: [
+      `${headingOf(told)}: ${told.alert.title}.`,
+      ...factsOf(told.alert).map(([name, value]) => `${name}: ${value}`),
+      ...(link === null ? [] : ['The alert, with what became of its notices:', { link }]),
+    ],
+  };
+}
+
+/**
+ * The body that an incoming webhook of Slack takes (https://api.slack.com/messaging/webhooks). What stands between `<` and `>` would be a link or a
+ * mention, so the three characters are escaped (https://api.slack.com/reference/surfaces/formatting#escaping).
+ */
+export function slackMessage(told: ToldAlert): string {
+  const link = linkOf(told);
+  const lines = [
+    `*${headingOf(told)}*: ${escapedForSlack(told.alert.title)}`,
+    ...factsOf(told.alert).map(([name, value]) => `${name}: ${escapedForSlack(value)}`),
+    ...(link === null ? [] : [`<${escapedForSlack(link)}|Open the alert>`]),
+  ];
+  return JSON.stringify({ text: lines.join('\n') });
+}
+
+/** The body of a webhook; the same on each try. */
+export function webhookBody(
+  { event, alert }: Pick<ToldAlert, 'event' | 'alert'>,
+  { id, createdAt }: { id: string; createdAt: string },
+): string {
+  return JSON.stringify({ id, type: `alert.${event}`, created_at: createdAt, data: alert });
+}
+
+function headingOf({ event, alert }: ToldAlert): string {
+  const severity = alert.severity === 'critical' ? 'Critical' : 'Warning';
+  switch (event) {
+    case 'firing':
+      return alert.status === 'no_data' ? 'No data' : severity;
+    case 'escalated':
+      return 'Now critical';
+    case 'repeated':
+      return `Still ${severity.toLowerCase()}`;
+    case 'resolved':
+      return 'Resolved';
+    case 'test':
+      return 'Test';
+    default:
+      return event satisfies never;
+  }
+}
+
+function factsOf(alert: AlertSnapshot): [string, string][] {
+  const facts: [string, string | null][] = [
+    ['Rule', alert.rule_name],
+    ['Value', alert.value],
+    ['Threshold', alert.threshold],
+    ['Since', readableTime(alert.opened_at)],
+    ...Object.entries(alert.labels),
+  ];
+  return facts.flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]]));
+}
+
+function linkOf({ alert, publicUrl }: ToldAlert): string | null {
+  return publicUrl === null || alert.id === null ? null : `${publicUrl}/alerts/${alert.id}`;
+}
+
+function readableTime(time: string): string {
+  return `${time.slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+function escapedForSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}

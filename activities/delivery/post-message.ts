@@ -1,0 +1,50 @@
+import { outcomeOfStatus, retryAfterOf, type TryOutcome } from '../../domain/deliveries/retries.ts';
+import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
+
+/** How long a receiver may take, connecting included. */
+export const tryLimitMs = 15_000;
+
+/** A POST to an address that a tenant has named. */
+export interface OutgoingPost {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly policy: EgressPolicy;
+}
+
+/** Posts once, through the guard and without following redirects. Never throws for what the receiver does; what it answers is not kept. */
+export async function postMessage(egress: Pick<Egress, 'fetch'>, { url, headers, body, policy }: OutgoingPost): Promise<TryOutcome> {
+  try {
+    const answer = await egress.fetch({
+      method: 'POST',
+      url,
+      headers: { 'content-type': 'application/json', ...headers },
+      body,
+      policy,
+      redirects: 0,
+      limitBytes: 1_024,
+      headersTimeoutMs: tryLimitMs,
+      signal: AbortSignal.timeout(tryLimitMs),
+    });
+    return outcomeOfStatus(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
+  } catch (error) {
+    return failed(errorOf(error));
+  }
+}
+
+/** A try without an answer. */
+export function failed(error: string): TryOutcome {
+  return { result: 'failed', status: null, error, retryAfterS: null };
+}
+
+/** A try after which no other can succeed. */
+export function refused(error: string, status: number | null = null): TryOutcome {
+  return { result: 'refused', status, error, retryAfterS: null };
+}
+
+function errorOf(error: unknown): string {
+  if (error instanceof EgressRefused) return `egress_refused: ${error.message}`;
+  if (error instanceof EgressUnreachable) return error.message;
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${tryLimitMs / 1_000} seconds`;
+  throw error;
+}

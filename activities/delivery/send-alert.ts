@@ -1,0 +1,88 @@
+import { readersAmong } from '../../db/alerts/alert-readers.ts';
+import { readRuleOf, type DueDelivery } from '../../db/alerts/delivery-tries.ts';
+import { iso } from '../../db/sql.ts';
+import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
+import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { TryOutcome } from '../../domain/deliveries/retries.ts';
+import type { EgressPolicy } from '../../ports/egress.ts';
+import { signatureHeaders } from '../../ports/webhook-signature.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { alertLetter, slackMessage, webhookBody } from './alert-texts.ts';
+import { toHtml, toText } from './letter.ts';
+import { failed, postMessage, refused, tryLimitMs } from './post-message.ts';
+
+export type SendAlertDeps = Pick<ActivityDeps, 'keys' | 'mail' | 'egress' | 'env'>;
+
+/** What a delivery needs of the database, read before it leaves: a try holds no connection. */
+type Route =
+  | { readonly kind: 'none'; readonly outcome: TryOutcome }
+  | { readonly kind: 'mail'; readonly to: string }
+  | { readonly kind: 'webhook'; readonly url: string; readonly secret: string; readonly policy: EgressPolicy }
+  | { readonly kind: 'slack'; readonly url: string; readonly policy: EgressPolicy };
+
+/** Finds out where a delivery goes now: readers who have left, secrets that were changed and rules that are paused count as they are. */
+export async function routeOf(deps: SendAlertDeps, tx: TenantTransaction, delivery: DueDelivery): Promise<Route> {
+  const { organizationId, workspaceId, ruleId, event, target } = delivery;
+  const rule = await readRuleOf(tx, ruleId);
+  if (!rule || (!rule.isActive && event !== 'test')) return none(refused('the rule was paused or deleted'));
+
+  if (target.kind === 'user') {
+    const [reader] = await readersAmong(tx, { organizationId, workspaceId }, [target.user_id]);
+    return reader ? { kind: 'mail', to: reader.email } : none(refused('the user is not active or does not see the alert any more'));
+  }
+  const place = { organizationId, workspaceId: rule.workspaceId, toolId: null };
+  const scope = rule.workspaceId === null ? ('organization' as const) : ('workspace' as const);
+  const value = await resolveSecret(tx, deps.keys, { name: target.secret_name, row: { ...place, scope } });
+  if (value === null) return none(failed('the secret has no value'));
+  const policy = { allowHttp: deps.env.allowHttp, exceptions: await readEgressAllowlist(tx, organizationId) };
+  return target.kind === 'slack' ? { kind: 'slack', url: value, policy } : { kind: 'webhook', url: target.url, secret: value, policy };
+}
+
+/** Sends a delivery once. Never throws for what the receiver does. */
+export async function sendAlert(deps: SendAlertDeps, delivery: DueDelivery, route: Route): Promise<TryOutcome> {
+  const { id, event, snapshot: alert } = delivery;
+  const told = { event, alert, publicUrl: deps.mail?.publicUrl ?? null };
+  switch (route.kind) {
+    case 'none':
+      return route.outcome;
+    case 'mail':
+      return mailAlert(deps, id, { to: route.to, told });
+    case 'slack':
+      return postMessage(deps.egress, { url: route.url, policy: route.policy, headers: {}, body: slackMessage(told) });
+    case 'webhook': {
+      const body = webhookBody(told, { id, createdAt: iso(delivery.createdAt) });
+      const headers = signatureHeaders([route.secret], { id, timestampS: Math.floor(Date.now() / 1_000), body });
+      return postMessage(deps.egress, { url: route.url, policy: route.policy, headers, body });
+    }
+    default:
+      return route satisfies never;
+  }
+}
+
+async function mailAlert(
+  { mail }: SendAlertDeps,
+  id: string,
+  { to, told }: { readonly to: string; readonly told: Parameters<typeof alertLetter>[0] },
+): Promise<TryOutcome> {
+  if (!mail) return refused('this deployment sends no mail');
+  const letter = alertLetter(told);
+  const late = Promise.withResolvers<TryOutcome>();
+  const timer = setTimeout(() => late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`)), tryLimitMs);
+  const sending = mail.mailer
+    .send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) })
+    .then((reply): TryOutcome => (reply.isTaken ? taken : refused('the mail server refused it for good', reply.code)), failedMail);
+  return Promise.race([sending, late.promise]).finally(() => clearTimeout(timer));
+}
+
+const taken: TryOutcome = { result: 'taken', status: null, error: null, retryAfterS: null };
+
+function failedMail(error: unknown): TryOutcome {
+  if (error instanceof Failure && (error.code === 'upstream_failed' || error.code === 'upstream_timeout')) return failed(error.detail);
+  throw error;
+}
+
+function none(outcome: TryOutcome): Route {
+  return { kind: 'none', outcome };
+}

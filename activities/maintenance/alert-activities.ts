@@ -1,0 +1,34 @@
+import { organizationsWithRules } from '../../db/alerts/tick.ts';
+import { sweepResolvedAlerts } from '../../db/alerts/upkeep.ts';
+import { newId } from '../../db/ids.ts';
+import { openReadOnly, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
+import { judgeTick, readTick } from '../../domain/alerts/tick.ts';
+import type { AlertTick, MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/as-system.ts';
+import { sweepAll } from './sweep-all.ts';
+
+export type AlertDeps = Pick<ActivityDeps, 'db' | 'dispatch' | 'log'> & { readonly env: Pick<ActivityDeps['env'], 'billingCurrency'> };
+
+/** So many ids fit into a result of an activity. */
+const organizationsAPage = 40;
+
+/** Activities of the alert tick and of the alerts' cleanup. Each may be repeated at any point. */
+export function createAlertActivities(
+  deps: AlertDeps,
+): Pick<MaintenanceActivities, 'dueAlertOrganizations' | 'judgeAlerts' | 'sweepAlerts'> {
+  const { db, log } = deps;
+  return {
+    dueAlertOrganizations: ({ after }) => sweep(db, (em) => organizationsWithRules(em, after, organizationsAPage)),
+    judgeAlerts: (tick) => judgeAlerts(deps, tick),
+    sweepAlerts: () => sweepAll(log, { what: 'alerts', deleteSome: (limit) => sweep(db, (em) => sweepResolvedAlerts(em, limit)) }),
+  };
+}
+
+async function judgeAlerts(deps: AlertDeps, { organizationId, at }: AlertTick): Promise<number> {
+  const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
+  const readings = await readTick(openReadOnly(deps.db, options).tx, organizationId, new Date(at));
+  if (readings.rules.length === 0) return 0;
+
+  return transactAndSend(deps, options, (tx) => judgeTick(tx, readings, deps.env.billingCurrency));
+}

@@ -1,0 +1,40 @@
+import { eraseOldNotices, type ErasedNotices } from '../../db/alerts/alert-retention.ts';
+import { runRetention, type Retained } from '../../db/audit/retention.ts';
+import type { AuditKeys } from '../../db/audit/seal.ts';
+import type { Databases } from '../../db/databases.ts';
+import { eraseOldRuns, type RetentionOptions } from '../../db/runs/run-retention.ts';
+
+export interface AgeDeps extends RetentionOptions {
+  readonly db: Databases;
+  readonly keys: AuditKeys;
+}
+
+/** What went by age. */
+export interface ErasedByAge extends Retained, ErasedNotices {
+  readonly runs: number;
+}
+
+/**
+ * Ends what is kept no longer by the settings of its organization: runs, notices of alerts, audit entries and failed logins. Repeatable at any point. What
+ * can't be ended keeps nothing else from it; the first error is thrown at the end.
+ */
+export async function eraseByAge({ db, keys, ...options }: AgeDeps): Promise<ErasedByAge> {
+  const faults: unknown[] = [];
+  const attempt = async <R>(what: string, work: () => Promise<R>): Promise<R | null> => {
+    try {
+      return await work();
+    } catch (err) {
+      options.signal.throwIfAborted();
+      options.log.error({ err, what }, 'not ended by age');
+      faults.push(err);
+      return null;
+    }
+  };
+
+  const runs = await attempt('runs', () => eraseOldRuns(db, options));
+  const notices = await attempt('notices', () => eraseOldNotices(db, options.signal));
+  const entries = await attempt('audit entries', () => runRetention(db, keys, options));
+  if (runs === null || notices === null || entries === null) throw faults[0];
+  if (runs + notices.deliveries + notices.alerts > 0) options.log.info({ runs, ...notices }, 'ended by age');
+  return { runs, ...notices, ...entries };
+}

@@ -1,0 +1,210 @@
+import Type, { type Static } from 'typebox';
+import { alertGroupings, alertOperators, noDataModes, ruleKinds, samplerKinds } from '../../db/alerts/alert-rule.entity.ts';
+import { ruleStates } from '../../db/alerts/alert-state.entity.ts';
+import type { AlertTarget } from '../../db/alerts/alert-target.ts';
+import type { AlertRuleRow } from '../../db/alerts/rules.ts';
+import { money } from '../../db/billing/money.ts';
+import { iso } from '../../db/sql.ts';
+import type { RuleFields } from '../../domain/alerts/rules.ts';
+import { parseAmount } from '../../domain/billing/amount.ts';
+import { scopes } from '../../workflows/contracts/access.ts';
+import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp, Url } from '../http/schema.ts';
+
+export const AlertRuleParams = closed({ rule_id: idOf('AlertRule') });
+
+const SecretName = text(100, {
+  minLength: 1,
+  pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$',
+  description: 'Name of a secret where the rule lies',
+});
+const AdminsTarget = closed({ kind: oneOf(['admins'], { description: 'Active admins and owners who see the workspace, by mail' }) });
+const UserTarget = closed({ kind: oneOf(['user'], { description: 'One person, by mail' }), user_id: idOf('User') });
+const WebhookTarget = closed({
+  kind: oneOf(['webhook'], { description: 'A POST that is signed with the secret' }),
+  url: { ...Url, description: 'Replies leave its query out' },
+  secret_name: SecretName,
+});
+const SlackTarget = closed({
+  kind: oneOf(['slack'], { description: 'An incoming webhook of Slack, whose URL is the value of the secret' }),
+  secret_name: SecretName,
+});
+const Target = Type.Unsafe<AlertTarget>(
+  Type.Union([AdminsTarget, UserTarget, WebhookTarget, SlackTarget], { $id: 'AlertTarget', description: 'Whom a rule notifies' }),
+);
+const Targets = listOf(Target, { minItems: 1, maxItems: 10 });
+
+/** A number or a text, see `parseAmount`. */
+const Threshold = (description: string) =>
+  Type.Unsafe<number | string>({
+    type: ['number', 'string'],
+    maxLength: 40,
+    description: `${description}: at most 9 decimals, below 10^11`,
+  });
+const OptionalThreshold = (description: string) =>
+  Type.Unsafe<number | string | null>({
+    type: ['number', 'string', 'null'],
+    maxLength: 40,
+    description: `${description}: at most 9 decimals, below 10^11; null without`,
+  });
+
+const Grouping = (more: { readonly default?: 'none' } = {}) =>
+  oneOf(alertGroupings, {
+    ...more,
+    description: 'One alert for all, or one for each workspace or agent; of more than 200 the rest is one group',
+  });
+const Operator = oneOf(alertOperators, { description: 'How a value compares with the threshold when it is a breach' });
+const WindowS = integer({ minimum: 60, maximum: 2_592_000, description: 'Seconds over which a value is taken' });
+const ForS = integer({ maximum: 86_400, description: 'Seconds that a breach lasts before it is an alert' });
+const KeepFiringS = integer({ maximum: 86_400, description: 'Seconds that a value is fine before the alert ends' });
+const RepeatIntervalS = integer({ minimum: 300, maximum: 604_800, description: 'Seconds until an open alert is told once more' });
+const NoData = (more: { readonly default?: 'ok' } = {}) =>
+  oneOf(noDataModes, { ...more, description: 'What a missing value means: as fine, as before, or an alert of its own' });
+const AgentId = nullable(idOf('Agent', 'Measures this agent alone'));
+
+export const AlertRuleView = closed(
+  {
+    id: idOf('AlertRule'),
+    name: Name,
+    kind: oneOf(ruleKinds, { description: 'What is measured; budget belongs to the rule of a budget' }),
+    scope: oneOf(scopes),
+    organization_id: idOf('Organization'),
+    workspace_id: nullable(idOf('Workspace')),
+    agent_id: AgentId,
+    group_by: Grouping(),
+    operator: Operator,
+    threshold: { ...Decimal, description: 'From here on it is critical' },
+    warning_threshold: nullable({ ...Decimal, description: 'From here on it is a warning' }),
+    window_s: WindowS,
+    for_s: ForS,
+    keep_firing_s: KeepFiringS,
+    repeat_interval_s: RepeatIntervalS,
+    no_data_mode: NoData(),
+    targets: Targets,
+    is_active: Type.Boolean(),
+    managed: Type.Boolean({ description: 'It belongs to a budget, which decides when it fires' }),
+    budget_id: nullable(idOf('Other', 'The budget of a managed rule')),
+    state: oneOf(ruleStates, { description: 'The worst of its groups' }),
+    last_evaluated_at: nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { $id: 'AlertRuleView', description: 'What is watched, from when on it is an alert, and who is notified' },
+);
+
+const changeable = {
+  agent_id: Type.Optional(AgentId),
+  group_by: Type.Optional(Grouping({ default: 'none' })),
+  warning_threshold: Type.Optional(OptionalThreshold('On the fine side of threshold; from here on it is a warning')),
+  window_s: Type.Optional({ ...WindowS, default: 300 }),
+  for_s: Type.Optional({ ...ForS, default: 0 }),
+  keep_firing_s: Type.Optional({ ...KeepFiringS, default: 0 }),
+  repeat_interval_s: Type.Optional({ ...RepeatIntervalS, default: 14_400 }),
+  no_data_mode: Type.Optional(NoData({ default: 'ok' })),
+  is_active: Type.Optional(Type.Boolean({ default: true, description: 'A rule that is paused measures nothing and ends its open alerts' })),
+};
+
+export const AlertRuleCreate = closed(
+  {
+    name: Name,
+    kind: oneOf(samplerKinds, { description: 'What is measured over window_s' }),
+    scope: Type.Optional(nullable(oneOf(scopes))),
+    workspace_id: Type.Optional(nullable(idOf('Workspace'))),
+    operator: Operator,
+    threshold: Threshold('From here on it is critical'),
+    targets: Type.Optional(Targets),
+    ...changeable,
+  },
+  { $id: 'AlertRuleCreate', description: 'A new rule; without targets it notifies the admins' },
+);
+
+export const AlertRuleUpdate = closed(
+  {
+    name: Type.Optional(Name),
+    operator: Type.Optional(Operator),
+    threshold: Type.Optional(Threshold('From here on it is critical')),
+    targets: Type.Optional(Targets),
+    agent_id: changeable.agent_id,
+    group_by: Type.Optional(Grouping()),
+    warning_threshold: changeable.warning_threshold,
+    window_s: Type.Optional(WindowS),
+    for_s: Type.Optional(ForS),
+    keep_firing_s: Type.Optional(KeepFiringS),
+    repeat_interval_s: Type.Optional(RepeatIntervalS),
+    no_data_mode: Type.Optional(NoData()),
+    is_active: Type.Optional(Type.Boolean({ description: 'A rule that is paused measures nothing and ends its open alerts' })),
+  },
+  { $id: 'AlertRuleUpdate', description: 'What is sent is changed, the rest kept' },
+);
+
+export const AlertRuleFilters = closed({
+  q: Type.Optional(Q),
+  kind: Type.Optional(oneOf(ruleKinds)),
+  is_active: Type.Optional(Type.Boolean()),
+  workspace_id: Type.Optional(idOf('Workspace')),
+  managed: Type.Optional(Type.Boolean({ description: 'true lists the rules of budgets, false all others' })),
+});
+
+type Update = Static<typeof AlertRuleUpdate>;
+
+/** The fields of a body that it sets, as a rule has them. 422 for a threshold that is no amount. */
+export function toRuleFields(body: Update): Partial<RuleFields> {
+  const { threshold, warning_threshold: warning } = body;
+  const fields: { -readonly [F in keyof RuleFields]: RuleFields[F] | undefined } = {
+    name: body.name,
+    agentId: body.agent_id,
+    groupBy: body.group_by,
+    operator: body.operator,
+    threshold: threshold === undefined ? undefined : parseAmount('/threshold', threshold),
+    warningThreshold: warning === undefined || warning === null ? warning : parseAmount('/warning_threshold', warning),
+    windowS: body.window_s,
+    forS: body.for_s,
+    keepFiringS: body.keep_firing_s,
+    repeatIntervalS: body.repeat_interval_s,
+    noDataMode: body.no_data_mode,
+    targets: body.targets,
+    isActive: body.is_active,
+  };
+  // Of the members of `fields`; those that the body leaves out are taken away.
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<RuleFields>;
+}
+
+/** The wire form of a rule. */
+export function toAlertRuleView(row: AlertRuleRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    kind: row.kind,
+    scope: row.workspaceId === null ? ('organization' as const) : ('workspace' as const),
+    organization_id: row.organizationId,
+    workspace_id: row.workspaceId,
+    agent_id: row.agentId,
+    group_by: row.groupBy,
+    operator: row.operator,
+    threshold: money(row.threshold),
+    warning_threshold: row.warningThreshold === null ? null : money(row.warningThreshold),
+    window_s: row.windowS,
+    for_s: row.forS,
+    keep_firing_s: row.keepFiringS,
+    repeat_interval_s: row.repeatIntervalS,
+    no_data_mode: row.noDataMode,
+    targets: row.targets.map(toTargetView),
+    is_active: row.isActive,
+    managed: row.budgetId !== null,
+    budget_id: row.budgetId,
+    state: row.state,
+    last_evaluated_at: iso(row.lastEvaluatedAt),
+    created_at: iso(row.createdAt),
+    updated_at: iso(row.updatedAt),
+  };
+}
+
+/** A query may hold a token. */
+function toTargetView(target: AlertTarget): AlertTarget {
+  return target.kind === 'webhook' ? { kind: 'webhook', url: withoutQuery(target.url), secret_name: target.secret_name } : target;
+}
+
+/** A URL as it may be shown. */
+export function withoutQuery(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}

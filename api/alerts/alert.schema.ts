@@ -1,0 +1,193 @@
+import Type from 'typebox';
+import { deliveryEvents, deliveryStatuses } from '../../db/alerts/alert-delivery.entity.ts';
+import { ruleKinds } from '../../db/alerts/alert-rule.entity.ts';
+import { alertSnapshot } from '../../db/alerts/alert-snapshot.ts';
+import { alertSeverities } from '../../db/alerts/alert-state.entity.ts';
+import type { DeliveryTarget } from '../../db/alerts/alert-target.ts';
+import { transitionOrigins } from '../../db/alerts/alert-transition.entity.ts';
+import { alertResolutions, alertStatuses } from '../../db/alerts/alert.entity.ts';
+import type { AlertRow, DeliveryRow, TransitionRow } from '../../db/alerts/alerts.ts';
+import { money } from '../../db/billing/money.ts';
+import { iso } from '../../db/sql.ts';
+import type { TestResult } from '../../domain/alerts/tests.ts';
+import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { withoutQuery } from './alert-rule.schema.ts';
+
+export const AlertParams = closed({ alert_id: idOf('Alert') });
+
+const Severity = oneOf(alertSeverities, { description: 'It never falls while the alert is open' });
+const Value = nullable({ ...Decimal, description: 'What was measured last; null where nothing could be' });
+
+const Transition = closed(
+  {
+    at: Timestamp,
+    from: oneOf(transitionOrigins),
+    to: oneOf(alertStatuses),
+    severity: Severity,
+    value: Value,
+    by_user_id: nullable(idOf('User', 'Who resolved it')),
+  },
+  { $id: 'AlertTransition', description: 'One change of an alert' },
+);
+
+const Delivery = closed(
+  {
+    id: idOf('Other', 'Stands in webhook-id and Message-ID, the same on each try'),
+    seq: integer({ minimum: 1, description: 'Number of the event within the alert' }),
+    event: oneOf(deliveryEvents),
+    target: closed(
+      {
+        kind: oneOf(['user', 'webhook', 'slack']),
+        label: text(2_048, { description: 'Id of the user, address without its query, or name of the secret' }),
+      },
+      { $id: 'AlertDeliveryTarget', description: 'Who was notified' },
+    ),
+    status: oneOf(deliveryStatuses, { description: 'failed is tried again, dead is not' }),
+    attempts: integer(),
+    last_status: nullable(integer({ description: 'HTTP or SMTP status of the last try' })),
+    last_error: nullable(text(300, { description: 'What went wrong with it, without anything of the reply' })),
+    next_attempt_at: nullable(Timestamp),
+    sent_at: nullable(Timestamp),
+  },
+  { $id: 'AlertDelivery', description: 'One notice to one receiver, and what became of it' },
+);
+
+export const AlertView = closed(
+  {
+    id: idOf('Alert'),
+    rule_id: idOf('AlertRule'),
+    rule_name: Name,
+    kind: oneOf(ruleKinds),
+    managed: Type.Boolean({ description: 'The rule belongs to a budget' }),
+    organization_id: idOf('Organization'),
+    workspace_id: nullable(idOf('Workspace', 'Of the rule, or of the group where it groups by workspace')),
+    labels: Type.Unsafe<Record<string, string>>({
+      type: 'object',
+      maxProperties: 20,
+      additionalProperties: { type: 'string', maxLength: 200 },
+      description: 'Which group of the rule it is about',
+    }),
+    status: oneOf(alertStatuses),
+    severity: Severity,
+    title: text(300, { description: 'What has happened, in one line' }),
+    value: Value,
+    threshold: nullable({ ...Decimal, description: 'The one that was crossed' }),
+    opened_at: Timestamp,
+    last_seen_at: Timestamp,
+    acknowledged_at: nullable(Timestamp),
+    acknowledged_by_user_id: nullable(idOf('User')),
+    snoozed_until: nullable(Timestamp),
+    resolved_at: nullable(Timestamp),
+    resolved_by_user_id: nullable(idOf('User')),
+    resolution: nullable(oneOf(alertResolutions, { description: 'Why it ended' })),
+    updated_at: Timestamp,
+    transitions: Type.Optional(listOf(Transition, { maxItems: 100, description: 'Newest first; in the reading of one alert alone' })),
+    deliveries: Type.Optional(listOf(Delivery, { maxItems: 100, description: 'Newest first; in the reading of one alert alone' })),
+  },
+  { $id: 'AlertView', description: 'One cause, from its first breach to its end' },
+);
+
+export const AlertUpdate = closed(
+  {
+    acknowledged: Type.Optional(
+      Type.Boolean({ description: 'true: somebody looks after it, and it is not repeated; false takes that back' }),
+    ),
+    snooze_until: Type.Optional(
+      nullable({
+        ...Timestamp,
+        description: 'Not repeated before, at most 30 days ahead; null ends it. What becomes critical is told all the same',
+      }),
+    ),
+    resolve: Type.Optional(Type.Unsafe<true>({ type: 'boolean', const: true, description: 'Ends the alert' })),
+  },
+  { $id: 'AlertUpdate', description: 'At least one' },
+);
+
+export const AlertFilters = closed({
+  status: Type.Optional(oneOf(alertStatuses)),
+  severity: Type.Optional(oneOf(alertSeverities)),
+  rule_id: Type.Optional(idOf('AlertRule')),
+  from: Type.Optional({ ...Timestamp, description: 'Opened then or later' }),
+  to: Type.Optional({ ...Timestamp, description: 'Opened then or before' }),
+});
+
+export const AlertTestView = closed(
+  {
+    results: listOf(
+      closed(
+        {
+          target_index: integer({ maximum: 9, description: 'Place in the targets of the rule' }),
+          kind: oneOf(['admins', 'user', 'webhook', 'slack']),
+          outcome: oneOf(['sent', 'failed', 'pending'], { description: 'pending: not known within 20 seconds' }),
+          status_code: nullable(integer({ description: 'HTTP or SMTP status of the answer' })),
+          latency_ms: nullable(integer()),
+          error: nullable(text(300)),
+        },
+        { $id: 'AlertTestResult', description: 'What came of the test at one target' },
+      ),
+      { maxItems: 10 },
+    ),
+  },
+  { $id: 'AlertTestView', description: 'What came of a test, target by target' },
+);
+
+/** The wire form of an alert, as lists have it. */
+export function toAlertView(row: AlertRow) {
+  const { id } = row;
+  return { ...alertSnapshot(row, row), id };
+}
+
+/** The wire form of a change. */
+export function toTransitionView(row: TransitionRow) {
+  return {
+    at: iso(row.at),
+    from: row.fromStatus,
+    to: row.toStatus,
+    severity: row.severity,
+    value: row.value === null ? null : money(row.value),
+    by_user_id: row.byUserId,
+  };
+}
+
+/** The wire form of a delivery. */
+export function toDeliveryView(row: DeliveryRow) {
+  return {
+    id: row.id,
+    seq: row.seq,
+    event: row.event,
+    target: { kind: row.target.kind, label: labelOf(row.target) },
+    status: row.status,
+    attempts: row.attempts,
+    last_status: row.lastStatus,
+    last_error: row.lastError,
+    next_attempt_at: iso(row.nextAttemptAt),
+    sent_at: iso(row.sentAt),
+  };
+}
+
+function labelOf(target: DeliveryTarget): string {
+  switch (target.kind) {
+    case 'user':
+      return target.user_id;
+    case 'webhook':
+      return withoutQuery(target.url);
+    case 'slack':
+      return target.secret_name;
+    default:
+      return target satisfies never;
+  }
+}
+
+/** The wire form of a test's results. */
+export function toAlertTestView(results: readonly TestResult[]) {
+  return {
+    results: results.map((result) => ({
+      target_index: result.targetIndex,
+      kind: result.kind,
+      outcome: result.outcome,
+      status_code: result.statusCode,
+      latency_ms: result.latencyMs,
+      error: result.error,
+    })),
+  };
+}

@@ -1,0 +1,31 @@
+import Type from 'typebox';
+import { listPricesInForce } from '../../db/billing/model-prices.ts';
+import { mapPage } from '../../db/page.ts';
+import { area, list } from '../http/operation.ts';
+import { Currency, PriceBucketName, PriceModel, PriceTier, PriceView, toPriceView } from '../http/price-view.ts';
+import { closed, Timestamp } from '../http/schema.ts';
+
+const PriceQuery = closed({
+  model: Type.Optional(PriceModel),
+  tier: Type.Optional(PriceTier),
+  bucket: Type.Optional(PriceBucketName),
+  currency: Type.Optional(Currency),
+  at: Type.Optional({ ...Timestamp, description: 'The instant at which they are in force; now' }),
+});
+
+export const prices = area('Billing', {
+  listPrices: list(
+    '/prices',
+    {
+      summary: 'List prices',
+      description:
+        'Prices in force now or at another instant, by model, tier, bucket and currency. A model without a row has no price: what its calls cost is not known, unless the registry says that it is free.',
+      access: 'viewer',
+      query: PriceQuery,
+      view: PriceView,
+      paging: 'keyset',
+    },
+    async (ctx, { query: { model, tier, bucket, currency, at } }) =>
+      mapPage(await listPricesInForce(ctx.em, { model, tier, bucket, currency, at }, ctx.page), toPriceView),
+  ),
+});

@@ -1,0 +1,91 @@
+import type { usageKinds } from '../../db/billing/usage-entry.entity.ts';
+import { listUsageGroups } from '../../db/billing/usage-groups.ts';
+import { listUsageRecords } from '../../db/billing/usage-records.ts';
+import { mapPage } from '../../db/page.ts';
+import { openReadOnly } from '../../db/transaction.ts';
+import { checkExportRange, checkRollupRange, endOfBucket } from '../../domain/billing/usage-range.ts';
+import { area, list, raw } from '../http/operation.ts';
+import { plainText } from '../http/schema.ts';
+import { exportTypes, sendExport } from './export-usage.ts';
+import {
+  toUsageGroupView,
+  toUsageRecordView,
+  UsageExportFilters,
+  UsageFilters,
+  UsageGroupView,
+  UsageRecordFilters,
+  UsageRecordView,
+} from './usage.schema.ts';
+
+export const usage = area('Billing', {
+  listUsage: list(
+    '/usage',
+    {
+      summary: 'Add up usage',
+      description:
+        'Calls, tokens and cost by up to four keys. The sums are those of the ledger, to the last digit; each currency has groups of its own.',
+      access: 'viewer',
+      paging: 'offset',
+      order: 'the keys in the order of group_by, days newest first; then currency',
+      query: UsageFilters,
+      view: UsageGroupView,
+    },
+    async (ctx, { query }) => {
+      const { group_by: groupBy = ['day'], from, timezone: zone } = query;
+      const to = query.to ?? endOfBucket(new Date());
+      checkRollupRange({ from, to, zone });
+      const filters = { ...filtersOf(query), groupBy, from, to, zone };
+      return mapPage(await listUsageGroups(ctx, filters, ctx.page), (group) => toUsageGroupView(group, groupBy));
+    },
+  ),
+
+  listUsageRecords: list(
+    '/usage/records',
+    {
+      summary: 'List the ledger',
+      description: 'Every call that may have cost something, one record a try, and corrections of it. No record is ever changed.',
+      access: 'member',
+      paging: 'keyset',
+      order: 'occurred_at descending, id descending',
+      query: UsageRecordFilters,
+      view: UsageRecordView,
+    },
+    async (ctx, { query }) =>
+      mapPage(await listUsageRecords(ctx, { ...filtersOf(query), ...boundsOf(query) }, ctx.page), toUsageRecordView),
+  ),
+
+  exportUsage: raw(
+    '/usage/export',
+    {
+      summary: 'Export the ledger',
+      description:
+        'The records of a range of at most 400 days, oldest first, as CSV (RFC 4180, with a header) or with a JSON object a line. A text that a spreadsheet would take for a formula begins with an apostrophe. A reply that does not end as it should is not whole: ask again.',
+      access: 'admin',
+      query: UsageExportFilters,
+      produces: exportTypes.csv,
+      alsoProduces: { [exportTypes.ndjson]: plainText('A UsageRecordView a line') },
+    },
+    async ({ caller, floor, correlationId, deps, tenant, actor }, { query }, http) => {
+      checkExportRange(query.from, query.to);
+      const { tx } = openReadOnly(deps.db, { tenant, actor, correlationId });
+      const filters = { ...filtersOf(query), ...boundsOf(query), from: query.from, to: query.to };
+      await sendExport(http, { ...tx, caller, floor }, { filters, format: query.format ?? 'csv' });
+    },
+  ),
+});
+
+interface SharedFilters {
+  readonly workspace_id?: string;
+  readonly agent_id?: string;
+  readonly model?: string;
+  readonly kind?: (typeof usageKinds)[number];
+  readonly user_id?: string;
+}
+
+function filtersOf({ workspace_id: workspaceId, agent_id: agentId, model, kind, user_id: userId }: SharedFilters) {
+  return { workspaceId, agentId, model, kind, userId };
+}
+
+function boundsOf({ run_id: runId, from, to }: { readonly run_id?: string; readonly from?: string; readonly to?: string }) {
+  return { runId, from, to };
+}

@@ -1,0 +1,82 @@
+import { createPrice, deletePrice } from '../../domain/billing/model-prices.ts';
+import { importPrices } from '../../domain/billing/price-import.ts';
+import type { PriceRules } from '../../domain/billing/new-price.ts';
+import type { PriceRow } from '../../db/billing/model-prices.ts';
+import { post, remove, type AuditNote, type Ctx } from '../http/operation.ts';
+import { PriceView, toPriceView } from '../http/price-view.ts';
+import { PriceCreate, PriceImport, PriceImportView, PriceParams, toPriceImportView } from './model-price.schema.ts';
+
+const byOperators = { access: 'operator', visibility: 'operator', resourceType: 'model_price', ofPlatform: true } as const;
+
+export const modelPriceOperations = {
+  createModelPrice: post(
+    '/model-prices',
+    {
+      ...byOperators,
+      summary: 'Set a price',
+      description:
+        'A price of a model from now or from a later instant on. Calls that began before keep what they cost. A price that looks like one of another unit is refused (`unusual_price`).',
+      audit: 'create',
+      idempotent: true,
+      fails: ['already_exists'],
+      body: PriceCreate,
+      view: PriceView,
+      example: { body: { model: 'openai/gpt-5.4-mini', bucket: 'input', price: '0.75', source: 'https://openai.com/api/pricing' } },
+    },
+    async (ctx, { body }) => {
+      const price = await createPrice(ctx, body, rulesOf(ctx));
+      ctx.audit(noteOf(price, { to: price.price }));
+      return toPriceView(price);
+    },
+  ),
+
+  importModelPrices: post(
+    '/model-prices/import',
+    {
+      ...byOperators,
+      summary: 'Import prices',
+      description:
+        'Stores each row that keeps the rules and says what became of each. A row whose price is in force already is unchanged, so that the same import can be sent again.',
+      audit: 'create',
+      idempotent: true,
+      bodyLimitBytes: 2 * 1_024 * 1_024,
+      success: [200],
+      body: PriceImport,
+      view: PriceImportView,
+      example: { body: { rows: [{ model: 'openai/gpt-5.4-mini', bucket: 'output', price: '4.5' }], dry_run: true } },
+    },
+    async (ctx, { body: { rows, dry_run: isDryRun = false } }) => {
+      const view = toPriceImportView(await importPrices(ctx, rows, { isDryRun, rules: rulesOf(ctx) }), isDryRun);
+      const { created, unchanged, rejected } = view;
+      const changes = { created: { to: created }, unchanged: { to: unchanged }, rejected: { to: rejected } };
+      ctx.audit(created === 0 || isDryRun ? null : { ...ofPlatform, changes });
+      return view;
+    },
+  ),
+
+  deleteModelPrice: remove(
+    '/model-prices/{price_id}',
+    {
+      ...byOperators,
+      summary: 'Delete a price that has not begun',
+      description: 'Only before it is in force, else 409 (`in_force`): what calls were priced by stays.',
+      audit: 'delete',
+      fails: ['state_conflict'],
+      params: PriceParams,
+    },
+    async (ctx, { params }) => {
+      const price = await deletePrice(ctx, params.price_id);
+      ctx.audit(noteOf(price, { from: price.price }));
+    },
+  ),
+};
+
+const ofPlatform = { resourceType: 'model_price', organizationId: null, workspaceId: null } as const;
+
+function rulesOf({ deps }: Pick<Ctx, 'deps'>): PriceRules {
+  return { baseCurrency: deps.env.billingCurrency, now: deps.now(), modelIdOf: (name) => deps.models.resolve(name)?.id ?? null };
+}
+
+function noteOf({ id, model, bucket, tier, currency }: PriceRow, price: { readonly from?: string; readonly to?: string }): AuditNote {
+  return { ...ofPlatform, resourceId: id, label: `${model} ${tier} ${bucket} ${currency}`, changes: { price } };
+}

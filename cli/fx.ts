@@ -1,0 +1,119 @@
+import { fileURLToPath } from 'node:url';
+import { Decimal } from 'decimal.js';
+import { writeAudit } from '../db/audit/audit.ts';
+import { hasRates, insertRates, type NewRate } from '../db/billing/fx-rates.ts';
+import { newId } from '../db/ids.ts';
+import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../db/transaction.ts';
+import { readDecimal } from '../domain/billing/decimal-input.ts';
+import { isCurrency } from '../domain/billing/new-price.ts';
+import { readEuroRates, type EuroRates } from '../ports/ecb-rates.ts';
+import { withDeployment } from './attach.ts';
+import type { Attached } from './databases.ts';
+import type { CliEnv } from './env.ts';
+import { recordsOf, textOf } from './price-file.ts';
+import { SetupError } from './setup-error.ts';
+
+export interface FxCommand {
+  readonly env: CliEnv;
+  readonly log: (line: string) => void;
+  /** A CSV of the European Central Bank, or JSON or CSV with rates of one's own; undefined: the bank's file that ships. */
+  readonly file: string | undefined;
+}
+
+/** The bank's file of a day, word for word; as old as its name says. */
+const shippedFile = fileURLToPath(new URL('../ports/rates/eurofxref-2026-10-30.csv', import.meta.url));
+const maxDecimals = 12;
+
+/**
+ * `longhaul fx import [FILE]`: stores what the billing currency is worth in others from the day of the file on. A pair that has a rate of that day keeps it, so
+ * that it may be run again.
+ */
+export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
+  await withDeployment({ env, log }, async (attached) => {
+    const base = attached.variables['BILLING_CURRENCY'] || 'USD';
+    const rates = ratesOf(file ?? shippedFile, base);
+    const created = await storeRates(attached, rates);
+    log(`${created} rates created, ${rates.length - created} were there: ${base} from ${rates[0]?.effectiveFrom.slice(0, 10)} on.`);
+  });
+}
+
+/** Stores the rates that ship, where the billing currency has none at all: budgets in other currencies are then possible from the start. */
+export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variables'>): Promise<void> {
+  const base = variables['BILLING_CURRENCY'] || 'USD';
+  const rates = euroRatesOf(shippedFile);
+  if (rates === null || (base !== 'EUR' && !rates.perEuro.has(base)) || (await sweep(db, (em) => hasRates(em, base)))) return;
+  await storeRates({ db }, crossRates(rates, base));
+}
+
+async function storeRates({ db }: Pick<Attached, 'db'>, rates: readonly NewRate[]): Promise<number> {
+  return sweep(db, async (em) => {
+    const created = await insertRates(em, rates);
+    if (created === 0) return 0;
+    const tx = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+    const note = { resourceType: 'fx_rate', organizationId: null, changes: { created: { to: created }, source: { to: rates[0]?.source } } };
+    await writeAudit(tx, { action: 'create', operationId: null, note, ip: null, userAgent: null });
+    return created;
+  });
+}
+
+function ratesOf(path: string, base: string): NewRate[] {
+  const euros = path.endsWith('.csv') ? euroRatesOf(path) : null;
+  if (euros === null) return recordsOf(path).map((record, at) => ownRate(record, at + 1));
+  if (base !== 'EUR' && !euros.perEuro.has(base)) throw new SetupError(`${path} has no rate of ${base}, the billing currency.`);
+  refuseComing(euros.day, path);
+  return crossRates(euros, base);
+}
+
+function euroRatesOf(path: string): EuroRates | null {
+  try {
+    return readEuroRates(textOf(path));
+  } catch (error) {
+    if (error instanceof SetupError) throw error;
+    throw new SetupError(
+      `${path} is not as the European Central Bank writes it: ${error instanceof Error ? error.message : String(error)}.`,
+    );
+  }
+}
+
+/** What the base is worth in each other currency of the day, through the euro, with the published figures in the source. */
+function crossRates({ day, perEuro }: EuroRates, base: string): NewRate[] {
+  const all = new Map([['EUR', new Decimal(1)], ...perEuro]);
+  const ofBase = all.get(base) ?? new Decimal(1);
+  return [...all].flatMap(([quote, perOne]): NewRate[] =>
+    quote === base
+      ? []
+      : [
+          {
+            base,
+            quote,
+            rate: perOne.dividedBy(ofBase).toDecimalPlaces(maxDecimals).toFixed(),
+            effectiveFrom: `${day}T00:00:00Z`,
+            source: `European Central Bank, euro reference rates of ${day}: EUR 1 = ${quote} ${perOne.toFixed()} = ${base} ${ofBase.toFixed()}`,
+          },
+        ],
+  );
+}
+
+const fields = ['base', 'quote', 'rate', 'effective_from', 'source'] as const;
+
+function ownRate(record: unknown, line: number): NewRate {
+  const refuse = (what: string): never => {
+    throw new SetupError(`Row ${line}: ${what}. Nothing was imported.`);
+  };
+  const [base = '', quote = '', rate = '', day = '', source = ''] = fields.map((name) => {
+    const value: unknown = typeof record === 'object' && record !== null ? Reflect.get(record, name) : null;
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : refuse(`${name} is missing`);
+  });
+  if (!isCurrency(base) || !isCurrency(quote) || base === quote) refuse('base and quote are two currencies of ISO 4217');
+  const read = readDecimal(rate, { maxDecimals });
+  if (!('value' in read)) return refuse(`rate ${read.message}`);
+  if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8)) refuse('rate lies between 0 and 100,000,000');
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day))) refuse('effective_from is a day such as 2026-10-30');
+  if (source === '' || source.length > 200) refuse('source says in at most 200 characters where the rate was read');
+  refuseComing(day, `Row ${line}`);
+  return { base, quote, rate: read.value, effectiveFrom: `${day}T00:00:00Z`, source };
+}
+
+function refuseComing(day: string, what: string): void {
+  if (Date.parse(day) > Date.now()) throw new SetupError(`${what}: ${day} is still to come. Nothing was imported.`);
+}

@@ -1,0 +1,159 @@
+import { pino } from 'pino';
+import { writeAudit } from '../db/audit/audit.ts';
+import { pricesOfModels } from '../db/billing/model-prices.ts';
+import type { Databases } from '../db/databases.ts';
+import { newId } from '../db/ids.ts';
+import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../db/transaction.ts';
+import { importPrices, type PriceOutcome } from '../domain/billing/price-import.ts';
+import type { PriceDraft, PriceRules } from '../domain/billing/new-price.ts';
+import { catalogCurrency, catalogName, catalogPrices, catalogSource } from '../ports/price-catalog.ts';
+import { loadModelRegistry, type ModelRegistry } from '../ports/models.ts';
+import { withDeployment } from './attach.ts';
+import type { Attached } from './databases.ts';
+import type { CliEnv } from './env.ts';
+import { readPriceFile } from './price-file.ts';
+import { SetupError } from './setup-error.ts';
+
+export interface PricesCommand {
+  readonly env: CliEnv;
+  readonly log: (line: string) => void;
+  /** JSON or CSV; undefined: the catalogue of the package, for the models of the registry. */
+  readonly file: string | undefined;
+  readonly isDryRun: boolean;
+}
+
+const rowsATransaction = 2_000;
+const silent = pino({ level: 'silent' });
+
+/**
+ * `longhaul prices import [FILE] [--dry-run]`: stores the prices of a file, or those that the catalogue has of the registry's models. What is in force already is
+ * unchanged, so that it may be stopped anywhere and run again. False (exit 1) when a row was rejected.
+ */
+export async function pricesImport({ env, log, file, isDryRun }: PricesCommand): Promise<boolean> {
+  const rows = file === undefined ? [] : readPriceFile(file);
+  return withDeployment({ env, log }, async ({ db, variables }) => {
+    const setting = priceSetting(variables);
+    const wrong = rows.flatMap((row) => ('wrong' in row ? [`rejected   row ${row.line}: ${row.wrong}`] : []));
+    const drafts = rows.flatMap((row) => ('draft' in row ? [row.draft] : []));
+    const catalog = file === undefined ? catalogDrafts(setting) : null;
+    const outcomes = catalog
+      ? await importCatalog(db, catalog.drafts, { setting, isDryRun, log })
+      : await importInParts(db, drafts, { setting, isDryRun });
+
+    outcomes.forEach((outcome, at) => log(lineOf(outcome, (catalog?.drafts ?? drafts)[at])));
+    [...wrong, ...(catalog?.omitted ?? [])].forEach(log);
+    const count = (wanted: PriceOutcome['outcome']) => outcomes.filter(({ outcome }) => outcome === wanted).length;
+    const rejected = count('rejected') + wrong.length;
+    log(`${isDryRun ? 'Dry run: would be ' : ''}created ${count('created')}, unchanged ${count('unchanged')}, rejected ${rejected}.`);
+    return rejected === 0;
+  });
+}
+
+/**
+ * Gives the registry's models that have no price at all those of the catalogue, so that a first run shows what it costs. Says in a line what it took, and in one
+ * which models stay without a price. Models that somebody has priced are left alone.
+ */
+export async function fillPrices({ db, variables }: Pick<Attached, 'db' | 'variables'>, log: (line: string) => void): Promise<void> {
+  const setting = priceSetting(variables);
+  const { drafts, omitted } = catalogDrafts(setting);
+  if (drafts.length === 0) return;
+  const priced = new Set(
+    (await sweep(db, (em) => pricesOfModels(em, [...new Set(drafts.map(({ model }) => model))]))).map(({ model }) => model),
+  );
+  const missing = drafts.filter(({ model }) => !priced.has(model));
+  const made = await importInParts(db, missing, { setting, isDryRun: false });
+
+  const models = [...new Set(made.flatMap((outcome) => (outcome.outcome === 'created' ? [outcome.price.model] : [])))];
+  if (models.length > 0) log(`Prices of ${catalogName()} for ${models.join(', ')}.`);
+  if (omitted.length > 0 && models.length > 0) omitted.forEach(log);
+}
+
+interface PriceSetting {
+  readonly registry: ModelRegistry;
+  readonly rules: PriceRules;
+}
+
+function priceSetting(variables: CliEnv): PriceSetting {
+  const registry = loadModelRegistry(variables, silent);
+  const modelIdOf = (name: string) => registry.resolve(name)?.id ?? null;
+  return { registry, rules: { baseCurrency: variables['BILLING_CURRENCY'] || 'USD', now: new Date(), modelIdOf } };
+}
+
+/** The catalogue's prices of the models that this deployment can call, and a line for each whose prices are left out. */
+function catalogDrafts({ registry, rules }: PriceSetting): { drafts: PriceDraft[]; omitted: string[] } {
+  if (rules.baseCurrency !== catalogCurrency)
+    return { drafts: [], omitted: [`The catalogue is in ${catalogCurrency}, calls are priced in ${rules.baseCurrency}: import a file.`] };
+  const drafts: PriceDraft[] = [];
+  const omitted: string[] = [];
+  for (const { id, isFree } of registry.list()) {
+    const model = registry.resolve(id);
+    if (isFree || model === null) continue;
+    const answer = catalogPrices({ ...model, baseUrl: model.connection.baseUrl }, rules.now);
+    if ('omitted' in answer) omitted.push(`no price   ${id}: ${answer.omitted}`);
+    else drafts.push(...answer.prices.map((price) => ({ model: id, ...price, source: catalogName() })));
+  }
+  return { drafts, omitted };
+}
+
+interface Importing {
+  readonly setting: PriceSetting;
+  readonly isDryRun: boolean;
+}
+
+/** A price that an operator has set stands: the catalogue replaces only its own. */
+async function importCatalog(
+  db: Databases,
+  drafts: readonly PriceDraft[],
+  { log, ...importing }: Importing & { readonly log: (line: string) => void },
+): Promise<PriceOutcome[]> {
+  const planned = await importInParts(db, drafts, { ...importing, isDryRun: true });
+  const isOwn = (outcome: PriceOutcome | undefined) =>
+    outcome?.outcome === 'created' && outcome.replaces !== null && outcome.replaces.source?.startsWith(catalogSource) !== true;
+  drafts.forEach(({ model, bucket, price }, at) => {
+    if (isOwn(planned[at])) log(`kept       ${model} ${bucket}: a price of your own; the catalogue says ${price}`);
+  });
+  const wanted = drafts.filter((_, at) => !isOwn(planned[at]));
+  const made = await importInParts(db, wanted, importing);
+  const outcomes = new Map(wanted.map((draft, at) => [draft, made[at]]));
+  return drafts.flatMap((draft) => outcomes.get(draft) ?? []);
+}
+
+/** Each transaction takes so many rows and writes its entry into the log of the platform. */
+async function importInParts(db: Databases, drafts: readonly PriceDraft[], { setting, isDryRun }: Importing): Promise<PriceOutcome[]> {
+  const outcomes: PriceOutcome[] = [];
+  for (let at = 0; at < drafts.length; at += rowsATransaction) {
+    const part = drafts.slice(at, at + rowsATransaction);
+    outcomes.push(...(await sweep(db, (em) => importPart({ em }, part, { setting, isDryRun }))));
+  }
+  return outcomes;
+}
+
+async function importPart(
+  { em }: { readonly em: Parameters<Parameters<typeof sweep>[1]>[0] },
+  drafts: readonly PriceDraft[],
+  { setting, isDryRun }: Importing,
+): Promise<PriceOutcome[]> {
+  const outcomes = await importPrices({ em }, drafts, { isDryRun, rules: setting.rules });
+  const created = outcomes.filter(({ outcome }) => outcome === 'created').length;
+  if (isDryRun || created === 0) return outcomes;
+
+  const tx = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+  const note = { resourceType: 'model_price', organizationId: null, changes: { created: { to: created } } };
+  await writeAudit(tx, { action: 'create', operationId: null, note, ip: null, userAgent: null });
+  return outcomes;
+}
+
+function lineOf(outcome: PriceOutcome, draft: PriceDraft | undefined): string {
+  if (outcome.outcome === 'rejected') return `rejected   ${draft?.model} ${draft?.bucket}: ${outcome.fault.field} ${outcome.fault.message}`;
+  const { model, tier, bucket, unit, price, currency } = outcome.price;
+  const text = `${outcome.outcome.padEnd(10)} ${model} ${tier} ${bucket}: ${price} ${currency} per ${unit === 'call' ? 'call' : 'million tokens'}`;
+  if (outcome.outcome === 'unchanged' || outcome.replaces === null) return text;
+  const { price: before, source } = outcome.replaces;
+  return `${text}, was ${before}${source === null ? '' : ` (${source})`}`;
+}
+
+/** @throws SetupError for more than one file. */
+export function onlyFile(positionals: readonly string[]): string | undefined {
+  if (positionals.length > 3) throw new SetupError(`longhaul ${positionals[0]} import takes one file.`);
+  return positionals[2];
+}

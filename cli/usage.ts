@@ -1,0 +1,79 @@
+import { Decimal } from 'decimal.js';
+import { readAdjustedPlace } from '../db/billing/adjustments.ts';
+import { money } from '../db/billing/money.ts';
+import { rollWindows } from '../db/billing/windows.ts';
+import { newId } from '../db/ids.ts';
+import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
+import { adjustUsage } from '../domain/billing/adjust-usage.ts';
+import { rebuildUsage } from '../domain/billing/rebuild-usage.ts';
+import { withDeployment } from './attach.ts';
+import type { CliEnv } from './env.ts';
+import { SetupError } from './setup-error.ts';
+
+interface Command {
+  readonly env: CliEnv;
+  readonly log: (line: string) => void;
+}
+
+/** What `usage adjust` was asked for, as it was typed. */
+interface AskedValues {
+  readonly workspace?: string;
+  readonly run?: string;
+  readonly amount?: string;
+  readonly key?: string;
+  readonly at?: string;
+  readonly reason?: string;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const signedAmount = /^-?(?:0|[1-9][0-9]{0,10})(?:\.[0-9]{1,9})?$/;
+const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
+const keyForm = /^[\x21-\x7e]{1,100}$/;
+
+/** `longhaul usage adjust`: a correction as a row of the ledger, once a key. @throws SetupError for what is no correction, and for a key that made another one. */
+export async function usageAdjust({ env, log, asked }: Command & { readonly asked: AskedValues }): Promise<void> {
+  const { workspaceId, runId, cost, key, at, reason } = checked(asked);
+  await withDeployment({ env, log }, async ({ db, variables }) => {
+    const place = await sweep(db, (em) => readAdjustedPlace({ em }, { workspaceId, runId }));
+    if (!place) throw new SetupError('There is no such workspace, or the run is none of it.');
+    const currency = variables['BILLING_CURRENCY'] || 'USD';
+    const options = { tenant: workspaceTenant(place.organizationId, workspaceId), actor: systemActor, correlationId: newId() };
+
+    // So that a window of this moment is there.
+    await transact(db, options, (tx) => rollWindows(tx.em, workspaceId));
+    const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at: at ?? new Date(), reason }));
+    if (value.kind === 'other')
+      throw new SetupError(`The key ${key} has made another correction, of ${value.cost} ${value.currency}. Take a new key.`);
+    log(
+      `${value.kind === 'made' ? 'Corrected' : 'The key had made this correction before'}: ${money(cost)} ${currency}, record ${value.id}.`,
+    );
+  });
+}
+
+/** `longhaul usage rebuild`: the sums that usage is read from, anew out of the ledger. May be stopped at any point and run again. */
+export async function usageRebuild({ env, log }: Command): Promise<void> {
+  await withDeployment({ env, log }, async ({ db }) => {
+    const { workspaces, days, mended } = await rebuildUsage(db);
+    log(`${days} days of ${workspaces} workspaces compared with the ledger, ${mended} sums mended.`);
+  });
+}
+
+function checked({ workspace, run, amount, key, at, reason }: AskedValues) {
+  const [workspaceId, runId] = [workspace?.toLowerCase() ?? '', run?.toLowerCase() ?? null];
+  if (!uuid.test(workspaceId)) throw new SetupError('--workspace wants the id of a workspace.');
+  if (runId !== null && !uuid.test(runId)) throw new SetupError('--run wants the id of a run.');
+  if (amount === undefined || !signedAmount.test(amount) || new Decimal(amount).isZero())
+    throw new SetupError('--amount wants a decimal other than 0, with at most 11 digits before the point and 9 behind it: --amount=-1.25');
+  if (key === undefined || !keyForm.test(key))
+    throw new SetupError('--key wants up to 100 characters without spaces: the same key makes a correction once.');
+  if (at !== undefined && !(instant.test(at) && Date.parse(at) <= Date.now()))
+    throw new SetupError('--at wants a time that has been, with its zone: 2026-01-31T10:15:00Z');
+  return {
+    workspaceId,
+    runId,
+    cost: amount,
+    key,
+    at: at === undefined ? null : new Date(at),
+    reason: reason?.slice(0, 500).toWellFormed() ?? null,
+  };
+}

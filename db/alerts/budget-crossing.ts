@@ -1,0 +1,73 @@
+import { money } from '../billing/money.ts';
+import { settleHolds, type BudgetSeverity, type BudgetState, type JudgedWindow, type SettledCost } from '../billing/settle.ts';
+import { iso } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { AlertResolution } from './alert.entity.ts';
+import { emitAlert, type Firing } from './emit.ts';
+import { readManagedRule, readOpenAlert, type ManagedRule } from './managed-rule.ts';
+
+/**
+ * Adds a settled call to the windows that it belongs to, and opens or escalates the alert of each budget that it took past its threshold or its limit: of
+ * calls at once it is one. The same transaction writes the ledger row before, and only if it was written. Gives the tightest of the limits above the
+ * call; null: nothing is limited.
+ */
+export async function settleBudgets(tx: TenantTransaction, call: SettledCost): Promise<BudgetState | null> {
+  const windows = await settleHolds(tx, call);
+  for (const window of windows) {
+    if (window.crossed === null) continue;
+    const rule = await readManagedRule(tx, window.budget_id);
+    if (rule) await fireBudgetAlert(tx, rule, window, window.crossed);
+  }
+  return windows[0] ?? null;
+}
+
+/**
+ * Says once a window that a budget is nearly full, and once that it is full. What has been said in a window is not said again, also when a person has
+ * resolved its alert. A paused rule says nothing.
+ */
+export async function fireBudgetAlert(
+  tx: TenantTransaction,
+  rule: ManagedRule,
+  window: JudgedWindow,
+  severity: BudgetSeverity,
+): Promise<void> {
+  if (!rule.isActive) return;
+  const at = new Date();
+  const firing = firingOf(window, severity);
+  const open = await readOpenAlert(tx, rule.id);
+  if (open?.windowKey === firing.windowKey) {
+    if (open.severity === 'warning' && severity === 'critical')
+      await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at);
+    return;
+  }
+  if (open) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);
+  const opened = await emitAlert(tx, rule, firing, at);
+  // A warning that a person has resolved: that it is full has not been said yet.
+  if (opened === null && severity === 'critical') await emitAlert(tx, rule, { ...firing, windowKey: `${firing.windowKey}/critical` }, at);
+}
+
+/** Ends the open alert of a budget, if it has one. Nobody is notified: what there is to do has been done. */
+export async function resolveBudgetAlert(
+  tx: TenantTransaction,
+  rule: ManagedRule,
+  resolution: Extract<AlertResolution, 'budget_changed' | 'window_ended'>,
+): Promise<void> {
+  const open = await readOpenAlert(tx, rule.id);
+  if (open) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution }, new Date());
+}
+
+function firingOf(window: JudgedWindow, severity: BudgetSeverity): Firing {
+  const { period, currency, limit, spent, used_pct: usedPct } = window;
+  const [start, end] = [iso(window.window_start), iso(window.window_end)];
+  return {
+    event: 'firing',
+    status: 'firing',
+    severity,
+    fingerprint: 'all',
+    windowKey: `${start}/${window.budget_version}`,
+    labels: { period, window_start: start, window_end: end },
+    title: `The budget of the ${period} is ${severity === 'critical' ? 'spent' : 'nearly spent'}: ${money(spent)} of ${money(limit)} ${currency}`,
+    value: usedPct,
+    threshold: severity === 'critical' ? '100' : String(window.alert_threshold_pct ?? 100),
+  };
+}

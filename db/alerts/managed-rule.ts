@@ -1,0 +1,88 @@
+import { sql } from 'kysely';
+import { newId } from '../ids.ts';
+import { query } from '../query.ts';
+import { change, row } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** The budget that a managed rule watches. */
+export interface WatchedBudget {
+  readonly budgetId: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly period: 'month' | 'day';
+  /** Per cent of the limit from which on it is a warning; null: at 100 alone. */
+  readonly alertThresholdPct: number | null;
+}
+
+const managedColumns = [
+  'id',
+  'organizationId',
+  'workspaceId',
+  'name',
+  'kind',
+  'targets',
+  'isActive',
+  'repeatIntervalS',
+  'threshold',
+  'warningThreshold',
+] as const;
+
+/**
+ * Makes the managed rule of a budget, or sets its thresholds to the budget's and keeps what people have set: targets, repeat interval, whether it is active.
+ * Gives the rule.
+ */
+export async function putManagedRule(tx: TenantTransaction, budget: WatchedBudget) {
+  const { budgetId, organizationId, workspaceId, period, alertThresholdPct } = budget;
+  const warningThreshold = alertThresholdPct === null ? null : String(alertThresholdPct);
+  const thresholds = { operator: 'gte' as const, threshold: '100', warningThreshold };
+  const named = { name: period === 'day' ? 'Budget of the day' : 'Budget of the month', kind: 'budget' as const };
+  const place = { organizationId, workspaceId, budgetId };
+
+  const rule = await row(
+    tx.em,
+    query
+      .insertInto('alert_rules')
+      .values({ id: newId(), ...place, ...named, ...thresholds, groupBy: 'none', targets: [{ kind: 'admins' }], isActive: true })
+      .onConflict((conflict) =>
+        conflict
+          .column('budgetId')
+          .where(sql<boolean>`budget_id is not null and deleted_at is null`)
+          .doUpdateSet(({ eb }) => ({ ...thresholds, updatedAt: new Date(), version: eb('alert_rules.version', '+', 1) })),
+      )
+      .returning(managedColumns),
+  );
+  if (!rule) throw new Error('The rule of a budget was put and is not visible: the transaction is of another tenant');
+  return rule;
+}
+
+/** A managed rule as `emitAlert` takes it. */
+export type ManagedRule = Awaited<ReturnType<typeof putManagedRule>>;
+
+/** The managed rule of a budget; null when it has none. */
+export function readManagedRule(tx: TenantTransaction, budgetId: string): Promise<ManagedRule | null> {
+  return row(tx.em, query.selectFrom('alert_rules').where('budgetId', '=', budgetId).where('deletedAt', 'is', null).select(managedColumns));
+}
+
+/** The open alert of a rule in a window, and how severe it is; null when none is open. */
+export function readOpenAlert(tx: TenantTransaction, ruleId: string) {
+  return row(
+    tx.em,
+    query
+      .selectFrom('alerts')
+      .where('ruleId', '=', ruleId)
+      .where('resolvedAt', 'is', null)
+      .select(['id', 'windowKey', 'severity', 'snoozedUntil']),
+  );
+}
+
+/** Deletes the managed rule of a budget, with its states. Its open alert is resolved by whoever deletes the budget, before. */
+export async function deleteManagedRule(tx: TenantTransaction, budgetId: string, at: Date): Promise<void> {
+  await change(
+    tx.em,
+    query
+      .updateTable('alert_rules')
+      .set(({ eb }) => ({ deletedAt: at, isActive: false, version: eb('version', '+', 1) }))
+      .where('budgetId', '=', budgetId)
+      .where('deletedAt', 'is', null),
+  );
+}

@@ -1,0 +1,18 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { row } from '../sql.ts';
+
+/** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their changes and notices; gives how many. Sweeper's pool. */
+export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): Promise<number> {
+  // One after the other: what a statement deletes itself its keys would still find.
+  const due = await row<{ ids: string[] }>(
+    em,
+    `select coalesce(array_agg(id), '{}') as ids from (select id from alerts where resolved_at < now() - interval '400 days' order by resolved_at limit ?) d`,
+    [limit],
+  );
+  const ids = due?.ids ?? [];
+  if (ids.length === 0) return 0;
+  for (const table of ['alert_deliveries', 'alert_transitions'])
+    await row(em, `delete from ${table} where alert_id = any (?::uuid[])`, [ids]);
+  await row(em, 'delete from alerts where id = any (?::uuid[])', [ids]);
+  return ids.length;
+}

@@ -1,0 +1,98 @@
+import { newId } from '../ids.ts';
+import { settleBudgets } from '../alerts/budget-crossing.ts';
+import { capsAbove } from './caps.ts';
+import { shareLedger } from './ledger-lock.ts';
+import { row } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import { addToRollup } from './rollups.ts';
+
+/** Whom a correction is for: a run, or a workspace as a whole. */
+export interface AdjustedPlace {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly runId: string | null;
+  readonly agentId: string | null;
+  readonly agentRevisionId: string | null;
+  readonly userId: string | null;
+  readonly serviceKeyId: string | null;
+  readonly lineage: readonly string[];
+}
+
+/** A correction. `cost` is a decimal with its sign in the billing currency; `key` makes it one. */
+export interface Adjustment {
+  readonly key: string;
+  readonly cost: string;
+  readonly currency: string;
+  readonly at: Date;
+}
+
+/** A workspace in the transaction's tenant, with its run; null when one of them is not there. */
+export async function readAdjustedPlace(
+  tx: Pick<TenantTransaction, 'em'>,
+  { workspaceId, runId }: { readonly workspaceId: string; readonly runId: string | null },
+): Promise<AdjustedPlace | null> {
+  return row<AdjustedPlace>(
+    tx.em,
+    `select w.organization_id as "organizationId", w.id as "workspaceId", r.id as "runId", r.agent_id as "agentId", r.agent_revision_id as "agentRevisionId",
+            coalesce(r.created_by_acting_user_id, case when r.created_by_kind = 'user' then r.created_by_id end) as "userId",
+            case when r.created_by_kind = 'service_key' then r.created_by_id end as "serviceKeyId", coalesce(r.lineage, '{}') as lineage
+       from workspaces w left join runs r on r.id = ?::uuid and r.workspace_id = w.id
+      where w.id = ? and (?::uuid is null or r.id is not null)`,
+    [runId, workspaceId, runId],
+  );
+}
+
+/** The correction that a key stands for; null: none yet. */
+export async function findAdjustment(tx: TenantTransaction, workspaceId: string, key: string) {
+  return row<{ id: string; cost: string; currency: string; runId: string | null }>(
+    tx.em,
+    `select id, cost::text as cost, currency, run_id as "runId" from usage_entries where call_key = ? and kind = 'adjustment'`,
+    [adjustmentKey(workspaceId, key)],
+  );
+}
+
+/**
+ * Writes a correction once a key: a ledger row of kind `adjustment`, and its cost in the windows that held at its time, closed or not, in those of the caps
+ * above its run, and in its rollup. Null where the key has one already.
+ */
+export async function insertAdjustment(
+  tx: TenantTransaction,
+  place: AdjustedPlace,
+  { key, cost, currency, at }: Adjustment,
+): Promise<string | null> {
+  const id = newId();
+  await shareLedger(tx.em, place.workspaceId);
+  const inserted = await row(
+    tx.em,
+    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, created_at, call_key, source_kind, source_id, run_id, agent_id, agent_revision_id, user_id,
+       service_key_id, kind, cost, currency, reserved_at, correlation_id)
+     values (?, ?, ?, ?, clock_timestamp(), ?, 'adjustment', ?, ?, ?, ?, ?, ?, 'adjustment', ?, ?, ?, ?)
+     on conflict (call_key, kind) do nothing returning id`,
+    [
+      id,
+      place.organizationId,
+      place.workspaceId,
+      at,
+      adjustmentKey(place.workspaceId, key),
+      place.runId ?? place.workspaceId,
+      place.runId,
+      place.agentId,
+      place.agentRevisionId,
+      place.userId,
+      place.serviceKeyId,
+      cost,
+      currency,
+      at,
+      tx.correlationId,
+    ],
+  );
+  if (inserted === null) return null;
+  const caps = place.runId === null ? [] : capsAbove({ id: place.runId, lineage: place.lineage });
+  await settleBudgets(tx, { callKey: adjustmentKey(place.workspaceId, key), workspaceId: place.workspaceId, cost, reservedAt: at, caps });
+  await addToRollup(tx, id);
+  return id;
+}
+
+function adjustmentKey(workspaceId: string, key: string): string {
+  return `adjustment:${workspaceId}:${key}`;
+}

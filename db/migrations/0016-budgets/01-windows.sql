@@ -1,0 +1,5 @@
+-- The currency that a window's costs come in, and the day of the rate that turns them into its own.
+alter table budget_windows add column base_currency char(3);
+alter table budget_windows add column fx_as_of timestamptz(3);
+-- A window outlives its budget: calls in flight settle into it.
+alter table budget_windows drop constraint budget_windows_budget_fkey;

@@ -1,0 +1,61 @@
+import { emitAlert } from '../../db/alerts/emit.ts';
+import { lockStateOf, quietGroup, readAlert, setAlertMarks, type AlertRow } from '../../db/alerts/alerts.ts';
+import { AlertRule } from '../../db/alerts/alert-rule.entity.ts';
+import { Alert } from '../../db/alerts/alert.entity.ts';
+import { seeForChange, type Changing } from '../../db/scope.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+
+/** What a person does about an open alert; undefined keeps. */
+export interface AlertHandling {
+  readonly acknowledged?: boolean;
+  /** Null ends the snooze. */
+  readonly snoozeUntil?: Date | null;
+  readonly isResolved?: true;
+}
+
+const maxSnoozeMs = 30 * 86_400_000;
+
+/**
+ * Acknowledges, snoozes or resolves an open alert. A resolved one says so to the targets of its rule, and a breach that lasts opens the next one at the
+ * earliest when the rule would have repeated it. Gives what it was before.
+ * @throws 409 `alert_resolved`; 422 for a snooze that ends before now or in more than 30 days.
+ */
+export async function handleAlert(ctx: Changing, alertId: string, handling: AlertHandling, at: Date): Promise<AlertRow> {
+  const before = await readAlert(ctx, alertId);
+  // The tick locks the state before the alert; so does this.
+  await lockStateOf(ctx, before);
+  const { status, ruleId } = await seeForChange(ctx, Alert, alertId);
+  if (status === 'resolved') throw fail('state_conflict', { reason: 'alert_resolved', detail: 'The alert is resolved already.' });
+  const { acknowledged, snoozeUntil, isResolved } = handling;
+  if (snoozeUntil) refuseSnooze(snoozeUntil, at);
+
+  if (acknowledged !== undefined || snoozeUntil !== undefined)
+    await setAlertMarks(ctx, alertId, {
+      ...(acknowledged === undefined ? {} : acknowledgement(ctx, acknowledged, at)),
+      ...(snoozeUntil === undefined ? {} : { snoozedUntil: snoozeUntil }),
+    });
+  if (isResolved) await resolveByHand(ctx, { alertId, ruleId }, at);
+  return before;
+}
+
+function acknowledgement({ caller }: Changing, isAcknowledged: boolean, at: Date) {
+  return isAcknowledged
+    ? { acknowledgedAt: at, acknowledgedByUserId: caller.userId }
+    : { acknowledgedAt: null, acknowledgedByUserId: null };
+}
+
+function refuseSnooze(until: Date, at: Date): void {
+  if (until <= at) throw invalid('/snooze_until', 'range', 'must lie in the future');
+  if (until.getTime() - at.getTime() > maxSnoozeMs) throw invalid('/snooze_until', 'range', 'must be at most 30 days ahead');
+}
+
+async function resolveByHand(
+  ctx: Changing,
+  { alertId, ruleId }: { readonly alertId: string; readonly ruleId: string },
+  at: Date,
+): Promise<void> {
+  const rule = await ctx.em.findOneOrFail(AlertRule, { id: ruleId });
+  const byUserId = ctx.caller.userId;
+  await emitAlert(ctx, rule, { event: 'resolved', alertId, resolution: 'manual', ...(byUserId === null ? {} : { byUserId }) }, at);
+  await quietGroup(ctx, alertId, { at, quietUntil: new Date(at.getTime() + rule.repeatIntervalS * 1_000) });
+}

@@ -1,0 +1,111 @@
+import { Decimal } from 'decimal.js';
+import type { AlertGrouping, AlertOperator, AlertRule, NoDataMode, SamplerKind } from '../../db/alerts/alert-rule.entity.ts';
+import { AlertRule as AlertRuleEntity } from '../../db/alerts/alert-rule.entity.ts';
+import type { AlertTarget } from '../../db/alerts/alert-target.ts';
+import { resetRule } from '../../db/alerts/rule-reset.ts';
+import { countRules } from '../../db/alerts/rules.ts';
+import { newId } from '../../db/ids.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+
+/** Rules that an organization has at most, those of its budgets aside. */
+export const maxRules = 200;
+
+/** What people set of a rule. Decimals without an exponent. */
+export interface RuleFields {
+  readonly name: string;
+  readonly agentId: string | null;
+  readonly groupBy: AlertGrouping;
+  readonly operator: AlertOperator;
+  readonly threshold: string;
+  readonly warningThreshold: string | null;
+  readonly windowS: number;
+  readonly forS: number;
+  readonly keepFiringS: number;
+  readonly repeatIntervalS: number;
+  readonly noDataMode: NoDataMode;
+  readonly targets: AlertTarget[];
+  readonly isActive: boolean;
+}
+
+export interface NewRule extends RuleFields {
+  readonly kind: SamplerKind;
+  readonly organizationId: string;
+  readonly workspaceId: string | null;
+}
+
+/** Kinds whose samples no agent stands behind. */
+const withoutAgent: readonly string[] = ['delivery_failures'] satisfies SamplerKind[];
+
+/** What makes a rule another rule: where its groups stand says nothing then. */
+const judged = ['agentId', 'groupBy', 'operator', 'threshold', 'warningThreshold', 'windowS'] as const;
+
+/** Makes a rule. Throws 409 `limit_reached` in an organization that has 200. */
+export async function makeRule(tx: TenantTransaction, made: NewRule): Promise<string> {
+  refuseContradiction(made);
+  if ((await countRules(tx, made.organizationId)) >= maxRules)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `An organization has at most ${maxRules} alert rules.` });
+  const id = newId();
+  tx.em.create(AlertRuleEntity, { id, ...made, budgetId: null, lastEvaluatedAt: null, deletedAt: null });
+  await tx.em.flush();
+  return id;
+}
+
+/**
+ * Changes a locked rule. One that is paused, or that measures or compares otherwise from now on, begins anew: its open alerts end as `rule_changed`, and
+ * nothing is sent. Throws 409 `managed_rule` for what the budget of a managed rule decides.
+ */
+export async function changeRule(tx: TenantTransaction, rule: AlertRule, change: Partial<RuleFields>, at: Date): Promise<void> {
+  if (rule.budgetId !== null) refuseManaged(change);
+  else refuseContradiction({ ...rule, ...change });
+
+  const isOther = judged.some((field) => change[field] !== undefined && !isSame(change[field], rule[field]));
+  const isPaused = change.isActive === false && rule.isActive;
+  Object.assign(rule, change);
+  await tx.em.flush();
+  if (isOther || isPaused) await resetRule(tx, rule, at);
+}
+
+/** Deletes a locked rule: its open alerts end, and nothing is sent. Throws 409 `managed_rule` for the rule of a budget. */
+export async function deleteRule(tx: TenantTransaction, rule: AlertRule, at: Date): Promise<void> {
+  if (rule.budgetId !== null) throw managedRule('The rule of a budget goes with its budget.');
+  rule.deletedAt = at;
+  await tx.em.flush();
+  await resetRule(tx, rule, at);
+}
+
+function refuseManaged(change: Partial<RuleFields>): void {
+  const own: readonly string[] = ['targets', 'repeatIntervalS', 'isActive'] satisfies (keyof RuleFields)[];
+  const foreign = Object.keys(change).filter((field) => !own.includes(field));
+  if (foreign.length > 0) throw managedRule('Of the rule of a budget only targets, repeat_interval_s and is_active can be changed.');
+}
+
+function managedRule(detail: string): Error {
+  return fail('state_conflict', { reason: 'managed_rule', detail });
+}
+
+function refuseContradiction({
+  kind,
+  agentId,
+  groupBy,
+  operator,
+  threshold,
+  warningThreshold,
+}: Pick<AlertRule, 'kind' | 'agentId' | 'groupBy' | 'operator' | 'threshold' | 'warningThreshold'>): void {
+  if (warningThreshold !== null && !isFineSide(operator, { threshold, warningThreshold }))
+    throw invalid('/warning_threshold', 'range', 'must lie on the fine side of threshold');
+  if (!withoutAgent.includes(kind)) return;
+  if (agentId !== null) throw invalid('/agent_id', 'const', 'is null for this kind: no agent stands behind a delivery');
+  if (groupBy === 'agent') throw invalid('/group_by', 'enum', 'can not be agent for this kind: no agent stands behind a delivery');
+}
+
+function isFineSide(operator: AlertOperator, { threshold, warningThreshold }: { threshold: string; warningThreshold: string }): boolean {
+  const warning = new Decimal(warningThreshold);
+  return operator === 'gt' || operator === 'gte' ? warning.lt(threshold) : warning.gt(threshold);
+}
+
+function isSame(next: string | number | null, before: string | number | null): boolean {
+  if (typeof next === 'string' && typeof before === 'string' && /^[\d.]+$/.test(next) && /^[\d.]+$/.test(before))
+    return new Decimal(next).eq(before);
+  return next === before;
+}

@@ -1,0 +1,150 @@
+import { Decimal } from 'decimal.js';
+import { fireBudgetAlert, resolveBudgetAlert } from '../../db/alerts/budget-crossing.ts';
+import { deleteManagedRule, putManagedRule, readManagedRule } from '../../db/alerts/managed-rule.ts';
+import { Budget } from '../../db/billing/budget.entity.ts';
+import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
+import { findBudgetId, type BudgetKey } from '../../db/billing/budgets.ts';
+import { closeWindow, cutWindow, judgeWindow } from '../../db/billing/cut-window.ts';
+import { rateInForce, type RateInForce } from '../../db/billing/fx-rates.ts';
+import { lockLedger } from '../../db/billing/ledger-lock.ts';
+import { rollWindows } from '../../db/billing/windows.ts';
+import { newId } from '../../db/ids.ts';
+import { removeOne, seeForChange, type Changing } from '../../db/scope.ts';
+import { budgetHome, type BudgetHome } from '../../db/billing/budget-home.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+
+/** All that a budget says beside its key. Amounts are decimals. */
+export interface BudgetFields {
+  /** Null: no ceiling, still counted. */
+  readonly limitAmount: string | null;
+  readonly currency: string;
+  readonly isEnforced: boolean;
+  readonly alertThresholdPct: number;
+  /** Day from which windows are counted; null: that of before, else the first of this month or today. */
+  readonly periodStart: string | null;
+}
+
+/** The same as it is stored. */
+type StoredFields = BudgetFields & { readonly periodStart: string };
+
+export interface WrittenBudget {
+  readonly budget: Budget;
+  readonly before: StoredFields | null;
+}
+
+/**
+ * Writes the budget of a workspace for a period, whether there was one or not: its row, its open window and its managed rule, judged at once, and wakes
+ * the runs that wait for it. One that says the same already stays as it is. `base` is the currency that calls are priced in.
+ * @throws 404 for a workspace that the caller does not see, 403, 404 with If-Match where there is no budget, 412, 423, and 422 `currency_unsupported` for
+ * a currency that no rate leads to.
+ */
+export async function putBudget(ctx: Changing, key: BudgetKey, asked: BudgetFields & { readonly base: string }): Promise<WrittenBudget> {
+  const { base, ...fields } = asked;
+  const home = await budgetHome(ctx, key.workspaceId);
+  // The first of all locks: settlings in flight are in the ledger and in the windows, or in neither.
+  await lockLedger(ctx.em, key.workspaceId);
+  const id = await findBudgetId(ctx, key);
+  const written = id === null ? await makeBudget(ctx, home, { key, fields, base }) : await changeBudget(ctx, home, { id, fields, base });
+  if (written.isChanged) await wakeBudgetWaiters(ctx, key.workspaceId);
+  return written;
+}
+
+interface Put {
+  readonly fields: BudgetFields;
+  readonly base: string;
+}
+
+type Written = WrittenBudget & { readonly isChanged: boolean };
+
+async function makeBudget(ctx: Changing, home: BudgetHome, { key, fields, base }: Put & { readonly key: BudgetKey }): Promise<Written> {
+  // A budget that is not there matches no tag.
+  if (ctx.ifMatch !== null) throw fail('not_found');
+  home.assertActive();
+  await requireRate(ctx, base, fields.currency);
+  const periodStart = fields.periodStart ?? defaultAnchor(home, key.period);
+  const place = { organizationId: home.organizationId, workspaceId: key.workspaceId };
+  const budget = ctx.em.create(Budget, { id: newId(), ...place, period: key.period, ...fields, periodStart, alertRuleId: null });
+  await ctx.em.persist(budget).flush();
+
+  await rollWindows(ctx.em, key.workspaceId, base);
+  await judgeAnew(ctx, budget);
+  return { budget, before: null, isChanged: true };
+}
+
+async function changeBudget(ctx: Changing, home: BudgetHome, { id, fields, base }: Put & { readonly id: string }): Promise<Written> {
+  // Its open window is that of now before it is changed.
+  await rollWindows(ctx.em, home.workspaceId, base);
+  const budget = await seeForChange(ctx, Budget, id);
+  const before = fieldsOf(budget);
+  const after = { ...fields, periodStart: fields.periodStart ?? budget.periodStart };
+  if (isSame(before, after)) return { budget, before, isChanged: false };
+  const rate = after.currency === before.currency ? null : { ...(await requireRate(ctx, base, after.currency)), base };
+
+  Object.assign(budget, after);
+  await ctx.em.flush();
+  await cutWindow(ctx, { budgetId: id, isMoved: after.periodStart !== before.periodStart, rate });
+  await judgeAnew(ctx, budget);
+  return { budget, before, isChanged: true };
+}
+
+/** An open alert was about the budget of before; how full the new one is, is said now. */
+async function judgeAnew(ctx: Changing, budget: Budget): Promise<void> {
+  const { id: budgetId, organizationId, workspaceId, period, alertThresholdPct } = budget;
+  const rule = await putManagedRule(ctx, { budgetId, organizationId, workspaceId, period, alertThresholdPct });
+  await resolveBudgetAlert(ctx, rule, 'budget_changed');
+  const full = await judgeWindow(ctx, budgetId);
+  if (full) await fireBudgetAlert(ctx, rule, full, full.severity);
+}
+
+/**
+ * Takes the ceiling of a workspace for a period away, with its managed rule; the ledger stays, and calls in flight settle into the closed window.
+ * @throws 404, 403.
+ */
+export async function deleteBudget(ctx: Changing, key: BudgetKey): Promise<Budget> {
+  await budgetHome(ctx, key.workspaceId);
+  await lockLedger(ctx.em, key.workspaceId);
+  const id = await findBudgetId(ctx, key);
+  if (id === null) throw fail('not_found');
+  const budget = await seeForChange(ctx, Budget, id, { openWhenFrozen: true });
+
+  const rule = await readManagedRule(ctx, id);
+  await closeWindow(ctx, id);
+  if (rule) await resolveBudgetAlert(ctx, rule, 'budget_changed');
+  await deleteManagedRule(ctx, id, new Date());
+  await removeOne(ctx.em, Budget, id);
+  await wakeBudgetWaiters(ctx, key.workspaceId);
+  return budget;
+}
+
+async function requireRate(ctx: Changing, base: string, quote: string): Promise<RateInForce> {
+  const rate = await rateInForce(ctx, { base, quote });
+  if (rate === null)
+    throw invalid(
+      '/currency',
+      'currency_unsupported',
+      `Calls are priced in ${base}, and no rate to ${quote} is known. An operator can import one.`,
+    );
+  return rate;
+}
+
+function defaultAnchor({ today }: BudgetHome, period: BudgetKey['period']): string {
+  return period === 'day' ? today : `${today.slice(0, 8)}01`;
+}
+
+function fieldsOf({ limitAmount, currency, isEnforced, alertThresholdPct, periodStart }: Budget): StoredFields {
+  return { limitAmount: limitAmount ?? null, currency, isEnforced, alertThresholdPct: alertThresholdPct ?? 100, periodStart };
+}
+
+function isSame(before: BudgetFields, after: BudgetFields): boolean {
+  const isSameLimit =
+    before.limitAmount === null || after.limitAmount === null
+      ? before.limitAmount === after.limitAmount
+      : new Decimal(before.limitAmount).eq(after.limitAmount);
+  return (
+    isSameLimit &&
+    before.currency === after.currency &&
+    before.isEnforced === after.isEnforced &&
+    before.alertThresholdPct === after.alertThresholdPct &&
+    before.periodStart === after.periodStart
+  );
+}

@@ -1,0 +1,30 @@
+import { Decimal } from 'decimal.js';
+
+/** More digits than these a JSON number does not carry exactly (IEEE 754 double: 15 to 17). */
+const maxSignificant = 15;
+const maxWhole = new Decimal(10).pow(11);
+
+/** A decimal that can be stored, or why it can't. */
+export type DecimalInput = { readonly value: string } | { readonly rule: string; readonly message: string };
+
+/**
+ * Reads a decimal that a caller sent as string or number: no sign, no exponent in a string, below 10^11, at most `maxDecimals` places, and in a number no
+ * more digits than it carries. `value` has no exponent.
+ */
+export function readDecimal(given: string | number, { maxDecimals }: { readonly maxDecimals: number }): DecimalInput {
+  const isText = typeof given === 'string';
+  if (isText && !/^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/.test(given)) return refused('decimal', 'wants a decimal without sign and exponent');
+  if (!isText && !(Number.isFinite(given) && given >= 0 && !Object.is(given, -0)))
+    return refused('decimal', 'wants a decimal of 0 or more');
+
+  const decimal = new Decimal(given);
+  if (!isText && decimal.precision() > maxSignificant)
+    return refused('precision', `has more than ${maxSignificant} significant digits: send it as a string`);
+  if (decimal.decimalPlaces() > maxDecimals) return refused('decimals', `has more than ${maxDecimals} decimals`);
+  if (decimal.greaterThanOrEqualTo(maxWhole)) return refused('maximum', 'is 100,000,000,000 or more');
+  return { value: decimal.toFixed() };
+}
+
+function refused(rule: string, message: string) {
+  return { rule, message };
+}

@@ -1,0 +1,34 @@
+import { deleteUpcomingPrice, findPrice, insertPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
+
+type Tx = Pick<TenantTransaction, 'em'>;
+
+/**
+ * Stores a price that begins now or later. Throws 422 with the rule that it breaks (`unusual_price`, `past`, …), 409 `already_exists` when one of the same
+ * model, tier, bucket and currency begins at the same instant.
+ */
+export async function createPrice(tx: Tx, draft: PriceDraft, rules: PriceRules): Promise<PriceRow> {
+  const price = completePrice(draft, rules);
+  if ('rule' in price) throw refusal(price);
+  const past = startsInPast(price, rules);
+  if (past) throw refusal(past);
+  return insertPrice(tx.em, price);
+}
+
+/**
+ * Deletes a price that has not begun; gives what it was. Throws 404, and 409 `in_force` for one that has begun: what calls were priced by stays readable.
+ */
+export async function deletePrice(tx: Tx, priceId: string): Promise<PriceRow> {
+  const price = await findPrice(tx.em, priceId);
+  if (!price) throw fail('not_found');
+  if (!price.hasBegun && (await deleteUpcomingPrice(tx.em, priceId))) return price;
+  // It has begun meanwhile, or somebody else has deleted it.
+  if (!price.hasBegun && (await findPrice(tx.em, priceId)) === null) throw fail('not_found');
+  throw fail('state_conflict', { reason: 'in_force', detail: 'The price is in force or was. A new one that begins now replaces it.' });
+}
+
+function refusal({ field, rule, message }: PriceFault) {
+  return invalid(`/${field}`, rule, message);
+}

@@ -1,0 +1,92 @@
+import { Decimal } from 'decimal.js';
+import { priceBuckets, type PriceBucket, type PriceUnit } from '../../workflows/contracts/prices.ts';
+import { standardTier } from '../../db/billing/prices.ts';
+import type { NewPrice } from '../../db/billing/model-prices.ts';
+import { readDecimal } from './decimal-input.ts';
+
+/** A price as an operator sends it, of the right types; PriceCreate on the wire. */
+export interface PriceDraft {
+  readonly model: string;
+  readonly tier?: string;
+  readonly bucket: PriceBucket;
+  readonly unit?: PriceUnit;
+  readonly price: string | number;
+  readonly currency?: string;
+  /** ISO 8601; without it from now on. */
+  readonly effective_from?: string;
+  readonly source?: string;
+  readonly confirm_unusual?: boolean;
+}
+
+/** The rule that a price breaks; `field` is its member. */
+export interface PriceFault {
+  readonly field: string;
+  readonly rule: string;
+  readonly message: string;
+}
+
+export interface PriceRules {
+  /** Of a price that names no currency. */
+  readonly baseCurrency: string;
+  readonly now: Date;
+  /** The registry's id of a model that goes by another name; null: it knows none. */
+  readonly modelIdOf: (name: string) => string | null;
+}
+
+/** How long ago a price may begin: clocks differ, and a request takes its time. */
+const maxPastMs = 60_000;
+const maxDecimals = 12;
+/** Outside of these somebody has taken one unit for the other. */
+const usual = { '1m_tokens': { min: new Decimal('0.001'), max: new Decimal(1_000) }, 'call': { min: null, max: new Decimal(100) } };
+
+const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+
+/** Whether it is a currency of ISO 4217. */
+export function isCurrency(code: string): boolean {
+  return currencies.has(code);
+}
+
+/** A draft with its defaults, or the first rule that it breaks. Whether it begins too early is asked apart, see `startsInPast`. */
+export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: PriceRules): NewPrice | PriceFault {
+  const unit: PriceUnit = draft.bucket === 'call' ? 'call' : '1m_tokens';
+  const currency = draft.currency ?? baseCurrency;
+  const price = readDecimal(draft.price, { maxDecimals });
+
+  if (!isCurrency(currency)) return { field: 'currency', rule: 'currency', message: 'is no currency of ISO 4217' };
+  if (draft.unit !== undefined && draft.unit !== unit)
+    return { field: 'unit', rule: 'unit', message: `of the bucket ${draft.bucket} is ${unit}` };
+  if (!('value' in price)) return { field: 'price', ...price };
+  if (isUnusual(price.value, unit) && draft.confirm_unusual !== true)
+    return {
+      field: 'price',
+      rule: 'unusual_price',
+      message: `is unusual for ${unit}; was it meant for another unit? confirm_unusual accepts it`,
+    };
+  return {
+    model: modelIdOf(draft.model) ?? draft.model,
+    tier: draft.tier ?? standardTier,
+    bucket: draft.bucket,
+    unit,
+    price: price.value,
+    currency,
+    effectiveFrom: draft.effective_from === undefined ? null : new Date(draft.effective_from),
+    source: draft.source ?? null,
+  };
+}
+
+/** Whether a price would begin so long ago that calls were priced without it. */
+export function startsInPast({ effectiveFrom }: NewPrice, { now }: PriceRules): PriceFault | null {
+  if (effectiveFrom === null || effectiveFrom.getTime() >= now.getTime() - maxPastMs) return null;
+  return { field: 'effective_from', rule: 'past', message: 'lies in the past: a price begins now or later' };
+}
+
+function isUnusual(price: string, unit: PriceUnit): boolean {
+  const { min, max } = usual[unit];
+  const value = new Decimal(price);
+  return value.greaterThan(max) || (min !== null && !value.isZero() && value.lessThan(min));
+}
+
+/** Whether a text names a bucket. */
+export function isBucket(text: string): text is PriceBucket {
+  return priceBuckets.some((bucket) => bucket === text);
+}

@@ -1,0 +1,98 @@
+import { Decimal } from 'decimal.js';
+import { insertPrices, pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
+
+/** What became of one row of an import, or would become of it. */
+export type PriceOutcome =
+  | { readonly outcome: 'created'; readonly priceId: string | null; readonly price: NewPrice; readonly replaces: PriceRow | null }
+  | { readonly outcome: 'unchanged'; readonly priceId: string | null; readonly price: NewPrice }
+  | { readonly outcome: 'rejected'; readonly fault: PriceFault };
+
+export interface ImportOptions {
+  /** Nothing is stored; `created` is what would be. */
+  readonly isDryRun: boolean;
+  readonly rules: PriceRules;
+}
+
+/** A price that is stored or will be by an earlier row; `startsAt` in milliseconds. */
+interface Known {
+  readonly startsAt: number;
+  readonly price: string;
+  readonly row: PriceRow | null;
+}
+
+/**
+ * Stores each row that keeps the rules and says what became of each, in the order of the rows: a price equal to the one in force at its beginning is
+ * `unchanged`, so that the same file can be imported again. Two statements, however many rows.
+ */
+export async function importPrices(
+  tx: Pick<TenantTransaction, 'em'>,
+  drafts: readonly PriceDraft[],
+  { isDryRun, rules }: ImportOptions,
+): Promise<PriceOutcome[]> {
+  const completed = drafts.map((draft) => completePrice(draft, rules));
+  const models = new Set(completed.flatMap((price) => ('rule' in price ? [] : [price.model])));
+  const known = timelinesOf(await pricesOfModels(tx.em, [...models]));
+  const planned = completed.map((price) => ('rule' in price ? rejected(price) : plan(price, known, rules)));
+  if (isDryRun) return planned;
+
+  const created = planned.flatMap((outcome) => (outcome.outcome === 'created' ? [outcome.price] : []));
+  const inserted = new Map((await insertPrices(tx.em, created)).map((price) => [keyOf(price), price.id]));
+  return planned.map((outcome) => {
+    if (outcome.outcome !== 'created') return outcome;
+    // A row begins at most once at an instant, so that what one import inserts of a key lies at different ones.
+    const priceId = inserted.get(keyOf(outcome.price, rules.now)) ?? null;
+    return priceId === null ? rejected(taken) : { ...outcome, priceId };
+  });
+}
+
+const taken: PriceFault = {
+  field: 'effective_from',
+  rule: 'already_exists',
+  message: 'is taken: another price begins at the same instant',
+};
+
+function plan(price: NewPrice, known: Map<string, Known[]>, rules: PriceRules): PriceOutcome {
+  const series = seriesOf(price);
+  const timeline = known.get(series) ?? [];
+  const startsAt = (price.effectiveFrom ?? rules.now).getTime();
+  const before = timeline.findLast((entry) => entry.startsAt <= startsAt) ?? null;
+
+  if (before !== null && new Decimal(before.price).equals(price.price))
+    return { outcome: 'unchanged', priceId: before.row?.id ?? null, price };
+  if (before?.startsAt === startsAt) return rejected(taken);
+  const past = startsInPast(price, rules);
+  if (past) return rejected(past);
+
+  const added = { startsAt, price: price.price, row: null };
+  known.set(
+    series,
+    [...timeline, added].toSorted((left, right) => left.startsAt - right.startsAt),
+  );
+  // All that begin now begin at one instant.
+  return { outcome: 'created', priceId: null, price: { ...price, effectiveFrom: new Date(startsAt) }, replaces: before?.row ?? null };
+}
+
+function timelinesOf(prices: readonly PriceRow[]): Map<string, Known[]> {
+  const timelines = new Map<string, Known[]>();
+  for (const row of prices) {
+    const timeline = timelines.get(seriesOf(row)) ?? [];
+    timelines.set(seriesOf(row), [...timeline, { startsAt: Date.parse(row.effectiveFrom), price: row.price, row }]);
+  }
+  return timelines;
+}
+
+function seriesOf({ model, tier, bucket, currency }: Pick<NewPrice, 'model' | 'tier' | 'bucket' | 'currency'>): string {
+  return JSON.stringify([model, tier, bucket, currency]);
+}
+
+function keyOf(price: NewPrice | PriceRow, now = new Date(0)): string {
+  const { effectiveFrom } = price;
+  const startsAt = typeof effectiveFrom === 'string' ? Date.parse(effectiveFrom) : (effectiveFrom ?? now).getTime();
+  return `${seriesOf(price)} ${startsAt}`;
+}
+
+function rejected(fault: PriceFault): PriceOutcome {
+  return { outcome: 'rejected', fault };
+}

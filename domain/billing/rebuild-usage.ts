@@ -1,0 +1,54 @@
+import { writeAudit } from '../../db/audit/audit.ts';
+import { ledgerSpans, rebuildDay, type LedgerSpan } from '../../db/billing/rebuild-rollups.ts';
+import type { Databases } from '../../db/databases.ts';
+import { newId } from '../../db/ids.ts';
+import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
+
+export interface Rebuilt {
+  readonly workspaces: number;
+  readonly days: number;
+  /** Rollups that were missing, wrong, or none of the ledger's. */
+  readonly mended: number;
+}
+
+const spansARead = 200;
+const dayMs = 86_400_000;
+
+/**
+ * Makes all rollups what the ledger adds up to, a workspace's day a transaction: it may be killed and run again, and while calls settle. A day on which
+ * something was mended is an entry of the audit log; one that was right leaves none.
+ */
+export async function rebuildUsage(db: Databases): Promise<Rebuilt> {
+  const done = { workspaces: 0, days: 0, mended: 0 };
+  for (let after: string | null = null; ;) {
+    const from: string | null = after;
+    const spans: LedgerSpan[] = await sweep(db, (em) => ledgerSpans(em, from, spansARead));
+    for (const span of spans) {
+      done.workspaces += 1;
+      for (const day of daysOf(span)) {
+        done.days += 1;
+        done.mended += await rebuild(db, span, day);
+      }
+    }
+    after = spans.at(-1)?.workspaceId ?? null;
+    if (spans.length < spansARead) return done;
+  }
+}
+
+function rebuild(db: Databases, { organizationId, workspaceId }: LedgerSpan, day: string): Promise<number> {
+  return sweep(db, async (em) => {
+    const mended = await rebuildDay(em, { workspaceId, day });
+    if (mended === 0) return 0;
+    const tx = { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
+    const changes = { day: { to: day }, mended: { to: mended } };
+    const note = { resourceType: 'usage_rollup', organizationId, workspaceId, changes };
+    await writeAudit(tx, { action: 'update', operationId: null, note, ip: null, userAgent: null });
+    return mended;
+  });
+}
+
+function daysOf({ firstDay, lastDay }: LedgerSpan): string[] {
+  const first = Date.parse(firstDay);
+  const count = Math.round((Date.parse(lastDay) - first) / dayMs) + 1;
+  return Array.from({ length: count }, (_, at) => new Date(first + at * dayMs).toISOString().slice(0, 10));
+}

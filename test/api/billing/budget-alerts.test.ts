@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { connectDatabases } from '../../../db/orm.ts';
+import type { Databases } from '../../../db/databases.ts';
+import { rows } from '../../../db/sql.ts';
+import { sweep } from '../../../db/transaction.ts';
+import { tendBudgets } from '../../../activities/maintenance/budget-activities.ts';
+import { settleCall } from '../../support/calls.ts';
+import type { TestTenant } from '../../support/tenant.ts';
+import { openWorld, type World } from '../world.ts';
+
+let world: World;
+/** As a second process has it. */
+let other: Databases;
+
+beforeAll(async () => {
+  world = await openWorld();
+  const { appUrl, sweeperUrl } = world.api.database;
+  const pools = { poolMax: 12, sweeperPoolMax: 1, applicationName: 'second process', acquireTimeoutMs: 60_000 };
+  other = await connectDatabases({ appUrl, sweeperUrl, ...pools, log: pino({ level: 'silent' }), onQuery: () => undefined });
+});
+afterAll(async () => {
+  await other?.close();
+  await world?.close();
+});
+
+const sql = <T>(text: string, params: readonly unknown[] = []) => sweep(world.api.db, (em) => rows<T>(em, text, params));
+const put = (tenant: TestTenant, body: object) =>
+  world.call(tenant.tokens.admin, 'PUT', `/budgets/${tenant.workspaceId}`, { body: { limit_amount: '1', is_enforced: true, ...body } });
+const spend = (tenant: TestTenant, cost: string, db = world.api.db) => settleCall(db, tenant, { cost });
+
+const alertsOf = (tenant: TestTenant) =>
+  sql<{ status: string; severity: string; resolution: string | null; title: string; value: string }>(
+    'select status, severity, resolution, title, trim_scale(value)::text as value from alerts where workspace_id = ? order by id',
+    [tenant.workspaceId],
+  );
+/** Events by receiver; a receiver that hears of one twice stands twice. */
+const noticesOf = (tenant: TestTenant) =>
+  sql<{ target_key: string; event: string; times: number }>(
+    'select target_key, event, count(*)::int as times from alert_deliveries where workspace_id = ? group by target_key, event order by 2, 1',
+    [tenant.workspaceId],
+  );
+const tend = () =>
+  tendBudgets({ db: world.api.db, log: pino({ level: 'silent' }), dispatch: () => Promise.resolve() }, AbortSignal.timeout(60_000));
+
+test('200 calls at once on two processes cross threshold and limit: each receiver gets one warning and one that it is spent', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { period: 'day' });
+  await put(tenant, { period: 'month', limit_amount: '100' });
+
+  await Promise.all(Array.from({ length: 200 }, (_, n) => spend(tenant, '0.01', n % 2 === 0 ? world.api.db : other)));
+
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'firing', severity: 'critical', resolution: null, value: '100' }]);
+  const notices = await noticesOf(tenant);
+  const receivers = new Set(notices.map(({ target_key: key }) => key));
+  expect(receivers.size).toBeGreaterThan(1);
+  expect(notices).toHaveLength(2 * receivers.size);
+  expect(notices.every(({ times }) => times === 1)).toBe(true);
+  expect(new Set(notices.map(({ event }) => event))).toEqual(new Set(['firing', 'escalated']));
+}, 120_000);
+
+test('a call that crosses both is one notice; one that is settled again is none', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { period: 'day' });
+  const runId = crypto.randomUUID();
+
+  for (let times = 0; times < 2; times += 1) await settleCall(world.api.db, tenant, { runId, cost: '2' });
+
+  expect(await alertsOf(tenant)).toMatchObject([
+    { severity: 'critical', value: '200', title: 'The budget of the day is spent: 2.00 of 1.00 USD' },
+  ]);
+  expect((await noticesOf(tenant)).every(({ event, times }) => event === 'firing' && times === 1)).toBe(true);
+});
+
+test('a PUT ends the open alert and judges at once, and may notify once more; the same budget again does not', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { period: 'day' });
+  await spend(tenant, '0.9');
+
+  await put(tenant, { period: 'day' });
+  const same = await alertsOf(tenant);
+  await put(tenant, { period: 'day', limit_amount: '0.95' });
+  const lowered = await alertsOf(tenant);
+  await put(tenant, { period: 'day', limit_amount: '10' });
+
+  expect(same).toMatchObject([{ status: 'firing', severity: 'warning' }]);
+  expect(lowered).toMatchObject([
+    { status: 'resolved', resolution: 'budget_changed' },
+    { status: 'firing', severity: 'warning', value: '94.7' },
+  ]);
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved' }, { status: 'resolved', resolution: 'budget_changed' }]);
+});
+
+test('what a person has resolved is not said again in its window, but that the budget is spent is', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { period: 'day' });
+  await spend(tenant, '0.85');
+  await sql(`update alerts set status = 'resolved', resolution = 'manual', resolved_at = now() where workspace_id = ?`, [
+    tenant.workspaceId,
+  ]);
+
+  await spend(tenant, '0.05');
+  const between = await alertsOf(tenant);
+  await spend(tenant, '0.2');
+
+  expect(between).toHaveLength(1);
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved' }, { status: 'firing', severity: 'critical' }]);
+});
+
+test('a budget that is not enforced notifies all the same; one without a limit, or whose rule is paused, does not', async () => {
+  const [counted, open, paused] = [await world.tenant(), await world.tenant(), await world.tenant()];
+  await put(counted, { is_enforced: false });
+  await put(open, { limit_amount: null });
+  await put(paused, {});
+  await sql('update alert_rules set is_active = false where workspace_id = ?', [paused.workspaceId]);
+
+  for (const tenant of [counted, open, paused]) await spend(tenant, '5');
+
+  expect(await alertsOf(counted)).toMatchObject([{ severity: 'critical' }]);
+  expect([await alertsOf(open), await alertsOf(paused)]).toEqual([[], []]);
+});
+
+test('the alert of a window ends with it, whoever rolled it, and the next window notifies anew', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { period: 'day' });
+  await spend(tenant, '2');
+  await sql(
+    `update alerts set labels = labels || jsonb_build_object('window_end', to_char(now() - interval '1 minute', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')) where workspace_id = ?`,
+    [tenant.workspaceId],
+  );
+
+  await tend();
+  await tend();
+
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved', resolution: 'window_ended' }]);
+});
+
+test('a budget that is deleted takes its alert along', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { limit_amount: '0' });
+  const before = await alertsOf(tenant);
+
+  await world.call(tenant.tokens.admin, 'DELETE', `/budgets/${tenant.workspaceId}`);
+
+  expect(before).toMatchObject([{ severity: 'critical', status: 'firing' }]);
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved', resolution: 'budget_changed' }]);
+});

@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { eraseByAge } from '../../../activities/maintenance/erase-by-age.ts';
+import { newId } from '../../../db/ids.ts';
+import { change, rows } from '../../../db/sql.ts';
+import { sweep } from '../../../db/transaction.ts';
+import type { TestTenant } from '../../support/tenant.ts';
+import { silent } from '../../support/worker.ts';
+import { makeAgent, openWorld, type World } from '../world.ts';
+
+let world: World;
+
+beforeAll(async () => {
+  world = await openWorld();
+});
+
+afterAll(() => world.close());
+
+const write = (sql: string, params: unknown[]) => sweep(world.api.db, (em) => change(em, sql, params));
+const query = <T>(sql: string, params: unknown[]) => sweep(world.api.db, (em) => rows<T>(em, sql, params));
+const retain = () =>
+  eraseByAge({ db: world.api.db, keys: world.api.keys, log: silent, signal: new AbortController().signal, send: world.api.deps.dispatch });
+const statusOf = async (tenant: TestTenant, path: string) => (await world.call(tenant.tokens.admin, 'GET', path)).status;
+
+/** A tenant that keeps runs 30 days, or for good, and one that keeps nothing. */
+async function scene(days: number | null = 30) {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  await write('update organization_settings set run_retention_days = ?, delivery_retention_days = 7 where organization_id = ?', [
+    days,
+    tenant.organizationId,
+  ]);
+  return { tenant, ended: (ageDays: number) => endedRun(tenant, agent.id, ageDays), live: () => startRun(tenant, agent.id) };
+}
+
+async function startRun({ tokens }: TestTenant, agentId: string): Promise<string> {
+  const started = await world.call(tokens.admin, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'secret words' } } });
+  expect(started.status).toBe(202);
+  return started.body.id;
+}
+
+async function endedRun(tenant: TestTenant, agentId: string, ageDays: number): Promise<string> {
+  const runId = await startRun(tenant, agentId);
+  await world.call(tenant.tokens.admin, 'POST', `/runs/${runId}/cancel`, { body: {} });
+  await write("update runs set finished_at = now() - ?::float8 * interval '1 day' where id = ?", [ageDays, runId]);
+  await write(
+    `insert into usage_entries (id, organization_id, workspace_id, occurred_at, reserved_at, call_key, source_kind, source_id, run_id, kind, cost, currency)
+     values (?, ?, ?, now(), now(), ?, 'run', ?, ?, 'llm', 1, 'USD')`,
+    [newId(), tenant.organizationId, tenant.workspaceId, `run:${runId}:1:1:0`, runId, runId],
+  );
+  return runId;
+}
+
+test('a run past its days is gone as after DELETE, its stream too; what it cost stays, and one entry counts', async () => {
+  const { tenant, ended, live } = await scene();
+  const [old, other, young, running] = [await ended(31), await ended(45), await ended(29), await live()];
+
+  await retain();
+  await retain();
+
+  for (const id of [old, other]) {
+    expect(await statusOf(tenant, `/runs/${id}`)).toBe(404);
+    expect(await statusOf(tenant, `/runs/${id}/stream`)).toBe(404);
+    expect(
+      await query('select run_id from run_streams where run_id = ? union all select run_id from messages where run_id = ?', [id, id]),
+    ).toEqual([]);
+  }
+  expect(await query("select id from runs where id = any (?::uuid[]) and input::text like '%secret%'", [[old, other]])).toEqual([]);
+  expect(await query('select cost from usage_entries where run_id = any (?::uuid[])', [[old, other]])).toHaveLength(2);
+  for (const id of [young, running]) expect(await statusOf(tenant, `/runs/${id}`)).toBe(200);
+  expect(
+    await query("select changes from audit_entries where organization_id = ? and action = 'purge' and resource_type = 'run'", [
+      tenant.organizationId,
+    ]),
+  ).toEqual([{ changes: { purged_runs: { from: null, to: 2 } } }]);
+});
+
+test('an organization without days keeps its runs, and nobody else’s days count for it', async () => {
+  const keeping = await scene(null);
+  const strict = await scene(1);
+  const [kept, gone] = [await keeping.ended(4_000), await strict.ended(1.1)];
+
+  await retain();
+
+  expect(await statusOf(keeping.tenant, `/runs/${kept}`)).toBe(200);
+  expect(await statusOf(strict.tenant, `/runs/${gone}`)).toBe(404);
+});
+
+test('a run is passed over while one below it lives or a call of it holds a part of a budget, and goes when that has ended', async () => {
+  const { tenant, ended, live } = await scene();
+  const [parent, holding, child] = [await ended(40), await ended(40), await live()];
+  await write('update runs set parent_run_id = ?, root_run_id = ?, lineage = array[?::uuid] where id = ?', [parent, parent, parent, child]);
+  const windowId = newId();
+  await write(
+    `insert into budget_windows (id, organization_id, workspace_id, budget_version, period, cap_key, window_start, currency, fx_rate, limit_amount, is_enforced)
+     values (?, ?, ?, 1, 'cap', ?, now(), 'USD', 1, 1, true)`,
+    [windowId, tenant.organizationId, tenant.workspaceId, `run:${holding}`],
+  );
+  await write(
+    `insert into budget_holds (call_key, window_id, organization_id, workspace_id, amount, lease_until) values (?, ?, ?, ?, 0.5, now() + interval '1 hour')`,
+    [`run:${holding}:1:1:0`, windowId, tenant.organizationId, tenant.workspaceId],
+  );
+
+  await retain();
+  expect([await statusOf(tenant, `/runs/${parent}`), await statusOf(tenant, `/runs/${holding}`)]).toEqual([200, 200]);
+
+  await write("update budget_holds set state = 'expired', closed_at = now() where window_id = ?", [windowId]);
+  await write("update runs set status = 'cancelled', finish_reason = 'cancelled', finished_at = now() where id = ?", [child]);
+  await retain();
+  for (const id of [parent, holding, child]) expect(await statusOf(tenant, `/runs/${id}`)).toBe(404);
+});
+
+test('more old runs than a transaction takes all go, also where one can not', async () => {
+  const { tenant, ended, live } = await scene();
+  const ids: string[] = [];
+  for (let n = 0; n < 23; n++) ids.push(await ended(60 - n / 100));
+  const [first = ''] = ids;
+  const child = await live();
+  await write('update runs set parent_run_id = ?, root_run_id = ?, lineage = array[?::uuid] where id = ?', [first, first, first, child]);
+
+  await retain();
+
+  expect(await query('select id from runs where organization_id = ? and deleted_at is null order by id', [tenant.organizationId])).toEqual(
+    [first, child].toSorted().map((id) => ({ id })),
+  );
+});
+
+test('notices that were sent or given up go after their days, those under way stay; alerts go 400 days after their end', async () => {
+  const { tenant } = await scene();
+  const place = [tenant.organizationId, tenant.workspaceId];
+  const [ruleId, open, ended] = [newId(), newId(), newId()];
+  await write(
+    `insert into alert_rules (id, organization_id, workspace_id, name, kind, operator, threshold) values (?, ?, ?, 'Spend', 'spend', 'gt', 1)`,
+    [ruleId, ...place],
+  );
+  for (const [id, days] of [
+    [open, null],
+    [ended, 401],
+  ] as const)
+    await write(
+      `insert into alerts (id, organization_id, workspace_id, rule_id, fingerprint, window_key, status, severity, title, opened_at, last_seen_at, resolved_at, resolution)
+       values (?, ?, ?, ?, ?, 'w', ?, 'critical', 'Spend', now(), now(), now() - make_interval(days => ?::int), ?)`,
+      [id, ...place, ruleId, id, days === null ? 'firing' : 'resolved', days, days === null ? null : 'recovered'],
+    );
+  let seq = 0;
+  const notice = (alertId: string, status: string, days: number) =>
+    write(
+      `insert into alert_deliveries (id, organization_id, workspace_id, rule_id, alert_id, seq, event, target_key, target, snapshot, status, created_at)
+       values (?, ?, ?, ?, ?, ?, 'firing', 'user:1', '{}', '{}', ?, now() - make_interval(days => ?::int))`,
+      [newId(), ...place, ruleId, alertId, ++seq, status, days],
+    );
+  await notice(open, 'sent', 8);
+  await notice(open, 'dead', 8);
+  await notice(open, 'failed', 8);
+  await notice(open, 'sent', 6);
+  await notice(ended, 'failed', 1);
+
+  await retain();
+
+  expect(await query('select alert_id, status from alert_deliveries where rule_id = ? order by seq', [ruleId])).toEqual([
+    { alert_id: open, status: 'failed' },
+    { alert_id: open, status: 'sent' },
+  ]);
+  expect(await query('select id from alerts where rule_id = ?', [ruleId])).toEqual([{ id: open }]);
+});

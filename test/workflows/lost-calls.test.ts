@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { rows } from '../../db/sql.ts';
+import { sweep } from '../../db/transaction.ts';
+import { workflowIds } from '../../workflows/contracts/queues.ts';
+import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
+import { priceCall, testBudgets, type TestBudgets } from '../support/budgets.ts';
+import { rollupFaults } from '../support/ledger.ts';
+import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
+import { makeAgent, scripted } from '../support/scenario.ts';
+import { startStack, type Stack } from '../support/stack.ts';
+import { until } from '../support/temporal.ts';
+
+jest.setTimeout(300_000);
+
+let models: ModelServer;
+let stack: Stack;
+let budgets: TestBudgets;
+let agentId: string;
+
+beforeAll(async () => {
+  models = await startModelServer();
+  stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl });
+  budgets = testBudgets(stack.db, stack.tenant);
+  await budgets.day(null);
+  await priceCall(stack.db, 'compatible/scripted', '0.1');
+  agentId = (await makeAgent(stack, [])).id;
+}, 120_000);
+
+afterAll(async () => {
+  await stack?.stop();
+  await models?.close();
+});
+
+const sql = <T>(text: string, params: readonly unknown[] = []) => sweep(stack.db, (em) => rows<T>(em, text, params));
+
+async function start(step: ScriptStep, more: object = {}): Promise<string> {
+  const body = { agent_id: agentId, input: { text: scripted({ steps: [step] }, `Spend ${crypto.randomUUID()}.`) }, ...more };
+  const { status, body: run } = await stack.request('POST', '/runs', { body });
+  if (status !== 202) throw new Error(`${status} ${JSON.stringify(run)}`);
+  return (run as { id: string }).id;
+}
+
+interface Entry {
+  readonly attempt: number;
+  readonly estimated: boolean;
+  readonly input: number;
+  readonly output: number;
+  readonly cost: string;
+}
+
+const ledger = (runId: string) =>
+  sql<Entry>(
+    `select attempt, estimated, input_tokens::int as input, output_tokens::int as output, trim_scale(cost)::text as cost
+       from usage_entries where run_id = ? order by attempt`,
+    [runId],
+  );
+const isInFlight = (runId: string) =>
+  until(async () => (await sql('select 1 from run_steps where run_id = ? and in_flight is not null', [runId])).length === 1, 90_000);
+const statusOf = async (runId: string) => ((await stack.request('GET', `/runs/${runId}`)).body as { status: string }).status;
+const upkeep = () => stack.temporal.client.schedule.getHandle(workflowIds.maintenance('budget-holds')).trigger();
+const holds = (runId: string) =>
+  sql<{ state: string }>('select state from budget_holds where call_key like ? order by call_key', [`run:${runId}:%`]);
+
+test('calls of a worker that was killed are settled by estimate, each once: in the middle of the answer, before its first word, of a run that was cancelled, and of one that was erased', async () => {
+  const capped = { limits: { max_cost: '1' } };
+  const hanging: ScriptStep = { text: 'Late.', faults: [{ kind: 'hang', after: 0 }] };
+  const inAnswer = await start({ tokens: 60, delay_ms: 100 }, capped);
+  const beforeWords = await start(hanging);
+  const neverLeft = await start(hanging, capped);
+  const cancelled = await start(hanging, capped);
+  const erased = await start({ tokens: 60, delay_ms: 100 });
+  const reader = watchRun(stack, inAnswer);
+  await until(() => reader.frames.filter(({ type }) => type === 'message.delta').length >= 3, 90_000);
+  for (const runId of [inAnswer, beforeWords, neverLeft, cancelled, erased]) await isInFlight(runId);
+  await until(async () => models.calls().length >= 5, 90_000);
+
+  await stack.kill('worker-runs');
+  // As if it had been killed between the hold and the call.
+  await sql('update run_steps set in_flight = null where run_id = ?', [neverLeft]);
+  for (const runId of [cancelled, erased]) await stack.request('POST', `/runs/${runId}/cancel`, { body: {} });
+  await stack.start('worker-runs');
+
+  const seen = await endOf(reader, 120_000);
+  const others = await Promise.all([beforeWords, neverLeft].map((runId) => endOf(watchRun(stack, runId), 120_000)));
+  await until(async () => (await statusOf(cancelled)) === 'cancelled' && (await statusOf(erased)) === 'cancelled', 120_000);
+
+  const whole = { attempt: 2, estimated: false, cost: '0.1' };
+  expect(await ledger(inAnswer)).toEqual([
+    { attempt: 1, estimated: true, input: expect.any(Number), output: expect.any(Number), cost: '0.1' },
+    expect.objectContaining(whole),
+  ]);
+  const [lost] = await ledger(inAnswer);
+  expect([lost && lost.input > 0, lost && lost.output > 0 && lost.output < 60]).toEqual([true, true]);
+  expect(await ledger(beforeWords)).toMatchObject([{ attempt: 1, estimated: true, output: 0, cost: '0.1' }, whole]);
+  expect(await ledger(neverLeft)).toMatchObject([whole]);
+  // The capped ones are counted where they were reserved, and nothing waits for a lease.
+  expect([await holds(inAnswer), await holds(neverLeft)]).toEqual([
+    [{ state: 'settled' }, { state: 'settled' }],
+    [{ state: 'released' }, { state: 'settled' }],
+  ]);
+  const windows = await budgets.windows();
+  expect(windows.find(({ name }) => name === `run:${inAnswer}`)).toMatchObject({ spent: '0.2', reserved: '0' });
+  expect(windows.find(({ name }) => name === `run:${neverLeft}`)).toMatchObject({ spent: '0.1', reserved: '0' });
+  for (const [runId, frames] of [
+    [inAnswer, seen],
+    [beforeWords, others[0] ?? []],
+  ] as const) {
+    const { run, faults } = await checkRun(stack, runId, { seen: [frames] });
+    expect([faults, run.usage.own]).toEqual([[], expect.objectContaining({ cost_amount: '0.20', model_calls: 2, estimated: true })]);
+  }
+
+  // The others have no next try: the one is settled when it is erased, the other by the upkeep, once nobody can be at it any more.
+  expect([await ledger(cancelled), await ledger(erased)]).toEqual([[], []]);
+  await upkeep();
+  expect((await stack.request('DELETE', `/runs/${erased}`)).status).toBe(204);
+  expect(await ledger(erased)).toMatchObject([{ attempt: 1, estimated: true, cost: '0.1' }]);
+  expect(await ledger(cancelled)).toEqual([]);
+  await sql("update runs set finished_at = finished_at - interval '2 minutes' where id = ?", [cancelled]);
+  await until(async () => {
+    await upkeep();
+    return (await ledger(cancelled)).length === 1;
+  }, 90_000);
+  expect(await ledger(cancelled)).toMatchObject([{ attempt: 1, estimated: true, output: 0, cost: '0.1' }]);
+  expect((await budgets.windows()).find(({ name }) => name === `run:${cancelled}`)).toMatchObject({
+    spent: '0.1',
+    reserved: '0',
+    is_closed: true,
+  });
+  expect(await sql('select 1 from run_steps where in_flight is not null and workspace_id = ?', [stack.tenant.workspaceId])).toEqual([]);
+  expect(await rollupFaults(stack.db, stack.tenant.workspaceId)).toEqual([]);
+});

@@ -1,0 +1,41 @@
+import { continueAsNew, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import type { MaintenanceActivities } from '../contracts/maintenance.ts';
+
+const { dueAlertOrganizations } = proxyActivities<Pick<MaintenanceActivities, 'dueAlertOrganizations'>>({
+  startToCloseTimeout: '20 seconds',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 seconds', maximumAttempts: 3 },
+});
+const { judgeAlerts } = proxyActivities<Pick<MaintenanceActivities, 'judgeAlerts'>>({
+  startToCloseTimeout: '20 seconds',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '10 seconds', maximumAttempts: 3 },
+});
+
+const atOnce = 8;
+
+/** Where a tick goes on that has more organizations than one workflow holds. */
+interface AlertTickPage {
+  readonly at: string;
+  readonly after: string;
+}
+
+/**
+ * Schedule `maint:alert-tick`, every minute: judges the rules of each organization. What one organization's rules come to keeps no other waiting; one that
+ * fails three times is judged at the next tick.
+ */
+export async function alertTick(page?: AlertTickPage): Promise<void> {
+  const at = page?.at ?? workflowInfo().startTime.toISOString();
+  const ids = await dueAlertOrganizations({ after: page?.after ?? null });
+
+  for (let from = 0; from < ids.length; from += atOnce) {
+    const judged = ids.slice(from, from + atOnce).map((organizationId) =>
+      judgeAlerts({ organizationId, at }).catch((error: unknown) => {
+        log.warn('alert rules not judged', { organization_id: organizationId, error: String(error) });
+      }),
+    );
+    await Promise.all(judged);
+  }
+  const after = ids.at(-1);
+  if (after !== undefined) await continueAsNew<typeof alertTick>({ at, after });
+}
