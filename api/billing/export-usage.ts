@@ -8,8 +8,10 @@ import {
   type UsageRecord,
   type UsageRecordFilters,
 } from '../../db/billing/usage-records.ts';
+import { organizationOf } from '../../db/reach.ts';
 import type { Scoped } from '../../db/scope.ts';
 import { csvRecord, type CsvCell } from '../../domain/billing/csv.ts';
+import type { Exports } from './dependencies.ts';
 import { toUsageRecordView } from './usage.schema.ts';
 
 export type ExportFormat = 'csv' | 'ndjson';
@@ -71,28 +73,42 @@ const columns = [
 export interface UsageExport {
   readonly filters: UsageRecordFilters & { readonly from: string; readonly to: string };
   readonly format: ExportFormat;
+  readonly exports: Exports;
 }
 
 /**
  * Sends ledger rows, oldest first, up to the one that was newest at the start: pages by key, each a statement of its own, the next when the reader has
- * taken the last. The first is read before anything is said, so that a fault there is an answer; one later breaks the connection.
+ * taken the last. The first is read before anything is said, so that a fault there is an answer; one later breaks the connection, and so does a reader
+ * that stands still.
  */
 export async function sendExport(
   { request, reply }: { readonly request: FastifyRequest; readonly reply: FastifyReply },
   ctx: Scoped,
-  { filters, format }: UsageExport,
+  { filters, format, exports }: UsageExport,
 ): Promise<void> {
-  const isHead = request.method === 'HEAD';
-  const last = isHead ? null : await newestRecord(ctx, filters);
-  const first = last ? await readRecords(ctx, filters, { after: null, last, limit: pageRows }) : [];
+  const end = exports.begin(organizationOf(ctx.caller));
+  try {
+    const isHead = request.method === 'HEAD';
+    const last = isHead ? null : await newestRecord(ctx, filters);
+    const first = last ? await readRecords(ctx, filters, { after: null, last, limit: pageRows }) : [];
+    reply.headers(headersOf({ filters, format }));
+    reply.raw.setTimeout(exports.idleMs, () => reply.raw.destroy());
+    const body = Readable.from(isHead ? [] : lines(pages(ctx, filters, { first, last }), format), { objectMode: false });
+    body.once('close', end);
+    reply.send(body);
+  } catch (error) {
+    end();
+    throw error;
+  }
+}
+
+function headersOf({ filters, format }: Pick<UsageExport, 'filters' | 'format'>): Record<string, string> {
   const [from, to] = [filters.from.slice(0, 10), filters.to.slice(0, 10)];
-  reply.headers({
+  return {
     'content-type': format === 'csv' ? `${exportTypes.csv}; charset=utf-8; header=present` : `${exportTypes.ndjson}; charset=utf-8`,
     'content-disposition': contentDisposition(`usage-${from}-${to}.${format}`),
     'cache-control': 'private, no-store',
-  });
-  if (isHead) reply.send();
-  else reply.send(Readable.from(lines(pages(ctx, filters, { first, last }), format), { objectMode: false }));
+  };
 }
 
 async function* pages(

@@ -6,6 +6,7 @@ import { openReadOnly } from '../../db/transaction.ts';
 import { checkExportRange, checkRollupRange, endOfBucket } from '../../domain/billing/usage-range.ts';
 import { area, list, raw } from '../http/operation.ts';
 import { plainText } from '../http/schema.ts';
+import { exportsOf } from './dependencies.ts';
 import { exportTypes, sendExport } from './export-usage.ts';
 import {
   toUsageGroupView,
@@ -69,7 +70,7 @@ export const usage = area('Billing', {
       checkExportRange(query.from, query.to);
       const { tx } = openReadOnly(deps.db, { tenant, actor, correlationId });
       const filters = { ...filtersOf(query), ...boundsOf(query), from: query.from, to: query.to };
-      await sendExport(http, { ...tx, caller, floor }, { filters, format: query.format ?? 'csv' });
+      await sendExport(http, { ...tx, caller, floor }, { filters, format: query.format ?? 'csv', exports: exportsOf(deps) });
     },
   ),
 });

@@ -39,7 +39,9 @@ const groupsSql = `select (array_agg(e.id order by e.id))[1] as id, e.organizati
   .join(', ')}
   ${entriesOfDay} group by e.organization_id, e.workspace_id, 4, 5, 6, 7, 8, 9, 10`;
 const keyed = `(id, organization_id, workspace_id, ${rollupKeys.join(', ')}, ${names.join(', ')})`;
-const isSameGroup = rollupKeys.map((key) => `g.${key} is not distinct from r.${key}`).join(' and ');
+// Those that are never null are compared so that they can be hashed: a busy day has thousands of groups.
+const neverNull: ReadonlySet<string> = new Set(['bucket_start', 'kind', 'currency']);
+const isSameGroup = rollupKeys.map((key) => `g.${key} ${neverNull.has(key) ? '=' : 'is not distinct from'} r.${key}`).join(' and ');
 
 /**
  * Makes the rollups of a workspace's day what its ledger adds up to; gives how many were wrong. Calls may settle meanwhile: missing rows are made first,

@@ -1,17 +1,25 @@
 import { execFileSync } from 'node:child_process';
-import { get } from 'node:http';
+import { get, type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'csv-parse/sync';
 import { newId } from '../../../db/ids.ts';
+import { exportsOf, type Exports } from '../../../api/billing/dependencies.ts';
 import { csvRecord } from '../../../domain/billing/csv.ts';
 import { seedLedger } from '../../support/ledger.ts';
+import { until } from '../../support/temporal.ts';
 import { openWorld, type World } from '../world.ts';
 
 let world: World;
+let exports: Exports;
 let onQuery: ((sql: string) => void) | null = null;
 
 beforeAll(async () => {
-  world = await openWorld({ onQuery: (sql) => onQuery?.(sql) });
+  world = await openWorld({
+    onQuery: (sql) => onQuery?.(sql),
+    extend: (_app, deps) => {
+      exports = exportsOf(deps);
+    },
+  });
 });
 afterAll(() => world.close());
 afterEach(() => {
@@ -193,3 +201,53 @@ test('what is no range or format is 422; HEAD gives the head and reads nothing; 
   const empty = await fetchExport(tenant.tokens.admin, range);
   expect([empty.isWhole, empty.text.split('\r\n').length, empty.text.startsWith('id,occurred_at,')]).toEqual([true, 2, true]);
 });
+
+test('an organization has four exports at once, and a reader that stands still is cut off', async () => {
+  const tenant = await world.tenant();
+  // More than the buffers of a connection take (tcp_rmem, tcp_wmem).
+  const long = {
+    occurredAt: '2026-01-05T00:00:00Z',
+    model: 'm'.repeat(200),
+    provider: 'p'.repeat(200),
+    providerRequestId: 'x'.repeat(1_000),
+  };
+  for (let n = 0; n < 3; n += 1)
+    await seedLedger(
+      world.api.db,
+      tenant,
+      Array.from({ length: 10_000 }, () => long),
+    );
+  const stall = () =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { authorization: `Bearer ${tenant.tokens.admin}` };
+      // Not read: what has come fills the connection.
+      get(`${world.api.url}/usage/export?${range}`, { headers, agent: false }, resolve).on('error', reject);
+    });
+
+  const four = () => Promise.all([stall(), stall(), stall(), stall()]);
+  const slots = () => {
+    const ends: (() => void)[] = [];
+    try {
+      for (;;) ends.push(exports.begin(tenant.organizationId));
+    } catch {
+      for (const end of ends) end();
+      return ends.length;
+    }
+  };
+  const areFree = () => until(() => slots() === 4, 60_000);
+
+  const left = await four();
+  const fifth = await fetchExport(tenant.tokens.admin, range);
+  for (const response of left) response.destroy();
+  await areFree();
+  exports.idleMs = 200;
+  const still = await stall();
+  await areFree();
+  const isWhole = await new Promise((resolve) => {
+    still.on('error', () => undefined).on('close', () => resolve(still.complete));
+    still.resume();
+  });
+
+  expect([fifth.status, JSON.parse(fifth.text)]).toEqual([429, expect.objectContaining({ code: 'rate_limited' })]);
+  expect(isWhole).toBe(false);
+}, 120_000);
