@@ -1,4 +1,4 @@
-import { eraseOldNotices, type ErasedNotices } from '../../db/alerts/alert-retention.ts';
+import { eraseOldNotices, type ErasedNotices } from '../../domain/alerts/alert-retention.ts';
 import { runRetention, type Retained } from '../../db/audit/retention.ts';
 import type { AuditKeys } from '../../db/audit/seal.ts';
 import type { Databases } from '../../db/databases.ts';

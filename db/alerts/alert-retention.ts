@@ -1,50 +1,18 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { sql, type SqlBool } from 'kysely';
-import type { Databases } from '../databases.ts';
 import { query } from '../query.ts';
 import { change } from '../sql.ts';
-import { sweep } from '../transaction.ts';
 
-const rowsAStatement = 5_000;
-const alertsAStatement = 500;
+/** So many a statement takes at most. */
+export const deliveriesAStatement = 5_000;
+export const alertsAStatement = 500;
 /** Kept where no organization says otherwise (its setting is `delivery_retention_days`). */
 const defaultDays = 30;
 /** An alert is kept so long after it was resolved, with its changes. */
 const alertDays = 400;
 
-/** What went by age. */
-export interface ErasedNotices {
-  readonly deliveries: number;
-  readonly alerts: number;
-}
-
-/**
- * Deletes notices of alerts past the `delivery_retention_days` of their organization that were sent or given up, and alerts that were resolved 400 days ago.
- * Those under way and alerts that are open stay. Batches, each a transaction of its own: whoever is killed goes on at the next time.
- */
-export async function eraseOldNotices(db: Databases, signal: AbortSignal): Promise<ErasedNotices> {
-  return {
-    deliveries: await inBatches(db, { signal, size: rowsAStatement, erase: eraseDeliveries }),
-    alerts: await inBatches(db, { signal, size: alertsAStatement, erase: eraseAlerts }),
-  };
-}
-
-interface Batches {
-  readonly signal: AbortSignal;
-  readonly size: number;
-  readonly erase: (em: SqlEntityManager) => Promise<number>;
-}
-
-async function inBatches(db: Databases, { signal, size, erase }: Batches): Promise<number> {
-  let total = 0;
-  for (let count = size; count === size; total += count) {
-    signal.throwIfAborted();
-    count = await sweep(db, erase);
-  }
-  return total;
-}
-
-function eraseDeliveries(em: SqlEntityManager): Promise<number> {
+/** Deletes notices past their days that were sent or given up, the oldest first; gives how many. */
+export function eraseDeliveries(em: SqlEntityManager): Promise<number> {
   const due = query
     .selectFrom('alert_deliveries as d')
     .leftJoin('organization_settings as s', 's.organizationId', 'd.organizationId')
@@ -52,12 +20,12 @@ function eraseDeliveries(em: SqlEntityManager): Promise<number> {
     .where('d.status', 'in', ['sent', 'dead'])
     .where(sql<SqlBool>`d.created_at < now() - make_interval(days => coalesce(s.delivery_retention_days, ${sql.lit(defaultDays)}))`)
     .orderBy('d.createdAt')
-    .limit(rowsAStatement);
+    .limit(deliveriesAStatement);
   return change(em, query.deleteFrom('alert_deliveries').where('id', 'in', due));
 }
 
-/** With what hangs on them; keys between the tables are checked at the end of the statement. */
-function eraseAlerts(em: SqlEntityManager): Promise<number> {
+/** Deletes alerts past their days with what hangs on them: keys between the tables are checked at the end of the statement. Gives how many alerts. */
+export function eraseAlerts(em: SqlEntityManager): Promise<number> {
   return change(
     em,
     query

@@ -44,6 +44,7 @@ const tablesByName: Readonly<Record<string, { table: string; column: string }>> 
   invitation_id: { table: 'invitations', column: 'id' },
   entry_id: { table: 'audit_entries', column: 'id' },
   impersonation_id: { table: 'impersonations', column: 'id' },
+  price_id: { table: 'model_prices', column: 'id' },
   client_id: { table: 'oauth_clients', column: 'client_id' },
   name: { table: 'secrets', column: 'name' },
 };
