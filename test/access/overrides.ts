@@ -1,4 +1,3 @@
-import { newId } from '../../db/ids.ts';
 import { randomBytes } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
@@ -204,12 +203,6 @@ export const overrides: Readonly<Record<string, Override>> = {
   rotateOauthClientSecret: async ({ stage, ground }) => {
     const secret = { token_endpoint_auth_method: 'client_secret_basic', secret_hash: randomBytes(32) };
     return { params: { client_id: String((await stage.world.rows.make('oauth_clients', ground.home, secret))['client_id']) } };
-  },
-  deleteModelPrice: async ({ stage }) => {
-    const id = newId();
-    const sql = `insert into model_prices (id, model, bucket, unit, price, currency, effective_from) values ($1, $1::text, 'call', 'call', 1, 'USD', now() + interval '1 day')`;
-    await stage.world.rows.query(sql, [id]);
-    return { params: { price_id: id } };
   },
 
   createOrganization: () => ({ body: { name: 'New', slug: freeSlug(), owner: { email: freeAddress(), password: newPassword } } }),
