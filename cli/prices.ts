@@ -36,11 +36,10 @@ export async function pricesImport({ env, log, file, isDryRun }: PricesCommand):
     const wrong = rows.flatMap((row) => ('wrong' in row ? [`rejected   row ${row.line}: ${row.wrong}`] : []));
     const drafts = rows.flatMap((row) => ('draft' in row ? [row.draft] : []));
     const catalog = file === undefined ? catalogDrafts(setting) : null;
-    const outcomes = catalog
-      ? await importCatalog(db, catalog.drafts, { setting, isDryRun, log })
-      : await importInParts(db, drafts, { setting, isDryRun });
+    const wanted = catalog ? await withoutOwn(db, catalog.drafts, { setting, log }) : drafts;
+    const outcomes = await importInParts(db, wanted, { setting, isDryRun });
 
-    outcomes.forEach((outcome, at) => log(lineOf(outcome, (catalog?.drafts ?? drafts)[at])));
+    outcomes.forEach((outcome, at) => log(lineOf(outcome, wanted[at])));
     [...wrong, ...(catalog?.omitted ?? [])].forEach(log);
     const count = (wanted: PriceOutcome['outcome']) => outcomes.filter(({ outcome }) => outcome === wanted).length;
     const rejected = count('rejected') + wrong.length;
@@ -51,7 +50,7 @@ export async function pricesImport({ env, log, file, isDryRun }: PricesCommand):
 
 /**
  * Gives the registry's models that have no price at all those of the catalogue, so that a first run shows what it costs. Says in a line what it took, and in one
- * which models stay without a price. Models that somebody has priced are left alone.
+ * each which models it leaves out and why. Models that somebody has priced are left alone.
  */
 export async function fillPrices({ db, variables }: Pick<Attached, 'db' | 'variables'>, log: (line: string) => void): Promise<void> {
   const setting = priceSetting(variables);
@@ -89,7 +88,7 @@ function catalogDrafts({ registry, rules }: PriceSetting): { drafts: PriceDraft[
     const model = registry.resolve(id);
     if (isFree || model === null) continue;
     const answer = catalogPrices({ ...model, baseUrl: model.connection.baseUrl }, rules.now);
-    if ('omitted' in answer) omitted.push(`no price   ${id}: ${answer.omitted}`);
+    if ('omitted' in answer) omitted.push(`left out   ${id}: ${answer.omitted}`);
     else drafts.push(...answer.prices.map((price) => ({ model: id, ...price, source: catalogName() })));
   }
   return { drafts, omitted };
@@ -100,22 +99,20 @@ interface Importing {
   readonly isDryRun: boolean;
 }
 
-/** A price that an operator has set stands: the catalogue replaces only its own. */
-async function importCatalog(
+/** The catalogue replaces only its own prices: one that an operator has set is kept, and named. */
+async function withoutOwn(
   db: Databases,
   drafts: readonly PriceDraft[],
-  { log, ...importing }: Importing & { readonly log: (line: string) => void },
-): Promise<PriceOutcome[]> {
-  const planned = await importInParts(db, drafts, { ...importing, isDryRun: true });
-  const isOwn = (outcome: PriceOutcome | undefined) =>
-    outcome?.outcome === 'created' && outcome.replaces !== null && outcome.replaces.source?.startsWith(catalogSource) !== true;
-  drafts.forEach(({ model, bucket, price }, at) => {
-    if (isOwn(planned[at])) log(`kept       ${model} ${bucket}: a price of your own; the catalogue says ${price}`);
+  { setting, log }: { readonly setting: PriceSetting; readonly log: (line: string) => void },
+): Promise<PriceDraft[]> {
+  const planned = await importInParts(db, drafts, { setting, isDryRun: true });
+  return drafts.filter(({ model, bucket, price }, at) => {
+    const outcome = planned[at];
+    const isOwn =
+      outcome?.outcome === 'created' && outcome.replaces !== null && outcome.replaces.source?.startsWith(catalogSource) !== true;
+    if (isOwn) log(`kept       ${model} ${bucket}: a price of your own; the catalogue says ${price}`);
+    return !isOwn;
   });
-  const wanted = drafts.filter((_, at) => !isOwn(planned[at]));
-  const made = await importInParts(db, wanted, importing);
-  const outcomes = new Map(wanted.map((draft, at) => [draft, made[at]]));
-  return drafts.flatMap((draft) => outcomes.get(draft) ?? []);
 }
 
 /** Each transaction takes so many rows and writes its entry into the log of the platform. */

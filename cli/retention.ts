@@ -11,6 +11,6 @@ export async function retentionRun({ env, log }: { readonly env: CliEnv; readonl
     log(
       `${done.auditEntries} audit entries of ${done.auditSeals} seals in ${done.organizations} organizations and ${done.loginFailures} failed logins deleted.`,
     );
-    log(`${done.runs} runs erased, ${done.deliveries} notices and ${done.alerts} alerts deleted.`);
+    log(`${done.runs} runs erased, ${done.notices} notices of alerts deleted.`);
   });
 }

@@ -1,4 +1,4 @@
-import { eraseOldNotices, type ErasedNotices } from '../../db/alerts/alert-retention.ts';
+import { eraseOldNotices } from '../../domain/alerts/alert-retention.ts';
 import { runRetention, type Retained } from '../../db/audit/retention.ts';
 import type { AuditKeys } from '../../db/audit/seal.ts';
 import type { Databases } from '../../db/databases.ts';
@@ -10,8 +10,10 @@ export interface AgeDeps extends RetentionOptions {
 }
 
 /** What went by age. */
-export interface ErasedByAge extends Retained, ErasedNotices {
+export interface ErasedByAge extends Retained {
   readonly runs: number;
+  /** Notices of alerts. */
+  readonly notices: number;
 }
 
 /**
@@ -35,6 +37,6 @@ export async function eraseByAge({ db, keys, ...options }: AgeDeps): Promise<Era
   const notices = await attempt('notices', () => eraseOldNotices(db, options.signal));
   const entries = await attempt('audit entries', () => runRetention(db, keys, options));
   if (runs === null || notices === null || entries === null) throw faults[0];
-  if (runs + notices.deliveries + notices.alerts > 0) options.log.info({ runs, ...notices }, 'ended by age');
-  return { runs, ...notices, ...entries };
+  if (runs + notices > 0) options.log.info({ runs, notices }, 'ended by age');
+  return { runs, notices, ...entries };
 }

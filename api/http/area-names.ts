@@ -40,7 +40,7 @@ export const areaMeanings: Readonly<Record<(typeof areaNames)[number], string>> 
   'Channels': 'Chat services in which people talk to agents.',
   'Authentication': 'Sign in, second factors, passwords, one’s own account, and service keys for back ends.',
   'Organizations & workspaces': 'The organization, its workspaces, people, invitations, secrets and audit log.',
-  'Billing': 'What calls cost and are priced at, and the budgets that bound them.',
+  'Billing': 'What models cost, what was spent, and the budgets that bound it.',
   'Alerts': 'Rules that watch usage and failures, and whom they tell.',
   'Attachments': 'Upload files for runs and read those that agents made.',
   'Code review': 'Repositories whose pull requests agents review.',
@@ -52,5 +52,5 @@ export const areaMeanings: Readonly<Record<(typeof areaNames)[number], string>> 
   'Oauth': 'How apps of others are let in: OAuth 2.1 with PKCE, and the documents by which they find it.',
   'System':
     'Health, version, and the contract itself in every form: OpenAPI, this reference, plain text, error codes, the stream protocol.',
-  'Operator': 'Organizations, impersonations and OAuth clients, for whoever runs the deployment.',
+  'Operator': 'Organizations, impersonations, prices and OAuth clients, for whoever runs the deployment.',
 };

@@ -4,7 +4,7 @@ import { priceUnits } from '../../workflows/contracts/prices.ts';
 import { Currency, PriceBucketName, PriceModel, PriceTier } from '../http/price-view.ts';
 import { closed, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
 
-export const PriceParams = closed({ price_id: idOf('Other', 'The price') });
+export const PriceParams = closed({ price_id: idOf('Other', 'One that is not in force yet') });
 
 const PriceAmount = Type.Unsafe<string | number>({
   type: ['string', 'number'],

@@ -1,3 +1,4 @@
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { createPrice, deletePrice } from '../../domain/billing/model-prices.ts';
 import { importPrices } from '../../domain/billing/price-import.ts';
 import type { PriceRules } from '../../domain/billing/new-price.ts';
@@ -48,8 +49,8 @@ export const modelPriceOperations = {
     async (ctx, { body: { rows, dry_run: isDryRun = false } }) => {
       const view = toPriceImportView(await importPrices(ctx, rows, { isDryRun, rules: rulesOf(ctx) }), isDryRun);
       const { created, unchanged, rejected } = view;
-      const changes = { created: { to: created }, unchanged: { to: unchanged }, rejected: { to: rejected } };
-      ctx.audit(created === 0 || isDryRun ? null : { ...ofPlatform, changes });
+      const counts = { created: { to: created }, unchanged: { to: unchanged }, rejected: { to: rejected } };
+      ctx.audit({ ...ofPlatform, changes: { dry_run: { to: isDryRun }, ...counts } });
       return view;
     },
   ),
@@ -66,6 +67,7 @@ export const modelPriceOperations = {
     },
     async (ctx, { params }) => {
       const price = await deletePrice(ctx, params.price_id);
+      await forgetReplies(ctx, [price.id]);
       ctx.audit(noteOf(price, { from: price.price }));
     },
   ),

@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { priceBuckets, type PriceBucket, type PriceUnit } from '../../workflows/contracts/prices.ts';
+import type { PriceBucket, PriceUnit } from '../../workflows/contracts/prices.ts';
 import { standardTier } from '../../db/billing/prices.ts';
 import type { NewPrice } from '../../db/billing/model-prices.ts';
 import { readDecimal } from './decimal-input.ts';
@@ -84,9 +84,4 @@ function isUnusual(price: string, unit: PriceUnit): boolean {
   const { min, max } = usual[unit];
   const value = new Decimal(price);
   return value.greaterThan(max) || (min !== null && !value.isZero() && value.lessThan(min));
-}
-
-/** Whether a text names a bucket. */
-export function isBucket(text: string): text is PriceBucket {
-  return priceBuckets.some((bucket) => bucket === text);
 }

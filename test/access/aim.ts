@@ -44,6 +44,7 @@ const tablesByName: Readonly<Record<string, { table: string; column: string }>> 
   invitation_id: { table: 'invitations', column: 'id' },
   entry_id: { table: 'audit_entries', column: 'id' },
   impersonation_id: { table: 'impersonations', column: 'id' },
+  price_id: { table: 'model_prices', column: 'id' },
   client_id: { table: 'oauth_clients', column: 'client_id' },
   name: { table: 'secrets', column: 'name' },
 };
@@ -119,11 +120,21 @@ async function makeTarget(
       (await rows.make(table, actor.home, { user_id: actor.userId, organization_id: organizationId, workspace_id: workspaceId }))['id'],
     );
   }
+  if (table === 'model_prices') return makePrice(stage);
   if (table === 'users') return makeUser(rows, { place: ground.home, role: 'viewer' });
   const given = parent
     ? { [`${parent.table.replace(/s$/, '')}_id`]: parent.id, ...(table === 'agent_revisions' ? { number: 2 } : {}) }
     : {};
   return makeWhole(rows, { table, place: ground.home, given });
+}
+
+/** Prices are of no tenant; one that has not begun may be deleted. */
+async function makePrice({ world }: Stage): Promise<string> {
+  const id = crypto.randomUUID();
+  const sql = `insert into model_prices (id, model, bucket, unit, price, currency, effective_from)
+    values ($1::uuid, $1::text, 'call', 'call', 1, 'USD', now() + interval '1 day')`;
+  await world.rows.query(sql, [id]);
+  return id;
 }
 
 /** A request that should succeed for whoever has the right: own rows in the path, a valid body. `isFresh` makes rows that may be used up. */

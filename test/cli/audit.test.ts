@@ -131,7 +131,7 @@ test('retention run takes what is past its days and says so', async () => {
 
   expect({ code, output }).toEqual({
     code: 0,
-    output: '2 audit entries of 1 seals in 1 organizations and 0 failed logins deleted.\n0 runs erased, 0 notices and 0 alerts deleted.\n',
+    output: '2 audit entries of 1 seals in 1 organizations and 0 failed logins deleted.\n0 runs erased, 0 notices of alerts deleted.\n',
   });
   expect(await verify('--organization', organizationId)).toMatchObject({ code: 0 });
 });

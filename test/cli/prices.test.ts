@@ -88,8 +88,8 @@ test('a dry run of the catalogue stores nothing; the import stores what it said,
 test('prices that the buckets can not say, and models that are only like a known one, are named and not stored', async () => {
   const { output } = await command('prices', 'import', '--dry-run');
 
-  expect(output).toContain('no price   openai/gpt-5.4: its price changes where a prompt is longer than 271999 tokens');
-  expect(output).toContain('no price   anthropic/claude-sonnet-5-5: the catalogue knows only claude-sonnet-5, which is like it');
+  expect(output).toContain('left out   openai/gpt-5.4: its price changes where a prompt is longer than 271999 tokens');
+  expect(output).toContain('left out   anthropic/claude-sonnet-5-5: the catalogue knows only claude-sonnet-5, which is like it');
   for (const model of ['openai/gpt-5.4', 'anthropic/claude-sonnet-5-5']) expect(await pricesOf(model)).toEqual([]);
 });
 

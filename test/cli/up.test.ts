@@ -75,7 +75,7 @@ test('models of a provider with a key have prices from the first start on, and t
   expect(await listed.json()).toMatchObject({
     items: [{ price: '4.50', currency: 'USD', source: expect.stringContaining('genai-prices') }],
   });
-  expect(output).toMatch(/no price {3}openai\/gpt-5\.4: /);
+  expect(output).toMatch(/left out {3}openai\/gpt-5\.4: /);
 });
 
 test('mails become files in the state folder, which the output names', () => {
