@@ -1,8 +1,8 @@
-import { organizationsWithRules } from '../../db/alerts/tick.ts';
-import { sweepResolvedAlerts } from '../../db/alerts/upkeep.ts';
+import { organizationsWithRules } from '../../db/alerts/due.ts';
 import { newId } from '../../db/ids.ts';
 import { openReadOnly, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import { judgeTick, readTick } from '../../domain/alerts/tick.ts';
+import { sweepAlerts } from '../../domain/alerts/upkeep.ts';
 import type { AlertTick, MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
@@ -21,7 +21,7 @@ export function createAlertActivities(
   return {
     dueAlertOrganizations: ({ after }) => sweep(db, (em) => organizationsWithRules(em, after, organizationsAPage)),
     judgeAlerts: (tick) => judgeAlerts(deps, tick),
-    sweepAlerts: () => sweepAll(log, { what: 'alerts', deleteSome: (limit) => sweep(db, (em) => sweepResolvedAlerts(em, limit)) }),
+    sweepAlerts: () => sweepAll(log, { what: 'alerts', deleteSome: (limit) => sweep(db, (em) => sweepAlerts(em, limit)) }),
   };
 }
 
