@@ -9,7 +9,6 @@ export const deliveryEvents = ['firing', 'escalated', 'repeated', 'resolved', 't
 export type DeliveryEvent = (typeof deliveryEvents)[number];
 /** `failed` is tried again, `dead` is not. */
 export const deliveryStatuses = ['queued', 'sent', 'failed', 'dead'] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 const schema = defineEntity({
   name: 'AlertDelivery',
