@@ -21,6 +21,7 @@ const schema = defineEntity({
     index('alert_deliveries', 'rule', '(rule_id)'),
     index('alert_deliveries', 'dead', "(organization_id, updated_at) where status = 'dead'"),
     index('alert_deliveries', 'age', '(created_at)'),
+    index('alert_deliveries', 'open', "(id) where status in ('queued', 'failed')"),
   ],
   properties: {
     /** Names it for the receiver, too: `webhook-id` and Message-ID. */
