@@ -84,7 +84,7 @@ export const AlertRuleView = closed(
     keep_firing_s: KeepFiringS,
     repeat_interval_s: RepeatIntervalS,
     no_data_mode: NoData(),
-    targets: Targets,
+    targets: listOf(Target, { maxItems: 10 }),
     is_active: Type.Boolean(),
     managed: Type.Boolean({ description: 'It belongs to a budget, which decides when it fires' }),
     budget_id: nullable(idOf('Other', 'The budget of a managed rule')),
