@@ -1,5 +1,4 @@
-import { claimTry, storeTry, waitOf } from '../../db/alerts/delivery-tries.ts';
-import { alertRetries, judgeTry, noRetries } from '../../domain/deliveries/retries.ts';
+import { claimDelivery, settleTry, verdictOf } from '../../domain/alerts/tries.ts';
 import type { DeliverStep, NoticeActivities } from '../../workflows/contracts/notices.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
@@ -22,27 +21,25 @@ export function createNoticeActivities(deps: NoticeDeps): NoticeActivities {
 }
 
 async function attemptAlert(deps: NoticeDeps, deliveryId: string): Promise<DeliverStep> {
-  const due = await transactAsSystem(deps, async (tx) => {
-    const delivery = await claimTry(tx, deliveryId);
-    return delivery ? { delivery, route: await routeOf(deps, tx, delivery) } : await waitOf(tx, deliveryId);
+  const claim = await transactAsSystem(deps, async (tx) => {
+    const found = await claimDelivery(tx, deliveryId);
+    return found.state === 'due' ? { ...found, route: await routeOf(deps, tx, found) } : found;
   });
-  if (due === null) return { isOver: true };
-  if (typeof due === 'number') return { isOver: false, waitMs: due };
+  if (claim.state === 'over') return { isOver: true };
+  if (claim.state === 'waiting') return { isOver: false, waitMs: claim.waitMs };
 
-  const { delivery, route } = due;
-  const { attempts, event, target } = delivery;
+  const { delivery, route } = claim;
   const startedAt = performance.now();
   const outcome = await sendAlert(deps, delivery, route);
   const latencyMs = Math.round(performance.now() - startedAt);
-  const verdict = judgeTry(outcome, { attempts, table: event === 'test' ? noRetries : alertRetries, random: Math.random() });
+  const verdict = verdictOf(delivery, outcome);
+  await transactAsSystem(deps, (tx) => settleTry(tx, delivery, { outcome, verdict, latencyMs }));
 
-  const delayMs = verdict.status === 'failed' ? verdict.delayMs : null;
-  const made = { status: verdict.status, lastStatus: outcome.status, lastError: outcome.error, latencyMs, delayMs };
-  await transactAsSystem(deps, (tx) => storeTry(tx, delivery, made));
-  deps.metrics.noticeTried(target.kind, verdict.status);
+  const { kind } = delivery.target;
+  deps.metrics.noticeTried(kind, verdict.status);
   deps.log[verdict.status === 'dead' ? 'warn' : 'info'](
-    { delivery_id: deliveryId, kind: target.kind, attempt: attempts, result: verdict.status, status: outcome.status },
+    { delivery_id: deliveryId, kind, attempt: delivery.attempts, result: verdict.status, status: outcome.status },
     'notice tried',
   );
-  return delayMs === null ? { isOver: true } : { isOver: false, waitMs: delayMs };
+  return verdict.status === 'failed' ? { isOver: false, waitMs: verdict.delayMs } : { isOver: true };
 }

@@ -1,9 +1,9 @@
 import { readersAmong } from '../../db/alerts/alert-readers.ts';
-import { readRuleOf, type DueDelivery } from '../../db/alerts/delivery-tries.ts';
 import { iso } from '../../db/sql.ts';
 import { resolveSecret } from '../../db/secrets/resolve-secret.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { DueDelivery, RuleOfDelivery } from '../../domain/alerts/tries.ts';
 import type { TryOutcome } from '../../domain/deliveries/retries.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { signatureHeaders } from '../../ports/webhook-signature.ts';
@@ -23,10 +23,13 @@ type Route =
   | { readonly kind: 'slack'; readonly url: string; readonly policy: EgressPolicy };
 
 /** Finds out where a delivery goes now: readers who have left, secrets that were changed and rules that are paused count as they are. */
-export async function routeOf(deps: SendAlertDeps, tx: TenantTransaction, delivery: DueDelivery): Promise<Route> {
-  const { organizationId, workspaceId, ruleId, event, target } = delivery;
-  const rule = await readRuleOf(tx, ruleId);
-  if (!rule || (!rule.isActive && event !== 'test')) return none(refused('the rule was paused or deleted'));
+export async function routeOf(
+  deps: SendAlertDeps,
+  tx: TenantTransaction,
+  { delivery, rule }: { readonly delivery: DueDelivery; readonly rule: RuleOfDelivery | null },
+): Promise<Route> {
+  const { organizationId, workspaceId, target } = delivery;
+  if (!rule) return none(refused('the rule was paused or deleted'));
 
   if (target.kind === 'user') {
     const [reader] = await readersAmong(tx, { organizationId, workspaceId }, [target.user_id]);

@@ -1,8 +1,8 @@
-import { organizationsWithRules } from '../../db/alerts/tick.ts';
-import { sweepResolvedAlerts } from '../../db/alerts/upkeep.ts';
+import { organizationsWithRules } from '../../db/alerts/due.ts';
 import { newId } from '../../db/ids.ts';
 import { openReadOnly, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
 import { judgeTick, readTick } from '../../domain/alerts/tick.ts';
+import { restartLostDeliveries, sweepAlerts } from '../../domain/alerts/upkeep.ts';
 import type { AlertTick, MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
@@ -19,9 +19,13 @@ export function createAlertActivities(
 ): Pick<MaintenanceActivities, 'dueAlertOrganizations' | 'judgeAlerts' | 'sweepAlerts'> {
   const { db, log } = deps;
   return {
-    dueAlertOrganizations: ({ after }) => sweep(db, (em) => organizationsWithRules(em, after, organizationsAPage)),
+    dueAlertOrganizations: async ({ after }) => {
+      const restarted = after === null ? await sweep(db, (em) => restartLostDeliveries(em)) : 0;
+      if (restarted > 0) log.warn({ restarted }, 'lost deliveries started again');
+      return sweep(db, (em) => organizationsWithRules(em, after, organizationsAPage));
+    },
     judgeAlerts: (tick) => judgeAlerts(deps, tick),
-    sweepAlerts: () => sweepAll(log, { what: 'alerts', deleteSome: (limit) => sweep(db, (em) => sweepResolvedAlerts(em, limit)) }),
+    sweepAlerts: () => sweepAll(log, { what: 'alerts', deleteSome: (limit) => sweep(db, (em) => sweepAlerts(em, limit)) }),
   };
 }
 

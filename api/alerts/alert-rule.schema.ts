@@ -17,20 +17,25 @@ const SecretName = text(100, {
   pattern: '^[A-Za-z][A-Za-z0-9_.-]{0,99}$',
   description: 'Name of a secret where the rule lies',
 });
-const AdminsTarget = closed({ kind: oneOf(['admins'], { description: 'Active admins and owners who see the workspace, by mail' }) });
-const UserTarget = closed({ kind: oneOf(['user'], { description: 'One person, by mail' }), user_id: idOf('User') });
-const WebhookTarget = closed({
-  kind: oneOf(['webhook'], { description: 'A POST that is signed with the secret' }),
-  url: { ...Url, description: 'Replies leave its query out' },
-  secret_name: SecretName,
+/** Told apart by `kind`, so that a fault is told of the form that was meant. */
+const Target = Type.Unsafe<AlertTarget>({
+  type: 'object',
+  description: 'Whom a rule notifies',
+  examples: [{ kind: 'admins' }],
+  discriminator: { propertyName: 'kind' },
+  oneOf: [
+    closed({ kind: oneOf(['admins']) }, { $id: 'AdminsTarget', description: 'Active admins and owners who see the workspace, by mail' }),
+    closed({ kind: oneOf(['user']), user_id: idOf('User') }, { $id: 'UserTarget', description: 'One person, by mail' }),
+    closed(
+      { kind: oneOf(['webhook']), url: { ...Url, description: 'Replies leave its query out' }, secret_name: SecretName },
+      { $id: 'WebhookTarget', description: 'A POST that is signed with the secret' },
+    ),
+    closed(
+      { kind: oneOf(['slack']), secret_name: SecretName },
+      { $id: 'SlackTarget', description: 'An incoming webhook of Slack, whose URL is the value of the secret' },
+    ),
+  ],
 });
-const SlackTarget = closed({
-  kind: oneOf(['slack'], { description: 'An incoming webhook of Slack, whose URL is the value of the secret' }),
-  secret_name: SecretName,
-});
-const Target = Type.Unsafe<AlertTarget>(
-  Type.Union([AdminsTarget, UserTarget, WebhookTarget, SlackTarget], { $id: 'AlertTarget', description: 'Whom a rule notifies' }),
-);
 const Targets = listOf(Target, { minItems: 1, maxItems: 10 });
 
 /** A number or a text, see `parseAmount`. */
@@ -79,7 +84,7 @@ export const AlertRuleView = closed(
     keep_firing_s: KeepFiringS,
     repeat_interval_s: RepeatIntervalS,
     no_data_mode: NoData(),
-    targets: Targets,
+    targets: listOf(Target, { maxItems: 10 }),
     is_active: Type.Boolean(),
     managed: Type.Boolean({ description: 'It belongs to a budget, which decides when it fires' }),
     budget_id: nullable(idOf('Other', 'The budget of a managed rule')),
@@ -138,7 +143,7 @@ export const AlertRuleUpdate = closed(
 
 export const AlertRuleFilters = closed({
   q: Type.Optional(Q),
-  kind: Type.Optional(oneOf(ruleKinds)),
+  kind: Type.Optional(oneOf(ruleKinds, { description: 'Only rules that measure this' })),
   is_active: Type.Optional(Type.Boolean()),
   workspace_id: Type.Optional(idOf('Workspace')),
   managed: Type.Optional(Type.Boolean({ description: 'true lists the rules of budgets, false all others' })),

@@ -158,7 +158,6 @@ export const alertRuleOperations = {
       description:
         'Sends a message that is marked as a test to each target, once, and waits at most 20 seconds for what becomes of it. 5 times a minute and rule, then 429.',
       access: 'admin',
-      fails: ['rate_limited'],
       audit: 'submit',
       idempotent: true,
       resourceType,

@@ -105,7 +105,7 @@ export const AlertUpdate = closed(
 
 export const AlertFilters = closed({
   status: Type.Optional(oneOf(alertStatuses)),
-  severity: Type.Optional(oneOf(alertSeverities)),
+  severity: Type.Optional(oneOf(alertSeverities, { description: 'Only alerts as severe as this' })),
   rule_id: Type.Optional(idOf('AlertRule')),
   from: Type.Optional({ ...Timestamp, description: 'Opened then or later' }),
   to: Type.Optional({ ...Timestamp, description: 'Opened then or before' }),

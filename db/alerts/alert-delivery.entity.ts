@@ -9,7 +9,6 @@ export const deliveryEvents = ['firing', 'escalated', 'repeated', 'resolved', 't
 export type DeliveryEvent = (typeof deliveryEvents)[number];
 /** `failed` is tried again, `dead` is not. */
 export const deliveryStatuses = ['queued', 'sent', 'failed', 'dead'] as const;
-export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 const schema = defineEntity({
   name: 'AlertDelivery',
@@ -22,6 +21,7 @@ const schema = defineEntity({
     index('alert_deliveries', 'rule', '(rule_id)'),
     index('alert_deliveries', 'dead', "(organization_id, updated_at) where status = 'dead'"),
     index('alert_deliveries', 'age', '(created_at)'),
+    index('alert_deliveries', 'open', "(id) where status in ('queued', 'failed')"),
   ],
   properties: {
     /** Names it for the receiver, too: `webhook-id` and Message-ID. */

@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { row } from '../sql.ts';
+import { change, row } from '../sql.ts';
 
 /** Deletes at most `limit` alerts that were resolved more than 400 days ago, with their changes and notices; gives how many. Sweeper's pool. */
 export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): Promise<number> {
@@ -15,4 +15,18 @@ export async function sweepResolvedAlerts(em: SqlEntityManager, limit: number): 
     await row(em, `delete from ${table} where alert_id = any (?::uuid[])`, [ids]);
   await row(em, 'delete from alerts where id = any (?::uuid[])', [ids]);
   return ids.length;
+}
+
+/**
+ * Has the starts of deliveries sent again whose try is ten minutes overdue: Temporal may have lost their workflows. One that is at work is not started twice.
+ * Gives how many. Sweeper's pool.
+ */
+export function resendDeliveries(em: SqlEntityManager): Promise<number> {
+  return change(
+    em,
+    `update outbox o set sent_at = null, not_before = now() from alert_deliveries d
+      where d.status in ('queued', 'failed') and coalesce(d.next_attempt_at, d.created_at) < now() - interval '10 minutes'
+        and o.kind = 'workflow.start' and o.dedupe_key = 'delivery:' || d.id and o.sent_at < now() - interval '10 minutes'`,
+    [],
+  );
 }

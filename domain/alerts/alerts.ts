@@ -1,5 +1,6 @@
 import { emitAlert } from '../../db/alerts/emit.ts';
-import { lockStateOf, quietGroup, readAlert, setAlertMarks, type AlertRow } from '../../db/alerts/alerts.ts';
+import { readAlert, type AlertRow } from '../../db/alerts/alerts.ts';
+import { lockStateOf, quietGroup, setAlertMarks } from '../../db/alerts/handle.ts';
 import { AlertRule } from '../../db/alerts/alert-rule.entity.ts';
 import { Alert } from '../../db/alerts/alert.entity.ts';
 import { seeForChange, type Changing } from '../../db/scope.ts';

@@ -31,6 +31,8 @@ const tablesByKind: Readonly<Record<string, string>> = {
   Conversation: 'conversations',
   Message: 'messages',
   ToolCall: 'tool_calls',
+  AlertRule: 'alert_rules',
+  Alert: 'alerts',
   Impersonation: 'impersonations',
   Invitation: 'invitations',
   Purge: 'purges',

@@ -51,6 +51,10 @@ const newPassword = 'a wholly different horse battery 47';
 export const overrides: Readonly<Record<string, Override>> = {
   createToolkit: () => ({ body: { slug: freeSlug(), name: 'Kit', kind: 'manual', config: {} } }),
   updateToolkit: body({ name: 'Renamed' }),
+  // None is of the platform: an operator names the place.
+  createAlertRule: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  // The example names a secret, which has to be there.
+  updateAlertRule: body({ threshold: '40' }),
   createToolkitRevision: body({ source: { type: 'manual', tools: [] } }),
   activateToolkitRevision: async ({ stage, ground }) => {
     const toolkit_id = await makeWhole(stage.world.rows, { table: 'toolkits', place: ground.home });

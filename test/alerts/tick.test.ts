@@ -263,6 +263,29 @@ test('suspended organizations and archived workspaces are left alone', async () 
   expect(await archived.tick(1)).toBe(0);
 });
 
+test('a delivery that is ten minutes overdue is started again, since Temporal may have lost it; one that is over or waits is not', async () => {
+  const place = await openPlace();
+  await place.rule({ targets: hook, group_by: 'agent' });
+  for (let at = 0; at < 3; at += 1) await place.spend(0.5, '11', { agent: newId() });
+  await place.tick(1);
+  const [lost, over, waiting] = await place.sql<{ id: string }>('select id from alert_deliveries where organization_id = ? order by id', [
+    place.organizationId,
+  ]);
+  await place.sql("update outbox set sent_at = now() - interval '11 minutes' where organization_id = ?", [place.organizationId]);
+  await place.sql("update alert_deliveries set created_at = now() - interval '11 minutes' where organization_id = ?", [
+    place.organizationId,
+  ]);
+  await place.sql("update alert_deliveries set status = 'sent' where id = ?", [over?.id]);
+  await place.sql("update alert_deliveries set status = 'failed', next_attempt_at = now() - interval '1 minute' where id = ?", [
+    waiting?.id,
+  ]);
+
+  await place.activities.dueAlertOrganizations({ after: null });
+
+  const unsent = await place.sql('select target from outbox where organization_id = ? and sent_at is null', [place.organizationId]);
+  expect(unsent).toEqual([{ target: `delivery:${lost?.id}` }]);
+});
+
 test('alerts that were resolved 400 days ago go with all that hangs on them; others stay', async () => {
   const place = await openPlace();
   await place.rule({ targets: hook });

@@ -20,6 +20,8 @@ const special: Record<string, RowValues> = {
   organizations: { status: 'active' },
   purges: { status: 'succeeded' },
   runs: { status: 'queued' },
+  alert_rules: { kind: 'spend' },
+  alerts: { status: 'firing' },
   budget_windows: { period: 'cap', cap_key: 'run:sample', window_end: null, closed_at: new Date() },
 };
 

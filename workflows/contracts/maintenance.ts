@@ -27,7 +27,7 @@ export interface MaintenanceActivities {
   tendTriggers(): Promise<number>;
   /** Gives back what lost calls held of budgets and rolls windows past their end; gives how many. */
   tendBudgets(): Promise<number>;
-  /** Ids of the next organizations with rules that are measured; none after the last. */
+  /** Ids of the next organizations with rules that are measured; none after the last. Before the first it has lost deliveries started again. */
   dueAlertOrganizations(page: { readonly after: string | null }): Promise<readonly string[]>;
   /** Judges the alert rules of an organization at a tick; a tick that is not newer than the last one changes nothing. Gives how many rules it judged. */
   judgeAlerts(tick: AlertTick): Promise<number>;

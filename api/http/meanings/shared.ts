@@ -27,6 +27,8 @@ export const shared: Readonly<Record<string, string>> = {
   key_id: 'The service key, by the id that `GET /service-keys` shows; not its plaintext',
   invitation_id: 'The invitation, by the id that `GET /invitations` shows',
   impersonation_id: 'The impersonation, by the id that its start gave',
+  rule_id: 'The alert rule, by the id that `GET /alert-rules` shows',
+  alert_id: 'The alert, by the id that `GET /alerts` shows',
   entry_id: 'The entry, by the id that `GET /audit-log` shows',
   trigger_id: 'The schedule, hook or event subscription that started it; null for a direct start',
   evaluation_run_id: 'The evaluation it is a case of; null outside evaluations',

@@ -97,6 +97,7 @@ create unique index alert_deliveries_target_key on alert_deliveries (alert_id, s
 create index alert_deliveries_rule_idx on alert_deliveries (rule_id);
 create index alert_deliveries_dead_idx on alert_deliveries (organization_id, updated_at) where status = 'dead';
 create index alert_deliveries_age_idx on alert_deliveries (created_at);
+create index alert_deliveries_open_idx on alert_deliveries (id) where status in ('queued', 'failed');
 alter table alert_deliveries enable row level security, force row level security;
 create policy app_select on alert_deliveries for select to longhaul_app using ((select app_operator()) or (organization_id = (select app_org()) and (workspace_id is null or (select app_ws_all()) or workspace_id = any ((select app_ws())::uuid[]))));
 create policy app_insert on alert_deliveries for insert to longhaul_app with check ((select app_operator()) or (organization_id = (select app_org()) and (workspace_id is null or (select app_ws_all()) or workspace_id = any ((select app_ws())::uuid[]))));

@@ -288,6 +288,22 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     closed_at: () => new Date(),
   },
   budget_holds: { call_key: unique('budget_holds', 'call_key'), state: same('settled') },
+  // Without a target a test of it has nothing to wait for: no worker runs here.
+  alert_rules: { kind: same('spend'), budget_id: none, targets: same([]), warning_threshold: none, agent_id: none },
+  alert_states: { fingerprint: unique('alert_states', 'fingerprint'), alert_id: none },
+  alerts: {
+    window_key: unique('alerts', 'window_key'),
+    labels: note('alerts', 'labels'),
+    status: same('firing'),
+    resolved_at: none,
+    resolution: none,
+  },
+  alert_deliveries: {
+    target: same({ kind: 'user', user_id: newId() }),
+    snapshot: note('alert_deliveries', 'snapshot'),
+    status: same('dead'),
+    alert_id: none,
+  },
   stream_tokens: { principal_kind: same('user') },
   usage_entries: { call_key: unique('usage_entries', 'call_key'), cost: same('0'), price_ids: same([]) },
 };

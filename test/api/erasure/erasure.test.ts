@@ -151,6 +151,7 @@ test('every deletion of something that was made under a key forgets the replies,
   );
   const forgetting = [
     'deleteAgent',
+    'deleteAlertRule',
     'deleteModelPrice',
     'deleteOauthClient',
     'deletePersona',
