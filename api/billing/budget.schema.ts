@@ -18,7 +18,9 @@ const ThresholdPct = integer({ minimum: 1, maximum: 100, description: 'Per cent 
 const IsEnforced = Type.Boolean({ description: 'Whether a full budget refuses calls; else they are counted and alerted on only' });
 
 export const BudgetParams = closed({ workspace_id: idOf('Workspace') });
-export const BudgetQuery = closed({ period: Type.Optional(oneOf(budgetPeriods, { default: 'month', description: 'Which of the two budgets of the workspace' })) });
+export const BudgetQuery = closed({
+  period: Type.Optional(oneOf(budgetPeriods, { default: 'month', description: 'Which of the two budgets of the workspace' })),
+});
 export const BudgetFilters = closed({
   period: Type.Optional(oneOf(budgetPeriods, { description: 'Only budgets of the month, or of the day' })),
   workspace_id: Type.Optional(idOf('Workspace', 'Only those of one workspace')),

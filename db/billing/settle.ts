@@ -87,6 +87,9 @@ select p.budget_id, p.budget_version, p.window_start, p.window_end, p.period, p.
  * has expired counts all the same. Part of the transaction that writes the call's ledger row, after it and only if it was written; `shareLedger` comes
  * before both. Gives the windows with a limit that it was added to, the one with the least room first.
  */
-export function settleHolds(tx: TenantTransaction, { callKey, workspaceId, cost, reservedAt, caps = [] }: SettledCost): Promise<SettledWindow[]> {
+export function settleHolds(
+  tx: TenantTransaction,
+  { callKey, workspaceId, cost, reservedAt, caps = [] }: SettledCost,
+): Promise<SettledWindow[]> {
   return rows<SettledWindow>(tx.em, settleSql, [callKey, workspaceId, cost, reservedAt, [...caps]]);
 }
