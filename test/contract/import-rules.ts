@@ -78,7 +78,6 @@ export const areasInOneRoom: readonly string[] = [
   'approvals',
   'attachments',
   'audit',
-  'billing',
   'http',
   'identity',
   'mcp',
