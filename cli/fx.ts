@@ -1,10 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { Decimal } from 'decimal.js';
-import { writeAudit } from '../db/audit/audit.ts';
-import { hasRates, insertRates, type NewRate } from '../db/billing/fx-rates.ts';
-import { newId } from '../db/ids.ts';
-import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../db/transaction.ts';
+import type { NewRate } from '../db/billing/fx-rates.ts';
+import { sweep } from '../db/transaction.ts';
 import { readDecimal } from '../domain/billing/decimal-input.ts';
+import { storeFirstRates, storeRates } from '../domain/billing/fx-rates.ts';
 import { isCurrency } from '../domain/billing/new-price.ts';
 import { readEuroRates, type EuroRates } from '../ports/ecb-rates.ts';
 import { withDeployment } from './attach.ts';
@@ -32,7 +31,7 @@ export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
   await withDeployment({ env, log }, async (attached) => {
     const base = attached.variables['BILLING_CURRENCY'] || 'USD';
     const rates = ratesOf(file ?? shippedFile, base);
-    const created = await storeRates(attached, rates);
+    const created = await sweep(attached.db, (em) => storeRates(em, rates));
     log(`${created} rates created, ${rates.length - created} were there: ${base} from ${rates[0]?.effectiveFrom.slice(0, 10)} on.`);
   });
 }
@@ -41,19 +40,8 @@ export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
 export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variables'>): Promise<void> {
   const base = variables['BILLING_CURRENCY'] || 'USD';
   const rates = euroRatesOf(shippedFile);
-  if (rates === null || (base !== 'EUR' && !rates.perEuro.has(base)) || (await sweep(db, (em) => hasRates(em, base)))) return;
-  await storeRates({ db }, crossRates(rates, base));
-}
-
-async function storeRates({ db }: Pick<Attached, 'db'>, rates: readonly NewRate[]): Promise<number> {
-  return sweep(db, async (em) => {
-    const created = await insertRates(em, rates);
-    if (created === 0) return 0;
-    const tx = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
-    const note = { resourceType: 'fx_rate', organizationId: null, changes: { created: { to: created }, source: { to: rates[0]?.source } } };
-    await writeAudit(tx, { action: 'create', operationId: null, note, ip: null, userAgent: null });
-    return created;
-  });
+  if (rates === null || (base !== 'EUR' && !rates.perEuro.has(base))) return;
+  await sweep(db, (em) => storeFirstRates(em, { base, rates: crossRates(rates, base) }));
 }
 
 function ratesOf(path: string, base: string): NewRate[] {

@@ -1,10 +1,10 @@
 import { Decimal } from 'decimal.js';
-import { readAdjustedPlace } from '../db/billing/adjustments.ts';
+import { readAdjustedPlace } from '../db/billing/adjusted-place.ts';
 import { money } from '../db/billing/money.ts';
-import { rollWindows } from '../db/billing/windows.ts';
 import { newId } from '../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
 import { adjustUsage } from '../domain/billing/adjust-usage.ts';
+import { rollBudgetWindows } from '../domain/billing/upkeep.ts';
 import { rebuildUsage } from '../domain/billing/rebuild-usage.ts';
 import { withDeployment } from './attach.ts';
 import type { CliEnv } from './env.ts';
@@ -40,7 +40,7 @@ export async function usageAdjust({ env, log, asked }: Command & { readonly aske
     const options = { tenant: workspaceTenant(place.organizationId, workspaceId), actor: systemActor, correlationId: newId() };
 
     // So that a window of this moment is there.
-    await transact(db, options, (tx) => rollWindows(tx.em, workspaceId));
+    await transact(db, options, (tx) => rollBudgetWindows(tx.em, workspaceId));
     const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at: at ?? new Date(), reason }));
     if (value.kind === 'other')
       throw new SetupError(`The key ${key} has made another correction, of ${value.cost} ${value.currency}. Take a new key.`);

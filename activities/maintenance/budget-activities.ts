@@ -1,11 +1,10 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { endedBudgetAlerts } from '../../db/alerts/ended-windows.ts';
-import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
 import { newId } from '../../db/ids.ts';
 import { lostCallsOfEndedRuns, settleLostCall } from '../../db/runs/lost-calls.ts';
 import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { endWindowAlert } from '../../domain/alerts/end-window-alert.ts';
+import { expireLostHolds, rollEndedWindows } from '../../domain/billing/upkeep.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAndSend } from '../support/as-system.ts';
@@ -24,21 +23,11 @@ export function createBudgetActivities(deps: TendingDeps): Pick<MaintenanceActiv
  */
 export async function tendBudgets(deps: TendingDeps, signal: AbortSignal): Promise<number> {
   const { db, log } = deps;
-  let expired = 0;
-  for (let count = aTransaction; count === aTransaction; expired += count) {
-    signal.throwIfAborted();
-    count = await sweep(db, (em) => expireHolds(em, aTransaction));
-  }
-  if (expired > 0) log.info({ expired }, 'holds of lost calls given back');
-
-  const ended = await sweep(db, (em) => endedWindows(em, aTransaction));
-  for (const workspaceId of ended) {
-    signal.throwIfAborted();
-    await sweep(db, (em) => rollWindows(em, workspaceId)).catch((err: unknown) =>
-      log.error({ err, workspace_id: workspaceId }, 'window not rolled'),
-    );
-  }
-  return expired + ended.length + (await endAlerts(deps, signal)) + (await settleLostCalls(deps, signal));
+  const expired = await expireLostHolds(db, signal);
+  if (expired > 0) log.info({ expired }, 'holds of lost calls released');
+  const onFault = (err: unknown, workspaceId: string) => log.error({ err, workspace_id: workspaceId }, 'window not rolled');
+  const rolled = await rollEndedWindows(db, { signal, onFault });
+  return expired + rolled + (await endAlerts(deps, signal)) + (await settleLostCalls(deps, signal));
 }
 
 async function endAlerts({ db }: TendingDeps, signal: AbortSignal): Promise<number> {

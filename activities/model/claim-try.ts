@@ -1,5 +1,5 @@
 import { readApprovedSlugs } from '../../db/approvals/questions.ts';
-import { capsAbove } from '../../db/billing/caps.ts';
+import { capsAbove } from '../../db/billing/cap-keys.ts';
 import { rejectsUnpriced } from '../../db/billing/prices.ts';
 import { readTerms, type CallTerms } from '../../db/billing/terms.ts';
 import { openModelStep, readCallsMade, type OpenedStep, type StepClaim, type StepToOpen } from '../../db/runs/model-steps.ts';

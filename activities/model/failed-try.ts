@@ -1,5 +1,4 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { releaseHolds } from '../../db/billing/gate.ts';
 import type { ModelUsage } from '../../db/billing/usage.ts';
 import type { RetryCause } from '../../db/streams/frame.schema.ts';
 import type { StepFault, StepRetry } from '../../db/runs/run-types.ts';
@@ -9,6 +8,7 @@ import { recordFailedTry } from '../../db/runs/model-steps.ts';
 import { sayAlive, stoodStill } from '../../db/runs/retries.ts';
 import { settleStepUsage, type RunWithAncestors } from '../../db/runs/step-usage.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { releaseHold } from '../../domain/billing/holds.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import type { ErrorCode } from '../../workflows/contracts/error-codes.ts';
 import { Failure, fail } from '../../workflows/contracts/failure.ts';
@@ -200,7 +200,7 @@ async function account(tx: TenantTransaction, runs: RunWithAncestors, modelTry: 
   const { opened, step, terms } = modelTry;
   await endFlight(tx, { runId: opened.run.id, step, attempt: opened.attempt });
   if (usage !== null) await settleStepUsage(tx, runs, { step, attempt: opened.attempt, usage });
-  else if (terms.isCounted) await releaseHolds(tx, callKeyOf(modelTry));
+  else if (terms.isCounted) await releaseHold(tx, callKeyOf(modelTry));
 }
 
 function faultOf(code: ErrorCode | typeof stoodStill, message: string, reason: string | null): StepFault {

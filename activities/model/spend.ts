@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { isStepAllowed } from '../../db/billing/budget-wait.ts';
-import { capsAbove } from '../../db/billing/caps.ts';
-import { leaseS, renewHolds, reserve, type ReserveResult } from '../../db/billing/gate.ts';
-import { rollWindows } from '../../db/billing/windows.ts';
+import { leaseS } from '../../db/billing/lease.ts';
+import type { ReserveResult } from '../../db/billing/holds.ts';
 import { unclaimStep } from '../../db/runs/unclaim-step.ts';
+import { renewHold, reserveForStep } from '../../domain/billing/holds.ts';
+import { rollBudgetWindows } from '../../domain/billing/upkeep.ts';
 import type { StepWait } from '../../workflows/contracts/agent-run.ts';
 import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -63,42 +63,16 @@ export async function holdCost(
   }
 }
 
-/** What the windows say, those that have ended rolled before. Where they are full an admin may have let this step pass. */
+/** What the windows say; those that have ended are rolled before. A hold is one key's, so that an attempt whose answer was lost is no second one. */
 async function judge(deps: ActivityDeps, modelTry: ModelTry, estimate: string): Promise<Exclude<ReserveResult, { outcome: 'stale' }>> {
   const { run } = modelTry.opened;
+  const call = { run, step: modelTry.step, callKey: callKeyOf(modelTry), estimate };
   for (let rolls = 0; rolls < maxRolls; rolls += 1) {
-    const found = await reserveOnce(deps, modelTry, { estimate, isAllowed: false });
-    if (found.outcome === 'full') {
-      const isAllowed = await autocommitAsRun(deps, run.id, (tx) => isStepAllowed(tx, { runId: run.id, step: modelTry.step }));
-      const again = isAllowed ? await reserveOnce(deps, modelTry, { estimate, isAllowed }) : found;
-      if (again.outcome !== 'stale') return again;
-    } else if (found.outcome !== 'stale') {
-      return found;
-    }
-    await retryWhileUnavailable(() => transactAsRun(deps, run.id, (tx) => rollWindows(tx.em, run.workspace_id)));
+    const found = await retryWhileUnavailable(() => autocommitAsRun(deps, run.id, (tx) => reserveForStep(tx, call)));
+    if (found.outcome !== 'stale') return found;
+    await retryWhileUnavailable(() => transactAsRun(deps, run.id, (tx) => rollBudgetWindows(tx.em, run.workspace_id)));
   }
   throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
-}
-
-/** A hold is one key's, so that an attempt whose answer was lost is no second one. */
-function reserveOnce(
-  deps: ActivityDeps,
-  modelTry: ModelTry,
-  { estimate, isAllowed }: { readonly estimate: string; readonly isAllowed: boolean },
-): Promise<ReserveResult> {
-  const { run } = modelTry.opened;
-  return retryWhileUnavailable(() =>
-    autocommitAsRun(deps, run.id, (tx) =>
-      reserve(tx, {
-        callKey: callKeyOf(modelTry),
-        organizationId: run.organization_id,
-        workspaceId: run.workspace_id,
-        caps: capsAbove(run),
-        estimate,
-        isAllowed,
-      }),
-    ),
-  );
 }
 
 /** The call is not made now: its claim is taken back, so that the wait is no lost try. */
@@ -115,9 +89,7 @@ function keepHeld(deps: ActivityDeps, modelTry: ModelTry): () => void {
   const { id } = modelTry.opened.run;
   const timer = setInterval(
     () => {
-      autocommitAsRun(deps, id, (tx) => renewHolds(tx, key)).catch((err: unknown) =>
-        deps.log.warn({ err, run_id: id }, 'hold not renewed'),
-      );
+      autocommitAsRun(deps, id, (tx) => renewHold(tx, key)).catch((err: unknown) => deps.log.warn({ err, run_id: id }, 'hold not renewed'));
     },
     (leaseS * 1_000) / 6,
   );

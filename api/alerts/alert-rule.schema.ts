@@ -6,7 +6,7 @@ import type { AlertRuleRow } from '../../db/alerts/rules.ts';
 import { money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { RuleFields } from '../../domain/alerts/rules.ts';
-import { parseAmount } from '../../domain/billing/amount.ts';
+import { requireDecimal } from '../../domain/billing/decimal-input.ts';
 import { scopes } from '../../workflows/contracts/access.ts';
 import { closed, Decimal, idOf, integer, listOf, Name, nullable, oneOf, Q, text, Timestamp, Url } from '../http/schema.ts';
 
@@ -38,7 +38,7 @@ const Target = Type.Unsafe<AlertTarget>({
 });
 const Targets = listOf(Target, { minItems: 1, maxItems: 10 });
 
-/** A number or a text, see `parseAmount`. */
+/** A number or a text, see `readDecimal`. */
 const Threshold = (description: string) =>
   Type.Unsafe<number | string>({
     type: ['number', 'string'],
@@ -159,8 +159,9 @@ export function toRuleFields(body: Update): Partial<RuleFields> {
     agentId: body.agent_id,
     groupBy: body.group_by,
     operator: body.operator,
-    threshold: threshold === undefined ? undefined : parseAmount('/threshold', threshold),
-    warningThreshold: warning === undefined || warning === null ? warning : parseAmount('/warning_threshold', warning),
+    threshold: threshold === undefined ? undefined : requireDecimal('/threshold', threshold, { maxDecimals: 9 }),
+    warningThreshold:
+      warning === undefined || warning === null ? warning : requireDecimal('/warning_threshold', warning, { maxDecimals: 9 }),
     windowS: body.window_s,
     forS: body.for_s,
     keepFiringS: body.keep_firing_s,

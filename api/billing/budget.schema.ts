@@ -4,8 +4,7 @@ import type { BudgetRow, BudgetStatusRow } from '../../db/billing/budgets.ts';
 import { money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { BudgetFields } from '../../domain/billing/budgets.ts';
-import { readDecimal } from '../../domain/billing/decimal-input.ts';
-import { invalid } from '../../workflows/contracts/failure.ts';
+import { requireDecimal } from '../../domain/billing/decimal-input.ts';
 import { closed, Decimal, idOf, integer, nullable, oneOf, Timestamp } from '../http/schema.ts';
 import { checkCurrency, Currency, Timezone } from '../http/zones.ts';
 
@@ -98,9 +97,8 @@ export function toBudgetFields(body: Static<typeof BudgetPut>): BudgetFields {
     alert_threshold_pct: alertThresholdPct = 80,
   } = body;
   checkCurrency('/currency', currency);
-  const read = limit === null ? { value: null } : readDecimal(limit, { maxDecimals: 9 });
-  if ('rule' in read) throw invalid('/limit_amount', read.rule, read.message);
-  return { limitAmount: read.value, currency, isEnforced, alertThresholdPct, periodStart: body.period_start ?? null };
+  const limitAmount = limit === null ? null : requireDecimal('/limit_amount', limit, { maxDecimals: 9 });
+  return { limitAmount, currency, isEnforced, alertThresholdPct, periodStart: body.period_start ?? null };
 }
 
 /** The wire form of a budget. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { admit } from '../../db/billing/admit.ts';
+import { checkBudgets } from '../../domain/billing/budget-check.ts';
 import { organizationOf } from '../../db/reach.ts';
 import { transact } from '../../db/transaction.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
@@ -54,7 +54,7 @@ export const toolTestOperations = {
       const home = await resolveNewRowWorkspace(ctx, tool.workspaceId);
       if (!isDryRun) refuseTest(ctx.caller, tool, home.workspaceId);
       await checkArguments(ctx.deps.schemas.of(organizationOf(ctx.caller)), tool, body.arguments);
-      if (!isDryRun) await admit(ctx, home.workspaceId);
+      if (!isDryRun) await checkBudgets(ctx, home.workspaceId);
 
       const testId = await startToolTest(ctx, { home, toolId: tool.id, args: body.arguments, isDryRun });
       ctx.audit({ resourceType: 'tool', resourceId: tool.id, label: tool.slug, ...home });

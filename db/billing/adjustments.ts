@@ -1,22 +1,11 @@
 import { newId } from '../ids.ts';
 import { settleBudgets } from '../alerts/budget-crossing.ts';
-import { capsAbove } from './caps.ts';
+import type { AdjustedPlace } from './adjusted-place.ts';
+import { capsAbove } from './cap-keys.ts';
 import { shareLedger } from './ledger-lock.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { addToRollup } from './rollups.ts';
-
-/** Whom a correction is for: a run, or a workspace as a whole. */
-export interface AdjustedPlace {
-  readonly organizationId: string;
-  readonly workspaceId: string;
-  readonly runId: string | null;
-  readonly agentId: string | null;
-  readonly agentRevisionId: string | null;
-  readonly userId: string | null;
-  readonly serviceKeyId: string | null;
-  readonly lineage: readonly string[];
-}
 
 /** A correction. `cost` is a decimal with its sign in the billing currency; `key` makes it one. */
 export interface Adjustment {
@@ -24,22 +13,6 @@ export interface Adjustment {
   readonly cost: string;
   readonly currency: string;
   readonly at: Date;
-}
-
-/** A workspace in the transaction's tenant, with its run; null when one of them is not there. */
-export async function readAdjustedPlace(
-  tx: Pick<TenantTransaction, 'em'>,
-  { workspaceId, runId }: { readonly workspaceId: string; readonly runId: string | null },
-): Promise<AdjustedPlace | null> {
-  return row<AdjustedPlace>(
-    tx.em,
-    `select w.organization_id as "organizationId", w.id as "workspaceId", r.id as "runId", r.agent_id as "agentId", r.agent_revision_id as "agentRevisionId",
-            coalesce(r.created_by_acting_user_id, case when r.created_by_kind = 'user' then r.created_by_id end) as "userId",
-            case when r.created_by_kind = 'service_key' then r.created_by_id end as "serviceKeyId", coalesce(r.lineage, '{}') as lineage
-       from workspaces w left join runs r on r.id = ?::uuid and r.workspace_id = w.id
-      where w.id = ? and (?::uuid is null or r.id is not null)`,
-    [runId, workspaceId, runId],
-  );
 }
 
 /** The correction that a key stands for; null: none yet. */

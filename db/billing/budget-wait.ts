@@ -5,7 +5,7 @@ import { addOutboxAll } from '../outbox.ts';
 import { newId } from '../ids.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { capsAbove } from './caps.ts';
+import { capsAbove } from './cap-keys.ts';
 import { money } from './money.ts';
 import { rollWindows } from './windows.ts';
 

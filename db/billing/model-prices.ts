@@ -1,12 +1,11 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { type Expression, sql, type SqlBool } from 'kysely';
 import type { PriceBucket, PriceUnit } from '../../workflows/contracts/prices.ts';
-import { newId } from '../ids.ts';
 import { mapPage, type Page, type PageRequest } from '../page.ts';
 import { preparedList } from '../page-query.ts';
 import type { ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
-import { change, row, rows } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import { decimalText } from './money.ts';
 
 /** A price that may be stored. */
@@ -39,16 +38,18 @@ export interface PriceFilters {
   readonly at: string | undefined;
 }
 
-const columns = ['id', 'model', 'tier', 'bucket', 'unit', 'price', 'currency', 'effectiveFrom', 'source', 'createdAt'] as const;
-const now = sql<string>`date_trunc('milliseconds', clock_timestamp())`;
+/** Columns of a price. */
+export const priceColumns = ['id', 'model', 'tier', 'bucket', 'unit', 'price', 'currency', 'effectiveFrom', 'source', 'createdAt'] as const;
+/** This moment, as precise as prices begin. */
+export const priceNow = sql<string>`date_trunc('milliseconds', clock_timestamp())`;
 const maxDecimals = 12;
 
 const inForce = preparedList(
   ({ model, tier, bucket, currency, at }: ParametersOf<PriceFilters>) => {
-    const instant: Expression<string> = at ? sql<string>`${at}::timestamptz` : now;
+    const instant: Expression<string> = at ? sql<string>`${at}::timestamptz` : priceNow;
     let prices = query
       .selectFrom('model_prices as p')
-      .select(columns)
+      .select(priceColumns)
       .where(sql<SqlBool>`p.effective_from <= ${instant}`)
       .where(
         sql<SqlBool>`not exists (select from model_prices n where (n.model, n.tier, n.bucket, n.currency) = (p.model, p.tier, p.bucket, p.currency)
@@ -70,7 +71,7 @@ const inForce = preparedList(
 
 /** Prices in force at an instant: of each model, tier, bucket and currency the one that began last; by these. */
 export async function listPricesInForce(em: SqlEntityManager, filters: PriceFilters, page: PageRequest): Promise<Page<PriceRow>> {
-  return mapPage(await inForce(em, filters, page), shown);
+  return mapPage(await inForce(em, filters, page), toPriceRow);
 }
 
 /** All prices of some models in the order in which they begin, for who compares new ones with them. */
@@ -79,32 +80,11 @@ export async function pricesOfModels(em: SqlEntityManager, models: readonly stri
     em,
     query
       .selectFrom('model_prices as p')
-      .select(columns)
+      .select(priceColumns)
       .where(sql<SqlBool>`p.model = any (${[...models]})`)
       .orderBy('p.effectiveFrom'),
   );
-  return found.map(shown);
-}
-
-/** Inserts prices in one statement; a key that is taken meanwhile is left out. Gives those that were inserted. */
-export async function insertPrices(em: SqlEntityManager, prices: readonly NewPrice[]): Promise<PriceRow[]> {
-  if (prices.length === 0) return [];
-  const inserted = await rows(
-    em,
-    query
-      .insertInto('model_prices')
-      .values(prices.map(valuesOf))
-      .onConflict((conflict) => conflict.columns(['model', 'tier', 'bucket', 'currency', 'effectiveFrom']).doNothing())
-      .returning(columns),
-  );
-  return inserted.map(shown);
-}
-
-/** Inserts one price. A taken key is the fault `model_prices_effective_key` (409 `already_exists`). */
-export async function insertPrice(em: SqlEntityManager, price: NewPrice): Promise<PriceRow> {
-  const inserted = await row(em, query.insertInto('model_prices').values(valuesOf(price)).returning(columns));
-  if (!inserted) throw new Error('an insert gave no row');
-  return shown(inserted);
+  return found.map(toPriceRow);
 }
 
 /** The price and whether it has begun; null where there is none. */
@@ -113,32 +93,17 @@ export async function findPrice(em: SqlEntityManager, priceId: string): Promise<
     em,
     query
       .selectFrom('model_prices as p')
-      .select(columns)
+      .select(priceColumns)
       .select(sql<boolean>`p.effective_from <= clock_timestamp()`.as('hasBegun'))
       .where('p.id', '=', priceId),
   );
-  return found && { ...shown(found), hasBegun: found.hasBegun };
-}
-
-/** Deletes a price that has not begun, judged in the deleting statement itself. False: it has begun, or is gone. */
-export async function deleteUpcomingPrice(em: SqlEntityManager, priceId: string): Promise<boolean> {
-  const deleted = await change(
-    em,
-    query
-      .deleteFrom('model_prices')
-      .where('id', '=', priceId)
-      .where(sql<SqlBool>`effective_from > clock_timestamp()`),
-  );
-  return deleted > 0;
-}
-
-function valuesOf({ effectiveFrom, ...price }: NewPrice) {
-  return { id: newId(), ...price, effectiveFrom: effectiveFrom === null ? now : sql<string>`${effectiveFrom.toISOString()}::timestamptz` };
+  return found && { ...toPriceRow(found), hasBegun: found.hasBegun };
 }
 
 type StoredPrice = Omit<PriceRow, 'unit' | 'bucket'> & { readonly unit: PriceUnit; readonly bucket: PriceBucket };
 
-function shown(found: StoredPrice): PriceRow {
+/** A price as it is shown. */
+export function toPriceRow(found: StoredPrice): PriceRow {
   const { id, model, tier, bucket, unit, currency, effectiveFrom, source, createdAt } = found;
   return { id, model, tier, bucket, unit, price: decimalText(found.price, maxDecimals), currency, effectiveFrom, source, createdAt };
 }

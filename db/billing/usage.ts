@@ -4,6 +4,7 @@ import type { TokenCounts, UsageTotals } from '../runs/run-types.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { settleBudgets } from '../alerts/budget-crossing.ts';
+import { callKey } from './call-key.ts';
 import { shareLedger } from './ledger-lock.ts';
 import { money } from './money.ts';
 import { standardTier, type PinnedPrice, type PriceBucket } from './prices.ts';
@@ -39,11 +40,6 @@ export interface ModelUsage {
 export interface SettledCall {
   readonly totals: UsageTotals;
   readonly budget: BudgetState | null;
-}
-
-/** `<source_kind>:<source_id>:<step>:<attempt>:<call>`: one key per call that may have reached a provider. */
-export function callKey(sourceKind: 'run', sourceId: string, step: number, attempt: number, call = 0): string {
-  return `${sourceKind}:${sourceId}:${step}:${attempt}:${call}`;
 }
 
 /**

@@ -1,6 +1,7 @@
-import { releaseHolds } from '../billing/gate.ts';
+import { releaseHolds } from '../billing/holds.ts';
 import { tokensOfBytes } from '../billing/tokens.ts';
-import { callKey, type ModelUsage } from '../billing/usage.ts';
+import { callKey } from '../billing/call-key.ts';
+import type { ModelUsage } from '../billing/usage.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { endFlight, readInFlight, streamedBytes, type CallInFlight, type StepOfCall } from './call-in-flight.ts';

@@ -1,7 +1,8 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { OutboxMessage } from '../../workflows/contracts/outbox.ts';
 import { linkToRun } from '../attachments/run-attachments.ts';
-import { openCaps, runCapKey, type CapDraft } from '../billing/caps.ts';
+import { runCapKey } from '../billing/cap-keys.ts';
+import { openCaps, type CapDraft } from '../billing/caps.ts';
 import { newId } from '../ids.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import { frameText, numbered } from '../streams/frame-text.ts';

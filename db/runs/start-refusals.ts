@@ -1,5 +1,5 @@
 import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
-import { spendingRefusal } from '../billing/admit.ts';
+import type { BudgetStanding } from '../billing/budget-standing.ts';
 import type { StartRun } from './start-run.ts';
 import { limitLiveRuns } from './live-runs.ts';
 import { agentInactive, type StartTarget } from './start-target.ts';
@@ -33,4 +33,11 @@ function refusalOf({ input, parent }: StartRun, target: StartTarget, liveRuns: n
   }
   // A child spends out of what its parent was admitted for; its calls pass the gate like all others.
   return parent ? null : spendingRefusal(target.spending);
+}
+
+/** 402 `budget_exceeded` where an enforced budget is spent, 429 `rate_limited` (`budget_reserved`) where only calls in flight fill it; else null. */
+export function spendingRefusal({ full_at: fullAt, is_held: isHeld }: BudgetStanding): Failure | null {
+  if (fullAt !== null) return fail('budget_exceeded', { context: { period: fullAt }, detail: `The budget of the ${fullAt} is spent.` });
+  if (!isHeld) return null;
+  return fail('rate_limited', { reason: 'budget_reserved', detail: 'Calls in flight hold the rest of the budget.', retryAfterS: 5 });
 }

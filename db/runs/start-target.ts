@@ -2,7 +2,7 @@ import { Failure, fail, invalid } from '../../workflows/contracts/failure.ts';
 import type { RevisionVariable } from '../agents/revision-document.ts';
 import type { RevisionLimits } from '../agents/revision-limits.ts';
 import type { AttachmentRef } from '../attachments/run-attachments.ts';
-import { admissionSql, type Admission } from '../billing/admit.ts';
+import { budgetStandingSql, type BudgetStanding } from '../billing/budget-standing.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { countLiveRuns } from './live-runs.ts';
@@ -29,7 +29,7 @@ export interface StartTarget {
   /** What the persona or the revision names; null: the deployment's default. */
   readonly model: string | null;
   /** How its enforced budgets stand. */
-  readonly spending: Admission;
+  readonly spending: BudgetStanding;
   /** The files that the input names. */
   readonly attachments: readonly AttachmentRef[];
 }
@@ -49,7 +49,7 @@ interface TargetRow {
   readonly has_persona: boolean;
   readonly model: string | null;
   readonly default_persona_slug: string | null;
-  readonly spending: Admission;
+  readonly spending: BudgetStanding;
 }
 
 const oneAsked = `(select 0 as n, ?::uuid as workspace_id, ?::uuid as agent_id, ?::text as agent_slug, ?::uuid as default_workspace_id, ?::text as persona_slug,
@@ -66,7 +66,7 @@ const targetSql = (asked: string) => `
          a.id as agent_id, a.slug as agent_slug, a.is_active as is_agent_active,
          v.id as revision_id, v.document -> 'limits' as limits, v.document -> 'variables' as variables,
          p.has_persona, coalesce(p.model, v.document ->> 'model') as model, p.default_persona_slug,
-         ${admissionSql('w.id')} as spending
+         ${budgetStandingSql('w.id')} as spending
     from asker s
     cross join ${asked}
     cross join lateral (

@@ -1,6 +1,7 @@
 import { Decimal } from 'decimal.js';
 import { writeAudit } from '../../db/audit/audit.ts';
-import { findAdjustment, insertAdjustment, type AdjustedPlace, type Adjustment } from '../../db/billing/adjustments.ts';
+import type { AdjustedPlace } from '../../db/billing/adjusted-place.ts';
+import { findAdjustment, insertAdjustment, type Adjustment } from '../../db/billing/adjustments.ts';
 import { money } from '../../db/billing/money.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 

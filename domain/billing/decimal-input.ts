@@ -1,4 +1,5 @@
 import { Decimal } from 'decimal.js';
+import { invalid } from '../../workflows/contracts/failure.ts';
 
 /** More digits than these a JSON number does not carry exactly (IEEE 754 double: 15 to 17). */
 const maxSignificant = 15;
@@ -23,6 +24,13 @@ export function readDecimal(given: string | number, { maxDecimals }: { readonly 
   if (decimal.decimalPlaces() > maxDecimals) return refused('decimals', `has more than ${maxDecimals} decimals`);
   if (decimal.greaterThanOrEqualTo(maxWhole)) return refused('maximum', 'is 100,000,000,000 or more');
   return { value: decimal.toFixed() };
+}
+
+/** The decimal at a place of a body. Throws 422 at its pointer for what `readDecimal` refuses. */
+export function requireDecimal(pointer: string, given: string | number, { maxDecimals }: { readonly maxDecimals: number }): string {
+  const read = readDecimal(given, { maxDecimals });
+  if ('rule' in read) throw invalid(pointer, read.rule, read.message);
+  return read.value;
 }
 
 function refused(rule: string, message: string) {

@@ -1,4 +1,5 @@
-import { deleteUpcomingPrice, findPrice, insertPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { findPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { deleteUpcomingPrice, insertPrice } from '../../db/billing/write-prices.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';

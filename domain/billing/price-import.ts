@@ -1,5 +1,6 @@
 import { Decimal } from 'decimal.js';
-import { insertPrices, pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { insertPrices } from '../../db/billing/write-prices.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
 

@@ -1,6 +1,7 @@
 import { newId } from '../../db/ids.ts';
-import { reserve } from '../../db/billing/gate.ts';
-import { callKey, settleModelCall, type SettledCall } from '../../db/billing/usage.ts';
+import { reserve } from '../../db/billing/holds.ts';
+import { callKey } from '../../db/billing/call-key.ts';
+import { settleModelCall, type SettledCall } from '../../db/billing/usage.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
 import type { Databases } from '../../db/databases.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
 import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
-import { releaseHolds, reserve } from '../../db/billing/gate.ts';
+import { releaseHolds, reserve } from '../../db/billing/holds.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';

@@ -1,6 +1,6 @@
 import { newId } from '../../../db/ids.ts';
-import { runCapKey } from '../../../db/billing/caps.ts';
-import { reserve, type Reservation, type ReserveResult } from '../../../db/billing/gate.ts';
+import { runCapKey } from '../../../db/billing/cap-keys.ts';
+import { reserve, type Reservation, type ReserveResult } from '../../../db/billing/holds.ts';
 import { rollWindows } from '../../../db/billing/windows.ts';
 import type { Databases } from '../../../db/databases.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';

@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
-import { insertAdjustment, readAdjustedPlace } from '../../../db/billing/adjustments.ts';
+import { readAdjustedPlace } from '../../../db/billing/adjusted-place.ts';
+import { insertAdjustment } from '../../../db/billing/adjustments.ts';
 import { rebuildDay } from '../../../db/billing/rebuild-rollups.ts';
-import { callKey, settleModelCall, type ModelUsage, type UsageSource } from '../../../db/billing/usage.ts';
+import { callKey } from '../../../db/billing/call-key.ts';
+import { settleModelCall, type ModelUsage, type UsageSource } from '../../../db/billing/usage.ts';
 import { newId } from '../../../db/ids.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rollupFaults } from '../../support/ledger.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { reserve } from '../../../db/billing/gate.ts';
+import { reserve } from '../../../db/billing/holds.ts';
 import { settleHolds } from '../../../db/billing/settle.ts';
 import { endedWindows } from '../../../db/billing/upkeep.ts';
 import { boundsNowSql, rollWindows } from '../../../db/billing/windows.ts';

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { closeRunCaps } from '../../../db/billing/caps.ts';
-import { releaseHolds, renewHolds, reserve } from '../../../db/billing/gate.ts';
+import { releaseHolds, renewHolds, reserve } from '../../../db/billing/holds.ts';
 import { settleHolds } from '../../../db/billing/settle.ts';
 import { expireHolds } from '../../../db/billing/upkeep.ts';
 import { newId } from '../../../db/ids.ts';

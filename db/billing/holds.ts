@@ -1,5 +1,6 @@
 import { change, row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { leaseS } from './lease.ts';
 
 /** What a call may cost at most and which windows it needs room in: the workspace's, and the caps above it. */
 export interface Reservation {
@@ -23,9 +24,6 @@ export type ReserveResult =
   | { readonly outcome: 'full'; readonly fullAt: string }
   | { readonly outcome: 'busy' }
   | { readonly outcome: 'stale' };
-
-/** A hold that is not renewed for so long is given up: three heartbeat timeouts. */
-export const leaseS = 30;
 
 // All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with this one. What is locked is named by
 // values that are there before, never by a join or `in (select …)`: a row that another transaction has just changed is looked at once more, and such a

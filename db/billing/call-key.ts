@@ -1,0 +1,4 @@
+/** `<source_kind>:<source_id>:<step>:<attempt>:<call>`: one key per call that may have reached a provider. */
+export function callKey(sourceKind: 'run', sourceId: string, step: number, attempt: number, call = 0): string {
+  return `${sourceKind}:${sourceId}:${step}:${attempt}:${call}`;
+}

@@ -1,0 +1,39 @@
+import { isStepAllowed } from '../../db/billing/budget-wait.ts';
+import { capsAbove } from '../../db/billing/cap-keys.ts';
+import { releaseHolds, renewHolds, reserve, type ReserveResult } from '../../db/billing/holds.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+
+/** A call of a run's step that is about to be made. */
+export interface StepCall {
+  readonly run: {
+    readonly id: string;
+    readonly organization_id: string;
+    readonly workspace_id: string;
+    readonly lineage: readonly string[];
+  };
+  readonly step: number;
+  readonly callKey: string;
+  /** What it may cost at most: decimal in the billing currency. */
+  readonly estimate: string;
+}
+
+/**
+ * Holds what a call may cost in every budget and cap above it, or in none. Where spending leaves no room, an admin may have let the step pass: it is held
+ * all the same. A call key that holds already is `ok` again. Each statement is a transaction of its own (`withAutocommit`).
+ */
+export async function reserveForStep(tx: TenantTransaction, { run, step, callKey, estimate }: StepCall): Promise<ReserveResult> {
+  const wanted = { callKey, organizationId: run.organization_id, workspaceId: run.workspace_id, caps: capsAbove(run), estimate };
+  const found = await reserve(tx, wanted);
+  if (found.outcome !== 'full' || !(await isStepAllowed(tx, { runId: run.id, step }))) return found;
+  return reserve(tx, { ...wanted, isAllowed: true });
+}
+
+/** Extends the lease of a call in flight. False: it holds nothing any more. */
+export function renewHold(tx: TenantTransaction, callKey: string): Promise<boolean> {
+  return renewHolds(tx, callKey);
+}
+
+/** Releases what a call held that never left, or cost nothing. */
+export function releaseHold(tx: TenantTransaction, callKey: string): Promise<void> {
+  return releaseHolds(tx, callKey);
+}

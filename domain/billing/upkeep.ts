@@ -1,0 +1,35 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { endedWindows, expireHolds } from '../../db/billing/upkeep.ts';
+import { rollWindows } from '../../db/billing/windows.ts';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
+
+const aTransaction = 500;
+
+/** Releases what lost calls held, in transactions of 500; gives how many holds. */
+export async function expireLostHolds(db: Databases, signal: AbortSignal): Promise<number> {
+  let expired = 0;
+  for (let count = aTransaction; count === aTransaction; expired += count) {
+    signal.throwIfAborted();
+    count = await sweep(db, (em) => expireHolds(em, aTransaction));
+  }
+  return expired;
+}
+
+/** Closes windows that have ended and opens the next, up to 500 workspaces; one that fails is reported and does not stop the others. Gives how many. */
+export async function rollEndedWindows(
+  db: Databases,
+  { signal, onFault }: { readonly signal: AbortSignal; readonly onFault: (err: unknown, workspaceId: string) => void },
+): Promise<number> {
+  const ended = await sweep(db, (em) => endedWindows(em, aTransaction));
+  for (const workspaceId of ended) {
+    signal.throwIfAborted();
+    await sweep(db, (em) => rollWindows(em, workspaceId)).catch((err: unknown) => onFault(err, workspaceId));
+  }
+  return ended.length;
+}
+
+/** Opens the windows of this moment in a workspace, as every call does that finds none. In a transaction that holds no window. */
+export function rollBudgetWindows(em: SqlEntityManager, workspaceId: string): Promise<number> {
+  return rollWindows(em, workspaceId);
+}
