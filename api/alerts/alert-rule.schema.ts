@@ -36,7 +36,7 @@ const Target = Type.Unsafe<AlertTarget>({
     ),
   ],
 });
-const Targets = listOf(Target, { minItems: 1, maxItems: 10 });
+const Targets = listOf(Target, { minItems: 1, maxItems: 10, description: 'Who is notified' });
 
 /** A number or a text, see `readDecimal`. */
 const Threshold = (description: string) =>
@@ -84,12 +84,12 @@ export const AlertRuleView = closed(
     keep_firing_s: KeepFiringS,
     repeat_interval_s: RepeatIntervalS,
     no_data_mode: NoData(),
-    targets: listOf(Target, { maxItems: 10 }),
-    is_active: Type.Boolean(),
+    targets: listOf(Target, { maxItems: 10, description: 'Who is notified' }),
+    is_active: Type.Boolean({ description: 'false: it is paused, and measures nothing' }),
     managed: Type.Boolean({ description: 'It belongs to a budget, which decides when it fires' }),
     budget_id: nullable(idOf('Other', 'The budget of a managed rule')),
     state: oneOf(ruleStates, { description: 'The worst of its groups' }),
-    last_evaluated_at: nullable(Timestamp),
+    last_evaluated_at: nullable({ ...Timestamp, description: 'When it was measured last' }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

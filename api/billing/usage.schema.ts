@@ -54,7 +54,7 @@ const counts = {
   cached_read_tokens: integer({ description: 'Tokens of the prompt that the provider had cached' }),
   cached_write_tokens: integer({ description: 'Tokens of the prompt that the provider put into its cache' }),
   output_tokens: integer({ description: 'Tokens of the answer' }),
-  reasoning_tokens: integer({ description: 'Tokens of the reasoning' }),
+  reasoning_tokens: integer({ description: 'What a model thinks before it answers; priced as output unless it has a price of its own' }),
 };
 const Cost = { ...Decimal, description: 'In its currency; adjustments count with their sign' };
 
@@ -64,7 +64,7 @@ export const UsageGroupView = closed(
     workspace_id: Type.Optional(idOf('Workspace')),
     agent_id: Type.Optional(nullable(idOf('Agent'))),
     model: Type.Optional(nullable(Model)),
-    kind: Type.Optional(oneOf(usageKinds)),
+    kind: Type.Optional(oneOf(usageKinds, { description: 'What was used' })),
     user_id: Type.Optional(nullable(idOf('User'))),
     service_key_id: Type.Optional(nullable(idOf('ServiceKey'))),
     currency: Currency,
@@ -79,7 +79,7 @@ export const UsageGroupView = closed(
 export const UsageRecordView = closed(
   {
     id: idOf('Other'),
-    occurred_at: Timestamp,
+    occurred_at: { ...Timestamp, description: 'When it was settled; of a correction, the time that it is for' },
     organization_id: idOf('Organization'),
     workspace_id: idOf('Workspace'),
     source_kind: oneOf(usageSourceKinds, { description: 'What made the call' }),
@@ -91,9 +91,9 @@ export const UsageRecordView = closed(
     service_key_id: nullable(idOf('ServiceKey')),
     step: nullable(integer({ description: 'Step of the run' })),
     attempt: integer({ description: 'Which try of the step: each that reached the provider has a record' }),
-    kind: oneOf(usageKinds),
+    kind: oneOf(usageKinds, { description: 'What was used' }),
     model: nullable(Model),
-    provider: nullable(text(200)),
+    provider: nullable(text(200, { description: 'Whose model it is, as the registry names it' })),
     tier: nullable(text(40, { description: 'Price tier' })),
     provider_request_id: nullable(text(1_000, { description: 'What the provider calls the request' })),
     ...counts,
