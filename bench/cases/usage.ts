@@ -20,7 +20,7 @@ export const usage: Bench = {
   name: 'usage',
   about:
     `GET /usage by day over ${days} days of ${entries} ledger rows (3 agents, 2 models, 2 people; as many days before them, and 2.6 million rollups of other workspaces beside them), against the bare sum of the ledger by day on one connection; ` +
-    'and GET /usage/export of all of them as CSV, against the same pages read by a bare pg client. Memory is sampled all through the export: what is in use after a collection, and what the process holds (RSS), over what it was before the first.',
+    'and GET /usage/export of all of them as CSV, against the same pages read by a bare pg client. Memory is sampled all through the export: what is in use after a collection, and what the process holds (RSS), over what it was after a first export: V8 keeps the heap that it has once taken.',
   run: (options) => using((keep) => measure(options, keep)),
 };
 
@@ -41,6 +41,8 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
   });
   log('list measured');
   const idle = await memoryOf(stack);
+  await exportAll(stack);
+  const warm = await memoryOf(stack);
   const peak = { used: 0, rss: 0 };
   const exported = await compare({
     rounds: Math.min(rounds, 3),
@@ -57,7 +59,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
     gates: [
       ...(await listGates(stack, admin)),
       { what: 'export: MiB in use over idle', value: mib(peak.used, idle.used), budget: most(32) },
-      { what: 'export: MiB of RSS over idle', value: mib(peak.rss, idle.rss), budget: most(32) },
+      { what: 'export: MiB of RSS over that after an export', value: mib(peak.rss, warm.rss), budget: most(32) },
       { what: 'export: rows of one transaction, at most', value: await largestPage(stack), budget: most(2 * pageRows) },
     ],
   };
