@@ -1,11 +1,10 @@
 import Type, { type Static } from 'typebox';
 import { budgetPeriods } from '../../db/billing/budget.entity.ts';
 import type { BudgetRow, BudgetStatusRow } from '../../db/billing/budgets.ts';
-import { money } from '../../db/billing/money.ts';
+import { decimalText, money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { BudgetFields } from '../../domain/billing/budgets.ts';
-import { readDecimal } from '../../domain/billing/decimal-input.ts';
-import { invalid } from '../../workflows/contracts/failure.ts';
+import { parseAmount } from '../../domain/billing/amount.ts';
 import { closed, Decimal, idOf, integer, nullable, oneOf, Timestamp } from '../http/schema.ts';
 import { checkCurrency, Currency, Timezone } from '../http/zones.ts';
 
@@ -82,12 +81,15 @@ export const BudgetStatusView = closed(
       description: 'What a call finds now: it passes; calls in flight hold the rest, and it is tried again; what is spent leaves nothing',
     }),
     level: oneOf(['ok', 'warning', 'exceeded'], { description: 'Below the threshold, at it, or at the limit; enforced or not' }),
-    fx_rate: nullable({ ...Decimal, description: 'What one unit of the billing currency is worth; null where the budget is in it' }),
+    fx_rate: nullable({ ...Decimal, description: 'What one unit of the billing currency is worth, to at most 12 decimals; null where the budget is in it' }),
     fx_as_of: nullable({ ...Timestamp, description: 'When that rate came into force' }),
     budget_version: integer({ minimum: 1, description: 'Of the budget that was judged, as in its ETag' }),
   },
   { $id: 'BudgetStatusView', description: 'Where a budget stands in its current window' },
 );
+
+/** Rates have more decimals than amounts: who multiplies the ledger by what is shown gets what was spent. */
+const maxRateDecimals = 12;
 
 /** What a body asks for, with its defaults. 422 for what no schema says: digits of an amount, a currency that does not exist. */
 export function toBudgetFields(body: Static<typeof BudgetPut>): BudgetFields {
@@ -98,9 +100,8 @@ export function toBudgetFields(body: Static<typeof BudgetPut>): BudgetFields {
     alert_threshold_pct: alertThresholdPct = 80,
   } = body;
   checkCurrency('/currency', currency);
-  const read = limit === null ? { value: null } : readDecimal(limit, { maxDecimals: 9 });
-  if ('rule' in read) throw invalid('/limit_amount', read.rule, read.message);
-  return { limitAmount: read.value, currency, isEnforced, alertThresholdPct, periodStart: body.period_start ?? null };
+  const limitAmount = limit === null ? null : parseAmount('/limit_amount', limit);
+  return { limitAmount, currency, isEnforced, alertThresholdPct, periodStart: body.period_start ?? null };
 }
 
 /** The wire form of a budget. */
@@ -133,7 +134,7 @@ export function toBudgetStatusView(row: BudgetStatusRow): Static<typeof BudgetSt
     timezone: row.timezone,
     decision: decisionOf(row),
     level: row.isSpent ? 'exceeded' : row.isNearlySpent ? 'warning' : 'ok',
-    fx_rate: row.asOf === null ? null : money(row.rate),
+    fx_rate: row.asOf === null ? null : decimalText(row.rate, maxRateDecimals),
     fx_as_of: iso(row.asOf),
     budget_version: row.version,
   };
