@@ -5,7 +5,7 @@ import { hasRates, insertRates, type NewRate } from '../db/billing/fx-rates.ts';
 import { newId } from '../db/ids.ts';
 import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../db/transaction.ts';
 import { readDecimal } from '../domain/billing/decimal-input.ts';
-import { isCurrency } from '../domain/billing/new-price.ts';
+import { isCurrency } from '../db/tenancy/zones.ts';
 import { readEuroRates, type EuroRates } from '../ports/ecb-rates.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';
