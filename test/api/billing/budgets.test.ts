@@ -290,6 +290,22 @@ test('another currency counts the window anew at the rate in force, and keeps th
   expect((await status(tenant)).fx_as_of).toMatch(/Z$/);
 });
 
+test('a budget in a currency of small units has room for all that is spent, and so has its alert', async () => {
+  const tenant = await world.tenant();
+  await sql(`insert into fx_rates (id, base, quote, rate, effective_from, source) values (?, 'USD', 'LBP', 89500, clock_timestamp(), 'test')`, [
+    newId(),
+  ]);
+  await put(tenant, { currency: 'LBP', limit_amount: '0.000000001' });
+
+  for (const cost of ['600000', '600000']) await makeCall(world.api.db, tenant, { cost });
+
+  expect(await status(tenant)).toMatchObject({ spent: '107400000000.00', used_pct: '10740000000000000000000.0', level: 'exceeded' });
+  const alerts = await world.call(tenant.tokens.viewer, 'GET', '/alerts?status=firing');
+  await put(tenant, { currency: 'LBP', limit_amount: '0.000000001', is_enforced: true });
+  const anew = await world.call(tenant.tokens.viewer, 'GET', '/alerts?status=firing');
+  expect([alerts.body.items[0].severity, anew.body.items[0].value]).toEqual(['critical', '10740000000000000000000.00']);
+});
+
 test('after a change of BILLING_CURRENCY a budget that is written anew counts what is priced in the new one, and nothing else', async () => {
   const tenant = await world.tenant();
   await seedLedger(world.api.db, tenant, [{ cost: '3', currency: 'EUR' }]);
