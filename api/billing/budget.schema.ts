@@ -81,7 +81,10 @@ export const BudgetStatusView = closed(
       description: 'What a call finds now: it passes; calls in flight hold the rest, and it is tried again; what is spent leaves nothing',
     }),
     level: oneOf(['ok', 'warning', 'exceeded'], { description: 'Below the threshold, at it, or at the limit; enforced or not' }),
-    fx_rate: nullable({ ...Decimal, description: 'What one unit of the billing currency is worth, to at most 12 decimals; null where the budget is in it' }),
+    fx_rate: nullable({
+      ...Decimal,
+      description: 'What one unit of the billing currency is worth, to at most 12 decimals; null where the budget is in it',
+    }),
     fx_as_of: nullable({ ...Timestamp, description: 'When that rate came into force' }),
     budget_version: integer({ minimum: 1, description: 'Of the budget that was judged, as in its ETag' }),
   },

@@ -67,11 +67,10 @@ export function findAgentPlace(
   agentId: string,
 ): Promise<{ readonly organization_id: string | null; readonly workspace_id: string | null } | null> {
   const visible = inSightOf(ctx, Agent, 'a');
-  return row(
-    ctx.em,
-    `select a.organization_id, a.workspace_id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
-    [agentId, ...visible.params],
-  );
+  return row(ctx.em, `select a.organization_id, a.workspace_id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [
+    agentId,
+    ...visible.params,
+  ]);
 }
 
 /** Agents that the caller sees, newest first. */

@@ -25,7 +25,8 @@ export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate
   const end = isMoved ? 'bounds.stop' : 'b.window_end';
   const newRate = 'coalesce(r.rate, b.fx_rate)';
   const newBase = 'coalesce(r.base, b.base_currency, b.currency)';
-  const spent = isMoved || rate !== null ? ledgerSumSql({ workspaceId: 'g.workspace_id', base: newBase, rate: newRate, start, end }) : 'b.spent';
+  const spent =
+    isMoved || rate !== null ? ledgerSumSql({ workspaceId: 'g.workspace_id', base: newBase, rate: newRate, start, end }) : 'b.spent';
   await change(
     tx.em,
     `update budget_windows w set budget_version = n.version, limit_amount = n.limit_amount, is_enforced = n.is_enforced, currency = n.currency, window_start = n.start,

@@ -292,9 +292,10 @@ test('another currency counts the window anew at the rate in force, and keeps th
 
 test('a budget in a currency of small units has room for all that is spent, and so has its alert', async () => {
   const tenant = await world.tenant();
-  await sql(`insert into fx_rates (id, base, quote, rate, effective_from, source) values (?, 'USD', 'LBP', 89500, clock_timestamp(), 'test')`, [
-    newId(),
-  ]);
+  await sql(
+    `insert into fx_rates (id, base, quote, rate, effective_from, source) values (?, 'USD', 'LBP', 89500, clock_timestamp(), 'test')`,
+    [newId()],
+  );
   await put(tenant, { currency: 'LBP', limit_amount: '0.000000001' });
 
   for (const cost of ['600000', '600000']) await makeCall(world.api.db, tenant, { cost });
