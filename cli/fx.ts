@@ -4,7 +4,7 @@ import type { NewRate } from '../db/billing/fx-rates.ts';
 import { sweep } from '../db/transaction.ts';
 import { readDecimal } from '../domain/billing/decimal-input.ts';
 import { storeFirstRates, storeRates } from '../domain/billing/fx-rates.ts';
-import { isCurrency } from '../domain/billing/new-price.ts';
+import { isCurrency } from '../db/tenancy/zones.ts';
 import { readEuroRates, type EuroRates } from '../ports/ecb-rates.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';

@@ -31,8 +31,9 @@ export function createAlertActivities(
 
 async function judgeAlerts(deps: AlertDeps, { organizationId, at }: AlertTick): Promise<number> {
   const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
-  const readings = await readTick(openReadOnly(deps.db, options).tx, organizationId, new Date(at));
+  const { billingCurrency: currency } = deps.env;
+  const readings = await readTick(openReadOnly(deps.db, options).tx, { organizationId, at: new Date(at), currency });
   if (readings.rules.length === 0) return 0;
 
-  return transactAndSend(deps, options, (tx) => judgeTick(tx, readings, deps.env.billingCurrency));
+  return transactAndSend(deps, options, (tx) => judgeTick(tx, readings, currency));
 }

@@ -3,7 +3,7 @@ import { listRuleRows, readRule, type AlertRuleRow } from '../../db/alerts/rules
 import { forgetReplies } from '../../db/http/idempotency.ts';
 import { resolveNewRowScope } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
-import { requireAgent } from '../../db/agents/agents.ts';
+import { findAgentPlace } from '../../db/agents/agents.ts';
 import { seeForChange } from '../../db/scope.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import { changeRule, deleteRule, makeRule, type RuleFields } from '../../domain/alerts/rules.ts';
@@ -209,22 +209,24 @@ async function resolveRulePlace(ctx: Ctx, body: Parameters<typeof resolveNewRowS
   return { organizationId, workspaceId };
 }
 
-/** 422 for an agent that is not there, and for targets that can't be notified. */
+/** 422 for an agent that is not there, or never runs where the rule measures, and for targets that can't be notified. */
 async function refuseFields(
   ctx: Ctx,
   { agentId, targets }: Partial<RuleFields>,
   { organizationId, workspaceId }: RulePlace,
 ): Promise<void> {
-  if (agentId) await refuseAgent(ctx, agentId);
+  if (agentId) await refuseAgent(ctx, agentId, { organizationId, workspaceId });
   if (!targets) return;
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   await refuseTargets(ctx, { targets, place: { organizationId, workspaceId }, policy });
 }
 
-async function refuseAgent(ctx: Ctx, agentId: string): Promise<void> {
-  await requireAgent(ctx, agentId).catch(() => {
-    throw invalid('/agent_id', 'reference', 'refers to an agent that does not exist');
-  });
+async function refuseAgent(ctx: Ctx, agentId: string, place: RulePlace): Promise<void> {
+  const agent = await findAgentPlace(ctx, agentId);
+  const isThere =
+    [place.organizationId, null].includes(agent?.organization_id ?? null) &&
+    (place.workspaceId === null || [place.workspaceId, null].includes(agent?.workspace_id ?? null));
+  if (agent === null || !isThere) throw invalid('/agent_id', 'reference', 'refers to no agent that runs where the rule lies');
 }
 
 const audited = [

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 import { budgetPeriods } from '../../db/billing/budget.entity.ts';
 import type { BudgetRow, BudgetStatusRow } from '../../db/billing/budgets.ts';
-import { money } from '../../db/billing/money.ts';
+import { decimalText, money } from '../../db/billing/money.ts';
 import { iso } from '../../db/sql.ts';
 import type { BudgetFields } from '../../domain/billing/budgets.ts';
 import { requireDecimal } from '../../domain/billing/decimal-input.ts';
@@ -81,12 +81,18 @@ export const BudgetStatusView = closed(
       description: 'What a call finds now: it passes; calls in flight hold the rest, and it is tried again; what is spent leaves nothing',
     }),
     level: oneOf(['ok', 'warning', 'exceeded'], { description: 'Below the threshold, at it, or at the limit; enforced or not' }),
-    fx_rate: nullable({ ...Decimal, description: 'What one unit of the billing currency is worth; null where the budget is in it' }),
+    fx_rate: nullable({
+      ...Decimal,
+      description: 'What one unit of the billing currency is worth, to at most 12 decimals; null where the budget is in it',
+    }),
     fx_as_of: nullable({ ...Timestamp, description: 'When that rate came into force' }),
     budget_version: integer({ minimum: 1, description: 'Of the budget that was judged, as in its ETag' }),
   },
   { $id: 'BudgetStatusView', description: 'Where a budget stands in its current window' },
 );
+
+/** Rates have more decimals than amounts: who multiplies the ledger by what is shown gets what was spent. */
+const maxRateDecimals = 12;
 
 /** What a body asks for, with its defaults. 422 for what no schema says: digits of an amount, a currency that does not exist. */
 export function toBudgetFields(body: Static<typeof BudgetPut>): BudgetFields {
@@ -131,7 +137,7 @@ export function toBudgetStatusView(row: BudgetStatusRow): Static<typeof BudgetSt
     timezone: row.timezone,
     decision: decisionOf(row),
     level: row.isSpent ? 'exceeded' : row.isNearlySpent ? 'warning' : 'ok',
-    fx_rate: row.asOf === null ? null : money(row.rate),
+    fx_rate: row.asOf === null ? null : decimalText(row.rate, maxRateDecimals),
     fx_as_of: iso(row.asOf),
     budget_version: row.version,
   };

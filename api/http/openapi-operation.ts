@@ -126,7 +126,7 @@ function requestBodyOf(operation: RegisteredOperation, collector: SchemaCollecto
   if (!body) return {};
   const type = acceptedBy(operation);
   const content = { [type]: { schema: collector.refer(body, operation.operationId), example: operation.example?.body ?? exampleOf(body) } };
-  return { requestBody: { description: 'What is asked for', required: isNeeded(body), content } };
+  return { requestBody: { description: 'What is asked for', required: operation.method === 'PUT' || isNeeded(body), content } };
 }
 
 /** Whether no body at all would break the schema: it, or each of its forms, demands something. */

@@ -47,7 +47,7 @@ function makeParser(operation: RegisteredOperation): InputParser {
   const isParsed = takesBody(operation) && !operation.multipart && operation.kind !== 'raw';
   const checkBody = isParsed ? validatorFor(body, operation.form ? 'form' : 'body') : null;
   const readBody = (request: FastifyRequest, validator: Validator) =>
-    operation.form ? parseFields(request, body, validator) : parseBody(request, validator);
+    operation.form ? parseFields(request, body, validator) : parseBody(request, validator, { isRequired: operation.method === 'PUT' });
 
   return (request) => {
     const given = parseQuery(rawQuery(request), query, { isOpen: takesAnyQuery(operation) });
@@ -74,11 +74,16 @@ function makeParser(operation: RegisteredOperation): InputParser {
   };
 }
 
-function parseBody(request: FastifyRequest, validator: Validator): { value: unknown; violations: readonly Violation[] } {
+function parseBody(
+  request: FastifyRequest,
+  validator: Validator,
+  { isRequired }: { readonly isRequired: boolean },
+): { value: unknown; violations: readonly Violation[] } {
   const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
   const given = parseJson(bytes);
-  // Nothing counts as an empty object; where a field is required, the whole body is what is missing.
-  if (given === undefined && validator.check({}, false).length > 0) {
+  // Nothing counts as an empty object; where a field is required, the whole body is what is missing. So it is in a PUT: a body that was lost must not put
+  // all defaults in the place of what there is.
+  if (given === undefined && (isRequired || validator.check({}, false).length > 0)) {
     return { value: undefined, violations: [{ in: 'body', pointer: '', name: null, rule: 'required', message: 'is required' }] };
   }
   const value = given ?? (given === null ? null : {});

@@ -58,13 +58,19 @@ export async function readAgent(ctx: Scoped, agentId: string): Promise<AgentRow>
 
 /** Throws 404 unless the caller sees the agent, 403 below the floor there: the parent of a list. */
 export async function requireAgent(ctx: Scoped, agentId: string): Promise<void> {
+  seen(ctx, await findAgentPlace(ctx, agentId));
+}
+
+/** Where an agent lies that the caller sees, whatever the caller's role there: nulls where it is of the whole organization or of the platform. Null: there is none. */
+export function findAgentPlace(
+  ctx: Scoped,
+  agentId: string,
+): Promise<{ readonly organization_id: string | null; readonly workspace_id: string | null } | null> {
   const visible = inSightOf(ctx, Agent, 'a');
-  const found = await row<{ workspace_id: string | null }>(
-    ctx.em,
-    `select a.workspace_id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`,
-    [agentId, ...visible.params],
-  );
-  seen(ctx, found);
+  return row(ctx.em, `select a.organization_id, a.workspace_id from agents a where a.id = ? and a.deleted_at is null and ${visible.sql}`, [
+    agentId,
+    ...visible.params,
+  ]);
 }
 
 /** Agents that the caller sees, newest first. */

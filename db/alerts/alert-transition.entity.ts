@@ -23,7 +23,7 @@ const schema = defineEntity({
     fromStatus: p.enum(transitionOrigins),
     toStatus: p.enum(alertStatuses),
     severity: p.enum(alertSeverities),
-    value: decimalColumn(30, 9).strictNullable(),
+    value: decimalColumn(44, 9).strictNullable(),
     byUserId: uuidColumn().strictNullable(),
   },
 });

@@ -48,7 +48,7 @@ const schema = defineEntity({
     status: p.enum(alertStatuses),
     severity: p.enum(alertSeverities),
     title: p.text(),
-    value: decimalColumn(30, 9).strictNullable(),
+    value: decimalColumn(44, 9).strictNullable(),
     threshold: decimalColumn(20, 9).strictNullable(),
     openedAt: timeColumn(),
     lastSeenAt: timeColumn(),

@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
-import type { Condition } from '../condition.ts';
+import { Condition } from '../condition.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
+import { workspacesOf } from '../reach.ts';
 import { inSightOf, visibleTo, type Scoped } from '../scope.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -38,7 +39,12 @@ const oneAlert = prepared(({ alertId, visible }: ParametersOf<{ readonly alertId
 );
 
 function readAlertRow(ctx: Scoped, alertId: string) {
-  return row(ctx.em, oneAlert({ alertId, visible: inSightOf(ctx, Alert, 'a') }));
+  return row(ctx.em, oneAlert({ alertId, visible: shownTo(ctx, inSightOf(ctx, Alert, 'a')) }));
+}
+
+/** An alert without a workspace says what all workspaces together, or agents of any, have used: only callers of the whole organization see it. */
+function shownTo({ caller }: Scoped, visible: Condition): Condition {
+  return workspacesOf(caller) === null ? visible : new Condition(`(${visible.sql} and a.workspace_id is not null)`, visible.params);
 }
 
 /** One alert that the caller sees. Throws 404. */
@@ -63,7 +69,7 @@ const alertList = preparedList(
 
 /** Alerts that the caller sees, newest first. */
 export function listAlertRows(ctx: Scoped, filters: AlertFilters, page: PageRequest) {
-  return alertList(ctx.em, { ...filters, visible: visibleTo(ctx, Alert, 'a') }, page);
+  return alertList(ctx.em, { ...filters, visible: shownTo(ctx, visibleTo(ctx, Alert, 'a')) }, page);
 }
 
 /** As many of the newest transitions and deliveries as one alert shows. */

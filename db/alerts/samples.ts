@@ -11,6 +11,8 @@ export interface Measuring {
   readonly kind: SamplerKind;
   readonly rules: readonly Pick<AlertRule, 'id' | 'workspaceId' | 'agentId' | 'groupBy' | 'windowS'>[];
   readonly at: Date;
+  /** In which money is measured: what was priced in another is left out, since currencies are never added up. */
+  readonly currency: string;
 }
 
 /** One value of one group. `key`: id of workspace or agent; null with `isOther`, and where a rule does not group. */
@@ -36,7 +38,7 @@ const ended = { from: 'runs e', where: "e.source <> 'evaluation'", time: 'e.fini
 const usage = { from: 'usage_entries e', time: 'e.occurred_at', agent: 'e.agent_id' };
 
 const sources: Readonly<Record<SamplerKind, Source>> = {
-  spend: { ...usage, where: 'true', value: 'sum(m.amount)' },
+  spend: { ...usage, where: 'e.currency = p.currency', value: 'sum(m.amount)' },
   unpriced_usage: { ...usage, where: 'e.unpriced', value: 'count(*)' },
   run_failures: { ...ended, where: `${ended.where} and e.status = 'failed'`, value: 'count(*)' },
   run_failure_pct: { ...ended, value: 'round(count(*) filter (where m.is_failed) * 100.0 / count(*), 6)' },
@@ -70,7 +72,7 @@ const columns: Readonly<Partial<Record<SamplerKind, string>>> = {
  * Measures all rules of one kind in one statement: text, since rules come as one JSON value and each joins its own stretch of time. A group without a row is
  * not among what it gives.
  */
-export function measure(em: SqlEntityManager, { organizationId, kind, rules, at }: Measuring): Promise<Measured[]> {
+export function measure(em: SqlEntityManager, { organizationId, kind, rules, at, currency }: Measuring): Promise<Measured[]> {
   const { from, where, time, agent, value } = sources[kind];
   const within = time === null ? 'true' : `${time} > p.at - make_interval(secs => r."windowS") and ${time} <= p.at`;
   // An index of theirs begins with the workspace.
@@ -78,7 +80,7 @@ export function measure(em: SqlEntityManager, { organizationId, kind, rules, at 
     time === null ? 'e.workspace_id = any (array(select id from workspaces where organization_id = p.org))' : 'e.organization_id = p.org';
   return rows<Measured>(
     em,
-    `with p as (select ?::uuid as org, ?::timestamptz as at),
+    `with p as (select ?::uuid as org, ?::timestamptz as at, ?::text as currency),
      r as (select * from jsonb_to_recordset(?::jsonb) as r(id uuid, "workspaceId" uuid, "agentId" uuid, "groupBy" text, "windowS" int)),
      m as materialized (
        select r.id as rule, r."groupBy" <> 'none' as is_grouped,
@@ -94,6 +96,7 @@ export function measure(em: SqlEntityManager, { organizationId, kind, rules, at 
     [
       organizationId,
       at,
+      currency,
       JSON.stringify(rules.map(({ id, workspaceId, agentId, groupBy, windowS }) => ({ id, workspaceId, agentId, groupBy, windowS }))),
     ],
   );

@@ -16,7 +16,7 @@ const schema = defineEntity({
     windowId: uuidColumn().primary(),
     organizationId: uuidColumn(),
     workspaceId: uuidColumn(),
-    amount: decimalColumn(20, 9),
+    amount: decimalColumn(30, 9),
     state: p.enum(holdStates).default('held'),
     leaseUntil: timeColumn(),
     closedAt: timeColumn().strictNullable(),

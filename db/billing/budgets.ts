@@ -90,11 +90,11 @@ const currentWindow = sql<Stretch>`(
   select o.window_start as start, o.window_end as stop, o.spent, o.reserved, o.fx_rate as rate, o.fx_as_of as as_of
     from budget_windows o where o.budget_id = g.id and o.closed_at is null and o.window_end > clock_timestamp()
   union all
-  select n.start, n.stop, ${sql.raw(ledgerSumSql({ workspaceId: 'g.workspace_id', rate: 'n.rate', start: 'n.start', end: 'n.stop' }))}, 0, n.rate, n.as_of
+  select n.start, n.stop, ${sql.raw(ledgerSumSql({ workspaceId: 'g.workspace_id', base: 'n.base', rate: 'n.rate', start: 'n.start', end: 'n.stop' }))}, 0, n.rate, n.as_of
     from (select w.timezone as zone) z ${sql.raw(boundsNowSql)}
-    left join lateral (select b.window_end, b.fx_rate, b.fx_as_of from budget_windows b where b.budget_id = g.id order by b.window_end desc limit 1) last on true
+    left join lateral (select b.window_end, b.fx_rate, b.fx_as_of, coalesce(b.base_currency, b.currency) as base from budget_windows b where b.budget_id = g.id order by b.window_end desc limit 1) last on true
     cross join lateral (
-      select greatest(bounds.start, last.window_end) as start, bounds.stop, coalesce(last.fx_rate, 1) as rate, last.fx_as_of as as_of) n
+      select greatest(bounds.start, last.window_end) as start, bounds.stop, coalesce(last.fx_rate, 1) as rate, last.fx_as_of as as_of, coalesce(last.base, g.currency) as base) n
    where not exists (select from budget_windows o where o.budget_id = g.id and o.closed_at is null and o.window_end > clock_timestamp()))`;
 
 const budgetStatus = prepared(({ workspaceId, period, visible }: ParametersOf<OneBudget>) =>

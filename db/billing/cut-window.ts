@@ -9,7 +9,7 @@ export interface WindowCut {
   readonly budgetId: string;
   /** The budget is counted from another day: the window begins and ends anew. */
   readonly isMoved: boolean;
-  /** The budget has another currency: base currency and the rate from it. Null: the window keeps its rate. */
+  /** The budget has another currency, or calls are priced in another: base currency and the rate from it. Null: the window keeps its rate. */
   readonly rate: (RateInForce & { readonly base: string }) | null;
 }
 
@@ -24,14 +24,16 @@ export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate
   const start = isMoved ? 'bounds.start' : 'b.window_start';
   const end = isMoved ? 'bounds.stop' : 'b.window_end';
   const newRate = 'coalesce(r.rate, b.fx_rate)';
-  const spent = isMoved || rate !== null ? ledgerSumSql({ workspaceId: 'g.workspace_id', rate: newRate, start, end }) : 'b.spent';
+  const newBase = 'coalesce(r.base, b.base_currency, b.currency)';
+  const spent =
+    isMoved || rate !== null ? ledgerSumSql({ workspaceId: 'g.workspace_id', base: newBase, rate: newRate, start, end }) : 'b.spent';
   await change(
     tx.em,
     `update budget_windows w set budget_version = n.version, limit_amount = n.limit_amount, is_enforced = n.is_enforced, currency = n.currency, window_start = n.start,
             window_end = n.stop, fx_rate = n.rate, fx_as_of = n.as_of, base_currency = n.base, spent = n.spent
        from (
          select b.id, g.version, g.limit_amount, g.is_enforced, g.currency, ${start} as start, ${end} as stop, ${newRate} as rate,
-                case when r.rate is null then b.fx_as_of else r.as_of end as as_of, coalesce(r.base, b.base_currency) as base, ${spent} as spent
+                case when r.rate is null then b.fx_as_of else r.as_of end as as_of, ${newBase} as base, ${spent} as spent
            from budgets g
            join (select id as workspace_id, timezone as zone from workspaces) z on z.workspace_id = g.workspace_id
            join budget_windows b on b.budget_id = g.id and b.closed_at is null
@@ -41,6 +43,16 @@ export async function cutWindow(tx: TenantTransaction, { budgetId, isMoved, rate
       where w.id = n.id`,
     [rate?.rate ?? null, rate?.asOf ?? null, rate?.base ?? null, budgetId],
   );
+}
+
+/** The currency that the open window of a budget takes calls to be priced in. */
+export async function baseOfWindow(tx: TenantTransaction, budgetId: string): Promise<string | null> {
+  const found = await row<{ base: string }>(
+    tx.em,
+    'select coalesce(base_currency, currency) as base from budget_windows where budget_id = ? and closed_at is null',
+    [budgetId],
+  );
+  return found?.base ?? null;
 }
 
 /** What calls in flight hold, in the currency of another rate, rounded up as a reservation rounds it. */

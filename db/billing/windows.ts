@@ -31,18 +31,21 @@ export const boundsNowSql = boundsSql('clock_timestamp()');
 /** A stretch of the ledger, each part as SQL. */
 interface Stretch {
   readonly workspaceId: string;
+  /** The currency that `rate` leads from. */
+  readonly base: string;
   readonly rate: string;
   readonly start: string;
   readonly end: string;
 }
 
 /**
- * What calls that were reserved in a stretch have cost, in the currency of `rate`: each rounded alone, as its settling rounds it. No call is entered
+ * What calls that were reserved in a stretch have cost, in the currency of `rate`: each rounded alone, as its settling rounds it. Those that were priced in
+ * another currency than its base, before a change of `BILLING_CURRENCY`, are left out: currencies are never added up. No call is entered
  * before it was reserved, which the index of the ledger goes by; an hour is for clocks that differ.
  */
-export function ledgerSumSql({ workspaceId, rate, start, end }: Stretch): string {
+export function ledgerSumSql({ workspaceId, base, rate, start, end }: Stretch): string {
   return `coalesce((select sum(round(e.cost * ${rate}, 9)) from usage_entries e where e.workspace_id = ${workspaceId}
-    and e.occurred_at >= ${start} - interval '1 hour' and e.reserved_at >= ${start} and e.reserved_at < ${end}), 0)`;
+    and e.currency = ${base} and e.occurred_at >= ${start} - interval '1 hour' and e.reserved_at >= ${start} and e.reserved_at < ${end}), 0)`;
 }
 
 /** The base currency of a window; one of an older release has none but its own. */
@@ -108,7 +111,7 @@ async function ratesOf(em: SqlEntityManager, due: readonly DueBudget[], base: st
 }
 
 function openWindows(em: SqlEntityManager, workspaceId: string, rates: readonly BudgetRate[]): Promise<number> {
-  const spent = ledgerSumSql({ workspaceId: 'g.workspace_id', rate: 'n.rate', start: 'n.start', end: 'n.stop' });
+  const spent = ledgerSumSql({ workspaceId: 'g.workspace_id', base: 'r.base', rate: 'n.rate', start: 'n.start', end: 'n.stop' });
   return change(
     em,
     `insert into budget_windows (id, organization_id, workspace_id, budget_id, budget_version, period, window_start, window_end, currency, base_currency, fx_rate, fx_as_of,

@@ -1,5 +1,4 @@
 import { emitAlert } from '../../db/alerts/emit.ts';
-import type { SamplerKind } from '../../db/alerts/alert-rule.entity.ts';
 import { measure, type Measured } from '../../db/alerts/samples.ts';
 import {
   dropStates,
@@ -24,20 +23,21 @@ export interface TickReadings {
   readonly measured: readonly Measured[];
 }
 
+/** One organization at a tick; money is measured in `currency`. */
+export interface Tick {
+  readonly organizationId: string;
+  readonly at: Date;
+  readonly currency: string;
+}
+
 /** Measures the rules of an organization that this tick has to judge: one statement a kind. For work that only reads. */
-export async function readTick(tx: Pick<TenantTransaction, 'em'>, organizationId: string, at: Date): Promise<TickReadings> {
+export async function readTick(tx: Pick<TenantTransaction, 'em'>, tick: Tick): Promise<TickReadings> {
+  const { organizationId, at } = tick;
   const rules = await rulesToJudge(tx, organizationId, at);
   const measured: Measured[] = [];
   for (const kind of new Set(rules.map((rule) => rule.kind)))
-    if (kind !== 'budget') measured.push(...(await measureKind(tx, { organizationId, kind, rules, at })));
+    if (kind !== 'budget') measured.push(...(await measure(tx.em, { ...tick, kind, rules: rules.filter((rule) => rule.kind === kind) })));
   return { at, rules, measured };
-}
-
-function measureKind(
-  tx: Pick<TenantTransaction, 'em'>,
-  { organizationId, kind, rules, at }: { organizationId: string; kind: SamplerKind; rules: readonly TickRule[]; at: Date },
-): Promise<Measured[]> {
-  return measure(tx.em, { organizationId, kind, rules: rules.filter((rule) => rule.kind === kind), at });
 }
 
 /**

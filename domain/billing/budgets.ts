@@ -4,7 +4,7 @@ import { deleteManagedRule, putManagedRule, readManagedRule } from '../../db/ale
 import { Budget } from '../../db/billing/budget.entity.ts';
 import { wakeBudgetWaiters } from '../../db/billing/budget-wait.ts';
 import { findBudgetId, type BudgetKey } from '../../db/billing/budgets.ts';
-import { closeWindow, cutWindow, judgeWindow } from '../../db/billing/cut-window.ts';
+import { baseOfWindow, closeWindow, cutWindow, judgeWindow } from '../../db/billing/cut-window.ts';
 import { rateInForce, type RateInForce } from '../../db/billing/fx-rates.ts';
 import { lockLedger } from '../../db/billing/ledger-lock.ts';
 import { rollWindows } from '../../db/billing/windows.ts';
@@ -77,10 +77,12 @@ async function changeBudget(ctx: Changing, home: BudgetHome, { id, fields, base 
   const budget = await seeForChange(ctx, Budget, id);
   const before = fieldsOf(budget);
   const after = { ...fields, periodStart: fields.periodStart ?? budget.periodStart };
-  if (isSame(before, after)) return { budget, before, isChanged: false };
-  const rate = after.currency === before.currency ? null : { ...(await requireRate(ctx, base, after.currency)), base };
+  // After a change of BILLING_CURRENCY the same budget is another: its window counted what was priced otherwise.
+  const isPricedAnew = (await baseOfWindow(ctx, id)) !== base;
+  if (isSame(before, after) && !isPricedAnew) return { budget, before, isChanged: false };
+  const rate = after.currency === before.currency && !isPricedAnew ? null : { ...(await requireRate(ctx, base, after.currency)), base };
 
-  Object.assign(budget, after);
+  Object.assign(budget, after, { updatedAt: new Date() });
   await ctx.em.flush();
   await cutWindow(ctx, { budgetId: id, isMoved: after.periodStart !== before.periodStart, rate });
   await judgeAnew(ctx, budget);

@@ -9,8 +9,8 @@ const maxWhole = new Decimal(10).pow(11);
 export type DecimalInput = { readonly value: string } | { readonly rule: string; readonly message: string };
 
 /**
- * Reads a decimal that a caller sent as string or number: no sign, no exponent in a string, below 10^11, at most `maxDecimals` places, and in a number no
- * more digits than it carries. `value` has no exponent.
+ * Reads a decimal that a caller sent as string or number: no sign, no exponent in a string, below 10^11, at most `maxDecimals` places (in a
+ * string zeros at its end count, too), and in a number no more digits than it carries. `value` has no exponent.
  */
 export function readDecimal(given: string | number, { maxDecimals }: { readonly maxDecimals: number }): DecimalInput {
   const isText = typeof given === 'string';
@@ -21,7 +21,8 @@ export function readDecimal(given: string | number, { maxDecimals }: { readonly 
   const decimal = new Decimal(given);
   if (!isText && decimal.precision() > maxSignificant)
     return refused('precision', `has more than ${maxSignificant} significant digits: send it as a string`);
-  if (decimal.decimalPlaces() > maxDecimals) return refused('decimals', `has more than ${maxDecimals} decimals`);
+  const places = isText ? (given.split('.')[1]?.length ?? 0) : decimal.decimalPlaces();
+  if (places > maxDecimals) return refused('decimals', `has more than ${maxDecimals} decimals`);
   if (decimal.greaterThanOrEqualTo(maxWhole)) return refused('maximum', 'is 100,000,000,000 or more');
   return { value: decimal.toFixed() };
 }

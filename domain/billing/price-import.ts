@@ -41,9 +41,10 @@ export async function importPrices(
   const created = planned.flatMap((outcome) => (outcome.outcome === 'created' ? [outcome.price] : []));
   const inserted = new Map((await insertPrices(tx.em, created)).map((price) => [keyOf(price), price.id]));
   return planned.map((outcome) => {
-    if (outcome.outcome !== 'created') return outcome;
+    if (outcome.outcome === 'rejected' || outcome.priceId !== null) return outcome;
     // A row begins at most once at an instant, so that what one import inserts of a key lies at different ones.
     const priceId = inserted.get(keyOf(outcome.price, rules.now)) ?? null;
+    if (outcome.outcome === 'unchanged') return { ...outcome, priceId };
     return priceId === null ? rejected(taken) : { ...outcome, priceId };
   });
 }
@@ -61,7 +62,7 @@ function plan(price: NewPrice, known: Map<string, Known[]>, rules: PriceRules): 
   const before = timeline.findLast((entry) => entry.startsAt <= startsAt) ?? null;
 
   if (before !== null && new Decimal(before.price).equals(price.price))
-    return { outcome: 'unchanged', priceId: before.row?.id ?? null, price };
+    return { outcome: 'unchanged', priceId: before.row?.id ?? null, price: { ...price, effectiveFrom: new Date(before.startsAt) } };
   if (before?.startsAt === startsAt) return rejected(taken);
   const past = startsInPast(price, rules);
   if (past) return rejected(past);

@@ -51,7 +51,7 @@ async function openPlace() {
         groupBy: 'none' as const,
         windowS: more.windowS ?? 300,
       };
-      const measured = await measure(em, { organizationId, kind, rules: [rule], at });
+      const measured = await measure(em, { organizationId, kind, rules: [rule], at, currency: 'USD' });
       return measured.map(({ value }) => Number(value));
     },
   };
@@ -139,4 +139,17 @@ test('missed occurrences count for the agent of their schedule', async () => {
   expect(await place.value('schedule_missed')).toEqual([2]);
   expect(await place.value('schedule_missed', { agentId: place.agentId })).toEqual([2]);
   expect(await place.value('schedule_missed', { agentId: newId() })).toEqual([]);
+});
+
+test('what was spent is what was priced in the billing currency: currencies are never added up', async () => {
+  const place = await openPlace();
+  const spent = (cost: string, currency: string, more: RowValues = {}) =>
+    place.add('usage_entries', { cost, currency, occurred_at: before(10), reserved_at: before(11), ...more });
+  await spent('0.1', 'USD');
+  await spent('0.2', 'USD', { agent_id: place.agentId });
+  await spent('5', 'EUR');
+  await spent('7', 'USD', { occurred_at: before(301) });
+
+  expect(await place.value('spend')).toEqual([0.3]);
+  expect(await place.value('spend', { agentId: place.agentId })).toEqual([0.2]);
 });

@@ -141,7 +141,11 @@ test('a tick that began before its rule was paused or deleted writes nothing aft
   const id = await place.rule({ targets: hook });
   await place.tick(0);
   await place.spend(0.5, '11');
-  const late = await readTick(openReadOnly(database.db, place.options).tx, place.organizationId, minute(1));
+  const late = await readTick(openReadOnly(database.db, place.options).tx, {
+    organizationId: place.organizationId,
+    at: minute(1),
+    currency: 'USD',
+  });
 
   await transact(database.db, place.options, async (tx) => {
     const rule = await tx.em.findOneOrFail(AlertRule, { id });

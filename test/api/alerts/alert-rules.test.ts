@@ -64,6 +64,7 @@ test.each<[string, Record<string, unknown>, string]>([
   ['a threshold below 0', { threshold: '-1' }, '/threshold'],
   ['an exponent', { threshold: '1e3' }, '/threshold'],
   ['10 decimals', { threshold: '0.0000000001' }, '/threshold'],
+  ['10 decimals, the last of them 0', { threshold: '0.1000000000' }, '/threshold'],
   ['10^11', { threshold: '100000000000' }, '/threshold'],
   ['a number of 16 digits', { threshold: 1.234567890123456 }, '/threshold'],
   ['a warning on the bad side', { warning_threshold: '30' }, '/warning_threshold'],
@@ -128,6 +129,30 @@ test('a user who is named must see where the rule lies; another tenant’s user,
   );
 
   expect([user.status, agent.status, ...calls.map(({ status }) => status)]).toEqual([422, 422, 404, 404, 404]);
+});
+
+test('a rule names an agent that runs where it lies, whoever names it', async () => {
+  const tenant = await world.tenant({ workspaces: 2 });
+  const other = await world.tenant();
+  const [first, second] = tenant.workspaceIds;
+  const { token } = tenant.organizationAdmin;
+  const agent = await makeAgent(world, token, { scope: 'workspace', workspace_id: second });
+  const shared = await makeAgent(world, token, { scope: 'organization' });
+  const name = (agentId: string, place: object, by = token) => createRule(world, by, { agent_id: agentId, ...place });
+
+  const elsewhere = await name(agent.id, { workspace_id: first });
+  const moved = await createRule(world, token, { workspace_id: first });
+  const changed = await world.call(token, 'PATCH', `/alert-rules/${moved.body.id}`, { body: { agent_id: agent.id } });
+  const byOperator = await name(agent.id, { scope: 'workspace', workspace_id: other.workspaceId }, tenant.tokens.operator);
+  const fitting = await Promise.all([
+    name(agent.id, { workspace_id: second }),
+    name(agent.id, { scope: 'organization' }),
+    name(shared.id, { workspace_id: first }),
+  ]);
+
+  for (const refused of [elsewhere, changed, byOperator])
+    expect(refused).toMatchObject({ status: 422, body: { errors: [{ pointer: '/agent_id', rule: 'reference' }] } });
+  expect(fitting.map(({ status }) => status)).toEqual([201, 201, 201]);
 });
 
 test('a member may not make, change or delete a rule', async () => {

@@ -124,6 +124,26 @@ test('If-Match is compared before the state; a viewer may not, another tenant se
   expect((await world.call(other.tokens.viewer, 'GET', `/alerts?rule_id=${alertId}`)).body.items).toEqual([]);
 });
 
+test('what a rule of the organization measures over all workspaces is shown to nobody who sees only some of them', async () => {
+  const tenant = await world.tenant({ workspaces: 2 });
+  const [first = '', second = ''] = tenant.workspaceIds;
+  const { body: rule } = await createRule(world, tenant.organizationAdmin.token, { scope: 'organization' });
+  const open = (workspaceId: string | null) => openAlert(world, tenant, rule.id, { workspaceId, fingerprint: newId() });
+  const [whole, own, foreign] = [await open(null), await open(first), await open(second)];
+  const seenBy = async (token: string) => {
+    const { body } = await world.call(token, 'GET', `/alerts?rule_id=${rule.id}`);
+    return body.items.map(({ id }: { id: string }) => id).toSorted();
+  };
+
+  const read = await world.call(tenant.tokens.owner, 'GET', `/alerts/${whole}`);
+  const handled = await world.call(tenant.tokens.owner, 'PATCH', `/alerts/${whole}`, { body: { acknowledged: true } });
+
+  expect([read.status, handled.status]).toEqual([404, 404]);
+  expect(await seenBy(tenant.tokens.owner)).toEqual([own]);
+  expect(await seenBy(tenant.organizationAdmin.token)).toEqual([whole, own, foreign].toSorted());
+  expect(await seenBy(tenant.tokens.operator)).toEqual([whole, own, foreign].toSorted());
+});
+
 test('a list is bounded by when alerts were opened, and refuses what it does not know', async () => {
   const { tenant, alertId } = await opened();
   const at = (query: string) => world.call(tenant.tokens.viewer, 'GET', `/alerts?${query}`);

@@ -3,6 +3,7 @@ import { newId } from '../../../db/ids.ts';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { makeCall, settleCall } from '../../support/calls.ts';
+import { seedLedger } from '../../support/ledger.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';
 
@@ -60,6 +61,16 @@ test('a PUT replaces all fields but the anchor; the same again changes nothing',
   expect(again).toMatchObject({ status: 200, headers: { etag: '"2"' } });
 });
 
+test('a PUT whose body was lost leaves the ceiling as it is', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { limit_amount: '5', is_enforced: true });
+
+  const empty = await world.call(tenant.tokens.admin, 'PUT', pathOf(tenant));
+
+  expect(empty).toMatchObject({ status: 422, body: { errors: [{ pointer: '', rule: 'required' }] } });
+  expect(await status(tenant)).toMatchObject({ limit_amount: '5.00', is_enforced: true, budget_version: 1 });
+});
+
 test('If-Match guards a budget: a stale one is 412, one of a budget that is not there 404, and nothing changes', async () => {
   const tenant = await world.tenant();
 
@@ -77,6 +88,7 @@ test.each([
   [{ limit_amount: '-1' }, '/limit_amount'],
   [{ limit_amount: '1e3' }, '/limit_amount'],
   [{ limit_amount: '1.0000000001' }, '/limit_amount'],
+  [{ limit_amount: '1.0000000000' }, '/limit_amount'],
   [{ limit_amount: 0.1234567890123456 }, '/limit_amount'],
   [{ limit_amount: '100000000000' }, '/limit_amount'],
   [{ limit_amount: 1e11 }, '/limit_amount'],
@@ -259,7 +271,7 @@ test('another currency counts the window anew at the rate in force, and keeps th
       newId(),
       value,
     ]);
-  await rate('9.5');
+  await rate('9.500000000001');
   await put(tenant, { limit_amount: '10' });
   await settleCall(world.api.db, tenant, { cost: '0.333333333' });
 
@@ -272,10 +284,43 @@ test('another currency counts the window anew at the rate in force, and keeps th
     currency: 'SEK',
     spent: '12.666666664',
     remaining: '77.333333336',
-    fx_rate: '9.50',
+    fx_rate: '9.500000000001',
     used_pct: '14.1',
   });
   expect((await status(tenant)).fx_as_of).toMatch(/Z$/);
+});
+
+test('a budget in a currency of small units has room for all that is spent, and so has its alert', async () => {
+  const tenant = await world.tenant();
+  await sql(
+    `insert into fx_rates (id, base, quote, rate, effective_from, source) values (?, 'USD', 'LBP', 89500, clock_timestamp(), 'test')`,
+    [newId()],
+  );
+  await put(tenant, { currency: 'LBP', limit_amount: '0.000000001' });
+
+  for (const cost of ['600000', '600000']) await makeCall(world.api.db, tenant, { cost });
+
+  expect(await status(tenant)).toMatchObject({ spent: '107400000000.00', used_pct: '10740000000000000000000.0', level: 'exceeded' });
+  const alerts = await world.call(tenant.tokens.viewer, 'GET', '/alerts?status=firing');
+  await put(tenant, { currency: 'LBP', limit_amount: '0.000000001', is_enforced: true });
+  const anew = await world.call(tenant.tokens.viewer, 'GET', '/alerts?status=firing');
+  expect([alerts.body.items[0].severity, anew.body.items[0].value]).toEqual(['critical', '10740000000000000000000.00']);
+});
+
+test('after a change of BILLING_CURRENCY a budget that is written anew counts what is priced in the new one, and nothing else', async () => {
+  const tenant = await world.tenant();
+  await seedLedger(world.api.db, tenant, [{ cost: '3', currency: 'EUR' }]);
+  await put(tenant, { limit_amount: '10' });
+  await sql("update budget_windows set base_currency = 'EUR', fx_rate = 1.25, fx_as_of = now(), spent = 3.75 where workspace_id = ?", [
+    tenant.workspaceId,
+  ]);
+
+  const anew = await put(tenant, { limit_amount: '10' });
+  const again = await put(tenant, { limit_amount: '10' });
+  await makeCall(world.api.db, tenant, { cost: '2' });
+
+  expect([anew.headers['etag'], again.headers['etag']]).toEqual(['"2"', '"2"']);
+  expect(await status(tenant)).toMatchObject({ spent: '2.00', fx_rate: null, fx_as_of: null, budget_version: 2 });
 });
 
 test('a deleted budget refuses nobody; its window closes, calls in flight settle into it and the ledger stays', async () => {

@@ -66,6 +66,7 @@ test.each([
   ['an exponent in a string', { price: '1e2' }, '/price', 'decimal'],
   ['a number of more than 15 digits', { price: 0.1234567890123456 }, '/price', 'precision'],
   ['13 decimals', { price: '1.0000000000001' }, '/price', 'decimals'],
+  ['13 decimals, the last of them 0', { price: '1.0000000000000' }, '/price', 'decimals'],
   ['10^11', { price: '100000000000', confirm_unusual: true }, '/price', 'maximum'],
   ['a boolean', { price: true }, '/price', 'type'],
   ['no price', { price: undefined }, '/price', 'required'],
@@ -149,6 +150,8 @@ test('an import stores what keeps the rules, says what became of each row, and c
     null,
     'already_exists',
   ]);
+  // The price that an earlier row of the import has made is named by the row that wants the same.
+  expect(first.body.rows[2].price_id).toBe(first.body.rows[0].price_id);
   expect(again.body).toMatchObject({ created: 0, unchanged: 3, rejected: 3 });
   expect(await pricesOf(model, inMinutes(31))).toEqual(['0.50', '1.00']);
 });
