@@ -173,6 +173,20 @@ test('what a lost call holds is given back after its lease, not before; a settli
   expect(await place.inPlace((tx) => renewHolds(tx, lost))).toBe(false);
 });
 
+test('a lease is renewed without waiting for whoever has the hold, who may wait for another one of the call', async () => {
+  const place = await world.place();
+  for (const period of ['day', 'month'] as const) await place.budget({ period, limit: '1' });
+  const callKey = newId();
+  await place.reserve({ callKey, estimate: '0.4' });
+
+  const renewed = await place.inPlace(async ({ em }) => {
+    await rows(em, `select from budget_holds where call_key = ? order by window_id limit 1 for update`, [callKey]);
+    return place.inPlace((tx) => renewHolds(tx, callKey), other);
+  });
+
+  expect(renewed).toBe(true);
+});
+
 test('a window that another transaction is just changing is waited for and never passed by', async () => {
   const place = await world.place();
   await place.budget({ limit: '10' });
