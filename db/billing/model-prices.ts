@@ -86,6 +86,13 @@ export async function pricesOfModels(em: SqlEntityManager, models: readonly stri
   return found.map(shown);
 }
 
+/** Now, by the clock that says which prices are in force. */
+export async function priceClock(em: SqlEntityManager): Promise<Date> {
+  const found = await row<{ now: string }>(em, 'select clock_timestamp() as now', []);
+  if (!found) throw new Error('the clock gave no row');
+  return new Date(found.now);
+}
+
 /** Inserts prices in one statement; a key that is taken meanwhile is left out. Gives those that were inserted. */
 export async function insertPrices(em: SqlEntityManager, prices: readonly NewPrice[]): Promise<PriceRow[]> {
   if (prices.length === 0) return [];

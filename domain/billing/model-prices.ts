@@ -1,4 +1,4 @@
-import { deleteUpcomingPrice, findPrice, insertPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { deleteUpcomingPrice, findPrice, insertPrice, priceClock, type PriceRow } from '../../db/billing/model-prices.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
@@ -12,7 +12,7 @@ type Tx = Pick<TenantTransaction, 'em'>;
 export async function createPrice(tx: Tx, draft: PriceDraft, rules: PriceRules): Promise<PriceRow> {
   const price = completePrice(draft, rules);
   if ('rule' in price) throw refusal(price);
-  const past = startsInPast(price, rules);
+  const past = price.effectiveFrom === null ? null : startsInPast(price, await priceClock(tx.em));
   if (past) throw refusal(past);
   return insertPrice(tx.em, price);
 }

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { answer, openNoticeWorld, type NoticeTenant, type NoticeWorld } from './delivery-world.ts';
