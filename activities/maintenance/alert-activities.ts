@@ -33,6 +33,7 @@ async function judgeAlerts(deps: AlertDeps, { organizationId, at }: AlertTick): 
   const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
   const readings = await readTick(openReadOnly(deps.db, options).tx, organizationId, new Date(at));
   let judged = 0;
-  for (const part of partsOf(readings)) judged += await transactAndSend(deps, options, (tx) => judgeTick(tx, part, deps.env.billingCurrency));
+  for (const part of partsOf(readings))
+    judged += await transactAndSend(deps, options, (tx) => judgeTick(tx, part, deps.env.billingCurrency));
   return judged;
 }

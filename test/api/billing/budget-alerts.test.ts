@@ -90,7 +90,9 @@ test('a restart sends no notice again: neither a settling that is repeated, nor 
   await settleCall(world.api.db, tenant, { runId, cost: '2' });
   const deliveries = 'select id, seq, event, status from alert_deliveries where workspace_id = ? order by id';
   await sql("update alert_deliveries set status = 'sent', sent_at = now() where workspace_id = ?", [tenant.workspaceId]);
-  await sql("update outbox set sent_at = now() - interval '1 hour' where workspace_id = ? and kind = 'workflow.start'", [tenant.workspaceId]);
+  await sql("update outbox set sent_at = now() - interval '1 hour' where workspace_id = ? and kind = 'workflow.start'", [
+    tenant.workspaceId,
+  ]);
   const before = await sql(deliveries, [tenant.workspaceId]);
 
   const deps = { db: other, log: pino({ level: 'silent' }), dispatch: () => Promise.resolve() };
@@ -103,7 +105,9 @@ test('a restart sends no notice again: neither a settling that is repeated, nor 
 
   expect(before.length).toBeGreaterThan(0);
   expect(await sql(deliveries, [tenant.workspaceId])).toEqual(before);
-  expect(await sql("select id from outbox where workspace_id = ? and target like 'delivery:%' and sent_at is null", [tenant.workspaceId])).toEqual([]);
+  expect(
+    await sql("select id from outbox where workspace_id = ? and target like 'delivery:%' and sent_at is null", [tenant.workspaceId]),
+  ).toEqual([]);
   expect(await alertsOf(tenant)).toMatchObject([{ status: 'firing', severity: 'critical' }]);
 });
 
@@ -162,7 +166,10 @@ test('a call that fills the budget while a person resolves its warning is said a
   });
   await filling.spending;
 
-  expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved', severity: 'warning' }, { status: 'firing', severity: 'critical' }]);
+  expect(await alertsOf(tenant)).toMatchObject([
+    { status: 'resolved', severity: 'warning' },
+    { status: 'firing', severity: 'critical' },
+  ]);
   expect(new Set((await noticesOf(tenant)).map(({ event }) => event))).toEqual(new Set(['firing']));
 });
 
