@@ -47,6 +47,16 @@ export async function settleLostCallsOf(tx: TenantTransaction, runIds: readonly 
   for (const call of lost) await settleLostCall(tx, call);
 }
 
+/** All calls of an organization that are still in flight. Sweeper's pool. */
+export function lostCallsOfOrganization(tx: Pick<TenantTransaction, 'em'>, organizationId: string): Promise<LostCall[]> {
+  return rows(
+    tx.em,
+    `select run_id as "runId", step, (in_flight ->> 'attempt')::int as attempt from run_steps
+      where in_flight is not null and organization_id = ? order by run_id, step`,
+    [organizationId],
+  );
+}
+
 /** Calls that are still in flight though their run has ended a while ago: their workers were lost and no try follows. */
 export function lostCallsOfEndedRuns(
   tx: Pick<TenantTransaction, 'em'>,

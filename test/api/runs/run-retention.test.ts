@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseByAge } from '../../../activities/maintenance/erase-by-age.ts';
+import { settleLostIn } from '../../../activities/operator/settle-lost.ts';
 import { rollWindows } from '../../../db/billing/windows.ts';
 import { newId } from '../../../db/ids.ts';
 import { settleLostCall } from '../../../db/runs/lost-calls.ts';
@@ -158,6 +159,19 @@ test('calls of lost workers are settled before their runs go, each once, while a
   expect(await query('select trim_scale(spent)::text as spent from budget_windows where workspace_id = ?', [tenant.workspaceId])).toEqual([
     { spent: '3.03' },
   ]);
+});
+
+test('calls in flight in an organization that is purged are settled before its rows go; one that can not be keeps none of the others from it', async () => {
+  const { tenant, ended } = await scene(null);
+  const ids = [await ended(1), await ended(1), await ended(1)];
+  for (const id of ids) await loseCall(tenant, id);
+  await write(`update run_steps set in_flight = '{"attempt": 1, "prices": 5}' where run_id = ?`, [ids[1]]);
+
+  for (let times = 0; times < 2; times += 1)
+    await settleLostIn({ db: world.api.db, dispatch: world.api.deps.dispatch, log: silent }, tenant.organizationId);
+
+  const settled = [ids[0] ?? '', ids[2] ?? ''].toSorted();
+  expect(await lostCosts(tenant)).toEqual(settled.map((id) => ({ run_id: id, cost: '0.01', estimated: true })));
 });
 
 test('more old runs than a transaction takes all go, also where one can not', async () => {
