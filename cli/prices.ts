@@ -75,7 +75,7 @@ interface PriceSetting {
 function priceSetting(variables: CliEnv): PriceSetting {
   const registry = loadModelRegistry(variables, silent);
   const modelIdOf = (name: string) => registry.resolve(name)?.id ?? null;
-  return { registry, rules: { baseCurrency: variables['BILLING_CURRENCY'] || 'USD', now: new Date(), modelIdOf } };
+  return { registry, rules: { baseCurrency: variables['BILLING_CURRENCY'] || 'USD', modelIdOf } };
 }
 
 /** The catalogue's prices of the models that this deployment can call, and a line for each whose prices are left out. */
@@ -87,7 +87,7 @@ function catalogDrafts({ registry, rules }: PriceSetting): { drafts: PriceDraft[
   for (const { id, isFree } of registry.list()) {
     const model = registry.resolve(id);
     if (isFree || model === null) continue;
-    const answer = catalogPrices({ ...model, baseUrl: model.connection.baseUrl }, rules.now);
+    const answer = catalogPrices({ ...model, baseUrl: model.connection.baseUrl }, new Date());
     if ('omitted' in answer) omitted.push(`left out   ${id}: ${answer.omitted}`);
     else drafts.push(...answer.prices.map((price) => ({ model: id, ...price, source: catalogName() })));
   }

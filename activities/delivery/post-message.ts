@@ -12,20 +12,23 @@ export interface OutgoingPost {
   readonly policy: EgressPolicy;
 }
 
-/** Posts once, through the guard and without following redirects. Never throws for what the receiver does; what it answers is not kept. */
-export async function postMessage(egress: Pick<Egress, 'fetch'>, { url, headers, body, policy }: OutgoingPost): Promise<TryOutcome> {
+/**
+ * Posts once, through the guard and without following redirects. Never throws for what the receiver does. The head of its answer says whether it has taken the
+ * message: the body is not read, so that one that drips, never ends or breaks makes of a message taken no failed one.
+ */
+export async function postMessage(egress: Pick<Egress, 'open'>, { url, headers, body, policy }: OutgoingPost): Promise<TryOutcome> {
   try {
-    const answer = await egress.fetch({
+    const answer = await egress.open({
       method: 'POST',
       url,
       headers: { 'content-type': 'application/json', ...headers },
       body,
       policy,
       redirects: 0,
-      limitBytes: 1_024,
       headersTimeoutMs: tryLimitMs,
       signal: AbortSignal.timeout(tryLimitMs),
     });
+    answer.body.destroy();
     return outcomeOfStatus(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
   } catch (error) {
     return failed(errorOf(error));

@@ -1,7 +1,7 @@
 import { organizationsWithRules } from '../../db/alerts/due.ts';
 import { newId } from '../../db/ids.ts';
 import { openReadOnly, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
-import { judgeTick, readTick } from '../../domain/alerts/tick.ts';
+import { judgeTick, partsOf, readTick } from '../../domain/alerts/tick.ts';
 import { restartLostDeliveries, sweepAlerts } from '../../domain/alerts/upkeep.ts';
 import type { AlertTick, MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
 import type { ActivityDeps } from '../deps.ts';
@@ -33,7 +33,7 @@ async function judgeAlerts(deps: AlertDeps, { organizationId, at }: AlertTick): 
   const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
   const { billingCurrency: currency } = deps.env;
   const readings = await readTick(openReadOnly(deps.db, options).tx, { organizationId, at: new Date(at), currency });
-  if (readings.rules.length === 0) return 0;
-
-  return transactAndSend(deps, options, (tx) => judgeTick(tx, readings, currency));
+  let judged = 0;
+  for (const part of partsOf(readings)) judged += await transactAndSend(deps, options, (tx) => judgeTick(tx, part, currency));
+  return judged;
 }

@@ -46,7 +46,7 @@ function claimOver(
       approvedIn(tx, opened),
     ]);
     refuseUnpriced(deps, model, terms);
-    return { kind: 'try' as const, modelTry: { opened, step, model, terms, startedAt: new Date(), callsMade, approved } };
+    return { kind: 'try' as const, modelTry: { opened, step, model, terms, startedAt: terms.at, callsMade, approved } };
   });
 }
 

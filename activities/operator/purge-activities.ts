@@ -11,6 +11,7 @@ import type { ActivityDeps } from '../deps.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 import { transactAsSystem } from '../support/as-system.ts';
 import { eraseStreamsOf } from './erase-streams.ts';
+import { settleLostIn } from './settle-lost.ts';
 import { stopRuns } from './stop-activities.ts';
 
 /** A table is left for another activity after this long. */
@@ -40,7 +41,9 @@ export function createPurgeActivities(deps: ActivityDeps): PurgeActivities {
     async stopAll() {
       await step(lockOut);
       await stopRuns(deps);
-      return transactAsSystem(deps, countLiveRuns);
+      const live = await transactAsSystem(deps, countLiveRuns);
+      if (live === 0) await settleLostIn(deps, tenantOfActivity().organizationId);
+      return live;
     },
     async deleteRows({ table }) {
       if (table === 'attachments') await removeElsewhere();

@@ -76,7 +76,7 @@ export const modelPriceOperations = {
 const ofPlatform = { resourceType: 'model_price', organizationId: null, workspaceId: null } as const;
 
 function rulesOf({ deps }: Pick<Ctx, 'deps'>): PriceRules {
-  return { baseCurrency: deps.env.billingCurrency, now: deps.now(), modelIdOf: (name) => deps.models.resolve(name)?.id ?? null };
+  return { baseCurrency: deps.env.billingCurrency, modelIdOf: (name) => deps.models.resolve(name)?.id ?? null };
 }
 
 function noteOf({ id, model, bucket, tier, currency }: PriceRow, price: { readonly from?: string; readonly to?: string }): AuditNote {

@@ -34,16 +34,16 @@ export async function fireBudgetAlert(
   if (!rule.isActive) return;
   const at = new Date();
   const firing = firingOf(window, severity);
+  const fullKey = `${firing.windowKey}/critical`;
   const open = await readOpenAlert(tx, rule.id);
-  if (open?.windowKey === firing.windowKey) {
-    if (open.severity === 'warning' && severity === 'critical')
-      await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at);
-    return;
-  }
-  if (open) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);
+  const isSaid = open !== null && [firing.windowKey, fullKey].includes(open.windowKey);
+  if (isSaid && (open.severity === 'critical' || severity === 'warning')) return;
+  // Somebody may resolve it at this very moment: then nobody has heard yet that it is full.
+  if (isSaid && (await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at))) return;
+  if (open && !isSaid) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);
   const opened = await emitAlert(tx, rule, firing, at);
   // A warning that a person has resolved: that it is full has not been said yet.
-  if (opened === null && severity === 'critical') await emitAlert(tx, rule, { ...firing, windowKey: `${firing.windowKey}/critical` }, at);
+  if (opened === null && severity === 'critical') await emitAlert(tx, rule, { ...firing, windowKey: fullKey }, at);
 }
 
 /** Ends the open alert of a budget, if it has one. Nobody is notified: what there is to do has been done. */

@@ -88,12 +88,16 @@ export async function releaseHolds(tx: TenantTransaction, callKey: string): Prom
   );
 }
 
-/** Moves the lease of a call in flight on. False: it holds nothing any more. */
+/**
+ * Moves the lease of a call in flight on. It locks holds without their windows, against the order of all others, and so waits for nobody: what somebody else
+ * has locked is being given back, or is renewed the next time. False: it renewed nothing.
+ */
 export async function renewHolds(tx: TenantTransaction, callKey: string): Promise<boolean> {
   const renewed = await change(
     tx.em,
-    `update budget_holds set lease_until = clock_timestamp() + interval '${leaseS} seconds' where call_key = ? and state = 'held'`,
-    [callKey],
+    `with h as materialized (select window_id from budget_holds where call_key = ? and state = 'held' for update skip locked)
+     update budget_holds set lease_until = clock_timestamp() + interval '${leaseS} seconds' where call_key = ? and window_id = any (array(select window_id from h))`,
+    [callKey, callKey],
   );
   return renewed > 0;
 }

@@ -53,7 +53,7 @@ export async function rebuildDay(em: SqlEntityManager, { workspaceId, day }: Rol
     em,
     `with g ${keyed} as (${groupsSql})
      insert into usage_rollups (id, organization_id, workspace_id, ${rollupKeys.join(', ')})
-     select id, organization_id, workspace_id, ${rollupKeys.join(', ')} from g
+     select id, organization_id, workspace_id, ${rollupKeys.join(', ')} from g order by ${rollupKeys.join(', ')}
      on conflict (workspace_id, ${rollupKeys.join(', ')}) do nothing`,
     place,
   );

@@ -8,6 +8,8 @@ export interface CallTerms {
   readonly prices: readonly PinnedPrice[];
   /** A budget counts it or a cap bounds it: it is reserved before it is made. */
   readonly isCounted: boolean;
+  /** When they were read, by the database's clock: a call that is not counted belongs to what is counted later by that. */
+  readonly at: Date;
   /** An enforced budget bounds it. */
   readonly isBounded: boolean;
 }
@@ -23,14 +25,15 @@ export async function readTerms(
   model: { readonly id: string; readonly currency: string },
   place: CallPlace,
 ): Promise<CallTerms> {
-  const found = await row<{ prices: PinnedPrice[]; has_budget: boolean; is_bounded: boolean; has_cap: boolean }>(
+  const found = await row<{ at: string; prices: PinnedPrice[]; has_budget: boolean; is_bounded: boolean; has_cap: boolean }>(
     tx.em,
-    `select coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'bucket', p.bucket, 'price', p.price) order by p.bucket) from (${pricesInForceSql}) p), '[]') as prices,
+    `select clock_timestamp() as at,
+            coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'bucket', p.bucket, 'price', p.price) order by p.bucket) from (${pricesInForceSql}) p), '[]') as prices,
             exists (select from budgets g where g.workspace_id = ?) as has_budget,
             exists (select from budgets g where g.workspace_id = ? and g.is_enforced and g.limit_amount is not null) as is_bounded,
             exists (select from budget_windows b where b.cap_key = any (?) and b.closed_at is null) as has_cap`,
     [model.id, standardTier, model.currency, place.workspaceId, place.workspaceId, [...place.caps]],
   );
   if (!found) throw new Error('the terms of a call gave no row');
-  return { prices: found.prices, isCounted: found.has_budget || found.has_cap, isBounded: found.is_bounded };
+  return { at: new Date(found.at), prices: found.prices, isCounted: found.has_budget || found.has_cap, isBounded: found.is_bounded };
 }

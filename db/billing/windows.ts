@@ -67,10 +67,11 @@ export async function rollWindows(em: SqlEntityManager, workspaceId: string, bas
   if (!(await isAnyDue(em, workspaceId))) return 0;
   await lockLedger(em, workspaceId);
   await rows(em, 'select id from budgets where workspace_id = ? order by id for share', [workspaceId]);
+  // All that are open, in the order of everybody: the caller may change one that has not ended, and a reservation holds it while it waits for one that has.
   await change(
     em,
-    `update budget_windows w set closed_at = clock_timestamp() where w.id = any (array(
-       select b.id from budget_windows b where b.workspace_id = ? and b.closed_at is null and b.window_end <= clock_timestamp() order by b.period, b.id for update))`,
+    `update budget_windows w set closed_at = clock_timestamp() where w.window_end <= clock_timestamp() and w.id = any (array(
+       select b.id from budget_windows b where b.workspace_id = ? and b.closed_at is null and b.cap_key is null order by b.period, b.id for update))`,
     [workspaceId],
   );
   const due = await rows<DueBudget>(

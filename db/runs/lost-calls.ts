@@ -1,4 +1,5 @@
 import { releaseHolds } from '../billing/holds.ts';
+import { lockLedger } from '../billing/ledger-lock.ts';
 import { tokensOfBytes } from '../billing/tokens.ts';
 import { callKey } from '../billing/call-key.ts';
 import type { ModelUsage } from '../billing/usage.ts';
@@ -32,14 +33,29 @@ export async function settleLostCall(tx: TenantTransaction, step: LostCall): Pro
   return settled !== null;
 }
 
-/** The same for all calls that runs which have ended still have in flight: their steps are about to go, and who would settle them with these. */
+/**
+ * The same for all calls that runs which have ended still have in flight: their steps are about to go, and who would settle them with these. The caller has
+ * locked these runs. Several calls hold several rollups, which others may want in another order: meanwhile nobody else settles in their workspaces.
+ */
 export async function settleLostCallsOf(tx: TenantTransaction, runIds: readonly string[]): Promise<void> {
-  const lost = await rows<LostCall>(
+  const lost = await rows<LostCall & { readonly workspaceId: string }>(
     tx.em,
-    `select run_id as "runId", step, (in_flight ->> 'attempt')::int as attempt from run_steps where run_id = any (?::uuid[]) and in_flight is not null order by run_id, step`,
+    `select run_id as "runId", step, (in_flight ->> 'attempt')::int as attempt, workspace_id as "workspaceId" from run_steps
+      where run_id = any (?::uuid[]) and in_flight is not null order by run_id, step`,
     [[...runIds]],
   );
+  for (const workspaceId of [...new Set(lost.map((call) => call.workspaceId))].toSorted()) await lockLedger(tx.em, workspaceId);
   for (const call of lost) await settleLostCall(tx, call);
+}
+
+/** All calls of an organization that are still in flight. Sweeper's pool. */
+export function lostCallsOfOrganization(tx: Pick<TenantTransaction, 'em'>, organizationId: string): Promise<LostCall[]> {
+  return rows(
+    tx.em,
+    `select run_id as "runId", step, (in_flight ->> 'attempt')::int as attempt from run_steps
+      where in_flight is not null and organization_id = ? order by run_id, step`,
+    [organizationId],
+  );
 }
 
 /** Calls that are still in flight though their run has ended a while ago: their workers were lost and no try follows. */

@@ -45,6 +45,20 @@ function lockTree(tx: TenantTransaction, runId: string): Promise<TreeRow[]> {
   );
 }
 
+/**
+ * Locks the trees of some roots by ascending id, all at once: whoever changes many in one transaction holds no window of a budget while it waits for a run.
+ * Gives the ids of all runs of those trees in which nothing lives.
+ */
+export async function lockEndedTrees(tx: TenantTransaction, rootIds: readonly string[]): Promise<string[]> {
+  const locked = await rows<{ id: string; root: string; status: RunStatus }>(
+    tx.em,
+    `select r.id, r.root_run_id as root, r.status from runs r where r.root_run_id = any (?::uuid[]) and r.deleted_at is null order by r.id for no key update`,
+    [[...rootIds]],
+  );
+  const living = new Set(locked.filter(({ status }) => !isTerminal(status)).map(({ root }) => root));
+  return locked.filter(({ root }) => !living.has(root)).map(({ id }) => id);
+}
+
 // Chunks and scopes go with their stream. Keys between these tables are checked at the end of the statement.
 const eraseSql = `
   with erased as (select unnest(?::uuid[]) as run_id),

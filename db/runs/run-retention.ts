@@ -10,7 +10,8 @@ import { rows } from '../sql.ts';
 import type { Outgoing, TenantTransaction } from '../tenant-transaction.ts';
 import { organizationTenant, sweep, systemActor, transact } from '../transaction.ts';
 import { lockConversationsOfRuns } from './conversations.ts';
-import { purgeRun } from './purge-run.ts';
+import { settleLostCallsOf } from './lost-calls.ts';
+import { lockEndedTrees, purgeRun } from './purge-run.ts';
 
 /** A transaction erases at most so many trees of runs: their conversations wait for it. */
 const rootsATransaction = 20;
@@ -24,7 +25,7 @@ export interface RetentionOptions {
 
 /**
  * Erases runs that ended before the `run_retention_days` of their organization, with those of their sub-agents, as `DELETE /runs/{id}` does: what they cost
- * stays in the ledger. Passed over is a run below which one lives or of which a call still holds a part of a budget. Each transaction takes some and writes
+ * stays in the ledger, and so does what a lost worker has not settled. Passed over is a run below which one lives or of which a call still holds a part of a budget. Each transaction takes some and writes
  * one `purge` entry with their number, so that whoever is killed anywhere goes on at the next time. An organization whose runs can't be erased keeps no other
  * from it; its error is thrown at the end. Gives how many runs.
  */
@@ -79,11 +80,11 @@ interface Erased {
 async function eraseSome(tx: TenantTransaction, organizationId: string, after: Position | null): Promise<Erased> {
   const due = await rows(tx.em, rootsPastRetention(organizationId, after));
   if (due.length === 0) return { erased: 0, last: null };
-  // All at once and in the order of everybody: two that lock several would deadlock else.
-  await lockConversationsOfRuns(
-    tx,
-    due.map(({ id }) => id),
-  );
+  const roots = due.map(({ id }) => id);
+  // All at once and in the order of everybody: two that lock several would deadlock else. Calls of lost workers are settled before the first run goes: from
+  // then on windows and rollups are held, and no run is waited for.
+  await lockConversationsOfRuns(tx, roots);
+  await settleLostCallsOf(tx, await lockEndedTrees(tx, roots));
   let erased = 0;
   for (const { id } of due) erased += await purgeUnlessBusy(tx, id);
 

@@ -40,8 +40,29 @@ export async function readTick(tx: Pick<TenantTransaction, 'em'>, tick: Tick): P
   return { at, rules, measured };
 }
 
+/** About so many groups are judged in a transaction: when all of them fire at once, that takes some seconds. */
+const groupsATransaction = 1_000;
+
+/** What a tick has read, in parts that each are one transaction: a tick that is cut off has judged some rules, and the next try goes on behind them. */
+export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
+  const byRule = Map.groupBy(measured, ({ ruleId }) => ruleId);
+  const parts: { at: Date; rules: TickRule[]; measured: Measured[] }[] = [];
+  let groups = 0;
+  for (const rule of rules) {
+    const own = byRule.get(rule.id) ?? [];
+    if (parts.length === 0 || groups + own.length > groupsATransaction) {
+      parts.push({ at, rules: [], measured: [] });
+      groups = 0;
+    }
+    groups += Math.max(1, own.length);
+    parts.at(-1)?.rules.push(rule);
+    parts.at(-1)?.measured.push(...own);
+  }
+  return parts;
+}
+
 /**
- * Judges what a tick has read, in one transaction: states, alerts, transitions, deliveries and the starts of their workflows. A rule that was changed since it
+ * Judges a part of what a tick has read, in one transaction: states, alerts, transitions, deliveries and the starts of their workflows. A rule that was changed since it
  * was read, or that a newer tick has judged, is left alone. Gives how many rules it judged.
  */
 export async function judgeTick(tx: TenantTransaction, { at, rules, measured }: TickReadings, currency: string): Promise<number> {

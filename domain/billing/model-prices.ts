@@ -1,4 +1,4 @@
-import { findPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { findPrice, priceClock, type PriceRow } from '../../db/billing/model-prices.ts';
 import { deleteUpcomingPrice, insertPrice } from '../../db/billing/write-prices.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
@@ -13,7 +13,7 @@ type Tx = Pick<TenantTransaction, 'em'>;
 export async function createPrice(tx: Tx, draft: PriceDraft, rules: PriceRules): Promise<PriceRow> {
   const price = completePrice(draft, rules);
   if ('rule' in price) throw refusal(price);
-  const past = startsInPast(price, rules);
+  const past = price.effectiveFrom === null ? null : startsInPast(price, await priceClock(tx.em));
   if (past) throw refusal(past);
   return insertPrice(tx.em, price);
 }

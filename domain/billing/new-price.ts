@@ -29,7 +29,6 @@ export interface PriceFault {
 export interface PriceRules {
   /** Of a price that names no currency. */
   readonly baseCurrency: string;
-  readonly now: Date;
   /** The registry's id of a model that goes by another name; null: it knows none. */
   readonly modelIdOf: (name: string) => string | null;
 }
@@ -68,8 +67,8 @@ export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: Pr
   };
 }
 
-/** Whether a price would begin so long ago that calls were priced without it. */
-export function startsInPast({ effectiveFrom }: NewPrice, { now }: PriceRules): PriceFault | null {
+/** Whether a price would begin so long ago that calls were priced without it. `now`: by the database's clock, which says what is in force. */
+export function startsInPast({ effectiveFrom }: NewPrice, now: Date): PriceFault | null {
   if (effectiveFrom === null || effectiveFrom.getTime() >= now.getTime() - maxPastMs) return null;
   return { field: 'effective_from', rule: 'past', message: 'lies in the past: a price begins now or later' };
 }

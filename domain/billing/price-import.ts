@@ -1,5 +1,5 @@
 import { Decimal } from 'decimal.js';
-import { pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { priceClock, pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
 import { insertPrices } from '../../db/billing/write-prices.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
@@ -25,17 +25,18 @@ interface Known {
 
 /**
  * Stores each row that keeps the rules and says what became of each, in the order of the rows: a price equal to the one in force at its beginning is
- * `unchanged`, so that the same file can be imported again. Two statements, however many rows.
+ * `unchanged`, so that the same file can be imported again. Three statements, however many rows.
  */
 export async function importPrices(
   tx: Pick<TenantTransaction, 'em'>,
   drafts: readonly PriceDraft[],
   { isDryRun, rules }: ImportOptions,
 ): Promise<PriceOutcome[]> {
+  const now = await priceClock(tx.em);
   const completed = drafts.map((draft) => completePrice(draft, rules));
   const models = new Set(completed.flatMap((price) => ('rule' in price ? [] : [price.model])));
   const known = timelinesOf(await pricesOfModels(tx.em, [...models]));
-  const planned = completed.map((price) => ('rule' in price ? rejected(price) : plan(price, known, rules)));
+  const planned = completed.map((price) => ('rule' in price ? rejected(price) : plan(price, known, now)));
   if (isDryRun) return planned;
 
   const created = planned.flatMap((outcome) => (outcome.outcome === 'created' ? [outcome.price] : []));
@@ -43,7 +44,7 @@ export async function importPrices(
   return planned.map((outcome) => {
     if (outcome.outcome === 'rejected' || outcome.priceId !== null) return outcome;
     // A row begins at most once at an instant, so that what one import inserts of a key lies at different ones.
-    const priceId = inserted.get(keyOf(outcome.price, rules.now)) ?? null;
+    const priceId = inserted.get(keyOf(outcome.price)) ?? null;
     if (outcome.outcome === 'unchanged') return { ...outcome, priceId };
     return priceId === null ? rejected(taken) : { ...outcome, priceId };
   });
@@ -55,16 +56,16 @@ const taken: PriceFault = {
   message: 'is taken: another price begins at the same instant',
 };
 
-function plan(price: NewPrice, known: Map<string, Known[]>, rules: PriceRules): PriceOutcome {
+function plan(price: NewPrice, known: Map<string, Known[]>, now: Date): PriceOutcome {
   const series = seriesOf(price);
   const timeline = known.get(series) ?? [];
-  const startsAt = (price.effectiveFrom ?? rules.now).getTime();
+  const startsAt = (price.effectiveFrom ?? now).getTime();
   const before = timeline.findLast((entry) => entry.startsAt <= startsAt) ?? null;
 
   if (before !== null && new Decimal(before.price).equals(price.price))
     return { outcome: 'unchanged', priceId: before.row?.id ?? null, price: { ...price, effectiveFrom: new Date(before.startsAt) } };
   if (before?.startsAt === startsAt) return rejected(taken);
-  const past = startsInPast(price, rules);
+  const past = startsInPast(price, now);
   if (past) return rejected(past);
 
   const added = { startsAt, price: price.price, row: null };

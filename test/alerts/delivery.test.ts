@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { Webhook } from 'standardwebhooks';
 import { answer, openNoticeWorld, type NoticeTenant, type NoticeWorld } from './delivery-world.ts';
@@ -208,6 +209,29 @@ test('a receiver that takes longer than 15 seconds is tried again', async () => 
     last_status: null,
     last_error: 'no answer within 15 seconds',
   });
+});
+
+test('a receiver has taken what its head says it has, whatever becomes of the body: one that drips, never ends or breaks is sent once', async () => {
+  const drip = (response: ServerResponse) => {
+    response.writeHead(200);
+    const timer = setInterval(() => response.write('.'), 50);
+    response.on('close', () => clearInterval(timer));
+  };
+  const endless = (response: ServerResponse) => {
+    const pour = (): void => void (response.write(Buffer.alloc(65_536)) ? setImmediate(pour) : response.once('drain', pour));
+    response.writeHead(200);
+    pour();
+  };
+  const broken = (response: ServerResponse) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('no gzip');
+  const cut = (response: ServerResponse) => void response.writeHead(200, { 'content-length': '100' }).write('1', () => response.destroy());
+
+  for (const way of [drip, endless, broken, cut]) {
+    const { tenant, deliveryId } = await webhook();
+    world.receiver.answers = [way];
+    await tenant.attempt(deliveryId);
+    expect([way.name, await tenant.delivery(deliveryId)]).toEqual([way.name, expect.objectContaining({ status: 'sent', attempts: 1 })]);
+  }
+  world.receiver.answers = [];
 });
 
 test('a receiver that hangs up is tried again; a secret that lost its value is, too', async () => {

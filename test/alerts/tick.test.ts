@@ -4,7 +4,7 @@ import { createAlertActivities } from '../../activities/maintenance/alert-activi
 import { newId } from '../../db/ids.ts';
 import { AlertRule } from '../../db/alerts/alert-rule.entity.ts';
 import { changeRule, deleteRule } from '../../domain/alerts/rules.ts';
-import { judgeTick, readTick } from '../../domain/alerts/tick.ts';
+import { judgeTick, partsOf, readTick } from '../../domain/alerts/tick.ts';
 import { openReadOnly, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 import { makeWorld } from '../db/world.ts';
@@ -208,6 +208,29 @@ test('of more than 200 groups the rest is one', async () => {
   expect(states).toHaveLength(201);
   expect(states.filter(({ state }) => state === 'firing')).toEqual([{ fingerprint: 'other', state: 'firing' }]);
   expect(await place.alerts()).toMatchObject([{ value: '5', labels: { group: 'other' } }]);
+});
+
+test('a tick that is cut off among many groups that fire goes on behind the rules that it has judged', async () => {
+  const place = await openPlace();
+  const ids: string[] = [];
+  for (let n = 0; n < 6; n += 1) ids.push(await place.rule({ group_by: 'agent', threshold: '0.5' }));
+  await place.sql(
+    `insert into usage_entries (id, call_key, organization_id, workspace_id, occurred_at, reserved_at, source_kind, source_id, agent_id, kind, cost, currency)
+     select gen_random_uuid(), gen_random_uuid()::text, ?, ?, ?, ?, 'run', gen_random_uuid(), gen_random_uuid(), 'llm', 1, 'USD' from generate_series(1, 200)`,
+    [place.organizationId, place.workspaceId, minute(0), minute(0)],
+  );
+  const readings = await readTick(openReadOnly(database.db, place.options).tx, {
+    organizationId: place.organizationId,
+    at: minute(1),
+    currency: 'USD',
+  });
+  const [first] = partsOf(readings);
+  await transact(database.db, place.options, (tx) => judgeTick(tx, first ?? readings, 'USD'));
+
+  expect(await place.tick(1)).toBe(1);
+
+  expect(await place.alerts()).toHaveLength(1_200);
+  for (const id of ids) expect(await place.states(id)).toHaveLength(200);
 });
 
 test('a rule of one agent, and one of another workspace, count their own alone', async () => {

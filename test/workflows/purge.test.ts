@@ -38,6 +38,8 @@ test('a purge killed again and again in the middle empties every table but the l
   const filled = tables.filter((table) => table !== 'purges');
   await fillTables(admin, filled, stack.tenant);
   await fillTables(admin, filled, neighbour);
+  // A tick would judge it meanwhile.
+  await admin.query('update alert_rules set is_active = false where organization_id = $1', [neighbour.organizationId]);
   await admin.query(
     `insert into login_failures (id, at, account_hash, organization_id, ip_truncated, reason)
      select gen_random_uuid(), now(), '\\x00', $1, '127.0.0.0/24', 'password' from generate_series(1, 12000)`,

@@ -4,8 +4,12 @@ import { connectDatabases } from '../../../db/orm.ts';
 import type { Databases } from '../../../db/databases.ts';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
+import { readAdjustedPlace } from '../../../db/billing/adjusted-place.ts';
+import { insertAdjustment } from '../../../db/billing/adjustments.ts';
+import { createAlertActivities } from '../../../activities/maintenance/alert-activities.ts';
 import { tendBudgets } from '../../../activities/maintenance/budget-activities.ts';
-import { settleCall } from '../../support/calls.ts';
+import { inWorkspace, settleCall } from '../../support/calls.ts';
+import { until } from '../../support/temporal.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';
 
@@ -28,6 +32,14 @@ const sql = <T>(text: string, params: readonly unknown[] = []) => sweep(world.ap
 const put = (tenant: TestTenant, body: object) =>
   world.call(tenant.tokens.admin, 'PUT', `/budgets/${tenant.workspaceId}`, { body: { limit_amount: '1', is_enforced: true, ...body } });
 const spend = (tenant: TestTenant, cost: string, db = world.api.db) => settleCall(db, tenant, { cost });
+
+/** Who waits for the transaction that asks. */
+const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))';
+const adjust = (tenant: TestTenant, cost: string) =>
+  inWorkspace(world.api.db, tenant, async (tx) => {
+    const place = await readAdjustedPlace(tx, { workspaceId: tenant.workspaceId, runId: null });
+    if (place) await insertAdjustment(tx, place, { key: crypto.randomUUID(), cost, currency: 'USD', at: new Date() });
+  });
 
 const alertsOf = (tenant: TestTenant) =>
   sql<{ status: string; severity: string; resolution: string | null; title: string; value: string }>(
@@ -72,6 +84,34 @@ test('a call that crosses both is one notice; one that is settled again is none'
   expect((await noticesOf(tenant)).every(({ event, times }) => event === 'firing' && times === 1)).toBe(true);
 });
 
+test('a restart sends no notice again: neither a settling that is repeated, nor upkeep, nor a tick finds anything new to say', async () => {
+  const tenant = await world.tenant();
+  const runId = crypto.randomUUID();
+  await put(tenant, {});
+  await settleCall(world.api.db, tenant, { runId, cost: '2' });
+  const deliveries = 'select id, seq, event, status from alert_deliveries where workspace_id = ? order by id';
+  await sql("update alert_deliveries set status = 'sent', sent_at = now() where workspace_id = ?", [tenant.workspaceId]);
+  await sql("update outbox set sent_at = now() - interval '1 hour' where workspace_id = ? and kind = 'workflow.start'", [
+    tenant.workspaceId,
+  ]);
+  const before = await sql(deliveries, [tenant.workspaceId]);
+
+  const deps = { db: other, log: pino({ level: 'silent' }), dispatch: () => Promise.resolve() };
+  const alerts = createAlertActivities({ ...deps, env: { billingCurrency: 'USD' } });
+  expect(await settleCall(other, tenant, { runId, cost: '2' })).toBeNull();
+  await tendBudgets(deps, AbortSignal.timeout(60_000));
+  await alerts.dueAlertOrganizations({ after: null });
+  await alerts.judgeAlerts({ organizationId: tenant.organizationId, at: new Date().toISOString() });
+  await put(tenant, {});
+
+  expect(before.length).toBeGreaterThan(0);
+  expect(await sql(deliveries, [tenant.workspaceId])).toEqual(before);
+  expect(
+    await sql("select id from outbox where workspace_id = ? and target like 'delivery:%' and sent_at is null", [tenant.workspaceId]),
+  ).toEqual([]);
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'firing', severity: 'critical' }]);
+});
+
 test('a PUT ends the open alert and judges at once, and may notify once more; the same budget again does not', async () => {
   const tenant = await world.tenant();
   await put(tenant, { period: 'day' });
@@ -105,6 +145,33 @@ test('what a person has resolved is not said again in its window, but that the b
 
   expect(between).toHaveLength(1);
   expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved' }, { status: 'firing', severity: 'critical' }]);
+
+  // A correction takes it below its threshold, and calls over both once more: what was said is said, and stays open.
+  await adjust(tenant, '-0.5');
+  for (const cost of ['0.25', '0.25']) await spend(tenant, cost);
+  expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved' }, { status: 'firing', severity: 'critical' }]);
+});
+
+test('a call that fills the budget while a person resolves its warning is said all the same', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, {});
+  await spend(tenant, '0.85');
+
+  const filling = await sweep(world.api.db, async (em) => {
+    await rows(em, `update alerts set status = 'resolved', resolution = 'manual', resolved_at = now() where workspace_id = ?`, [
+      tenant.workspaceId,
+    ]);
+    const spending = spend(tenant, '0.2', other);
+    await until(async () => (await rows(em, waiting)).length > 0, 10_000);
+    return { spending };
+  });
+  await filling.spending;
+
+  expect(await alertsOf(tenant)).toMatchObject([
+    { status: 'resolved', severity: 'warning' },
+    { status: 'firing', severity: 'critical' },
+  ]);
+  expect(new Set((await noticesOf(tenant)).map(({ event }) => event))).toEqual(new Set(['firing']));
 });
 
 test('a budget that is not enforced notifies all the same; one without a limit, or whose rule is paused, does not', async () => {

@@ -4,11 +4,14 @@ import { newId } from '../../../db/ids.ts';
 import { expireHolds } from '../../../db/billing/upkeep.ts';
 import { rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
-import { makeCall, settleCall } from '../../support/calls.ts';
+import { reserve } from '../../../db/billing/holds.ts';
+import { callKey } from '../../../db/billing/call-key.ts';
+import { startApi, type TestApi } from '../../support/api.ts';
+import { inWorkspace, makeCall, settleCall } from '../../support/calls.ts';
 import { startReserving } from '../../support/reserving-process.ts';
 import { seeded } from '../../support/seeded.ts';
-import type { TestTenant } from '../../support/tenant.ts';
-import { openWorld, type World } from '../world.ts';
+import { bearer, type TestTenant } from '../../support/tenant.ts';
+import { makeAgent, openWorld, type World } from '../world.ts';
 
 jest.setTimeout(180_000);
 
@@ -89,6 +92,42 @@ test('500 other budgets, full or not, change no decision', async () => {
   for (let n = 0; n < 4; n += 1) calls.push((await makeCall(world.api.db, tenant, { cost: '0.4' })).outcome);
 
   expect(calls).toEqual(['ok', 'ok', 'full', 'full']);
+});
+
+test('a flush of Redis and a restart change no decision: what is held stays held, what is spent stays spent', async () => {
+  const tenant = await world.tenant();
+  const agent = await makeAgent(world, tenant.tokens.admin);
+  await put(tenant, { period: 'day', limit_amount: '1' });
+  await makeCall(world.api.db, tenant, { cost: '0.6' });
+  const runId = newId();
+  const hold = () =>
+    inWorkspace(world.api.db, tenant, (tx) => reserve(tx, { ...tenant, callKey: callKey('run', runId, 1, 1), caps: [], estimate: '0.4' }));
+  await hold();
+  const decisions = async ({ app }: TestApi) => {
+    const headers = bearer(tenant.tokens.admin);
+    const run = { method: 'POST', url: '/runs', headers, payload: { agent_id: agent.id, input: { text: 'Hi.' } } } as const;
+    const status = await app.inject({ method: 'GET', url: `/budgets/${tenant.workspaceId}/status?period=day`, headers });
+    const { decision, spent, reserved, remaining } = status.json<Record<string, unknown>>();
+    const started = await app.inject(run);
+    return [started.statusCode, { decision, spent, reserved, remaining }, await makeCall(world.api.db, tenant, { cost: '0.1' })];
+  };
+
+  const before = await decisions(world.api);
+  const { database, keys, redisPrefix } = world.api;
+  const names = await world.api.deps.redis.keys(`${redisPrefix}*`);
+  if (names.length > 0) await world.api.deps.redis.del(names);
+  const restarted = await startApi({ database, keys, redisPrefix });
+  try {
+    expect(before).toEqual([429, { decision: 'held', spent: '0.60', reserved: '0.40', remaining: '0.00' }, { outcome: 'busy' }]);
+    expect([await decisions(world.api), await decisions(restarted)]).toEqual([before, before]);
+    // The call that holds begins anew after the restart: it is the same.
+    expect(await hold()).toMatchObject({ outcome: 'ok' });
+    await settleCall(world.api.db, tenant, { runId, cost: '0.4' });
+    const spent = [402, { decision: 'blocked', spent: '1.00', reserved: '0.00', remaining: '0.00' }, { outcome: 'full', fullAt: 'day' }];
+    expect([await decisions(world.api), await decisions(restarted)]).toEqual([spent, spent]);
+  } finally {
+    await restarted.close();
+  }
 });
 
 /** The windows of the budgets that stand whose spending is not that of the ledger in them. */

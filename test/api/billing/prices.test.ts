@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { admin, request, type Method } from '../operator/client.ts';
+import { startApi } from '../../support/api.ts';
+import { bearer } from '../../support/tenant.ts';
 import { openWorld, type World } from '../world.ts';
 
 let world: World;
@@ -165,6 +167,28 @@ test('an import of 2,000 rows sends no statement a row; 2,001 are refused', asyn
 
   expect(all.body).toMatchObject({ created: 2_000, rejected: 0 });
   expect(tooMany).toMatchObject({ status: 422, body: { errors: [{ pointer: '/rows', rule: 'maxItems' }] } });
+});
+
+test('an API whose clock is five minutes ahead imports prices that are in force at once, and calls none past that begins soon', async () => {
+  const model = unique();
+  const { database, keys, redisPrefix } = world.api;
+  const ahead = await startApi({ database, keys, redisPrefix, now: () => new Date(Date.now() + 300_000) });
+  const post = async (url: string, payload: object) =>
+    (await ahead.app.inject({ method: 'POST', url, headers: bearer(operator), payload })).json<Record<string, unknown>>();
+  try {
+    const imported = await post('/model-prices/import', {
+      rows: [
+        { model, bucket: 'input', price: '1' },
+        { model, bucket: 'input', price: '2', effective_from: inMinutes(2) },
+      ],
+    });
+    const set = await post('/model-prices', { model, bucket: 'output', price: '3', effective_from: inMinutes(2) });
+
+    expect([imported, set]).toMatchObject([{ created: 2, rejected: 0 }, { price: '3.00' }]);
+    expect([await pricesOf(model), await pricesOf(model, inMinutes(3))]).toEqual([['1.00'], ['2.00', '3.00']]);
+  } finally {
+    await ahead.close();
+  }
 });
 
 test('changes of prices stand in the log of the platform, with the price', async () => {

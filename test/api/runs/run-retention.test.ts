@@ -1,8 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { eraseByAge } from '../../../activities/maintenance/erase-by-age.ts';
+import { settleLostIn } from '../../../activities/operator/settle-lost.ts';
+import { rollWindows } from '../../../db/billing/windows.ts';
 import { newId } from '../../../db/ids.ts';
+import { settleLostCall } from '../../../db/runs/lost-calls.ts';
+import { lockRunWithAncestors } from '../../../db/runs/run-state.ts';
 import { change, rows } from '../../../db/sql.ts';
 import { sweep } from '../../../db/transaction.ts';
+import { inWorkspace } from '../../support/calls.ts';
+import { until } from '../../support/temporal.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { silent } from '../../support/worker.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
@@ -107,6 +113,65 @@ test('a run is passed over while one below it lives or a call of it holds a part
   await write("update runs set status = 'cancelled', finish_reason = 'cancelled', finished_at = now() where id = ?", [child]);
   await retain();
   for (const id of [parent, holding, child]) expect(await statusOf(tenant, `/runs/${id}`)).toBe(404);
+});
+
+/** A call that left and whose worker was lost; it costs 0.01. */
+async function loseCall({ organizationId, workspaceId }: TestTenant, runId: string): Promise<void> {
+  const call = {
+    ...{ attempt: 1, messageId: newId(), model: 'm', provider: 'p', isFree: false, inputTokens: 1_000, currency: 'USD' },
+    ...{ reservedAt: new Date().toISOString(), prices: [{ id: newId(), bucket: 'call', price: '0.01' }] },
+  };
+  await write(
+    `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, status, in_flight) values (?, ?, ?, ?, 7, 'model', 'm', 'failed', ?::jsonb)`,
+    [newId(), organizationId, workspaceId, runId, JSON.stringify(call)],
+  );
+}
+const lostCosts = (tenant: TestTenant) =>
+  query<{ run_id: string; cost: string; estimated: boolean }>(
+    'select run_id, trim_scale(cost)::text as cost, estimated from usage_entries where organization_id = ? and step = 7 order by run_id',
+    [tenant.organizationId],
+  );
+
+test('calls of lost workers are settled before their runs go, each once, while a late bill of one of them waits for nobody', async () => {
+  const { tenant, ended } = await scene();
+  await write(
+    `insert into budgets (id, organization_id, workspace_id, period, period_start, limit_amount, currency, is_enforced) values (?, ?, ?, 'month', '2020-01-01', null, 'USD', false)`,
+    [newId(), tenant.organizationId, tenant.workspaceId],
+  );
+  const ids = [await ended(50), await ended(40), await ended(35)];
+  await sweep(world.api.db, (em) => rollWindows(em, tenant.workspaceId, 'USD'));
+  for (const id of ids) await loseCall(tenant, id);
+  const late = { runId: ids[1] ?? '', step: 7, attempt: 1 };
+
+  const { retained } = await inWorkspace(world.api.db, tenant, async (tx) => {
+    await lockRunWithAncestors(tx, late.runId);
+    const begun = retain();
+    const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))';
+    await until(async () => (await rows(tx.em, waiting)).length > 0, 10_000);
+    await settleLostCall(tx, late);
+    return { retained: begun };
+  });
+  await retained;
+
+  expect(await lostCosts(tenant)).toEqual(ids.toSorted().map((id) => ({ run_id: id, cost: '0.01', estimated: true })));
+  for (const id of ids) expect(await statusOf(tenant, `/runs/${id}`)).toBe(404);
+  // Each of the three has cost 1 before.
+  expect(await query('select trim_scale(spent)::text as spent from budget_windows where workspace_id = ?', [tenant.workspaceId])).toEqual([
+    { spent: '3.03' },
+  ]);
+});
+
+test('calls in flight in an organization that is purged are settled before its rows go; one that can not be keeps none of the others from it', async () => {
+  const { tenant, ended } = await scene(null);
+  const ids = [await ended(1), await ended(1), await ended(1)];
+  for (const id of ids) await loseCall(tenant, id);
+  await write(`update run_steps set in_flight = '{"attempt": 1, "prices": 5}' where run_id = ?`, [ids[1]]);
+
+  for (let times = 0; times < 2; times += 1)
+    await settleLostIn({ db: world.api.db, dispatch: world.api.deps.dispatch, log: silent }, tenant.organizationId);
+
+  const settled = [ids[0] ?? '', ids[2] ?? ''].toSorted();
+  expect(await lostCosts(tenant)).toEqual(settled.map((id) => ({ run_id: id, cost: '0.01', estimated: true })));
 });
 
 test('more old runs than a transaction takes all go, also where one can not', async () => {

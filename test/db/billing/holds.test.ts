@@ -2,15 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { closeRunCaps } from '../../../db/billing/caps.ts';
+import { cutWindow } from '../../../db/billing/cut-window.ts';
 import { releaseHolds, renewHolds, reserve } from '../../../db/billing/holds.ts';
 import { settleHolds } from '../../../db/billing/settle.ts';
 import { expireHolds } from '../../../db/billing/upkeep.ts';
+import { rollWindows } from '../../../db/billing/windows.ts';
 import { newId } from '../../../db/ids.ts';
 import { connectDatabases } from '../../../db/orm.ts';
 import type { Databases } from '../../../db/databases.ts';
 import { sweep } from '../../../db/transaction.ts';
 import { rows } from '../../../db/sql.ts';
 import { seeded } from '../../support/seeded.ts';
+import { until } from '../../support/temporal.ts';
 import { openBudgetWorld, type BudgetPlace, type BudgetWorld } from './budget-world.ts';
 
 let world: BudgetWorld;
@@ -37,6 +40,7 @@ afterAll(async () => {
   await world?.close();
 });
 
+const waitingForThis = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))';
 const times = <R>(count: number, work: (n: number) => Promise<R>) => Promise.all(Array.from({ length: count }, (_, n) => work(n)));
 const settle = (place: BudgetPlace, callKey: string, cost: string, reservedAt = new Date()) =>
   place.inPlace((tx) => settleHolds(tx, { callKey, workspaceId: place.workspaceId, cost, reservedAt }));
@@ -171,6 +175,40 @@ test('what a lost call holds is given back after its lease, not before; a settli
   expect(after).toMatchObject([{ reserved: '0.400000000', spent: '0.000000000' }]);
   expect(await place.windows()).toMatchObject([{ reserved: '0.400000000', spent: '0.300000000' }]);
   expect(await place.inPlace((tx) => renewHolds(tx, lost))).toBe(false);
+});
+
+test('a budget that is written in the moment in which the window of another turns waits for no reservation that waits for it', async () => {
+  const place = await world.place();
+  const [day] = [await place.budget({ period: 'day', limit: '1' }), await place.budget({ period: 'month', limit: '1' })];
+  await place.reserve({ estimate: '0.1' });
+  await place.sql(`update budget_windows set window_end = now() - interval '1 millisecond' where workspace_id = ? and period = 'month'`, [
+    place.workspaceId,
+  ]);
+
+  const { reserving } = await place.inPlace(async (tx) => {
+    await rollWindows(tx.em, place.workspaceId);
+    const waiting = place.reserve({ estimate: '0.1' }, other);
+    await until(async () => (await rows(tx.em, waitingForThis)).length > 0, 10_000);
+    await cutWindow(tx, { budgetId: day, isMoved: false, rate: null });
+    return { reserving: waiting };
+  });
+
+  // That neither had to be broken off says the last test.
+  expect(await reserving).toMatchObject({ outcome: 'ok' });
+});
+
+test('a lease is renewed without waiting for whoever has the hold, who may wait for another one of the call', async () => {
+  const place = await world.place();
+  for (const period of ['day', 'month'] as const) await place.budget({ period, limit: '1' });
+  const callKey = newId();
+  await place.reserve({ callKey, estimate: '0.4' });
+
+  const renewed = await place.inPlace(async ({ em }) => {
+    await rows(em, `select from budget_holds where call_key = ? order by window_id limit 1 for update`, [callKey]);
+    return place.inPlace((tx) => renewHolds(tx, callKey), other);
+  });
+
+  expect(renewed).toBe(true);
 });
 
 test('a window that another transaction is just changing is waited for and never passed by', async () => {

@@ -1,0 +1,20 @@
+import { newId } from '../../db/ids.ts';
+import { lostCallsOfOrganization, settleLostCall } from '../../db/runs/lost-calls.ts';
+import { organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAndSend } from '../support/as-system.ts';
+
+/**
+ * Settles the calls that are still in flight in an organization whose runs have been stopped, before its rows go: the ledger outlives them. One that can't
+ * be settled keeps no purge from going on.
+ */
+export async function settleLostIn(
+  { db, dispatch, log }: Pick<ActivityDeps, 'db' | 'dispatch' | 'log'>,
+  organizationId: string,
+): Promise<void> {
+  const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
+  for (const call of await sweep(db, (em) => lostCallsOfOrganization({ em }, organizationId)))
+    await transactAndSend({ db, dispatch }, options, (tx) => settleLostCall(tx, call)).catch((err: unknown) =>
+      log.error({ err, run_id: call.runId }, 'call of a purged organization not settled'),
+    );
+}
