@@ -2,6 +2,7 @@ import { Decimal } from 'decimal.js';
 import type { PriceBucket, PriceUnit } from '../../workflows/contracts/prices.ts';
 import { standardTier } from '../../db/billing/prices.ts';
 import type { NewPrice } from '../../db/billing/model-prices.ts';
+import { isCurrency } from '../../db/tenancy/zones.ts';
 import { readDecimal } from './decimal-input.ts';
 
 /** A price as an operator sends it, of the right types; PriceCreate on the wire. */
@@ -38,13 +39,6 @@ const maxPastMs = 60_000;
 const maxDecimals = 12;
 /** Outside of these somebody has taken one unit for the other. */
 const usual = { '1m_tokens': { min: new Decimal('0.001'), max: new Decimal(1_000) }, 'call': { min: null, max: new Decimal(100) } };
-
-const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
-
-/** Whether it is a currency of ISO 4217. */
-export function isCurrency(code: string): boolean {
-  return currencies.has(code);
-}
 
 /** A draft with its defaults, or the first rule that it breaks. Whether it begins too early is asked apart, see `startsInPast`. */
 export function completePrice(draft: PriceDraft, { baseCurrency, modelIdOf }: PriceRules): NewPrice | PriceFault {
