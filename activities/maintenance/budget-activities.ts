@@ -30,12 +30,14 @@ export async function tendBudgets(deps: TendingDeps, signal: AbortSignal): Promi
   return expired + rolled + (await endAlerts(deps, signal)) + (await settleLostCalls(deps, signal));
 }
 
-async function endAlerts({ db }: TendingDeps, signal: AbortSignal): Promise<number> {
+async function endAlerts({ db, log }: TendingDeps, signal: AbortSignal): Promise<number> {
   const alerts = await sweep(db, (em) => endedBudgetAlerts(em, aTransaction));
   for (const alert of alerts) {
     signal.throwIfAborted();
     const options = { tenant: organizationTenant(alert.organizationId), actor: systemActor, correlationId: newId() };
-    await transact(db, options, (tx) => endWindowAlert(tx, alert));
+    await transact(db, options, (tx) => endWindowAlert(tx, alert)).catch((err: unknown) =>
+      log.error({ err, alert_id: alert.alertId }, 'alert of an ended window not resolved'),
+    );
   }
   return alerts.length;
 }
