@@ -15,3 +15,8 @@ export function processEnvironment(): CliEnv {
 export function stateDirOf(env: CliEnv): string {
   return resolve(env['LONGHAUL_STATE_DIR'] ?? join(root, '.longhaul'));
 }
+
+/** The currency that calls are priced in. */
+export function billingCurrencyOf(variables: CliEnv): string {
+  return variables['BILLING_CURRENCY'] || 'USD';
+}

@@ -1,15 +1,17 @@
 import { fileURLToPath } from 'node:url';
 import { Decimal } from 'decimal.js';
+import { formats } from '../api/http/formats.ts';
+import { isForbiddenText } from '../api/http/text-scan.ts';
 import type { NewRate } from '../db/billing/fx-rates.ts';
+import { isCurrency } from '../db/tenancy/zones.ts';
 import { sweep } from '../db/transaction.ts';
 import { readDecimal } from '../domain/billing/decimal-input.ts';
 import { storeFirstRates, storeRates } from '../domain/billing/fx-rates.ts';
-import { isCurrency } from '../db/tenancy/zones.ts';
 import { readEuroRates, type EuroRates } from '../ports/ecb-rates.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';
-import type { CliEnv } from './env.ts';
-import { recordsOf, textOf } from './price-file.ts';
+import { billingCurrencyOf, type CliEnv } from './env.ts';
+import { isCsv, recordsOf, textOf } from './price-file.ts';
 import { SetupError } from './setup-error.ts';
 
 export interface FxCommand {
@@ -29,7 +31,7 @@ const maxDecimals = 12;
  */
 export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
   await withDeployment({ env, log }, async (attached) => {
-    const base = attached.variables['BILLING_CURRENCY'] || 'USD';
+    const base = billingCurrencyOf(attached.variables);
     const rates = ratesOf(file ?? shippedFile, base);
     const created = await sweep(attached.db, (em) => storeRates(em, rates));
     log(`${created} rates created, ${rates.length - created} were there: ${base} from ${rates[0]?.effectiveFrom.slice(0, 10)} on.`);
@@ -38,14 +40,14 @@ export async function fxImport({ env, log, file }: FxCommand): Promise<void> {
 
 /** Stores the rates that ship, where the billing currency has none at all: budgets in other currencies are then possible from the start. */
 export async function fillRates({ db, variables }: Pick<Attached, 'db' | 'variables'>): Promise<void> {
-  const base = variables['BILLING_CURRENCY'] || 'USD';
+  const base = billingCurrencyOf(variables);
   const rates = euroRatesOf(shippedFile);
   if (rates === null || (base !== 'EUR' && !rates.perEuro.has(base))) return;
   await sweep(db, (em) => storeFirstRates(em, { base, rates: crossRates(rates, base) }));
 }
 
 function ratesOf(path: string, base: string): NewRate[] {
-  const euros = path.endsWith('.csv') ? euroRatesOf(path) : null;
+  const euros = isCsv(path) ? euroRatesOf(path) : null;
   if (euros === null) return recordsOf(path).map((record, at) => ownRate(record, at + 1));
   if (base !== 'EUR' && !euros.perEuro.has(base)) throw new SetupError(`${path} has no rate of ${base}, the billing currency.`);
   refuseComing(euros.day, path);
@@ -96,8 +98,9 @@ function ownRate(record: unknown, line: number): NewRate {
   const read = readDecimal(rate, { maxDecimals });
   if (!('value' in read)) return refuse(`rate ${read.message}`);
   if (new Decimal(read.value).isZero() || new Decimal(read.value).greaterThanOrEqualTo(1e8)) refuse('rate lies between 0 and 100,000,000');
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(day) || Number.isNaN(Date.parse(day))) refuse('effective_from is a day such as 2026-10-30');
-  if (source === '' || source.length > 200) refuse('source says in at most 200 characters where the rate was read');
+  if (!formats.date(day)) refuse('effective_from is a day such as 2026-10-30');
+  if (source === '' || source.length > 200 || isForbiddenText(source))
+    refuse('source says in at most 200 characters where the rate was read');
   refuseComing(day, `Row ${line}`);
   return { base, quote, rate: read.value, effectiveFrom: `${day}T00:00:00Z`, source };
 }

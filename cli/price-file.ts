@@ -1,64 +1,61 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
-import Type, { type Static, type TSchema } from 'typebox';
-import { Compile } from 'typebox/compile';
+import type { Static } from 'typebox';
+import { findForbiddenText, forbiddenViolations } from '../api/http/text-scan.ts';
+import { validatorFor } from '../api/http/validator.ts';
+import { PriceCreate } from '../api/operator/model-price.schema.ts';
 import type { PriceDraft } from '../domain/billing/new-price.ts';
-import { priceBuckets, priceUnits } from '../workflows/contracts/prices.ts';
+import { markInexact } from '../workflows/contracts/exact-json.ts';
 import { SetupError } from './setup-error.ts';
 
-const Time = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}(?::\\d{2}(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d{2}:\\d{2})$' });
-const Row = Type.Object(
-  {
-    model: Type.String({ minLength: 1, maxLength: 120 }),
-    tier: Type.Optional(Type.String({ minLength: 1, maxLength: 40 })),
-    bucket: Type.Union(priceBuckets.map((bucket) => Type.Literal(bucket))),
-    unit: Type.Optional(Type.Union(priceUnits.map((unit) => Type.Literal(unit)))),
-    price: Type.Union([Type.String({ maxLength: 40 }), Type.Number()]),
-    currency: Type.Optional(Type.String({ minLength: 3, maxLength: 3 })),
-    effective_from: Type.Optional(Time),
-    source: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    confirm_unusual: Type.Optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
-const validator = Compile(Row as TSchema); // the type of a union of literals that are mapped is lost; Static of Row has it
+const validator = validatorFor(PriceCreate, 'body');
 
 /** One row of a file: a price, or what is wrong with it. `line` counts rows from 1. */
 export type PriceFileRow = { readonly line: number; readonly draft: PriceDraft } | { readonly line: number; readonly wrong: string };
 
 /**
- * Rows of PriceCreate in a file: a JSON array, or an object with `rows`; or CSV (RFC 4180) whose first line names the fields, an empty cell being a field
- * that is not there. @throws SetupError when it can't be read.
+ * Rows of PriceCreate in a file, held to the same rules as a body of `POST /model-prices`: a JSON array, or an object with `rows`; or CSV (RFC 4180)
+ * whose first line names the fields, an empty cell being a field that is not there. @throws SetupError when it can't be read.
  */
 export function readPriceFile(path: string): PriceFileRow[] {
   return recordsOf(path).map((record, at) => {
     const line = at + 1;
-    if (validator.Check(record)) {
-      const draft = record as Static<typeof Row>; // just checked
-      if (draft.effective_from === undefined || !Number.isNaN(Date.parse(draft.effective_from))) return { line, draft };
-      return { line, wrong: 'effective_from is no instant' };
-    }
-    const [fault] = validator.Errors(record);
-    return { line, wrong: `${fault?.instancePath || 'the row'} ${fault?.message ?? 'is not valid'}` };
+    // Text last: a record that fits the schema is flat, whatever the file nests.
+    const [fault] = [...validator.check(record, false), ...forbiddenViolations(findForbiddenText(record))];
+    if (fault) return { line, wrong: `${fault.pointer || 'the row'} ${fault.message}` };
+    return { line, draft: record as Static<typeof PriceCreate> }; // just checked
   });
 }
 
-/** The records of a JSON or CSV file, by the name of the file. @throws SetupError when it can't be read. */
+/**
+ * The records of a JSON or CSV file, by the name of the file. A number that a double would change is a mark (`markInexact`).
+ * @throws SetupError when it can't be read or has none.
+ */
 export function recordsOf(path: string): readonly unknown[] {
   const text = textOf(path);
+  const records = parsed(path, text);
+  if (records === null) throw new SetupError(`${path} holds no array of rows.`);
+  if (records.length === 0) throw new SetupError(`${path} holds no rows.`);
+  return records;
+}
+
+function parsed(path: string, text: string): readonly unknown[] | null {
   try {
-    const records = path.endsWith('.csv') ? csvRecords(text) : jsonRecords(JSON.parse(text));
-    if (records !== null) return records;
+    return isCsv(path) ? csvRecords(text) : jsonRecords(JSON.parse(markInexact(text, 'all')));
   } catch (error) {
     throw new SetupError(`${path} can't be read: ${error instanceof Error ? error.message : String(error)}`);
   }
-  throw new SetupError(`${path} holds no array of rows.`);
 }
 
-/** @throws SetupError when there is no such file. */
+/** Whether a file is CSV, by its name. */
+export function isCsv(path: string): boolean {
+  return path.toLowerCase().endsWith('.csv');
+}
+
+/** The text of a file, without a byte order mark. @throws SetupError when there is no such file. */
 export function textOf(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
   } catch (error) {
     throw new SetupError(`${path} can't be read: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -71,12 +68,13 @@ function jsonRecords(value: unknown): readonly unknown[] | null {
 }
 
 function csvRecords(text: string): unknown[] {
-  const rows: Record<string, string>[] = parse(text, { columns: true, bom: true, skip_empty_lines: true, trim: true });
+  const rows: Record<string, string>[] = parse(text, { columns: true, skip_empty_lines: true, trim: true });
   return rows.map((row) =>
     Object.fromEntries(
       Object.entries(row).flatMap(([name, cell]): [string, string | boolean][] => {
         if (cell === '') return [];
-        return [[name, name === 'confirm_unusual' && /^(?:true|false)$/.test(cell) ? cell === 'true' : cell]];
+        // Spreadsheets write TRUE.
+        return [[name, name === 'confirm_unusual' && /^(?:true|false)$/i.test(cell) ? cell.toLowerCase() === 'true' : cell]];
       }),
     ),
   );

@@ -10,7 +10,7 @@ import { catalogCurrency, catalogName, catalogPrices, catalogSource } from '../p
 import { loadModelRegistry, type ModelRegistry } from '../ports/models.ts';
 import { withDeployment } from './attach.ts';
 import type { Attached } from './databases.ts';
-import type { CliEnv } from './env.ts';
+import { billingCurrencyOf, type CliEnv } from './env.ts';
 import { readPriceFile } from './price-file.ts';
 import { SetupError } from './setup-error.ts';
 
@@ -34,12 +34,12 @@ export async function pricesImport({ env, log, file, isDryRun }: PricesCommand):
   return withDeployment({ env, log }, async ({ db, variables }) => {
     const setting = priceSetting(variables);
     const wrong = rows.flatMap((row) => ('wrong' in row ? [`rejected   row ${row.line}: ${row.wrong}`] : []));
-    const drafts = rows.flatMap((row) => ('draft' in row ? [row.draft] : []));
+    const good = rows.flatMap((row) => ('draft' in row ? [row] : []));
     const catalog = file === undefined ? catalogDrafts(setting) : null;
-    const wanted = catalog ? await withoutOwn(db, catalog.drafts, { setting, log }) : drafts;
+    const wanted = catalog ? await withoutOwn(db, catalog.drafts, { setting, log }) : good.map(({ draft }) => draft);
     const outcomes = await importInParts(db, wanted, { setting, isDryRun });
 
-    outcomes.forEach((outcome, at) => log(lineOf(outcome, wanted[at])));
+    outcomes.forEach((outcome, at) => log(lineOf(outcome, { draft: wanted[at], row: good[at]?.line })));
     [...wrong, ...(catalog?.omitted ?? [])].forEach(log);
     const count = (wanted: PriceOutcome['outcome']) => outcomes.filter(({ outcome }) => outcome === wanted).length;
     const rejected = count('rejected') + wrong.length;
@@ -75,7 +75,7 @@ interface PriceSetting {
 function priceSetting(variables: CliEnv): PriceSetting {
   const registry = loadModelRegistry(variables, silent);
   const modelIdOf = (name: string) => registry.resolve(name)?.id ?? null;
-  return { registry, rules: { baseCurrency: variables['BILLING_CURRENCY'] || 'USD', modelIdOf } };
+  return { registry, rules: { baseCurrency: billingCurrencyOf(variables), modelIdOf } };
 }
 
 /** The catalogue's prices of the models that this deployment can call, and a line for each whose prices are left out. */
@@ -140,8 +140,15 @@ async function importPart(
   return outcomes;
 }
 
-function lineOf(outcome: PriceOutcome, draft: PriceDraft | undefined): string {
-  if (outcome.outcome === 'rejected') return `rejected   ${draft?.model} ${draft?.bucket}: ${outcome.fault.field} ${outcome.fault.message}`;
+/** `row`: its number in the file, if it is of one. */
+function lineOf(
+  outcome: PriceOutcome,
+  { draft, row }: { readonly draft: PriceDraft | undefined; readonly row: number | undefined },
+): string {
+  if (outcome.outcome === 'rejected') {
+    const place = row === undefined ? '' : `row ${row}: `;
+    return `rejected   ${place}${draft?.model} ${draft?.bucket}: ${outcome.fault.field} ${outcome.fault.message}`;
+  }
   const { model, tier, bucket, unit, price, currency } = outcome.price;
   const text = `${outcome.outcome.padEnd(10)} ${model} ${tier} ${bucket}: ${price} ${currency} per ${unit === 'call' ? 'call' : 'million tokens'}`;
   if (outcome.outcome === 'unchanged' || outcome.replaces === null) return text;

@@ -1,4 +1,5 @@
 import { Decimal } from 'decimal.js';
+import { formats } from '../api/http/formats.ts';
 import { readAdjustedPlace } from '../db/billing/adjusted-place.ts';
 import { money } from '../db/billing/money.ts';
 import { newId } from '../db/ids.ts';
@@ -7,7 +8,7 @@ import { adjustUsage } from '../domain/billing/adjust-usage.ts';
 import { rollBudgetWindows } from '../domain/billing/upkeep.ts';
 import { rebuildUsage } from '../domain/billing/rebuild-usage.ts';
 import { withDeployment } from './attach.ts';
-import type { CliEnv } from './env.ts';
+import { billingCurrencyOf, type CliEnv } from './env.ts';
 import { SetupError } from './setup-error.ts';
 
 interface Command {
@@ -27,7 +28,6 @@ interface AskedValues {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const signedAmount = /^-?(?:0|[1-9][0-9]{0,10})(?:\.[0-9]{1,9})?$/;
-const instant = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 const keyForm = /^[\x21-\x7e]{1,100}$/;
 
 /** `longhaul usage adjust`: a correction as a row of the ledger, once a key. @throws SetupError for what is no correction, and for a key that made another one. */
@@ -36,7 +36,7 @@ export async function usageAdjust({ env, log, asked }: Command & { readonly aske
   await withDeployment({ env, log }, async ({ db, variables }) => {
     const place = await sweep(db, (em) => readAdjustedPlace({ em }, { workspaceId, runId }));
     if (!place) throw new SetupError('There is no such workspace, or the run is none of it.');
-    const currency = variables['BILLING_CURRENCY'] || 'USD';
+    const currency = billingCurrencyOf(variables);
     const options = { tenant: workspaceTenant(place.organizationId, workspaceId), actor: systemActor, correlationId: newId() };
 
     // So that a window of this moment is there.
@@ -66,7 +66,7 @@ function checked({ workspace, run, amount, key, at, reason }: AskedValues) {
     throw new SetupError('--amount wants a decimal other than 0, with at most 11 digits before the point and 9 behind it: --amount=-1.25');
   if (key === undefined || !keyForm.test(key))
     throw new SetupError('--key wants up to 100 characters without spaces: the same key makes a correction once.');
-  if (at !== undefined && !(instant.test(at) && Date.parse(at) <= Date.now()))
+  if (at !== undefined && !(formats['date-time'](at) && Date.parse(at) <= Date.now()))
     throw new SetupError('--at wants a time that has been, with its zone: 2026-01-31T10:15:00Z');
   return {
     workspaceId,

@@ -57,6 +57,17 @@ export function checkUrlForm(text: string, policy: EgressPolicy): URL {
   return url;
 }
 
+/** Why the guard would not let a target out; null: its form is one that it does. */
+export function refusalOfUrl(text: string, policy: EgressPolicy): string | null {
+  try {
+    checkUrlForm(text, policy);
+    return null;
+  } catch (error) {
+    if (error instanceof EgressRefused) return error.message;
+    throw error;
+  }
+}
+
 /** Whether an operator has opened the place of a URL. */
 export function isExcepted(url: URL, policy: EgressPolicy): boolean {
   const standard = url.protocol === 'https:' ? 443 : 80;

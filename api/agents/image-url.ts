@@ -1,5 +1,5 @@
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { checkUrlForm, EgressRefused } from '../../ports/egress.ts';
+import { refusalOfUrl } from '../../ports/egress-url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 import type { Ctx } from '../http/operation.ts';
 
@@ -20,18 +20,8 @@ export async function checkImageUrls(ctx: Ctx, images: readonly ImageUrl[], orga
   if (given.length === 0) return;
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
   const errors = given.flatMap(({ pointer, url }): Violation[] => {
-    const why = refusalOf(url, policy);
+    const why = refusalOfUrl(url, policy);
     return why === null ? [] : [{ in: 'body', pointer, name: null, rule: 'egress', message: `The URL is refused: ${why}` }];
   });
   if (errors.length > 0) throw fail('validation_failed', { errors });
-}
-
-function refusalOf(url: string, policy: Parameters<typeof checkUrlForm>[1]): string | null {
-  try {
-    checkUrlForm(url, policy);
-    return null;
-  } catch (error) {
-    if (error instanceof EgressRefused) return error.message;
-    throw error;
-  }
 }

@@ -2,7 +2,8 @@ import Type from 'typebox';
 import { listPricesInForce } from '../../db/billing/model-prices.ts';
 import { mapPage } from '../../db/page.ts';
 import { area, list } from '../http/operation.ts';
-import { Currency, PriceBucketName, PriceModel, PriceTier, PriceView, toPriceView } from '../http/price-view.ts';
+import { Currency } from '../http/zones.ts';
+import { PriceBucketName, PriceModel, PriceTier, PriceView, toPriceView } from '../http/price-view.ts';
 import { closed, Timestamp } from '../http/schema.ts';
 
 const PriceQuery = closed({

@@ -1,12 +1,12 @@
-import Type, { type Static } from 'typebox';
+import type { Static } from 'typebox';
 import { iso } from '../../db/sql.ts';
 import { priceBuckets, priceUnits, type PriceBucket, type PriceUnit } from '../../workflows/contracts/prices.ts';
+import { Currency } from './zones.ts';
 import { closed, Decimal, idOf, nullable, oneOf, text, Timestamp } from './schema.ts';
 
 export const PriceModel = text(120, { minLength: 1, description: 'Id of the model in the registry, such as `openai/gpt-5.4-mini`' });
 export const PriceTier = text(40, { minLength: 1, description: 'Calls are priced by `standard`' });
 export const PriceBucketName = oneOf(priceBuckets, { description: 'Which of the disjoint counts of a call it prices, or the call itself' });
-export const Currency = Type.String({ minLength: 3, maxLength: 3, pattern: '^[A-Z]{3}$', description: 'ISO 4217' });
 
 export const PriceView = closed(
   {

@@ -1,7 +1,8 @@
 import type { Static } from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
 import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
-import { checkUrlForm, EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
+import { refusalOfUrl } from '../../ports/egress-url.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { McpError } from '../../ports/mcp-errors.ts';
 import { McpTooMuch } from '../../ports/mcp-fetch.ts';
@@ -23,12 +24,8 @@ const limitMs = 15_000;
 export async function discoveryPolicy(ctx: Ctx, url: string): Promise<EgressPolicy> {
   const organizationId = organizationOf(ctx.caller);
   const policy = { allowHttp: ctx.deps.env.allowHttp, exceptions: await readEgressAllowlist(ctx, organizationId) };
-  try {
-    checkUrlForm(url, policy);
-  } catch (error) {
-    if (error instanceof EgressRefused) throw invalid('/url', 'egress', `The URL is refused: ${error.message}`);
-    throw error;
-  }
+  const refusal = refusalOfUrl(url, policy);
+  if (refusal !== null) throw invalid('/url', 'egress', `The URL is refused: ${refusal}`);
   return policy;
 }
 

@@ -4,7 +4,7 @@ import { iso } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertResolution } from './alert.entity.ts';
 import { emitAlert, type Firing } from './emit.ts';
-import { readManagedRule, readOpenAlert, type ManagedRule } from './managed-rule.ts';
+import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } from './managed-rule.ts';
 
 /**
  * Adds a settled call to the windows that it belongs to, and opens or escalates the alert of each budget that it took past its threshold or its limit: of
@@ -42,8 +42,10 @@ export async function fireBudgetAlert(
   if (isSaid && (await emitAlert(tx, rule, { ...firing, event: 'escalated', alertId: open.id }, at))) return;
   if (open && !isSaid) await emitAlert(tx, rule, { event: 'resolved', alertId: open.id, resolution: 'window_ended' }, at);
   const opened = await emitAlert(tx, rule, firing, at);
-  // A warning that a person has resolved: that it is full has not been said yet.
-  if (opened === null && severity === 'critical') await emitAlert(tx, rule, { ...firing, windowKey: fullKey }, at);
+  if (opened !== null || severity !== 'critical') return;
+  // A warning that a person has resolved: that it is full has not been said yet. A correction may have a call fill the window a second time.
+  if ((await severityOfWindow(tx, { ruleId: rule.id, windowKey: firing.windowKey })) === 'warning')
+    await emitAlert(tx, rule, { ...firing, windowKey: fullKey }, at);
 }
 
 /** Ends the open alert of a budget, if it has one. Nobody is notified: what there is to do has been done. */

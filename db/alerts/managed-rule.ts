@@ -3,6 +3,7 @@ import { newId } from '../ids.ts';
 import { query } from '../query.ts';
 import { change, row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { AlertSeverity } from './alert-state.entity.ts';
 
 /** The budget that a managed rule watches. */
 export interface WatchedBudget {
@@ -73,6 +74,18 @@ export function readOpenAlert(tx: TenantTransaction, ruleId: string) {
       .where('resolvedAt', 'is', null)
       .select(['id', 'windowKey', 'severity', 'snoozedUntil']),
   );
+}
+
+/** How severe the alert of a window was, open or not; null: there was none. */
+export async function severityOfWindow(
+  tx: TenantTransaction,
+  { ruleId, windowKey }: { readonly ruleId: string; readonly windowKey: string },
+): Promise<AlertSeverity | null> {
+  const alert = await row(
+    tx.em,
+    query.selectFrom('alerts').where('ruleId', '=', ruleId).where('windowKey', '=', windowKey).select('severity'),
+  );
+  return alert?.severity ?? null;
 }
 
 /** Deletes the managed rule of a budget, with its states. Its open alert is resolved by whoever deletes the budget, before. */

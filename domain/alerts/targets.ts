@@ -2,8 +2,7 @@ import type { AlertTarget } from '../../db/alerts/alert-target.ts';
 import { readersAmong } from '../../db/alerts/alert-readers.ts';
 import { namesWithValue } from '../../db/secrets/secret-names.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
-import { checkUrlForm, type EgressPolicy } from '../../ports/egress-url.ts';
-import { EgressRefused } from '../../ports/egress-errors.ts';
+import { refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
 import { fail, type Violation } from '../../workflows/contracts/failure.ts';
 
 /** Where a rule lies. */
@@ -50,17 +49,7 @@ function faultsOf(target: AlertTarget, { at, users, secrets, policy }: Known): V
     found.push(fault('user_id', 'reference', 'refers to no active user who sees where the rule lies'));
   if ('secret_name' in target && !secrets.has(target.secret_name))
     found.push(fault('secret_name', 'reference', 'refers to no secret that has a value where the rule lies'));
-  const refusal = target.kind === 'webhook' ? refusalOf(target.url, policy) : null;
+  const refusal = target.kind === 'webhook' ? refusalOfUrl(target.url, policy) : null;
   if (refusal !== null) found.push(fault('url', 'egress', `The URL is refused: ${refusal}`));
   return found;
-}
-
-function refusalOf(url: string, policy: EgressPolicy): string | null {
-  try {
-    checkUrlForm(url, policy);
-    return null;
-  } catch (error) {
-    if (error instanceof EgressRefused) return error.message;
-    throw error;
-  }
 }

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ToolkitConfig } from '../../db/toolkits/toolkit-config.ts';
 import type { ToolkitKind } from '../../db/toolkits/toolkit.entity.ts';
-import { EgressRefused } from '../../ports/egress-errors.ts';
-import { checkUrlForm, isReservedHeader, type EgressPolicy } from '../../ports/egress-url.ts';
+import { isReservedHeader, refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
 import { checkAuth } from '../tools/http-rules.ts';
@@ -45,12 +44,9 @@ export function nextSyncOf(config: ToolkitConfig, now: Date): Date | null {
 
 function checkAddress(pointer: string, url: string, policy: EgressPolicy): URL {
   if (/[\s{}]/.test(url)) throw invalid(pointer, 'format', 'The address is a literal URL.');
-  try {
-    return checkUrlForm(url, policy);
-  } catch (error) {
-    if (error instanceof EgressRefused) throw invalid(pointer, 'egress', `The URL is refused: ${error.message}`);
-    throw error;
-  }
+  const refusal = refusalOfUrl(url, policy);
+  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
+  return new URL(url);
 }
 
 function refuseReserved(headers: Readonly<Record<string, string>>): void {

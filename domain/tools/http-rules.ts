@@ -1,6 +1,5 @@
 import type { HttpAuth, HttpToolConfig } from '../../db/tools/tool-config.ts';
-import { EgressRefused } from '../../ports/egress-errors.ts';
-import { checkUrlForm, isReservedHeader, type EgressPolicy } from '../../ports/egress-url.ts';
+import { isReservedHeader, refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
 import { TemplateError, type Templates } from '../../ports/templates.ts';
 import { invalid } from '../../workflows/contracts/failure.ts';
 import { escapePointer } from '../../workflows/contracts/json-pointer.ts';
@@ -61,12 +60,8 @@ function refuseUnsendableHeaders(config: HttpToolConfig): void {
 export function checkOrigin(pointer: string, url: string, policy: EgressPolicy): void {
   const origin = /^https?:\/\/[^/?#{}%\s]+(?=[/?#]|$)/i.exec(url)?.[0];
   if (origin === undefined) throw invalid(pointer, 'egress', 'The URL must begin with a literal http or https origin.');
-  try {
-    checkUrlForm(`${origin}/`, policy);
-  } catch (error) {
-    if (error instanceof EgressRefused) throw invalid(pointer, 'egress', `The URL is refused: ${error.message}`);
-    throw error;
-  }
+  const refusal = refusalOfUrl(`${origin}/`, policy);
+  if (refusal !== null) throw invalid(pointer, 'egress', `The URL is refused: ${refusal}`);
 }
 
 /** The place that gives tokens is fixed, and a key goes only where a header or parameter of the author's could. */

@@ -130,9 +130,9 @@ test('a CSV is read by its header; each bad row is named with its number, the go
   const again = await command('prices', 'import', path);
 
   expect([first.code, again.code]).toEqual([1, 1]);
-  expect(first.output).toContain('rejected   csv/one call: price wants a decimal without sign and exponent');
-  expect(first.output).toContain('rejected   row 4: /bucket ');
-  expect(first.output).toContain('rejected   csv/one cached_read: price is unusual for 1m_tokens');
+  expect(first.output).toContain('rejected   row 3: csv/one call: price wants a decimal without sign and exponent');
+  expect(first.output).toContain('rejected   row 4: /bucket must be one of: input, ');
+  expect(first.output).toContain('rejected   row 5: csv/one cached_read: price is unusual for 1m_tokens');
   expect(first.output).toContain('created 2, unchanged 0, rejected 3.');
   expect(again.output).toContain('created 0, unchanged 2, rejected 3.');
   expect(await query("select source from model_prices where model = 'csv/one' and bucket = 'input'")).toEqual([
@@ -140,8 +140,40 @@ test('a CSV is read by its header; each bad row is named with its number, the go
   ]);
 });
 
+test('a row that the API would refuse is refused in a file too, and keeps no other from being stored', async () => {
+  const row = (fields: string) => `{"bucket":"input","model":"json/bad","price":1${fields}}`;
+  const path = await file(
+    'rows.JSON',
+    `\uFEFF[${[
+      row(',"model":"json/\\u0000"'),
+      row(',"model":"json/\\ud800"'),
+      row(',"price":1.00000000000000000000001'),
+      row(',"effective_from":"2999-02-31T00:00:00Z"'),
+      row(',"effective_from":"9999-12-31T23:59:59-12:00"'),
+      row(',"model":"json/good"'),
+      row(',"unknown":1'),
+      'null',
+    ].join()}]`,
+  );
+
+  const { code, output } = await command('prices', 'import', path);
+
+  expect([code, output.match(/created {4}.*/g)]).toEqual([1, ['created    json/good standard input: 1 USD per million tokens']]);
+  expect(output.match(/(?<=rejected {3}row )\d: \S+/g)).toEqual([
+    '1: /model',
+    '2: /model',
+    '3: /price',
+    '4: /effective_from',
+    '5: /effective_from',
+    '7: /unknown',
+    '8: the',
+  ]);
+  expect(await query("select model from model_prices where model like 'json/%'")).toEqual([{ model: 'json/good' }]);
+});
+
 test('a file that is none is refused in a line', async () => {
   const broken = await file('broken.json', '[{');
+  const empty = await file('EMPTY.CSV', '\uFEFFmodel,bucket,price\n');
   const none = await processOf('prices', 'import', join(folder, 'missing.json'));
 
   expect(none).toMatchObject({ code: 1, output: expect.stringMatching(/missing\.json can't be read: .*\n$/) });
@@ -149,6 +181,8 @@ test('a file that is none is refused in a line', async () => {
     code: 1,
     output: expect.stringContaining("broken.json can't be read: "),
   });
+  for (const name of ['prices', 'fx'] as const)
+    expect(await command(name, 'import', empty)).toEqual({ code: 1, output: `${empty} holds no rows.\n` });
 });
 
 test('a start gives models without a price those of the catalogue, once, and leaves what somebody has priced', async () => {
@@ -207,13 +241,14 @@ test('own rates want a day, a source and two currencies; one bad row imports non
       { ...good, quote: 'USD' },
       { ...good, rate: 0 },
       { ...good, effective_from: '2999-01-01' },
+      { ...good, effective_from: '2026-02-31' },
+      { ...good, source: 'a\u0000b' },
     ].map(async (rate, at) => command('fx', 'import', await file(`rates-${at}.json`, JSON.stringify([good, rate])))),
   );
   const taken = await query("select from fx_rates where effective_from > '2026-11-01'");
   const stored = await command('fx', 'import', await write(good));
 
-  expect(bad.map(({ code }) => code)).toEqual([1, 1, 1, 1]);
-  expect(bad.map(({ output }) => output.split(':')[0])).toEqual(['Row 2', 'Row 2', 'Row 2', 'Row 2']);
+  expect(bad.map(({ code, output }) => `${code} ${output.split(':')[0]}`)).toEqual(bad.map(() => '1 Row 2'));
   expect(taken).toEqual([]);
   expect(stored.code).toBe(0);
   expect(await sweep(database.db, (em) => rateInForce({ em }, { base: 'USD', quote: 'ISK' }))).toMatchObject({

@@ -61,6 +61,7 @@ test('what is no correction is refused and writes nothing', async () => {
     [{ '--key': 'two words' }, '--key'],
     [{ '--at': '2999-01-01T00:00:00Z' }, '--at'],
     [{ '--at': '2026-02-31' }, '--at'],
+    [{ '--at': '2026-02-31T00:00:00Z' }, '--at'],
   ];
 
   const ended = await Promise.all(

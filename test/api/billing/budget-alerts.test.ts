@@ -174,6 +174,28 @@ test('a call that fills the budget while a person resolves its warning is said a
   expect(new Set((await noticesOf(tenant)).map(({ event }) => event))).toEqual(new Set(['firing']));
 });
 
+test('what has been said is not said again when a correction has a call cross the same line once more, open or resolved', async () => {
+  const tenant = await world.tenant();
+  await put(tenant, { period: 'day' });
+  const crossAgain = async () => {
+    await spend(tenant, '-1');
+    await spend(tenant, '0.5');
+    await spend(tenant, '0.5');
+  };
+  await spend(tenant, '1');
+
+  await crossAgain();
+  const open = await alertsOf(tenant);
+  await sql(`update alerts set status = 'resolved', resolution = 'manual', resolved_at = now() where workspace_id = ?`, [
+    tenant.workspaceId,
+  ]);
+  await crossAgain();
+
+  expect(open).toMatchObject([{ status: 'firing', severity: 'critical' }]);
+  expect(await alertsOf(tenant)).toHaveLength(1);
+  expect((await noticesOf(tenant)).every(({ event, times }) => event === 'firing' && times === 1)).toBe(true);
+});
+
 test('a budget that is not enforced notifies all the same; one without a limit, or whose rule is paused, does not', async () => {
   const [counted, open, paused] = [await world.tenant(), await world.tenant(), await world.tenant()];
   await put(counted, { is_enforced: false });
@@ -200,6 +222,23 @@ test('the alert of a window ends with it, whoever rolled it, and the next window
   await tend();
 
   expect(await alertsOf(tenant)).toMatchObject([{ status: 'resolved', resolution: 'window_ended' }]);
+});
+
+test('an alert that can not be ended keeps no other from ending', async () => {
+  const tenants = [await world.tenant(), await world.tenant()];
+  for (const tenant of tenants) {
+    await put(tenant, { period: 'day' });
+    await spend(tenant, '2');
+  }
+  const ids = tenants.map(({ workspaceId }) => workspaceId);
+  await sql(`update alerts set labels = labels || '{"window_end": "2026-01-01T00:00:00Z"}' where workspace_id = any (?::uuid[])`, [ids]);
+  // Any fault will do: its counter is at its end.
+  await sql('update alerts set next_seq = 2147483647 where workspace_id = ?', [tenants[0]?.workspaceId]);
+
+  await tend();
+
+  const resolved = await sql('select workspace_id from alerts where workspace_id = any (?::uuid[]) and resolved_at is not null', [ids]);
+  expect(resolved).toEqual([{ workspace_id: tenants[1]?.workspaceId }]);
 });
 
 test('a budget that is deleted takes its alert along', async () => {

@@ -234,6 +234,16 @@ test('a new budget counts what its period has cost before it was made', async ()
   expect(await status(tenant)).toMatchObject({ spent: '1.25', remaining: '8.75' });
 });
 
+test('a window holds more than any single cost or limit', async () => {
+  const tenant = await world.tenant();
+  for (let times = 0; times < 2; times += 1) await settleCall(world.api.db, tenant, { cost: '99999999999' });
+
+  const made = await put(tenant, { limit_amount: '99999999999' });
+  await settleCall(world.api.db, tenant, { cost: '99999999999' });
+
+  expect([made.status, await status(tenant)]).toMatchObject([200, { spent: '299999999997.00', used_pct: '300.0', level: 'exceeded' }]);
+});
+
 test('another period_start cuts the open window anew, with what the ledger says of it; what calls hold stays', async () => {
   const tenant = await world.tenant();
   const day = (ago: number) => new Date(Date.now() - ago * 86_400_000);
