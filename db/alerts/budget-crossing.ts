@@ -1,5 +1,5 @@
 import { money } from '../billing/money.ts';
-import { settleHolds, type BudgetSeverity, type BudgetState, type JudgedWindow, type SettledCost } from '../billing/settle.ts';
+import { settleHolds, type BudgetSeverity, type JudgedWindow, type SettledCost, type SettledWindow } from '../billing/settle.ts';
 import { iso } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { AlertResolution } from './alert.entity.ts';
@@ -11,7 +11,7 @@ import { readManagedRule, readOpenAlert, severityOfWindow, type ManagedRule } fr
  * calls at once it is one. The same transaction writes the ledger row before, and only if it was written. Gives the tightest of the limits above the
  * call; null: nothing is limited.
  */
-export async function settleBudgets(tx: TenantTransaction, call: SettledCost): Promise<BudgetState | null> {
+export async function settleBudgets(tx: TenantTransaction, call: SettledCost): Promise<SettledWindow | null> {
   const windows = await settleHolds(tx, call);
   for (const window of windows) {
     if (window.crossed === null) continue;

@@ -43,8 +43,10 @@ export interface JudgedWindow {
 export type BudgetSeverity = 'warning' | 'critical';
 
 /** A window with a limit that a call was added to. `crossed`: the call took an open window of a budget past that. */
-export type SettledWindow = BudgetState &
-  ((JudgedWindow & { readonly crossed: BudgetSeverity }) | { readonly budget_id: string | null; readonly crossed: null });
+export type SettledWindow = BudgetState & {
+  /** What the call cost beyond what it held: decimal in the billing currency; null where it held nothing. */
+  readonly above_estimate: string | null;
+} & ((JudgedWindow & { readonly crossed: BudgetSeverity }) | { readonly budget_id: string | null; readonly crossed: null });
 
 // A window of a budget counts the calls that were reserved in its time, and a cap those that hold in it. The ledger's lock keeps the times of the windows
 // as they are.
@@ -64,13 +66,13 @@ s as (
   update budget_holds x set state = 'settled', closed_at = clock_timestamp() from h, a
    where x.call_key = a.key and x.window_id = h.window_id and h.state <> 'settled'),
 t as (
-  select w.id, case h.state when 'held' then h.amount else 0 end as given_back,
+  select w.id, h.amount as held, case h.state when 'held' then h.amount else 0 end as given_back,
          case when w.budget_id is null then h.state is not null or w.cap_key = any (a.caps) else a.at >= w.window_start and a.at < w.window_end end as counts
     from w cross join a left join h on h.window_id = w.id where h.state is distinct from 'settled'),
 u as (
   update budget_windows b set spent = b.spent + case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end, reserved = b.reserved - t.given_back
     from t, a where b.id = t.id and (t.counts or t.given_back > 0)
-  returning b.budget_id, b.budget_version, b.window_start, b.window_end, b.period, b.currency, b.limit_amount, b.spent, b.reserved, b.closed_at, case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end as added),
+  returning b.budget_id, b.budget_version, b.window_start, b.window_end, b.period, b.currency, b.limit_amount, b.spent, b.reserved, b.closed_at, b.fx_rate, t.held, case when t.counts then round(a.cost * b.fx_rate, 9) else 0 end as added),
 p as (
   select u.*, g.alert_threshold_pct, case u.limit_amount when 0 then 100 else round(u.spent * 100 / u.limit_amount, 1) end as pct,
          u.spent * 100 >= u.limit_amount * g.alert_threshold_pct and (u.spent - u.added) * 100 < u.limit_amount * g.alert_threshold_pct as warns,
@@ -78,7 +80,7 @@ p as (
     from u left join budgets g on g.id = u.budget_id where u.limit_amount is not null)
 select p.budget_id, p.budget_version, p.window_start, p.window_end, p.period, p.currency, p.limit_amount::text as limit, p.spent::text as spent,
        p.reserved::text as reserved, p.pct::float8 as pct, p.pct::text as used_pct, p.alert_threshold_pct,
-       coalesce(p.warns, false) as is_crossed,
+       coalesce(p.warns, false) as is_crossed, round(greatest(p.added - p.held, 0) / p.fx_rate, 9)::text as above_estimate,
        case when p.budget_id is null or p.closed_at is not null then null when p.fills then 'critical' when p.warns then 'warning' end as crossed
   from p order by p.pct desc, p.period`;
 

@@ -92,9 +92,10 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
     ],
   );
   if (inserted.length === 0) return null;
-  tx.outgoing.measurements.push({ kind: 'usage', provider: usage.provider, tokens: usage.tokens, cost, currency: usage.currency });
   const budget = await settleBudgets(tx, { callKey: key, workspaceId: source.workspaceId, cost, reservedAt: usage.reservedAt });
   await addToRollup(tx, id);
+  const { provider, tokens, currency } = usage;
+  tx.outgoing.measurements.push({ kind: 'usage', provider, tokens, cost, aboveEstimate: budget?.above_estimate ?? '0', currency });
   return {
     totals: { model_calls: 1, tokens: usage.tokens, cost_amount: money(cost), currency: usage.currency, estimated: usage.estimated },
     budget,

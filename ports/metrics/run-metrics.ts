@@ -23,7 +23,7 @@ const registers: [] = [];
 
 /** Counters of one process; each counts what that process has committed, so that those of all processes add up. */
 export function createRunMetrics({ providers, currency }: RunMetricsOptions): RunMetrics {
-  const { ended, duration, firstFrame, tokens, cost } = createMeters();
+  const { ended, duration, firstFrame, tokens, cost, aboveEstimate } = createMeters();
   const sourceOf = knownLabels(runSources);
   const providerOf = knownLabels(providers);
   const currencyOf = knownLabels([currency]);
@@ -43,14 +43,16 @@ export function createRunMetrics({ providers, currency }: RunMetricsOptions): Ru
       case 'usage': {
         const provider = providerOf(measurement.provider);
         for (const bucket of tokenBuckets) tokens.inc({ provider, bucket }, measurement.tokens[bucket]);
-        cost.inc({ provider, currency: currencyOf(measurement.currency) }, Number(measurement.cost));
+        const labels = { provider, currency: currencyOf(measurement.currency) };
+        cost.inc(labels, Number(measurement.cost));
+        aboveEstimate.inc(labels, Number(measurement.aboveEstimate));
         return;
       }
       default:
         measurement satisfies never;
     }
   };
-  return { measure, all: [ended, duration, firstFrame, tokens, cost] };
+  return { measure, all: [ended, duration, firstFrame, tokens, cost, aboveEstimate] };
 }
 
 function createMeters() {
@@ -86,5 +88,11 @@ function createMeters() {
     labelNames: ['provider', 'currency'],
     registers,
   });
-  return { ended, duration, firstFrame, tokens, cost };
+  const aboveEstimate = new Counter({
+    name: 'longhaul_model_cost_above_estimate_total',
+    help: 'What settled model calls cost beyond what they had reserved in budgets and caps, in units of the currency',
+    labelNames: ['provider', 'currency'],
+    registers,
+  });
+  return { ended, duration, firstFrame, tokens, cost, aboveEstimate };
 }

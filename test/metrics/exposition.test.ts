@@ -48,7 +48,7 @@ test.each(accepts)('Accept %p is answered with %p', async (accept, contentType) 
 test('the parsers of Prometheus read both formats and find the same numbers in them', async () => {
   activities.modelCalled('acme', 'ok', 1.5);
   runs.measure({ kind: 'run_ended', status: 'succeeded', source: 'api', activeS: 0.3 });
-  runs.measure({ kind: 'usage', provider: 'acme', tokens, cost: '0.250000000', currency: 'EUR' });
+  runs.measure({ kind: 'usage', provider: 'acme', tokens, cost: '0.250000000', aboveEstimate: '0.05', currency: 'EUR' });
 
   for (const accept of ['text/plain', 'application/openmetrics-text', 'text/plain']) {
     const { contentType, body } = await metricsPage(registry, accept);
@@ -59,6 +59,7 @@ test('the parsers of Prometheus read both formats and find the same numbers in t
     expect(sumOf(samples, 'longhaul_model_call_duration_seconds_bucket', { le: '2.5', outcome: 'ok' })).toBe(1);
     expect(sumOf(samples, 'longhaul_model_tokens_total', { provider: 'acme' })).toBe(11);
     expect(sumOf(samples, 'longhaul_model_cost_total', { currency: 'EUR' })).toBe(0.25);
+    expect(sumOf(samples, 'longhaul_model_cost_above_estimate_total', { provider: 'acme' })).toBe(0.05);
     // The parser of the text format would add the suffix itself.
     expect(body).toContain('\nlonghaul_runs_ended_total{status="succeeded",source="api"} 1\n');
   }
@@ -80,7 +81,7 @@ test('what no label knows is other, whatever it is', async () => {
   activities.toolCalled(null, 'ok', 1);
   runs.measure({ kind: 'run_ended', status: 'failed', source: 'elsewhere', activeS: 1 });
   runs.measure({ kind: 'first_frame', source: 'elsewhere', afterS: 1 });
-  runs.measure({ kind: 'usage', provider: 'acme-of-a-tenant', tokens, cost: '1', currency: 'XXX' });
+  runs.measure({ kind: 'usage', provider: 'acme-of-a-tenant', tokens, cost: '1', aboveEstimate: '0', currency: 'XXX' });
 
   const { contentType, body } = await metricsPage(registry, undefined);
   const samples = parsePage(body, contentType).flatMap((family) => family.samples);

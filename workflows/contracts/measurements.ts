@@ -26,6 +26,8 @@ export type Measurement =
       readonly tokens: Readonly<Record<TokenBucket, number>>;
       /** Decimal string. */
       readonly cost: string;
+      /** What of the cost was not held in a budget or cap before the call: decimal string. */
+      readonly aboveEstimate: string;
       readonly currency: string;
     };
 

@@ -136,13 +136,14 @@ test('a key that holds already is the same reservation, and one call settles onc
   expect(await place.windows()).toMatchObject([{ spent: '0.700000000', reserved: '0.000000000' }]);
 });
 
-test('a cost above the estimate is counted in full and the next call refused', async () => {
+test('a cost above the estimate is counted in full, told for the metric, and the next call refused', async () => {
   const place = await world.place();
   await place.budget({ limit: '1' });
   const callKey = newId();
   await place.reserve({ callKey, estimate: '0.2' });
-  await settle(place, callKey, '1.5');
+  const settled = await settle(place, callKey, '1.5');
 
+  expect(settled).toMatchObject([{ above_estimate: '1.300000000' }]);
   expect(await place.reserve({ estimate: '0.000000001' })).toEqual({ outcome: 'full', fullAt: 'day' });
   expect(await place.windows()).toMatchObject([{ spent: '1.500000000', reserved: '0.000000000' }]);
 });
