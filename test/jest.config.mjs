@@ -13,8 +13,7 @@ export default {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
   globalTeardown: '<rootDir>/test/support/global-teardown.mjs',
   reporters: ['<rootDir>/test/support/reporter.mjs'],
-  // Two for each core of the smallest machine: half of the time is spent in files that wait (`sequencer.mjs`). More would start so many
-  // processes at once that they miss the limits of their files on a busy machine.
+  // Two for each core of the smallest machine: the longest files wait most of their time.
   maxWorkers: 4,
   // A worker that has grown is replaced between two files.
   workerIdleMemoryLimit: '1500MB',

@@ -1,4 +1,5 @@
 import { outcomeOfStatus, retryAfterOf, type TryOutcome } from '../../domain/deliveries/retries.ts';
+import { deadlineIn } from '../../ports/deadline.ts';
 import { EgressRefused, EgressUnreachable, type Egress, type EgressPolicy } from '../../ports/egress.ts';
 
 /** How long a receiver may take, connecting included. */
@@ -26,7 +27,7 @@ export async function postMessage(egress: Pick<Egress, 'open'>, { url, headers, 
       policy,
       redirects: 0,
       headersTimeoutMs: tryLimitMs,
-      signal: AbortSignal.timeout(tryLimitMs),
+      signal: deadlineIn(tryLimitMs),
     });
     answer.body.destroy();
     return outcomeOfStatus(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));

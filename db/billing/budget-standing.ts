@@ -1,3 +1,6 @@
+import { row } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
 /** How the enforced budgets of a workspace stand: the period that is spent up, and whether calls in flight take the rest of one. */
 export interface BudgetStanding {
   readonly full_at: string | null;
@@ -17,4 +20,15 @@ export function budgetStandingSql(workspaceId: string): string {
               from budgets g
               left join budget_windows b on b.budget_id = g.id and b.closed_at is null and b.window_end > clock_timestamp()
              where g.workspace_id = ${workspaceId} and g.is_enforced and g.limit_amount is not null) s)`;
+}
+
+/** How a workspace's budgets stand, in one query. */
+export async function readBudgetStanding(tx: Pick<TenantTransaction, 'em'>, workspaceId: string): Promise<BudgetStanding> {
+  const found = await row<{ standing: BudgetStanding }>(
+    tx.em,
+    `select ${budgetStandingSql('w.id')} as standing from (select ?::uuid as id) w`,
+    [workspaceId],
+  );
+  if (!found) throw new Error('the standing of budgets gave no row');
+  return found.standing;
 }

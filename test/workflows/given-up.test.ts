@@ -97,7 +97,7 @@ test('what was given up ends after its time', async () => {
   const causes: (AbortCause | null)[] = [];
 
   await inDelivery(async (giveUp, runId) => {
-    const abort = abortOf(runId, { unawaitedMs: 1 });
+    const abort = abortOf(runId, { unawaitedMs: 50 });
     await giveUp();
     await untilGivenUp();
     if (!abort.signal.aborted) await once(abort.signal, 'abort');
@@ -112,7 +112,7 @@ test('what Temporal has lost does not end after that time: its run waits for it'
   const causes: (AbortCause | null)[] = [];
   const [runId, seen] = [randomUUID(), Promise.withResolvers<void>()];
   const turn = async (): Promise<CallModelResult> => {
-    const abort = abortOf(runId, { unawaitedMs: 1 });
+    const abort = abortOf(runId, { unawaitedMs: 50 });
     const { client, info } = Context.current();
     const { namespace, workflowExecution } = info;
     await client.workflowService.deleteWorkflowExecution({ namespace, workflowExecution: workflowExecution ?? null });

@@ -54,6 +54,8 @@ export const sourceRules: readonly SourceRule[] = [
       'db/identity/login-failure-retention.ts': sweeper,
       'db/runs/run-retention.ts': sweeper,
       'domain/alerts/alert-retention.ts': sweeper,
+      'domain/billing/rebuild-usage.ts': sweeper,
+      'domain/billing/upkeep.ts': sweeper,
       'db/audit/': 'sealing, verification and retention',
       'db/tenancy/rotate-keys.ts': 'wraps the data keys of all tenants anew',
       'db/tenancy/deployment-fit.ts': 'data keys of the platform, which are of no tenant, at the start of a process',

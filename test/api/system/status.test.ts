@@ -106,7 +106,8 @@ test('documents and catalogues cost no query', async () => {
   for (const url of ['/openapi.json', '/redoc', '/llms.txt', '/error-codes', '/stream-protocol', '/deprecations', '/health/live'])
     await api.app.inject(url);
 
-  expect(statements).toEqual([]);
+  // What requests before have used is written from time to time.
+  expect(statements.filter((sql) => !sql.includes('set last_used_at = now()'))).toEqual([]);
 });
 
 test('an authenticated read costs at most three queries beyond its settings', async () => {
