@@ -17,7 +17,7 @@ import { root } from './env.ts';
 import type { Bench } from './harness/bench.ts';
 import { machineFacts } from './harness/machine.ts';
 import { broken, section, type Reported } from './harness/report.ts';
-import { openServices } from './services.ts';
+import { openServices, type BenchServices } from './services.ts';
 
 const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, budgets, appends, delivery, idle, storm, usage, rivals];
 
@@ -34,12 +34,20 @@ process.exit(await main(positionals.length === 0 ? benches : benches.filter((ben
 
 /** Runs the chosen benches; all of them together also write the results. Gives 1 when a count or a bench failed: ratios depend on the machine. */
 async function main(chosen: readonly Bench[]): Promise<number> {
-  const services = await openServices(say);
-  const facts = machineFacts(services.versions);
+  let services: BenchServices | null = null;
+  let areDurable = false;
+  let facts: readonly string[] = [];
   const reported: Reported[] = [];
 
   try {
     for (const bench of chosen) {
+      const { isDurable = false } = bench;
+      if (services === null || isDurable !== areDurable) {
+        await services?.stop();
+        services = await openServices(say, { isDurable });
+        areDurable = isDurable;
+        facts = machineFacts(services.versions);
+      }
       say(`… ${bench.name}`);
       const result = await bench
         .run({ rounds, log: (line) => say(`  ${line}`) })
@@ -49,7 +57,7 @@ async function main(chosen: readonly Bench[]): Promise<number> {
       say(`\n${section({ bench, result })}`);
     }
   } finally {
-    await services.stop();
+    await services?.stop();
   }
 
   if (chosen.length === benches.length) writeFileSync(join(root, 'bench/RESULTS.md'), resultsOf(reported, facts));

@@ -10,9 +10,12 @@ export interface BenchServices {
   stop(): Promise<void>;
 }
 
-/** The services named in the environment, else our own; with a migrated template database, as tests have it. */
-export async function openServices(log: (line: string) => void): Promise<BenchServices> {
-  const services = await startServices({ stateDir, wheelsDir, env: processEnvironment(), isEphemeral: true, log });
+/**
+ * The services named in the environment, else our own; with a migrated template database, as tests have it. Durable ones flush each commit to the disk, as a
+ * deployment does.
+ */
+export async function openServices(log: (line: string) => void, { isDurable }: { readonly isDurable: boolean }): Promise<BenchServices> {
+  const services = await startServices({ stateDir, wheelsDir, env: processEnvironment(), isEphemeral: !isDurable, log });
   try {
     await dropStaleDatabases(services.databaseUrl);
     publishServices(services, await makeTemplate(services.databaseUrl));

@@ -23,8 +23,9 @@ const model = scripted({ steps: [{ first_token_ms: 900, tokens: 20, delay_ms: 5 
 /** What a ceiling costs. */
 export const budgets: Bench = {
   name: 'budgets',
+  isDurable: true,
   about:
-    `Reservations of ${connections} connections in one workspace with a day and a month budget, against updates of one row by as many; then, one run at a time of one step on a model that takes 1 s, ` +
+    `Reservations of ${connections} connections in one workspace with a day and a month budget, against updates of one row by as many, each commit flushed; then, one run at a time of one step on a model that takes 1 s, ` +
     'POST /runs and the whole run with both budgets against the same without.',
   run: (options) => using((keep) => measure(options, keep)),
 };

@@ -45,6 +45,8 @@ export interface Bench {
   readonly name: string;
   /** What is compared with what, in one or two sentences. */
   readonly about: string;
+  /** PostgreSQL flushes each commit, as in a deployment: for what waits until the holder of a row has committed. Default: it flushes nothing. */
+  readonly isDurable?: boolean;
   run(options: BenchOptions): Promise<Outcome>;
 }
 
