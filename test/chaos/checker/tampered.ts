@@ -95,8 +95,11 @@ export const tamperings: readonly Tampering[] = [
   tampering('a tool did what nobody asked for', /no call asked for/, ({ effects }, slugs) =>
     again(effects, slugs.write, { body: '{"n":-1}' }),
   ),
-  tampering('a tool did something after the end', /ms after the end/, ({ effects }, slugs) =>
-    again(effects, slugs.read, { at: Date.now() + 1e9 }),
+  // All of them: not every run has a reader who saw its end.
+  tampering(
+    'a tool did something after the end',
+    /ms after the end/,
+    ({ effects }) => effects.push(...effects.map((effect) => ({ ...effect, at: Date.now() + 1e9 }))) > 0,
   ),
   tampering('a denied call happened', /was denied and happened/, (evidence, slugs) =>
     set(doneCall(evidence, slugs.write), { state: 'denied' }),
