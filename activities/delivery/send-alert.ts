@@ -5,6 +5,7 @@ import { readEgressAllowlist } from '../../db/tenancy/egress-policy.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import type { DueDelivery, RuleOfDelivery } from '../../domain/alerts/tries.ts';
 import type { TryOutcome } from '../../domain/deliveries/retries.ts';
+import { afterMs } from '../../ports/deadline.ts';
 import type { EgressPolicy } from '../../ports/egress.ts';
 import { signatureHeaders } from '../../ports/webhook-signature.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
@@ -72,11 +73,11 @@ async function mailAlert(
   if (!mail) return refused('this deployment sends no mail');
   const letter = alertLetter(told);
   const late = Promise.withResolvers<TryOutcome>();
-  const timer = setTimeout(() => late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`)), tryLimitMs);
+  const stop = afterMs(tryLimitMs, () => late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`)));
   const sending = mail.mailer
     .send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) })
     .then((reply): TryOutcome => (reply.isTaken ? taken : refused('the mail server refused it for good', reply.code)), failedMail);
-  return Promise.race([sending, late.promise]).finally(() => clearTimeout(timer));
+  return Promise.race([sending, late.promise]).finally(stop);
 }
 
 const taken: TryOutcome = { result: 'taken', status: null, error: null, retryAfterS: null };
