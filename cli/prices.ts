@@ -1,9 +1,8 @@
 import { pino } from 'pino';
-import { writeAudit } from '../db/audit/audit.ts';
+import { writeSystemEntry } from '../db/audit/system-entry.ts';
 import { pricesOfModels } from '../db/billing/model-prices.ts';
 import type { Databases } from '../db/databases.ts';
-import { newId } from '../db/ids.ts';
-import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../db/transaction.ts';
+import { sweep } from '../db/transaction.ts';
 import { importPrices, type PriceOutcome } from '../domain/billing/price-import.ts';
 import type { PriceDraft, PriceRules } from '../domain/billing/new-price.ts';
 import { catalogCurrency, catalogName, catalogPrices, catalogSource } from '../ports/price-catalog.ts';
@@ -134,9 +133,8 @@ async function importPart(
   const created = outcomes.filter(({ outcome }) => outcome === 'created').length;
   if (isDryRun || created === 0) return outcomes;
 
-  const tx = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
   const note = { resourceType: 'model_price', organizationId: null, changes: { created: { to: created } } };
-  await writeAudit(tx, { action: 'create', operationId: null, note, ip: null, userAgent: null });
+  await writeSystemEntry(em, { action: 'create', note });
   return outcomes;
 }
 

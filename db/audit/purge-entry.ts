@@ -1,7 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { newId } from '../ids.ts';
-import { emptyOutgoing, nobodyTenant, organizationTenant, systemActor } from '../transaction.ts';
-import { writeAudit } from './audit.ts';
+import { writeSystemEntry } from './system-entry.ts';
 
 /** Resource type of the log itself. */
 export const logResource = 'audit_log';
@@ -14,10 +12,8 @@ interface Purged {
 
 /** Writes the `purge` entry of what retention took from an organization; null is the platform. In the transaction that takes it. Gives its id. */
 export async function writePurgeEntry(em: SqlEntityManager, { organizationId, resourceType, counts }: Purged): Promise<string> {
-  const tenant = organizationId === null ? nobodyTenant : organizationTenant(organizationId);
-  const tx = { em, tenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
   const changes = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, { from: null, to: count }]));
   const note = { resourceType, resourceId: organizationId, organizationId, changes };
 
-  return writeAudit(tx, { action: 'purge', operationId: null, note, ip: null, userAgent: null });
+  return writeSystemEntry(em, { action: 'purge', note });
 }

@@ -1,10 +1,9 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import { writeAudit } from '../audit/audit.ts';
+import { writeSystemEntry } from '../audit/system-entry.ts';
 import { setMark } from '../http/system-status.ts';
-import { newId } from '../ids.ts';
 import type { Databases } from '../databases.ts';
 import { row } from '../sql.ts';
-import { emptyOutgoing, nobodyTenant, sweep, systemActor } from '../transaction.ts';
+import { sweep } from '../transaction.ts';
 import { renewDataKeys, rewrapDataKeys, sealedTables, type Keks, type SealedTable } from './envelope.ts';
 import { resealSome, type Unopened } from './reseal.ts';
 
@@ -103,11 +102,10 @@ async function beginRenewal(em: SqlEntityManager): Promise<string> {
 }
 
 async function note(em: SqlEntityManager, counts: Readonly<Record<string, number | string>>): Promise<void> {
-  const tx = { em, tenant: nobodyTenant, actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
   const changes = Object.fromEntries(Object.entries(counts).map(([name, value]) => [name, { from: null, to: value }]));
   const subject = { resourceType: 'data_key', organizationId: null, changes };
 
-  await writeAudit(tx, { action: 'update', operationId: null, note: subject, ip: null, userAgent: null });
+  await writeSystemEntry(em, { action: 'update', note: subject });
 }
 
 async function repeated(some: () => Promise<number>): Promise<number> {

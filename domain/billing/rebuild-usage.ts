@@ -1,8 +1,7 @@
-import { writeAudit } from '../../db/audit/audit.ts';
+import { writeSystemEntry } from '../../db/audit/system-entry.ts';
 import { ledgerSpans, rebuildDay, type LedgerSpan } from '../../db/billing/rebuild-rollups.ts';
 import type { Databases } from '../../db/databases.ts';
-import { newId } from '../../db/ids.ts';
-import { emptyOutgoing, organizationTenant, sweep, systemActor } from '../../db/transaction.ts';
+import { sweep } from '../../db/transaction.ts';
 
 export interface Rebuilt {
   readonly workspaces: number;
@@ -39,10 +38,9 @@ function rebuild(db: Databases, { organizationId, workspaceId }: LedgerSpan, day
   return sweep(db, async (em) => {
     const mended = await rebuildDay(em, { workspaceId, day });
     if (mended === 0) return 0;
-    const tx = { em, tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId(), outgoing: emptyOutgoing() };
     const changes = { day: { to: day }, mended: { to: mended } };
     const note = { resourceType: 'usage_rollup', organizationId, workspaceId, changes };
-    await writeAudit(tx, { action: 'update', operationId: null, note, ip: null, userAgent: null });
+    await writeSystemEntry(em, { action: 'update', note });
     return mended;
   });
 }
