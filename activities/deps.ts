@@ -6,6 +6,7 @@ import type { CancelBus } from '../db/streams/cancel-bus.ts';
 import type { Emitter } from '../db/streams/emitter.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { Egress } from '../ports/egress.ts';
+import type { Embedder } from '../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../ports/json-schema.ts';
 import type { Mailer } from '../ports/mail.ts';
 import type { ActivityMetrics } from '../ports/metrics/activity-metrics.ts';
@@ -28,6 +29,7 @@ export interface ActivityDeps {
   readonly emitter: Emitter;
   readonly cancelBus: CancelBus;
   readonly models: ModelRegistry;
+  readonly embedder: Embedder;
   readonly providers: Providers;
   readonly egress: Egress;
   /** Where schemas, templates, pages and files of tenants are worked on. */
@@ -52,6 +54,8 @@ export interface ActivityDeps {
     readonly billingCurrency: string;
     /** `UNPRICED_MODEL`. */
     readonly unpricedModel: UnpricedRule;
+    /** `DATABASE_OWNER_URL`, given to bulk workers: whoever owns the tables may index them. Null: nothing is indexed, and vectors are scanned. */
+    readonly databaseOwnerUrl: string | null;
     /** `MCP_OAUTH_REDIRECT_URI`; null: no toolkit can be given a person's consent. */
     readonly mcpRedirectUri: string | null;
     /** Bounds of stored files and who looks at them. */

@@ -5,13 +5,27 @@ import type { AgentRunActivities } from '../workflows/contracts/agent-run.ts';
 import type { DelayedStartActivities } from '../workflows/contracts/delayed-start.ts';
 import type { BulkCancelActivities } from '../workflows/contracts/bulk-cancel.ts';
 import { deliveryActivityNames, type DeliveryActivities } from '../workflows/contracts/delivery.ts';
+import type { IngestActivities } from '../workflows/contracts/ingest.ts';
+import type { IndexActivities, WriteItemActivities } from '../workflows/contracts/knowledge.ts';
+import type { ReembedActivities } from '../workflows/contracts/reembed.ts';
+import type { KnowledgeRunActivities, PolicyActivities } from '../workflows/contracts/knowledge-runs.ts';
 import type { NoticeActivities } from '../workflows/contracts/notices.ts';
 import { maintenanceActivityNames, type MaintenanceActivities } from '../workflows/contracts/maintenance.ts';
 import type { PurgeActivities, StopActivities } from '../workflows/contracts/operator.ts';
 import type { ToolTestActivities } from '../workflows/contracts/tool-test.ts';
 import type { ToolkitSyncActivities } from '../workflows/contracts/toolkit-sync.ts';
 import type { TriggerActivities } from '../workflows/contracts/triggers.ts';
+import type { GroupActivities } from '../workflows/contracts/webhooks.ts';
 import { newId } from '../db/ids.ts';
+import { createIngestActivities } from './knowledge/ingest-activities.ts';
+import { createIndexActivities } from './knowledge/index-activities.ts';
+import { createWriteActivities } from './knowledge/write-activities.ts';
+import { createLostWorkUpkeep } from './knowledge/lost-work.ts';
+import { createIndexUpkeep } from './knowledge/vector-index-upkeep.ts';
+import { createReembedActivities } from './knowledge/reembed-activities.ts';
+import { createPolicyActivities } from './knowledge/policy-activities.ts';
+import { createKnowledgeRunActivities } from './knowledge/run-activities.ts';
+import { runWorks } from './knowledge/run-works.ts';
 import { createAlertActivities } from './maintenance/alert-activities.ts';
 import { createAttachmentActivities } from './attachments/attachment-activities.ts';
 import { createNoticeActivities } from './delivery/notice-activities.ts';
@@ -21,6 +35,7 @@ import { createGateActivities } from './gates/gate-activities.ts';
 import { createAuditActivities } from './maintenance/audit-activities.ts';
 import { createBudgetActivities } from './maintenance/budget-activities.ts';
 import { createIdentityActivities } from './maintenance/identity-activities.ts';
+import { createKnowledgeUpkeep } from './maintenance/knowledge-activities.ts';
 import { createMaintenanceActivities } from './maintenance/maintenance-activities.ts';
 import { createSyncActivities, createSyncUpkeep } from './mcp/sync-activities.ts';
 import { createModelActivities } from './model/call-model.ts';
@@ -34,6 +49,7 @@ import { createRunActivities } from './runs/run-activities.ts';
 import { asTenant } from './support/tenant.ts';
 import { createToolActivities } from './tools/tool-activities.ts';
 import { createToolTestActivities } from './tools/tool-test.ts';
+import { createGroupActivities } from './triggers/group-activities.ts';
 import { createTriggerUpkeep } from './triggers/trigger-upkeep.ts';
 import { createTriggerActivities } from './triggers/trigger-activities.ts';
 
@@ -48,7 +64,14 @@ export type Activities = AgentRunActivities &
   ToolTestActivities &
   ToolkitSyncActivities &
   AttachmentActivities &
-  TriggerActivities;
+  IndexActivities &
+  WriteItemActivities &
+  IngestActivities &
+  KnowledgeRunActivities &
+  ReembedActivities &
+  PolicyActivities &
+  TriggerActivities &
+  GroupActivities;
 
 /** Activities that run without a tenant header, since they act on no single tenant. */
 export const systemActivities: ReadonlySet<string> = new Set([...maintenanceActivityNames, ...deliveryActivityNames]);
@@ -86,9 +109,19 @@ export function createActivities(deps: ActivityDeps, temporal: Temporal): Activi
     ...createDueActivities(deps),
     ...createTriggerActivities(deps, temporal),
     ...createAttachmentActivities(deps),
+    ...createIndexActivities(deps),
+    ...createWriteActivities(deps),
+    ...createIngestActivities(deps),
+    ...createKnowledgeRunActivities(deps, runWorks),
+    ...createReembedActivities(deps),
+    ...createLostWorkUpkeep(deps, temporal),
+    ...createIndexUpkeep(deps),
+    ...createPolicyActivities(deps, temporal),
+    ...createGroupActivities(deps),
     ...createTriggerUpkeep(deps, temporal),
     ...createBudgetActivities(deps),
     ...createAlertActivities(deps),
+    ...createKnowledgeUpkeep(deps),
     ...createMaintenanceActivities({ db: deps.db, log: deps.log, reconciler }),
   };
 }

@@ -38,7 +38,8 @@ export async function buildApp(given: Deps, options: AppOptions = {}): Promise<F
   const deprecations = options.deprecations ?? ownDeprecations;
   checkRegistry(areas);
   const deps = completeDeps(given, areas, deprecations);
-  checkDeprecations(deprecations, deps.documents.source);
+  // The document takes longer to build than the rest of the app.
+  if (deprecations.length > 0) checkDeprecations(deprecations, deps.documents.source);
 
   const proxies = trustedProxies(deps.env.trustedProxies);
   const app = createServer(deps, proxies);

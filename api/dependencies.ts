@@ -2,11 +2,12 @@ import { hostname } from 'node:os';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { createIdentity } from '../db/identity/identity.ts';
 import type { KeyRing } from '../db/identity/key-ring.ts';
-import { connectDatabases } from '../db/orm.ts';
+import { connectDatabases, whenDatabaseAnswers } from '../db/orm.ts';
 import type { Databases } from '../db/databases.ts';
 import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
 import { createEgress, type Egress } from '../ports/egress.ts';
+import { createEmbedder } from '../ports/embeddings/index.ts';
 import { createSchemas } from '../ports/json-schema.ts';
 import { logOutput } from '../ports/log-output.ts';
 import { createRunMetrics } from '../ports/metrics/run-metrics.ts';
@@ -65,6 +66,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
   const { env, keys, log, isDraining } = options;
   const now = options.now ?? (() => new Date());
   const models = loadModelRegistry(options.models, log);
+  const embedder = createEmbedder(models.embeddings);
   const db =
     options.db ??
     (await connectDatabases({
@@ -98,13 +100,20 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
     keeper.stop();
     await hub.close();
     await identity.close();
-    await Promise.all([passwordHasher.close(), passwordStrength.close(), limits.close(), temporal.close(), egress.close()]);
+    await Promise.all([
+      passwordHasher.close(),
+      passwordStrength.close(),
+      limits.close(),
+      temporal.close(),
+      egress.close(),
+      embedder.close(),
+    ]);
     redis.disconnect();
     storage.close();
     if (!options.work) await work.close();
     if (!options.db) await db.close();
   };
-  await orClose(close, () => identity.start());
+  await orClose(close, () => whenDatabaseAnswers(() => identity.start()));
   return {
     close,
     deps: {
@@ -117,6 +126,7 @@ export async function openDependencies(options: PartsOptions): Promise<Dependenc
       limits,
       egress,
       models,
+      embedder,
       work,
       schemas: createSchemas(work),
       templates: createTemplates(work),

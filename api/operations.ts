@@ -7,6 +7,8 @@ import { prices } from './billing/prices.operations.ts';
 import { usage } from './billing/usage.operations.ts';
 import { feedback } from './feedback/feedback.operations.ts';
 import type { Area } from './http/operation.ts';
+import { knowledgeMaintenance } from './knowledge-maintenance/knowledge-maintenance.ts';
+import { knowledge } from './knowledge/knowledge.ts';
 import { mcp } from './mcp/mcp.operations.ts';
 import { oauth } from './oauth/oauth.ts';
 import { operator } from './operator/operator.ts';
@@ -17,6 +19,8 @@ import { skills } from './skills/skills.operations.ts';
 import { specified } from './specified/specified.operations.ts';
 import { system } from './system/system.operations.ts';
 import { tools } from './tools/tools.operations.ts';
+import { ingress } from './triggers/ingress.operations.ts';
+import { triggers } from './triggers/triggers.ts';
 
 /** Every operation of the contract that exists, by area, in the contract's order. */
 export const areas: readonly Area[] = [
@@ -25,6 +29,8 @@ export const areas: readonly Area[] = [
   agents,
   skills,
   tools,
+  knowledge,
+  triggers,
   authentication,
   organizations,
   budgets,
@@ -33,6 +39,8 @@ export const areas: readonly Area[] = [
   alerts,
   attachments,
   feedback,
+  ingress,
+  knowledgeMaintenance,
   mcp,
   oauth,
   system,

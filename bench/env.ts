@@ -26,3 +26,23 @@ export function given(name: string): string {
   if (value === undefined) throw new Error(`${name} is not set`);
   return value;
 }
+
+/** Where retrieval collections lie; null: nowhere. */
+export function collectionsFolder(): string | null {
+  return process.env['RETRIEVAL_COLLECTIONS'] ?? null;
+}
+
+/** Chunks of the bases that the bench `search` measures. A base of 1,000,000 takes ten minutes to load: only where `SEARCH_CHUNKS` asks for it. */
+export function searchedSizes(): readonly number[] {
+  return (process.env['SEARCH_CHUNKS'] ?? '1000,10000,100000').split(',').map(Number);
+}
+
+/** Which parts of the bench `ingest` run (`items`, `memory`, `latency`): all, unless `INGEST_PARTS` names some. */
+export function ingestParts(): readonly string[] {
+  return (process.env['INGEST_PARTS'] ?? 'items,memory,latency').split(',');
+}
+
+/** Items that the bench `ingest` has ingested in each round: 10,000, unless `INGEST_ITEMS` says fewer. */
+export function ingestedItems(): number {
+  return Number(process.env['INGEST_ITEMS'] ?? 10_000);
+}

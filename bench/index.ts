@@ -1,14 +1,18 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { alerts } from './cases/alerts.ts';
 import { appends } from './cases/appends.ts';
 import { budgets } from './cases/budgets.ts';
 import { creation } from './cases/creation.ts';
 import { delivery } from './cases/delivery.ts';
 import { idle } from './cases/idle.ts';
+import { ingest } from './cases/ingest.ts';
 import { reads } from './cases/reads.ts';
+import { retrieval } from './cases/retrieval.ts';
 import { rivals } from './cases/rivals.ts';
 import { runs } from './cases/runs.ts';
+import { search } from './cases/search.ts';
 import { signIn } from './cases/sign-in.ts';
 import { steps } from './cases/steps.ts';
 import { storm } from './cases/storm.ts';
@@ -19,7 +23,24 @@ import { machineFacts } from './harness/machine.ts';
 import { broken, section, type Reported } from './harness/report.ts';
 import { openServices, type BenchServices } from './services.ts';
 
-const benches: readonly Bench[] = [reads, signIn, creation, runs, steps, budgets, appends, delivery, idle, storm, usage, rivals];
+const benches: readonly Bench[] = [
+  reads,
+  signIn,
+  creation,
+  runs,
+  steps,
+  budgets,
+  appends,
+  delivery,
+  idle,
+  storm,
+  usage,
+  alerts,
+  retrieval,
+  search,
+  ingest,
+  rivals,
+];
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const { values, positionals } = parseArgs({ options: { rounds: { type: 'string', default: '7' } }, allowPositionals: true });

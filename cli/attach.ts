@@ -2,6 +2,7 @@ import { keyVariables } from '../db/identity/key-ring.ts';
 import { withDatabases, type Attached } from './databases.ts';
 import { deploymentFile, prepareDeployment } from './deployment.ts';
 import { stateDirOf, type CliEnv } from './env.ts';
+import { refuseForeignDatabase } from './foreign-database.ts';
 import { checkReachable } from './reach.ts';
 import { findRunningServices, startServices } from './services/index.ts';
 import { checkSettings } from './settings.ts';
@@ -9,13 +10,15 @@ import { readStateFile } from './state.ts';
 
 /**
  * Does work on the deployment's database, whether or not it runs: where roles and keys stand in the environment that one; else that of a
- * Longhaul which runs from the state folder; else the services are started and stopped again.
+ * Longhaul which runs from the state folder; else the services are started and stopped again. Throws SetupError where that one runs and DATABASE_URL names
+ * another database.
  */
 export async function withDeployment<R>(
   { env, log }: { readonly env: CliEnv; readonly log: (line: string) => void },
   work: (attached: Attached) => Promise<R>,
 ): Promise<R> {
   checkSettings(env);
+  if (!isComplete(env)) refuseForeignDatabase(stateDirOf(env), env);
   const known = isComplete(env) ? env : runningVariables(stateDirOf(env));
   if (known) return withDatabases(known, work);
 

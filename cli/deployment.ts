@@ -9,6 +9,7 @@ import { canMakeRoles, migrate, migrateAsOwner, type MigrationReport } from './m
 import { SetupError } from './setup-error.ts';
 import { readStateFile } from './state.ts';
 import type { Services } from './services/index.ts';
+import { modelFiles } from './services/model-files.ts';
 import { choosePort, plannedPort } from './services/ports.ts';
 
 /** The environment that API and workers of this machine are given: addresses, database roles, keys, and the caller's own settings. */
@@ -29,6 +30,8 @@ export interface PrepareOptions {
   readonly resetsRoles?: boolean;
   /** The processes are started here, so their ports must be free; without it they may be running. */
   readonly startsProcesses?: boolean;
+  /** Installs the embedding model, where it is to be used, and says so. */
+  readonly log?: (line: string) => void;
 }
 
 /** The variables of the processes, in the state folder (0600), for commands beside a running deployment. */
@@ -76,6 +79,7 @@ const handedOn = [
   'LONGHAUL_MODEL_API_KEY',
   'LONGHAUL_MODEL',
   'LONGHAUL_MODEL_REGISTRY',
+  'EMBEDDING_MODEL',
   'BUILD_COMMIT',
   'BUILD_TIME',
 ] as const;
@@ -89,7 +93,7 @@ const quiet = pino({ level: 'warn' });
 export async function prepareDeployment(
   services: Services,
   env: CliEnv,
-  { resetsRoles = false, startsProcesses = false }: PrepareOptions = {},
+  { resetsRoles = false, startsProcesses = false, log }: PrepareOptions = {},
 ): Promise<Deployment> {
   const { state } = services;
   const keys = keysOf(services, env);
@@ -118,6 +122,8 @@ export async function prepareDeployment(
   if (mailDir !== null) variables['MAIL_DIR'] = mailDir;
   if (!variables['STORAGE_S3_BUCKET']) variables['STORAGE_DIR'] = resolve(env['STORAGE_DIR'] || state.path('attachments'));
   variables['AUDIT_ANCHOR_FILE'] = resolve(env['AUDIT_ANCHOR_FILE'] || state.path('audit-anchors.jsonl'));
+  const modelDir = await modelFiles({ wheelsDir: state.path('wheels'), env, log });
+  if (modelDir !== null) variables['EMBEDDING_MODEL_DIR'] = resolve(modelDir);
   await refuseOtherKeys(variables);
   state.write(deploymentFile, variables);
   return { publicUrl, internalUrl: env['API_INTERNAL_URL'] || null, port, healthPorts, variables, mailDir, migration };

@@ -5,10 +5,15 @@ export const root = resolve(import.meta.dirname, '..');
 
 export type CliEnv = Readonly<Record<string, string | undefined>>;
 
-/** The environment of this process. Where it names the owner's URL alone, as `longhaul env` prints it, that is the database's. */
+/** The environment of this process. */
 export function processEnvironment(): CliEnv {
-  const { DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: ownerUrl } = process.env;
-  return databaseUrl || !ownerUrl ? process.env : { ...process.env, DATABASE_URL: ownerUrl };
+  return process.env;
+}
+
+/** An environment as the commands take it. Where it names the owner's URL alone, as `longhaul env` prints it, that is the database's. */
+export function completed(env: CliEnv): CliEnv {
+  const { DATABASE_URL: databaseUrl, DATABASE_OWNER_URL: ownerUrl } = env;
+  return databaseUrl || !ownerUrl ? env : { ...env, DATABASE_URL: ownerUrl };
 }
 
 /** Where data, ports and secrets of this machine's deployment are kept. */

@@ -43,7 +43,8 @@ const advisoryLock = 7_405_106_031;
 /**
  * Makes roles and database where they are missing and runs the pending migrations as longhaul_owner. May be repeated at any time and
  * from several processes at once.
- * @throws SetupError when a role has another password: running processes use it, so it is changed only when that is asked for.
+ * @throws SetupError when a role has another password: running processes use it, so it is changed only when that is asked for. And when the
+ * database lacks pgvector and the role may not add it.
  */
 export async function migrate({
   databaseUrl,
@@ -61,6 +62,7 @@ export async function migrate({
     return { madeRoles: changes.missing, madeDatabase: (await makeDatabase(admin, name)) ? name : null };
   });
   await letOwnerCreate(withDatabase(databaseUrl, name));
+  await addVectors(withDatabase(databaseUrl, name));
 
   const urlOf = (role: LoginRole) => withCredentials(withDatabase(databaseUrl, name), role, passwords[role]);
   const ownerUrl = urlOf('longhaul_owner');
@@ -76,6 +78,7 @@ export async function migrateAsOwner({
   readonly ownerUrl: string;
   readonly log: MigrateSettings['log'];
 }): Promise<MigrationReport> {
+  await addVectors(ownerUrl);
   return { madeRoles: [], madeDatabase: null, applied: await locked(ownerUrl, () => runMigrations(ownerUrl, log)) };
 }
 
@@ -201,6 +204,21 @@ async function letOwnerCreate(url: string): Promise<void> {
     );
     if (!rows[0]?.may) await client.query('grant usage, create on schema public to longhaul_owner with grant option');
   });
+}
+
+/** pgvector is no trusted extension: a role that may add it does so here, or somebody has before. */
+async function addVectors(url: string): Promise<void> {
+  const noRight = '42501';
+  const noFile = '0A000';
+  try {
+    await locked(url, (client) => client.query('create extension if not exists vector'));
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && [noRight, noFile].includes(error.code ?? ''))) throw error;
+    throw new SetupError(
+      `The database ${databaseOf(url)} lacks pgvector, and this role may not add it (${error.message}). ` +
+        'Install pgvector on its server and run `create extension vector` in this database as a superuser, then try again.',
+    );
+  }
 }
 
 async function locked<R>(url: string, work: (client: pg.Client) => Promise<R>): Promise<R> {

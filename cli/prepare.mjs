@@ -3,7 +3,7 @@
 // packages (`--development`): an install without them (`npm ci --omit=dev`) is otherwise taken as it is, and never replaced under what runs from it.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -78,6 +78,27 @@ function install(root) {
     throw new Error(
       'npm ci succeeded, but node_modules does not hold what package-lock.json says. Do npm settings (npm config list) leave packages out?',
     );
+  removeForeignRuntimes(join(root, 'node_modules'));
+}
+
+/**
+ * Takes the native modules of onnxruntime for other machines out of node_modules (200 MB). Nothing where there are none.
+ * @param {string} nodeModules folder
+ */
+export function removeForeignRuntimes(nodeModules) {
+  const binaries = join(nodeModules, 'onnxruntime-node', 'bin', 'napi-v6');
+  for (const platform of foldersIn(binaries)) {
+    for (const arch of foldersIn(join(binaries, platform)))
+      if (platform !== process.platform || arch !== process.arch) rmSync(join(binaries, platform, arch), { recursive: true, force: true });
+  }
+}
+
+function foldersIn(folder) {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
 }
 
 /** The npm that runs this, else the one in PATH. */

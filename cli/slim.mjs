@@ -1,10 +1,10 @@
-// `node cli/slim.mjs` takes out of node_modules what this machine never loads: Temporal's native modules for other machines, and the
+// `node cli/slim.mjs` takes out of node_modules what this machine never loads: native modules of Temporal and onnxruntime for other machines, and the
 // packaged Node where the one that runs this is new enough. For images and lean installs; `npm ci` brings it all back. Needs packages only.
 import { readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isEnough } from './prepare.mjs';
+import { isEnough, removeForeignRuntimes } from './prepare.mjs';
 
 const nodeModules = join(dirname(dirname(fileURLToPath(import.meta.url))), 'node_modules');
 /** The package's own answer to which of its modules this machine loads. */
@@ -12,6 +12,8 @@ const { getPrebuiltTargetName } = createRequire(import.meta.url)('@temporalio/co
 
 const releases = join(nodeModules, '@temporalio', 'core-bridge', 'releases');
 for (const target of readdirSync(releases)) if (target !== getPrebuiltTargetName()) remove(releases, target);
+
+removeForeignRuntimes(nodeModules);
 
 const isPackagedNode = process.execPath.startsWith(nodeModules + sep);
 if (!isPackagedNode && isEnough(process.versions.node)) {

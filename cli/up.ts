@@ -34,14 +34,15 @@ export async function up({ env, isDemo, isWatching = false, log }: UpOptions): P
   try {
     await checkReachable(env, ['DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS']);
     const services = await startServices({ stateDir, env, log });
-    const deployment = await prepareDeployment(services, env, { startsProcesses: true }).catch(async (error: unknown) => {
+    const deployment = await prepareDeployment(services, env, { startsProcesses: true, log }).catch(async (error: unknown) => {
       await services.stop();
       throw error;
     });
     await ensureBundle();
     const { access, modelId } = await ensureAccess(services.state, deployment);
     await fillCatalogs(deployment, log);
-    const processes = processesOf(deployment);
+    const compileCache = env['NODE_COMPILE_CACHE'] || services.state.path('compile-cache');
+    const processes = processesOf(deployment, compileCache);
     const supervisor = await superviseProcesses({ services, processes, log });
     const unwatch = isWatching ? restartOnChange(supervisor, { root, names: processes.map(({ name }) => name), log }) : null;
     if (isDemo && services.state.read('demo.json') === null) {
@@ -66,14 +67,16 @@ async function fillCatalogs({ variables }: Deployment, log: (line: string) => vo
   }).catch((error: unknown) => log(`Prices could not be imported: ${error instanceof Error ? error.message : String(error)}`));
 }
 
-function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[] {
+/** `compileCache`: the folder where Node keeps what it has compiled, a third of the work of a start. */
+function processesOf({ port, variables, healthPorts }: Deployment, compileCache: string): ProcessSpec[] {
+  const common = { ...variables, NODE_COMPILE_CACHE: compileCache };
   const nodeArgs = ['--disable-warning=ExperimentalWarning'];
   const worker = (name: 'worker-runs' | 'worker-bulk', file: string, graceMs: number): ProcessSpec => ({
     name,
     entry: join(root, 'workers', file),
     cwd: root,
     nodeArgs,
-    env: { ...variables, WORKER_HEALTH_PORT: String(healthPorts[name]) },
+    env: { ...common, WORKER_HEALTH_PORT: String(healthPorts[name]) },
     isReady: () => answers(`http://127.0.0.1:${healthPorts[name]}/health/ready`),
     graceMs,
   });
@@ -83,7 +86,7 @@ function processesOf({ port, variables, healthPorts }: Deployment): ProcessSpec[
       entry: join(root, 'api', 'server.ts'),
       cwd: root,
       nodeArgs,
-      env: { ...variables },
+      env: common,
       isReady: () => answers(`http://127.0.0.1:${port}/health/ready`),
       graceMs: 12_000,
       stopsFirst: true,

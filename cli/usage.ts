@@ -4,7 +4,7 @@ import { readAdjustedPlace } from '../db/billing/adjusted-place.ts';
 import { money } from '../db/billing/money.ts';
 import { newId } from '../db/ids.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../db/transaction.ts';
-import { adjustUsage } from '../domain/billing/adjust-usage.ts';
+import { adjustUsage, type AdjustmentDifference } from '../domain/billing/adjust-usage.ts';
 import { rollBudgetWindows } from '../domain/billing/upkeep.ts';
 import { rebuildUsage } from '../domain/billing/rebuild-usage.ts';
 import { withDeployment } from './attach.ts';
@@ -41,11 +41,11 @@ export async function usageAdjust({ env, log, asked }: Command & { readonly aske
 
     // So that a window of this moment is there.
     await transact(db, options, (tx) => rollBudgetWindows(tx.em, workspaceId));
-    const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at: at ?? new Date(), reason }));
+    const { value } = await transact(db, options, (tx) => adjustUsage(tx, place, { key, cost, currency, at, reason }));
     if (value.kind === 'other')
-      throw new SetupError(`The key ${key} has made another correction, of ${value.cost} ${value.currency}. Take a new key.`);
+      throw new SetupError(`The key ${key} has made another correction, ${differenceOf(value.difference)}. Take a new key.`);
     log(
-      `${value.kind === 'made' ? 'Corrected' : 'The key had made this correction before'}: ${money(cost)} ${currency}, record ${value.id}.`,
+      `${value.kind === 'made' ? 'Corrected' : 'The key had made this correction before'}: ${money(cost)} ${currency} at ${value.at.toISOString()}, record ${value.id}.`,
     );
   });
 }
@@ -56,6 +56,16 @@ export async function usageRebuild({ env, log }: Command): Promise<void> {
     const { workspaces, days, mended } = await rebuildUsage(db);
     log(`${days} days of ${workspaces} workspaces compared with the ledger, ${mended} sums mended.`);
   });
+}
+
+/** What the correction of before has otherwise, in words. */
+function differenceOf({ amount, run, at }: AdjustmentDifference): string {
+  const parts = [
+    ...(amount === null ? [] : [`of ${amount}`]),
+    ...(run === null ? [] : [run === 'none' ? 'for no run' : `for the run ${run}`]),
+    ...(at === null ? [] : [`at ${at.toISOString()}`]),
+  ];
+  return parts.join(', ');
 }
 
 function checked({ workspace, run, amount, key, at, reason }: AskedValues) {

@@ -49,3 +49,8 @@ export const jsonColumn = <T>(fresh: () => T) =>
 export const currencyColumn = () => p.character().length(3);
 /** A decimal as string, never a float. */
 export const decimalColumn = (precision: number, scale: number) => p.decimal('string').precision(precision).scale(scale);
+
+/** `halfvec` of pgvector: numbers of 16 bits. A query takes and gives it as the text of pgvector, `[0.5,-1]`. */
+export const halfvecColumn = () => p.string().columnType('halfvec').runtimeType('string');
+/** `tsvector`: lexemes with their positions, as text. */
+export const tsvectorColumn = () => p.string().columnType('tsvector');

@@ -33,6 +33,21 @@ import { SigningKey } from './identity/signing-key.entity.ts';
 import { StreamToken } from './identity/stream-token.entity.ts';
 import { TotpFactor } from './identity/totp-factor.entity.ts';
 import { UserCredential } from './identity/user-credential.entity.ts';
+import { KnowledgeBase } from './knowledge/knowledge-base.entity.ts';
+import { KnowledgeBaseCounter } from './knowledge/knowledge-base-counter.entity.ts';
+import { KnowledgeChunk } from './knowledge/knowledge-chunk.entity.ts';
+import { KnowledgeEmbedding } from './knowledge/knowledge-embedding.entity.ts';
+import { KnowledgeFinding } from './knowledge/knowledge-finding.entity.ts';
+import { KnowledgeGrant } from './knowledge/knowledge-grant.entity.ts';
+import { KnowledgeItem } from './knowledge/knowledge-item.entity.ts';
+import { KnowledgeItemVersion } from './knowledge/knowledge-item-version.entity.ts';
+import { KnowledgePolicy } from './knowledge/knowledge-policy.entity.ts';
+import { KnowledgeRelation } from './knowledge/knowledge-relation.entity.ts';
+import { KnowledgeRun } from './knowledge/knowledge-run.entity.ts';
+import { KnowledgeRunError } from './knowledge/knowledge-run-error.entity.ts';
+import { KnowledgeSource } from './knowledge/knowledge-source.entity.ts';
+import { KnowledgeTerm } from './knowledge/knowledge-term.entity.ts';
+import { KnowledgeVector } from './knowledge/knowledge-vector.entity.ts';
 import { McpAuthorization } from './mcp/mcp-authorization.entity.ts';
 import { McpConnection } from './mcp/mcp-connection.entity.ts';
 import { OauthClient } from './oauth/oauth-client.entity.ts';
@@ -71,6 +86,12 @@ import { ToolVersion } from './tools/tool-version.entity.ts';
 import { Tool } from './tools/tool.entity.ts';
 import { ScheduleOccurrence } from './triggers/schedule-occurrence.entity.ts';
 import { Schedule } from './triggers/schedule.entity.ts';
+import { Event } from './triggers/event.entity.ts';
+import { DeliveryKey } from './webhooks/delivery-key.entity.ts';
+import { EndpointCounter } from './webhooks/endpoint-counter.entity.ts';
+import { OutboundCallback } from './webhooks/outbound-callback.entity.ts';
+import { WebhookDelivery } from './webhooks/webhook-delivery.entity.ts';
+import { WebhookEndpoint } from './webhooks/webhook-endpoint.entity.ts';
 
 /** Every table of the application by its name, parents first. */
 export const tables = {
@@ -137,8 +158,29 @@ export const tables = {
   skill_uses: SkillUse,
   attachments: Attachment,
   attachment_links: AttachmentLink,
+  knowledge_bases: KnowledgeBase,
+  knowledge_base_counters: KnowledgeBaseCounter,
+  knowledge_grants: KnowledgeGrant,
+  knowledge_sources: KnowledgeSource,
+  knowledge_items: KnowledgeItem,
+  knowledge_item_versions: KnowledgeItemVersion,
+  knowledge_chunks: KnowledgeChunk,
+  knowledge_vectors: KnowledgeVector,
+  knowledge_terms: KnowledgeTerm,
+  knowledge_relations: KnowledgeRelation,
+  knowledge_runs: KnowledgeRun,
+  knowledge_run_errors: KnowledgeRunError,
+  knowledge_findings: KnowledgeFinding,
+  knowledge_policies: KnowledgePolicy,
+  knowledge_embedding_cache: KnowledgeEmbedding,
   schedules: Schedule,
   schedule_occurrences: ScheduleOccurrence,
+  webhook_endpoints: WebhookEndpoint,
+  endpoint_counters: EndpointCounter,
+  webhook_deliveries: WebhookDelivery,
+  delivery_keys: DeliveryKey,
+  outbound_callbacks: OutboundCallback,
+  events: Event,
   stream_tokens: StreamToken,
   run_streams: RunStream,
   run_stream_scopes: RunStreamScope,

@@ -18,8 +18,15 @@ const takenFields: Readonly<Record<string, string | undefined>> = {
   skills_slug_workspace_key: 'slug',
   skills_slug_organization_key: 'slug',
   skills_slug_platform_key: 'slug',
+  knowledge_bases_slug_workspace_key: 'slug',
+  knowledge_bases_slug_organization_key: 'slug',
+  knowledge_bases_slug_platform_key: 'slug',
+  knowledge_grants_principal_key: 'principal_id',
+  knowledge_items_external_key: 'external_id',
+  knowledge_relations_ends_key: 'to_item_id',
   personas_slug_key: 'slug',
   schedules_tool_call_key: 'tool_call_id',
+  webhook_endpoints_slug_key: 'slug',
   model_prices_effective_key: 'effective_from',
 };
 
@@ -90,7 +97,8 @@ function foreignKeyFailure(error: unknown, detail: string): Failure {
 
 /** The database does not answer, or not yet; one that lets the role in no more has answered. */
 export function isAway(error: unknown): boolean {
-  return isUnavailable(error) && !faultOf(error).code.startsWith('28');
+  const fault = error instanceof Failure ? error.cause : error;
+  return isUnavailable(fault) && !faultOf(fault).code.startsWith('28');
 }
 
 function isUnavailable(error: unknown): boolean {

@@ -26,11 +26,11 @@ export interface DatabaseSettings {
 
 const acquireTimeoutMs = 2_000;
 /** A database that is busy, frozen or just starting gets so long at the start of a process. */
-const startPatienceMs = 20_000;
+const startPatienceMs = 60_000;
 const startPauseMs = 500;
 
 /**
- * Opens both pools; waits up to 20 s for a database that does not answer. Refuses a role that could pass the policies: a superuser, one that may
+ * Opens both pools; waits up to a minute for a database that does not answer. Refuses a role that could pass the policies: a superuser, one that may
  * bypass them, owns a table, or is a member of another of the four roles.
  */
 export async function connectDatabases(settings: DatabaseSettings): Promise<Databases> {
@@ -41,8 +41,8 @@ export async function connectDatabases(settings: DatabaseSettings): Promise<Data
   };
 
   try {
-    await patiently(() => refuseUnsafeRole(app, 'longhaul_app'));
-    await patiently(() => refuseUnsafeRole(sweeper, 'longhaul_sweeper'));
+    await whenDatabaseAnswers(() => refuseUnsafeRole(app, 'longhaul_app'));
+    await whenDatabaseAnswers(() => refuseUnsafeRole(sweeper, 'longhaul_sweeper'));
   } catch (error) {
     await close();
     throw error;
@@ -51,7 +51,11 @@ export async function connectDatabases(settings: DatabaseSettings): Promise<Data
   return { app, sweeper, shares, close };
 }
 
-async function patiently(work: () => Promise<void>): Promise<void> {
+/**
+ * Runs what a process asks of its database at its start, again and again for a minute while that does not answer: a process that ended instead would be
+ * started anew, and ask the same of a database that is as busy. `work` must be such that it may run twice.
+ */
+export async function whenDatabaseAnswers<R>(work: () => Promise<R>): Promise<R> {
   for (const end = performance.now() + startPatienceMs; ; await delay(startPauseMs)) {
     try {
       return await work();

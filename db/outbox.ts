@@ -1,5 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
-import type { OutboxMessage } from '../workflows/contracts/outbox.ts';
+import type { OutboxMessage, WakeUp } from '../workflows/contracts/outbox.ts';
 import { newId } from './ids.ts';
 import { change, iso, rows, queueStatement } from './sql.ts';
 import type { TenantTransaction } from './tenant-transaction.ts';
@@ -12,6 +12,11 @@ export interface OutboxRow {
   readonly attempts: number;
   readonly organizationId: string | null;
   readonly createdAt: Date;
+  /**
+   * When its workflow is to begin, on this process's monotonic clock (`performance.now()`, ms); null: at once. The database says how long that is,
+   * since the wall clock of a process may jump.
+   */
+  readonly startsAtMs: number | null;
 }
 
 export interface OutboxOptions {
@@ -29,9 +34,11 @@ interface StoredRow {
   readonly attempts: number;
   readonly organization_id: string | null;
   readonly created_at: string;
+  readonly starts_in_ms: number | null;
 }
 
-const returned = 'id, payload, attempts, organization_id, created_at';
+const returned = `id, payload, attempts, organization_id, created_at,
+  (extract(epoch from (payload ->> 'startAt')::timestamptz - clock_timestamp()) * 1000)::float8 as starts_in_ms`;
 
 /**
  * Writes what leaves the process after the commit and notes it in `tx.outgoing`. Gives the id, or null when the key was written before.
@@ -98,6 +105,18 @@ export async function loadOutbox(em: SqlEntityManager, ids: readonly string[]): 
   return found.map(toOutboxRow);
 }
 
+/** Ids of the unsent rows that are due and wake the same workflow by the same signal: one call settles all of them. */
+export async function unsentWakeUps(em: SqlEntityManager, { workflowId, signal }: WakeUp): Promise<string[]> {
+  const found = await rows<{ id: string }>(
+    em,
+    `select id from outbox
+      where kind = 'workflow.start' and target = ? and payload ->> 'signal' = ? and payload -> 'startAt' is null
+        and sent_at is null and (attempts > 0 or not_before <= now())`,
+    [workflowId, signal],
+  );
+  return found.map(({ id }) => id);
+}
+
 /** Relays that take at the same time find rows beyond those of each other. */
 const choices = 8;
 
@@ -160,8 +179,9 @@ export async function resendMails(em: SqlEntityManager): Promise<void> {
   );
 }
 
+/** Keeps why a row could not be sent. One that was sent or taken back while the try was under way keeps its end. */
 export async function markOutboxFailed(em: SqlEntityManager, id: string, error: string): Promise<void> {
-  await change(em, 'update outbox set last_error = ? where id = ?', [error.slice(0, 500), id]);
+  await change(em, 'update outbox set last_error = ? where id = ? and sent_at is null', [error.slice(0, 500), id]);
 }
 
 /**
@@ -194,5 +214,6 @@ function toOutboxRow(stored: StoredRow): OutboxRow {
     attempts: stored.attempts,
     organizationId: stored.organization_id,
     createdAt: new Date(iso(stored.created_at)),
+    startsAtMs: stored.starts_in_ms === null ? null : performance.now() + stored.starts_in_ms,
   };
 }

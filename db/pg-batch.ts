@@ -27,10 +27,23 @@ interface Wire {
   sync(): void;
 }
 
+/** What the rows of a statement look like, as pg's result keeps it. */
+interface RowShape {
+  fields: unknown;
+  /** Of the text of each column. */
+  _parsers: unknown;
+  /** What each row begins as. */
+  _prebuiltEmptyResultObject: unknown;
+}
+
 declare module 'pg' {
   // What the class has, and its types leave out.
   interface Query {
     queryMode: 'extended' | undefined;
+    _result: RowShape;
+    _accumulateRows: boolean;
+    _checkForMultirow(): void;
+    handleRowDescription(message: unknown): void;
     prepare(connection: Wire): void;
     handleDataRow(message: unknown): void;
     handleCommandComplete(message: unknown, connection: unknown): void;
@@ -39,6 +52,12 @@ declare module 'pg' {
 
 /** Names that a failed batch may or may not have made known to the server, by connection. */
 const unsureNames = new WeakMap<Wire, Set<string>>();
+
+/**
+ * What the statements that a server knows by name give, by connection and text: a description of many columns costs more to read than the row. PostgreSQL
+ * refuses to run such a statement once it would give anything else (“cached plan must not change result type”). Null: it gives no rows.
+ */
+const knownShapes = new WeakMap<Wire, Map<string, RowShape | null>>();
 
 /**
  * Statements in one batch of the extended protocol (PostgreSQL's documentation, “Pipelining” in its chapter on the protocol): sent at once, ended by
@@ -50,6 +69,10 @@ export class Batch extends pg.Query {
   /** The part whose answer comes now. */
   #at = 0;
   #connection: Wire | null = null;
+  /** Of the parts that are not described: their rows. */
+  readonly #shapes = new Map<number, RowShape | null>();
+  /** Rows of the part whose answer comes now have a shape. */
+  #isShaped = false;
   /** Names that the server learns with it, and by which part. */
   readonly #taught = new Map<string, { readonly index: number; readonly text: string }>();
 
@@ -72,20 +95,52 @@ export class Batch extends pg.Query {
   override prepare(connection: Wire): void {
     this.#connection = connection;
     for (const [index, part] of this.parts.entries()) {
-      connection.bind({ statement: this.#parse(connection, part, index), values: part.values });
-      if (part.onAnswer) connection.describe({ type: 'P', name: '' });
+      const name = this.#parse(connection, part, index);
+      connection.bind({ statement: name, values: part.values });
+      const shape = name === undefined || this.#taught.has(name) ? undefined : knownShapes.get(connection)?.get(part.sql);
+      if (shape !== undefined) this.#shapes.set(index, shape);
+      else if (part.onAnswer) connection.describe({ type: 'P', name: '' });
       connection.execute({});
     }
     connection.sync();
   }
 
+  override handleRowDescription(message: unknown): void {
+    super.handleRowDescription(message);
+    this.#isShaped = true;
+    const { fields, _parsers, _prebuiltEmptyResultObject } = this._result;
+    this.#keepShape({ fields, _parsers, _prebuiltEmptyResultObject });
+  }
+
   override handleDataRow(message: unknown): void {
-    if (this.parts[this.#at]?.onAnswer) super.handleDataRow(message);
+    if (!this.parts[this.#at]?.onAnswer) return;
+    if (!this.#isShaped) this.#takeShape();
+    super.handleDataRow(message);
   }
 
   override handleCommandComplete(message: unknown, connection: unknown): void {
-    if (this.parts[this.#at]?.onAnswer) super.handleCommandComplete(message, connection);
+    if (this.parts[this.#at]?.onAnswer) {
+      if (!this.#isShaped && !this.#shapes.has(this.#at)) this.#keepShape(null);
+      super.handleCommandComplete(message, connection);
+    }
     this.#at += 1;
+    this.#isShaped = false;
+  }
+
+  /** Does what pg does with a description, with the one that is known. */
+  #takeShape(): void {
+    this._checkForMultirow();
+    Object.assign(this._result, this.#shapes.get(this.#at));
+    this._accumulateRows = true;
+    this.#isShaped = true;
+  }
+
+  #keepShape(shape: RowShape | null): void {
+    const part = this.parts[this.#at];
+    const connection = this.#connection;
+    if (part?.name === undefined || !connection) return;
+    const shapes = knownShapes.get(connection) ?? new Map<string, RowShape | null>();
+    knownShapes.set(connection, shapes.set(part.sql, shape));
   }
 
   /** Gives the name under which the server has the statement then; undefined: as the one without a name. */
@@ -94,22 +149,27 @@ export class Batch extends pg.Query {
       connection.parse({ text });
       return undefined;
     }
+    const isUnsure = unsureNames.get(connection)?.delete(name) ?? false;
+    const held = this.#taught.get(name)?.text ?? connection.parsedStatements[name];
+    if (held === text && !isUnsure) return name;
+
     // No fault for a name that is not known.
-    if (unsureNames.get(connection)?.delete(name)) connection.close({ type: 'S', name });
-    if (!this.#taught.has(name) && connection.parsedStatements[name] === undefined) {
-      connection.parse({ text, name });
-      this.#taught.set(name, { index, text });
-    }
+    if (isUnsure || held !== undefined) connection.close({ type: 'S', name });
+    if (held !== undefined) knownShapes.get(connection)?.delete(held);
+    knownShapes.get(connection)?.delete(text);
+    Reflect.deleteProperty(connection.parsedStatements, name);
+    connection.parse({ text, name });
+    this.#taught.set(name, { index, text });
     return name;
   }
 
-  /** Names of the parts before a failed one are known for sure; its own may be, those behind it are not. */
+  /** Names of the parts before a failed one are known for sure; its own may be, and those behind it may still be what they were before. */
   #confirm(): void {
     const connection = this.#connection;
     if (!connection) return;
     for (const [name, { index, text }] of this.#taught) {
       if (index < this.#at) connection.parsedStatements[name] = text;
-      if (index === this.#at) unsureNames.set(connection, (unsureNames.get(connection) ?? new Set()).add(name));
+      else unsureNames.set(connection, (unsureNames.get(connection) ?? new Set()).add(name));
     }
   }
 

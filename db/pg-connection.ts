@@ -35,12 +35,14 @@ const uses = new Map<string, number>();
 
 /**
  * A name for a statement that comes often: PostgreSQL then keeps its plan with the connection, and its text is sent once. Bounded, since
- * lists with filters have many shapes; a statement without parameters is one of a kind (MikroORM writes its values into the text).
+ * lists with filters have many shapes: once all names are given, a statement takes that of the one that has not come for longest, and a connection
+ * closes what it has under a name when it meets another text (see `Batch`). A statement without parameters is one of a kind (MikroORM writes its values
+ * into the text).
  */
 function nameOf({ sql, parameters }: Statement): string | undefined {
   if (parameters.length === 0) return undefined;
   const known = names.get(sql);
-  if (known !== undefined || names.size >= maxNames) return known;
+  if (known !== undefined) return renewed(sql, known);
 
   const count = (uses.get(sql) ?? 0) + 1;
   if (uses.size >= maxCounted) uses.clear();
@@ -48,8 +50,19 @@ function nameOf({ sql, parameters }: Statement): string | undefined {
   if (count < usesOfOrdinary) return undefined;
 
   uses.delete(sql);
-  const name = `s${names.size}`;
+  return renewed(sql, names.size < maxNames ? `s${names.size}` : freedName());
+}
+
+/** The order of the map is that of use. */
+function renewed(sql: string, name: string): string {
+  names.delete(sql);
   names.set(sql, name);
+  return name;
+}
+
+function freedName(): string {
+  const [[text, name] = ['', '']] = names;
+  names.delete(text);
   return name;
 }
 

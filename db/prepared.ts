@@ -6,7 +6,7 @@ import { compile, type Built, type Query } from './query.ts';
 
 /**
  * What a prepared query is given: values by name. Undefined: the query is another one, without the part that would need it. The query's code sees which
- * are there and not what they are: a flag that chooses between two forms is `true` or undefined, since `false` would be there like `true`.
+ * are there and not what they are: a flag that chooses between two forms is `true` or undefined, since `false` would be there like `true` (it throws).
  */
 export type Arguments = object;
 
@@ -22,7 +22,7 @@ export type ParametersOf<A extends Arguments> = {
  * compiling one takes longer than the rest of a read (docs/adr/0009). Its shape is which arguments are there, and the text of those that are
  * predicates: which rows a caller sees has few forms. Values go in as they are: JSON as text (`JSON.stringify`), arrays as PostgreSQL's.
  * @throws at the first use of a shape, when a value made once would be that of all (a column that is left to the hooks of an entity, a time or an id
- * that `build` makes), or when the query leaves out a predicate that it is given.
+ * that `build` makes), or when the query leaves out a predicate that it is given; at any use that gives `false` for a flag.
  */
 export function prepared<A extends Arguments, O>(build: (parameters: ParametersOf<A>) => Built<O>): (values: A) => Query<O> {
   const plans = new Map<string, Plan>();
@@ -101,10 +101,15 @@ function planOf(em: SqlEntityManager, built: OperationNodeSource, values: Argume
   if (compile(em, built).sql !== sql) throw new Error(`a prepared query names all columns that it writes: ${sql}`);
   refuseMade(sql, parameters);
   refuseUnused(sql, parameters, values);
-  return (given) => ({
-    sql,
-    parameters: parameters.map((parameter) => (parameter instanceof Slot ? valueOf(given, parameter) : parameter)),
-  });
+  const used = new Set(parameters.map((parameter) => (parameter instanceof Slot ? parameter.name : '')));
+  const flags = Object.keys(values).filter((name) => !used.has(name));
+  return (given) => {
+    if (flags.some((name) => Reflect.get(given, name) === false)) throw new Error(`a flag of a prepared query is true or absent: ${sql}`);
+    return {
+      sql,
+      parameters: parameters.map((parameter) => (parameter instanceof Slot ? valueOf(given, parameter) : parameter)),
+    };
+  };
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

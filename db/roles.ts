@@ -18,6 +18,7 @@ export const appGrants: Readonly<Record<string, string | undefined>> = {
   tool_versions: 'select, insert',
   persona_versions: 'select, insert, delete',
   skill_versions: 'select, insert',
+  knowledge_item_versions: 'select, insert, delete',
   data_keys: 'select, insert',
   run_streams: 'select, insert, delete, update (cancel_requested, updated_at)',
   run_stream_scopes: 'select, delete',

@@ -4,7 +4,13 @@ import type { ColumnType } from 'kysely';
 import type { tables } from './entities.ts';
 
 /** Every table by its name, its columns by their property: what queries are typed from. Inferred, so that a column stands in its entity alone. */
-export type Tables = { readonly [T in keyof typeof tables]: TableOf<InstanceType<(typeof tables)[T]>> };
+export type Tables = { readonly [T in keyof typeof tables]: TableOf<InstanceType<(typeof tables)[T]>> } & Views;
+
+/** Views have the columns of the table whose rows they give. */
+interface Views {
+  readonly knowledge_live_items: TableOf<InstanceType<(typeof tables)['knowledge_items']>>;
+  readonly knowledge_live_chunks: TableOf<InstanceType<(typeof tables)['knowledge_chunks']>>;
+}
 
 /** The columns of an entity's table: what a select gives of each, and what an insert and an update take. */
 export type TableOf<E> = E extends { [IndexHints]?: [infer Properties extends Record<string, unknown>] } ? Columns<Properties> : never;

@@ -1,4 +1,4 @@
-import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { EntityManager, type SqlEntityManager } from '@mikro-orm/postgresql';
 import type { CompiledQuery } from 'kysely';
 import type { Actor, Caller, TenantSettings } from './caller.ts';
 import { isRetried, toFailure } from './faults.ts';
@@ -159,7 +159,9 @@ function autocommitTransaction(
   { tenant, actor, correlationId }: TransactionOptions,
   settings: Statement,
 ): TenantTransaction {
-  const em: SqlEntityManager = db.app.em.fork();
+  // What `fork` makes, without what it writes to the environment of the process each time.
+  const { em: whole } = db.app;
+  const em = new EntityManager(whole.config, whole.getDriver(), whole.getMetadata(), false, whole.getEventManager());
   em.setTransactionContext({
     // Nothing has to wait here for a transaction: what is said to be later is sent at once.
     executeQuery: async ({ sql, parameters, onRows }: CompiledQuery & Partial<QueuedStatement>) => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { fail } from '../workflows/contracts/failure.ts';
 import { headBytes, sniff, type Sniffed } from './media-type.ts';
 import type { Storage } from './storage.ts';
+import { isTextSample } from './text-bytes.ts';
 
 /** Bytes that come from somewhere, and what they are called there. */
 export interface IncomingFile {
@@ -16,12 +17,16 @@ export interface StoredFile {
   readonly mediaType: string;
   readonly sizeBytes: number;
   readonly sha256: string;
+  /** Text, but not UTF-8 without U+0000; only where the limits take it. */
+  readonly isForeignText?: boolean;
 }
 
 export interface StoreLimits {
   readonly limitBytes: number;
   /** Media type of bytes without a signature that are no text; without it they are refused. */
   readonly untyped?: string;
+  /** Text in another encoding, or with U+0000 in it, is stored too, under the type of its name. */
+  readonly takesForeignText?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -43,27 +48,31 @@ export async function storeFile(storage: Storage, storageKey: string, file: Inco
   let sizeBytes = 0;
   const checkText = textCheck(sniffed);
   let { mediaType } = sniffed;
+  let isForeignText = false;
   async function* checked(): AsyncGenerator<Uint8Array> {
     for await (const bytes of chained(head, rest)) {
       sizeBytes += bytes.byteLength;
       if (sizeBytes > limits.limitBytes) throw fail('payload_too_large', { context: { limit_bytes: limits.limitBytes } });
-      if (mediaType !== limits.untyped) checkOrUntyped(bytes);
+      checkOrUntyped(bytes);
       hash.update(bytes);
       yield bytes;
     }
-    if (mediaType !== limits.untyped) checkOrUntyped(null);
+    checkOrUntyped(null);
   }
   function checkOrUntyped(bytes: Uint8Array | null): void {
+    if (isForeignText || mediaType === limits.untyped) return;
     try {
       checkText(bytes);
     } catch (error) {
+      isForeignText = limits.takesForeignText === true && isTextSample(head.subarray(0, headBytes));
+      if (isForeignText) return;
       if (limits.untyped === undefined) throw error;
       mediaType = limits.untyped;
     }
   }
 
   await storage.put(storageKey, checked(), limits);
-  return { storageKey, filename, mediaType, sizeBytes, sha256: hash.digest('hex') };
+  return { storageKey, filename, mediaType, sizeBytes, sha256: hash.digest('hex'), ...(isForeignText ? { isForeignText } : {}) };
 }
 
 /** A name as it may be shown and sent on: NFC, one line, without a path, at most 255 characters. It never names a file of ours. */
@@ -113,14 +122,21 @@ function textCheck(sniffed: Sniffed): (bytes: Uint8Array | null) => void {
   if (sniffed.kind !== 'text') return () => undefined;
   const decoder = new TextDecoder('utf-8', { fatal: true });
   return (bytes) => {
-    if (bytes?.includes(0)) throw refused('The file has no known type, and is not text in UTF-8.');
+    if (bytes?.includes(0)) throw refused(notUtf8);
     try {
       decoder.decode(bytes ?? undefined, { stream: bytes !== null });
     } catch (cause) {
-      throw refused('The file has no known type, and is not text in UTF-8.', cause);
+      throw refused(notUtf8, cause);
     }
   };
 }
+
+/** Of text that is stored for a purpose that only takes UTF-8. */
+export function refuseForeignText({ isForeignText }: Pick<StoredFile, 'isForeignText'>): void {
+  if (isForeignText) throw refused(notUtf8);
+}
+
+const notUtf8 = 'The file has no known type, and is not text in UTF-8.';
 
 function refused(detail: string, cause?: unknown): Error {
   return fail('unsupported_media_type', { detail, cause });

@@ -2,6 +2,7 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { Readable } from 'node:stream';
 import { Agent, buildConnector, request, type Dispatcher } from 'undici';
+import { hopsHeader } from '../workflows/contracts/hops.ts';
 import { acceptedCodings, codingsOf, undoCodings } from './content-coding.ts';
 import { EgressRefused, EgressUndecodable, EgressUnreachable } from './egress-errors.ts';
 import { checkUrlForm, isExcepted, isReservedHeader, refusals, type EgressPolicy } from './egress-url.ts';
@@ -223,5 +224,7 @@ function flatHeaders(headers: Readonly<Record<string, string | string[] | undefi
 
 /** On another origin only what describes the answer wanted goes along: no credential and no header of the author's. */
 function ownHeadersDropped(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => ['accept', 'accept-language'].includes(name.toLowerCase())));
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => ['accept', 'accept-language', hopsHeader].includes(name.toLowerCase())),
+  );
 }

@@ -20,10 +20,10 @@ export type MailReply = { readonly isTaken: true } | { readonly isTaken: false; 
 /** The way out for mails. */
 export interface Mailer {
   /**
-   * Hands one mail over.
+   * Hands one mail over. The signal ends the try and its connection: a server whose replies drip keeps none of the timeouts below from starting anew.
    * @throws `upstream_failed` or `upstream_timeout` when another try may succeed; without the server's words, which name addresses.
    */
-  send(mail: Mail): Promise<MailReply>;
+  send(mail: Mail, signal: AbortSignal): Promise<MailReply>;
 }
 
 // Together below the 30 s that a try may take.
@@ -45,7 +45,7 @@ function smtpMailer(url: string, from: string): Mailer {
   const transport = createTransport({ url, ...timeouts, disableFileAccess: true, disableUrlAccess: true });
 
   return {
-    async send({ id, to, subject, text, html }) {
+    async send({ id, to, subject, text, html }, signal) {
       try {
         await transport.sendMail({
           from,
@@ -53,13 +53,14 @@ function smtpMailer(url: string, from: string): Mailer {
           subject: oneLine(subject),
           text,
           html,
+          signal,
           messageId: messageIdOf(id, from),
           // RFC 3834: nobody's absence assistant should answer.
           headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
         });
         return { isTaken: true };
       } catch (error) {
-        return replyOrThrow(error);
+        return replyOrThrow(signal.aborted ? { code: 'ETIMEDOUT' } : error);
       }
     },
   };

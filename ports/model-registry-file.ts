@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
+import { EmbeddingModelEntry, toEmbeddingEntry, type EmbeddingEntry } from './embedding-entry.ts';
 import { EnvironmentError } from './environment.ts';
 
 export const modelAdapters = ['openai', 'anthropic', 'openai_compatible', 'builtin'] as const;
@@ -48,7 +49,11 @@ export interface ModelEntry {
 export interface RegistryFile {
   readonly providers: readonly ProviderEntry[];
   readonly models: readonly ModelEntry[];
+  readonly embeddings: readonly EmbeddingEntry[];
 }
+
+/** Of the embedding models in code, and of no model. */
+const builtinIds = ['hash-v1', 'minilm-l6-v2', 'none'];
 
 const Id = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,39}$' });
 const Name = Type.String({ minLength: 1, maxLength: 80 });
@@ -91,6 +96,7 @@ const Provider = Type.Object(
 
 const Model = Type.Object(
   {
+    kind: Type.Optional(Type.Literal('chat')),
     id: Type.Optional(Type.String({ minLength: 1, maxLength: 120 })),
     provider: Id,
     name: Name,
@@ -101,10 +107,12 @@ const Model = Type.Object(
 );
 
 const File = Type.Object(
-  { providers: Type.Array(Provider, { minItems: 1 }), models: Type.Array(Model, { minItems: 1 }) },
+  { providers: Type.Array(Provider, { minItems: 1 }), models: Type.Array(Type.Unknown(), { minItems: 1 }) },
   { additionalProperties: false },
 );
 const validator = Compile(File);
+const modelValidator = Compile(Model);
+const embeddingValidator = Compile(EmbeddingModelEntry);
 
 /** Reads and checks a registry file. Throws an EnvironmentError that names every entry at fault, holding no content of the file. */
 export function readModelRegistryFile(read: () => string): RegistryFile {
@@ -114,10 +122,29 @@ export function readModelRegistryFile(read: () => string): RegistryFile {
     throw badRegistry([...new Set(faults)].slice(0, 20).join('; '));
   }
 
-  const file = { providers: value.providers.map(toProvider), models: value.models.map(toModel) };
+  const models = modelsOf(value.models);
+  const file = { ...models, providers: value.providers.map(toProvider) };
   const faults = crossFaults(file);
   if (faults.length > 0) throw badRegistry(faults.join('; '));
   return file;
+}
+
+/** Entries of `"kind": "embedding"` and all others, each held to its own schema. */
+function modelsOf(entries: readonly unknown[]): Pick<RegistryFile, 'models' | 'embeddings'> {
+  const models: ModelEntry[] = [];
+  const embeddings: EmbeddingEntry[] = [];
+  const faults: string[] = [];
+  for (const [at, entry] of entries.entries()) {
+    const isEmbedding = typeof entry === 'object' && entry !== null && 'kind' in entry && entry.kind === 'embedding';
+    if (isEmbedding && embeddingValidator.Check(entry)) embeddings.push(toEmbeddingEntry(entry));
+    else if (!isEmbedding && modelValidator.Check(entry)) models.push(toModel(entry));
+    else {
+      const found = (isEmbedding ? embeddingValidator : modelValidator).Errors(entry);
+      faults.push(...found.map((error) => `/models/${at}${error.instancePath} ${error.message}`));
+    }
+  }
+  if (faults.length > 0) throw badRegistry([...new Set(faults)].slice(0, 20).join('; '));
+  return { models, embeddings };
 }
 
 function parse(read: () => string): unknown {
@@ -136,17 +163,24 @@ function badRegistry(fault: string): EnvironmentError {
 /** What a schema can't say: references, and names that would be ambiguous. */
 function crossFaults(file: RegistryFile): string[] {
   const providers = new Set(file.providers.map((provider) => provider.id));
-  const names = file.models.flatMap((model) => [model.id, ...model.aliases]);
+  const all = [...file.models, ...file.embeddings];
+  const names = [...file.models.flatMap((model) => [model.id, ...model.aliases]), ...file.embeddings.map(({ id }) => id), ...builtinIds];
   const needUrl = file.providers.filter((provider) => provider.adapter !== 'builtin' && provider.baseUrl === null);
 
   return [
     ...(providers.size < file.providers.length ? ['two providers share an id'] : []),
-    ...file.models
-      .filter((model) => !providers.has(model.provider))
-      .map((model) => `model ${model.id}: unknown provider ${model.provider}`),
+    ...all.filter((model) => !providers.has(model.provider)).map((model) => `model ${model.id}: unknown provider ${model.provider}`),
     ...names.filter((name, at) => names.indexOf(name) !== at).map((name) => `two models are called ${name}`),
+    ...file.embeddings
+      .filter(({ provider }) => file.providers.some(({ id, adapter }) => id === provider && !isEmbeddingAdapter(adapter)))
+      .map(({ id }) => `model ${id}: embedding models are those of adapters openai and openai_compatible`),
     ...needUrl.map((provider) => `provider ${provider.id}: base_url is missing`),
   ];
+}
+
+/** Whether servers of an adapter answer `POST /embeddings`. */
+function isEmbeddingAdapter(adapter: ModelAdapter): boolean {
+  return adapter === 'openai' || adapter === 'openai_compatible';
 }
 
 function toProvider(provider: Static<typeof Provider>): ProviderEntry {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
+import { embeddingFacts, resolveEmbeddings, type EmbeddingRegistry } from './embeddings/registry.ts';
 import { EnvironmentError } from './environment.ts';
 import {
   readModelRegistryFile,
@@ -57,6 +58,8 @@ export interface ModelRegistry {
   /** Null asks for the deployment's default; null comes back for a model that this deployment can't call. */
   resolve(idOrAlias: string | null): ResolvedModel | null;
   list(): readonly ModelInfo[];
+  /** Those that make vectors. */
+  readonly embeddings: EmbeddingRegistry;
 }
 
 /** The environment as it is: a registry file may name any variable that holds a key. */
@@ -82,14 +85,20 @@ export function loadModelRegistry(env: ModelEnv, log: Pick<Logger, 'info'>): Mod
 
   const byName = indexByName(models);
   const fallback = chooseDefault({ providers: [...providers.values()], byName, wanted: wantedDefault(env) });
-  const hash = hashOf(models, fallback.id);
-  log.info({ model_registry: hash, models: models.length, default_model: fallback.id }, 'model registry loaded');
+  const connections = new Map([...providers].map(([id, provider]) => [id, connectionOf(provider, env)]));
+  const embeddings = resolveEmbeddings(file.embeddings, connections, env);
+  const hash = hashOf(models, fallback.id, embeddings);
+  log.info(
+    { model_registry: hash, models: models.length, default_model: fallback.id, embedding_model: embeddings.defaultModel },
+    'model registry loaded',
+  );
 
   return {
     hash,
     defaultModelId: fallback.id,
     resolve: (idOrAlias) => (idOrAlias === null ? fallback : (byName.get(idOrAlias) ?? null)),
     list: () => models,
+    embeddings,
   };
 }
 
@@ -172,14 +181,6 @@ function bareModel(provider: string, name: string): ModelEntry {
 }
 
 function resolvedModel(provider: ProviderEntry, entry: ModelEntry, env: ModelEnv): ResolvedModel {
-  const keyName = provider.id === compatibleProviderId ? 'LONGHAUL_MODEL_API_KEY' : provider.keyEnv;
-  const connection: ModelConnection = {
-    providerId: provider.id,
-    adapter: provider.adapter,
-    baseUrl: provider.baseUrl,
-    apiKey: () => (keyName === null ? null : env[keyName] || null),
-  };
-
   return {
     ...provider.modelDefaults,
     ...entry.overrides,
@@ -190,7 +191,17 @@ function resolvedModel(provider: ProviderEntry, entry: ModelEntry, env: ModelEnv
     aliases: entry.aliases,
     kind: 'chat',
     providerOptionKeys: provider.providerOptionKeys,
-    connection,
+    connection: connectionOf(provider, env),
+  };
+}
+
+function connectionOf(provider: ProviderEntry, env: ModelEnv): ModelConnection {
+  const keyName = provider.id === compatibleProviderId ? 'LONGHAUL_MODEL_API_KEY' : provider.keyEnv;
+  return {
+    providerId: provider.id,
+    adapter: provider.adapter,
+    baseUrl: provider.baseUrl,
+    apiKey: () => (keyName === null ? null : env[keyName] || null),
   };
 }
 
@@ -233,10 +244,12 @@ function wantedDefault(env: ModelEnv): string | null {
   return env['LONGHAUL_MODEL_BASE_URL'] ? `${compatibleProviderId}/${name}` : name;
 }
 
-function hashOf(models: readonly ResolvedModel[], defaultModelId: string): string {
+function hashOf(models: readonly ResolvedModel[], defaultModelId: string, embeddings: EmbeddingRegistry): string {
   const entries = models.map(({ connection, ...model }) => ({ ...model, base_url: connection.baseUrl }));
 
-  return createHash('sha256').update(JSON.stringify({ entries, defaultModelId }, sortedKeys)).digest('hex');
+  return createHash('sha256')
+    .update(JSON.stringify({ entries, defaultModelId, embeddings: embeddingFacts(embeddings) }, sortedKeys))
+    .digest('hex');
 }
 
 /** A JSON replacer: the order in which an entry was written does not count. */

@@ -3,6 +3,9 @@ import { storageSettings, storageVariables, type AttachmentSettings, type Storag
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
+/** ISO 4217 as the engine's data (CLDR) list it. */
+const currencies = Intl.supportedValuesOf('currency');
+
 const postgresUrl = { pattern: '^postgres(ql)?://', description: 'postgres://USER:PASSWORD@HOST:5432/DATABASE' };
 
 /** Variables that mean the same to the API and to the workers. */
@@ -19,7 +22,11 @@ export const commonVariables = {
   EGRESS_ALLOW_HTTP: Type.Boolean({ default: false }),
   CODE_EXEC: Type.Enum(['on', 'off'], { default: 'on' }),
   UNPRICED_MODEL: Type.Optional(Type.Enum(['reject', 'zero_with_alert'])),
-  BILLING_CURRENCY: Type.String({ default: 'USD', pattern: '^[A-Z]{3}$', description: 'a currency code of three capitals (ISO 4217)' }),
+  BILLING_CURRENCY: Type.String({
+    default: 'USD',
+    pattern: `^(?:${currencies.join('|')})$`,
+    description: 'a currency code of ISO 4217: EUR',
+  }),
   SMTP_URL: Type.Optional(
     Type.String({ pattern: '^smtps?://[^\\s/?#]+', maxLength: 2_048, description: 'smtps://USER:PASSWORD@HOST, or smtp://' }),
   ),

@@ -11,26 +11,39 @@ export interface TriggerTexts {
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
+/** What a trigger's templates are filled with. */
+export interface TriggerFilling {
+  /** Keeps session keys of different triggers apart: `schedule:<id>`. */
+  readonly prefix: string;
+  readonly variables: TemplateVariables;
+  /** Is told each path that has no value, and in which text. */
+  readonly onMissing?: (field: keyof TriggerTexts, path: string) => void;
+}
+
 const longestKey = 200;
 
-/**
- * Fills the templates of a trigger. `prefix` keeps session keys of different triggers apart (`schedule:<id>`); an empty key is null: a
- * conversation of one run. Throws TemplateError.
- */
+/** Fills the templates of a trigger. An empty session key is null: a conversation of one run. Throws TemplateError. */
 export async function renderTexts(
   templates: Templates,
   texts: TriggerTexts,
-  { prefix, variables }: { readonly prefix: string; readonly variables: TemplateVariables },
+  { prefix, variables, onMissing }: TriggerFilling,
 ): Promise<TriggerTexts> {
-  const render = async (text: string) => (text.includes('{') ? (await templates.render(text, variables)).text : text);
-  const key = texts.sessionKey === null ? '' : (await render(texts.sessionKey)).trim();
-  const persona = texts.personaSlug === null ? '' : (await render(texts.personaSlug)).trim();
-  const subjectId = texts.subject === null ? '' : (await render(texts.subject.id)).trim();
-  const prompt = await render(texts.prompt);
+  const render = async (field: keyof TriggerTexts, text: string | null) => {
+    if (text === null || !text.includes('{')) return text ?? '';
+    const rendered = await templates.render(text, variables);
+    for (const path of rendered.missing) onMissing?.(field, path);
+    return rendered.text;
+  };
+  const key = (await render('sessionKey', texts.sessionKey)).trim();
+  const persona = (await render('personaSlug', texts.personaSlug)).trim();
+  const subjectId = (await render('subject', texts.subject?.id ?? null)).trim();
+  const prompt = await render('prompt', texts.prompt);
+  const leaves = onMissing === undefined ? {} : { onMissing: (path: string) => onMissing('input', path) };
   if (prompt.trim() === '') throw new TemplateError('the prompt is empty');
   return {
     prompt,
-    input: texts.input === null ? null : ((await renderLeaves(texts.input, { templates, variables })) as Record<string, unknown>), // an object stays one
+    input:
+      texts.input === null ? null : ((await renderLeaves(texts.input, { ...leaves, templates, variables })) as Record<string, unknown>), // an object stays one
     sessionKey: key === '' ? null : `${prefix}:${key.length > longestKey ? createHash('sha256').update(key).digest('hex') : key}`,
     personaSlug: persona === '' ? null : persona,
     subject: texts.subject === null || subjectId === '' ? null : { kind: texts.subject.kind, id: subjectId },

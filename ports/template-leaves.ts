@@ -5,25 +5,31 @@ const wholeLeaf = /^\s*\{\{\s*([A-Za-z_][\w.]*)\s*\}\}\s*$/;
 
 /** How the leaves of a JSON template are filled. */
 export interface LeafRendering {
-  readonly templates: Pick<Templates, 'renderAll'>;
+  readonly templates: Pick<Templates, 'renderEach'>;
   readonly variables: TemplateVariables;
+  /** Is told each path that has no value. */
+  readonly onMissing?: (path: string) => void;
 }
 
 /**
  * Renders every string leaf of a value, all in one job; a leaf that is exactly one `{{ path }}` keeps the type of its value. Keys stay, and so
  * does a leaf without a brace. Throws as the templates do.
  */
-export async function renderLeaves(node: unknown, { templates, variables }: LeafRendering): Promise<unknown> {
+export async function renderLeaves(node: unknown, { templates, variables, onMissing }: LeafRendering): Promise<unknown> {
   const texts = new Set<string>();
   replaceLeaves(node, (text) => {
     if (text.includes('{') && !wholeLeaf.test(text)) texts.add(text);
     return text;
   });
-  const rendered = await templates.renderAll([...texts], variables);
-  const filled = new Map([...texts].map((text, at) => [text, rendered[at] ?? '']));
+  const rendered = await templates.renderEach([...texts], variables);
+  for (const path of rendered.flatMap(({ missing }) => missing)) onMissing?.(path);
+  const filled = new Map([...texts].map((text, at) => [text, rendered[at]?.text ?? '']));
   return replaceLeaves(node, (text) => {
     const path = wholeLeaf.exec(text)?.[1];
-    return path === undefined ? (filled.get(text) ?? text) : (valueAt(variables, `/${path.replaceAll('.', '/')}`) ?? null);
+    if (path === undefined) return filled.get(text) ?? text;
+    const value = valueAt(variables, `/${path.replaceAll('.', '/')}`);
+    if (value === undefined) onMissing?.(path);
+    return value ?? null;
   });
 }
 

@@ -1,4 +1,7 @@
+import { randomBytes } from 'node:crypto';
 import { Liquid, type Template } from 'liquidjs';
+import { valueAt } from './json-pointer.ts';
+import { escapePointer } from '../workflows/contracts/json-pointer.ts';
 import { keepNumbers, refuseLiterals } from './template-numbers.ts';
 
 /** Variables of a template by their root name; only own properties are visible. */
@@ -17,6 +20,8 @@ export interface RenderedTemplate {
 export type Composites = 'plain' | 'joined' | 'refused';
 
 const removedTags = ['include', 'render', 'layout', 'block', 'tablerow', 'cycle', 'increment', 'decrement', 'liquid'];
+/** Liquid's own properties of lists and texts. */
+const computed: ReadonlySet<string> = new Set(['size', 'first', 'last']);
 const limitOutput = 200_000;
 const limitRenderMs = 300;
 const limitMemory = 10_000_000;
@@ -38,6 +43,7 @@ export function createLiquid(composites: Composites = 'plain'): Liquid {
     ...(composites === 'plain' ? {} : { outputEscape: (value: unknown) => write(value) as string }),
   });
   if (composites !== 'plain') engine.registerFilter('raw', { raw: true, handler: write });
+  engine.registerFilter('fence', fence);
   keepNumbers(engine);
   for (const tag of removedTags) Reflect.deleteProperty(engine.tags, tag);
   return engine;
@@ -53,14 +59,31 @@ export function parseTemplate(engine: Liquid, template: string): Template[] {
 /** Renders where it is called: callers outside the pool's children use `createTemplates`. Throws on syntax, unknown filters and limits. */
 export function renderTemplate(engine: Liquid, template: string, variables: TemplateVariables): RenderedTemplate {
   const parsed = parseTemplate(engine, template);
-  const missing = engine
-    .globalVariablesSync(parsed)
-    .filter((root) => variables[root] === undefined)
-    .slice(0, 20);
+  const missing = missingPaths(engine, parsed, variables);
   const isPlain = engine.options.outputEscape === undefined;
   const text = String(engine.renderSync(parsed, isPlain ? variables : (withoutText(variables) as TemplateVariables))); // keeps the shape
   if (text.length > limitOutput) throw new Error(`output is over ${limitOutput} characters`);
   return { text, missing };
+}
+
+/** Paths whose value is not there; one with an index that is computed is not judged. What Liquid itself gives of lists and texts is always there. */
+function missingPaths(engine: Liquid, parsed: Template[], variables: TemplateVariables): string[] {
+  const missing = new Set<string>();
+  for (const segments of engine.globalVariableSegmentsSync(parsed)) {
+    const plain = segments.filter((segment): segment is string | number => typeof segment !== 'object');
+    if (plain.length < segments.length) continue;
+    const path = computed.has(String(plain.at(-1))) ? plain.slice(0, -1) : plain;
+    const pointer = path.map((segment) => `/${escapePointer(String(segment))}`).join('');
+    if (valueAt(variables, pointer) === undefined) missing.add(plain.join('.'));
+  }
+  return [...missing].slice(0, 20);
+}
+
+/** Between two lines with a random mark, which the text itself can't know: what it says ends where the fence does. */
+function fence(value: unknown): string {
+  const mark = randomBytes(8).toString('hex');
+  const text = typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
+  return `<<<${mark}\n${text}\n${mark}>>>`;
 }
 
 function written(list: readonly unknown[], composites: Composites): string {

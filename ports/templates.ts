@@ -15,6 +15,8 @@ export interface Templates {
   render(template: string, variables: TemplateVariables): Promise<RenderedTemplate>;
   /** Several with the same variables, as one job: the texts in their order. */
   renderAll(templates: readonly string[], variables: TemplateVariables): Promise<string[]>;
+  /** The same, with what each of them misses. */
+  renderEach(templates: readonly string[], variables: TemplateVariables): Promise<readonly RenderedTemplate[]>;
   /** Parses only. */
   check(template: string): Promise<void>;
   /** Parses several, as one job: the position of the first that can't be read, -1 when all can. */
@@ -41,15 +43,17 @@ export function createTemplates(pool: Pick<WorkPool, 'run'>): TemplatesByTenant 
   function templatesOf(organizationId: string | null, composites: Composites): Templates {
     const run = (templates: readonly string[], variables: TemplateVariables | null) =>
       ask(organizationId, { templates, variables, composites });
+    const renderEach = async (templates: readonly string[], variables: TemplateVariables) =>
+      templates.length === 0 ? [] : (await run(templates, variables)).rendered;
     return {
       async render(template, variables) {
         const { rendered } = await run([template], variables);
         return rendered[0] ?? { text: '', missing: [] };
       },
       async renderAll(templates, variables) {
-        if (templates.length === 0) return [];
-        return (await run(templates, variables)).rendered.map(({ text }) => text);
+        return (await renderEach(templates, variables)).map(({ text }) => text);
       },
+      renderEach,
       async check(template) {
         const [fault = null] = (await run([template], null)).faults;
         if (fault !== null) throw new TemplateError(fault);

@@ -13,11 +13,12 @@ export interface SignedMessage {
  */
 export function signatureHeaders(secrets: readonly string[], { id, timestampS, body }: SignedMessage): Record<string, string> {
   const signed = `${id}.${timestampS}.${body}`;
-  const signatures = secrets.map((secret) => `v1,${createHmac('sha256', keyOf(secret)).update(signed).digest('base64')}`);
+  const signatures = secrets.map((secret) => `v1,${createHmac('sha256', signingKeyOf(secret)).update(signed).digest('base64')}`);
   return { 'webhook-id': id, 'webhook-timestamp': String(timestampS), 'webhook-signature': signatures.join(' ') };
 }
 
-function keyOf(secret: string): Buffer {
+/** The key of a secret by Standard Webhooks: base64 after `whsec_`, any other secret counts as its bytes. */
+export function signingKeyOf(secret: string): Buffer {
   const prefix = 'whsec_';
   return secret.startsWith(prefix) ? Buffer.from(secret.slice(prefix.length), 'base64') : Buffer.from(secret);
 }

@@ -1,18 +1,19 @@
 import type { Logger } from 'pino';
 import type { Databases } from '../db/databases.ts';
-import { loadOutbox, markOutboxFailed, markOutboxSent, type OutboxRow } from '../db/outbox.ts';
+import { loadOutbox, markOutboxFailed, markOutboxSent, unsentWakeUps, type OutboxRow } from '../db/outbox.ts';
 import { markRunDue } from '../db/runs/reconcile.ts';
 import { topmostLiveRun } from '../db/runs/restart-run.ts';
 import { sweep } from '../db/transaction.ts';
 import type { Publisher } from '../db/streams/publisher.ts';
 import type { Outgoing } from '../db/tenant-transaction.ts';
 import type { Measurement } from '../workflows/contracts/measurements.ts';
-import { isRunStart } from '../workflows/contracts/outbox.ts';
+import { isRunStart, isWakeUp } from '../workflows/contracts/outbox.ts';
 import { runIdOf } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
 import { createPace, type Pace } from './pace.ts';
 import { restartIfLost } from './restart.ts';
+import { createWakeUps } from './wake-ups.ts';
 
 export interface DispatchDeps {
   readonly temporal: Temporal;
@@ -36,6 +37,7 @@ const slowMs = 1_000;
 export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Promise<void> {
   const { publisher, log, measure } = deps;
   const pace = createPace();
+  const wake = createWakeUps((row) => sendRow(deps, row));
 
   return async ({ frames, cancelledRunIds, erasedRunIds, revoked, outboxIds, measurements }) => {
     for (const measurement of measurements) measure(measurement);
@@ -46,18 +48,27 @@ export function createDispatch(deps: DispatchDeps): (outgoing: Outgoing) => Prom
     if (outboxIds.length === 0) return;
 
     try {
-      await sendRows(deps, outboxIds.slice(0, maxSentHere), pace);
+      await sendRows(deps, outboxIds.slice(0, maxSentHere), { pace, wake });
     } catch (err) {
       log.warn({ err }, 'outbox rows left to the relay');
     }
   };
 }
 
-async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace): Promise<void> {
+interface Sending {
+  readonly pace: Pace;
+  readonly wake: (row: OutboxRow) => Promise<void>;
+}
+
+async function sendRows(deps: DispatchDeps, ids: readonly string[], { pace, wake }: Sending): Promise<void> {
   const unsent = await sweep(deps.db, (em) => loadOutbox(em, ids));
 
   let slow = 0;
   for (const row of unsent) {
+    if (isWakeUp(row.message)) {
+      await wake(row);
+      continue;
+    }
     const isStart = isRunStart(row.message);
     if (isStart && slow >= maxSlowHere) continue;
     const startedAt = performance.now();
@@ -70,16 +81,19 @@ async function sendRows(deps: DispatchDeps, ids: readonly string[], pace: Pace):
 export type RowResult = 'settled' | 'refused' | 'away';
 
 /**
- * Sends one row and settles it. No workflow to cancel or to wake settles it too: then the run goes on in a new one, or is due for the reconciler.
+ * Sends one row and settles it; a wake-up with those like it (`isWakeUp`), once for all. No workflow to cancel or to wake settles it too: then the run goes on in a new one, or is due for the reconciler.
  */
 export async function sendRow(deps: Omit<DispatchDeps, 'publisher' | 'measure'>, row: OutboxRow): Promise<RowResult> {
   const { temporal, db, log } = deps;
   try {
-    const result = await sendMessage(temporal, row.message);
+    const { message } = row;
+    const ids = isWakeUp(message) ? await sweep(db, (em) => unsentWakeUps(em, message)) : [row.id];
+    if (!ids.includes(row.id)) return 'settled'; // by another call
+    const result = await sendMessage(temporal, row.message, row.startsAtMs);
     const runId = result === 'missing' ? runIdOf(row.message.workflowId) : null;
 
     await sweep(db, async (em) => {
-      await markOutboxSent(em, [row.id]);
+      await markOutboxSent(em, ids);
       if (runId) await markRunDue(em, runId);
     });
     if (runId) await goOn(deps, runId);

@@ -12,15 +12,16 @@ export type SendResult = 'sent' | 'missing';
 
 /**
  * Sends what an outbox row asks for. Sending twice has the effect of once. A namespace that is gone or incomplete is completed, and the message
- * sent once more. Rejects when Temporal did not take it in time.
+ * sent once more. `startsAtMs`: when a workflow begins at the earliest, on the clock of `performance.now()`; null: at once. Rejects when Temporal did not take it in time.
  */
-export async function sendMessage(temporal: Temporal, message: OutboxMessage): Promise<SendResult> {
+export async function sendMessage(temporal: Temporal, message: OutboxMessage, startsAtMs: number | null = null): Promise<SendResult> {
+  const sendOnce = () => temporal.connection.withDeadline(Date.now() + sendTimeoutMs, () => send(temporal, message, startsAtMs));
   try {
-    await sendInTime(temporal, message);
+    await sendOnce();
   } catch (error) {
     if (!isNamespaceIncomplete(error)) return missingOr(error);
     await completeNamespace(temporal);
-    return sendInTime(temporal, message).then(() => 'sent' as const, missingOr);
+    return sendOnce().then(() => 'sent' as const, missingOr);
   }
   return 'sent';
 }
@@ -30,14 +31,10 @@ function missingOr(error: unknown): SendResult {
   throw error;
 }
 
-function sendInTime(temporal: Temporal, message: OutboxMessage): Promise<void> {
-  return temporal.connection.withDeadline(Date.now() + sendTimeoutMs, () => send(temporal, message));
-}
-
-async function send(temporal: Temporal, message: OutboxMessage): Promise<void> {
+async function send(temporal: Temporal, message: OutboxMessage, startsAtMs: number | null): Promise<void> {
   switch (message.kind) {
     case 'workflow.start':
-      return startWorkflow(temporal, message);
+      return startWorkflow(temporal, message, startsAtMs);
     case 'mail':
       return startDelivery(temporal, message);
     case 'workflow.cancel':

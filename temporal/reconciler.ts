@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { newId } from '../db/ids.ts';
 import type { Databases } from '../db/databases.ts';
@@ -24,10 +23,9 @@ import type { ReconcileReport } from '../workflows/contracts/maintenance.ts';
 import { runIdOf, workflowIds } from '../workflows/contracts/queues.ts';
 import { isTemporalAway, type Temporal } from './client.ts';
 import { sendMessage } from './messages.ts';
-import { isBegun, restartRun, workflowState, type WorkflowState } from './restart.ts';
+import { isBegun, pacedWorkflowState, restartRun, type WorkflowState } from './restart.ts';
 import { listWorkflowIds } from './visibility.ts';
 
-const describesPerS = 20;
 const maxDescribes = 300;
 const maxRepairs = 100;
 
@@ -108,7 +106,7 @@ async function examineSilent(deps: ReconcilerDeps, counts: Counts, signal: Abort
  * workflow starts those below), a closed one ends its run.
  */
 async function repair(deps: ReconcilerDeps, counts: Counts, run: ReconcilableRun): Promise<WorkflowState> {
-  const state = await pacedState(deps.temporal, workflowIds.run(run.id));
+  const state = await pacedWorkflowState(deps.temporal, workflowIds.run(run.id));
 
   counts.examined++;
   if (state === 'open') return state;
@@ -158,7 +156,7 @@ async function terminateLeftOver(deps: ReconcilerDeps, counts: Counts, from: Uin
   for (const runId of ended.slice(0, maxRepairs)) {
     const id = workflowIds.run(runId);
 
-    if ((await pacedState(deps.temporal, id)) !== 'open') continue;
+    if ((await pacedWorkflowState(deps.temporal, id)) !== 'open') continue;
     await deps.temporal.client.workflow.getHandle(id).terminate('its run has ended');
     counts.terminated++;
   }
@@ -236,12 +234,6 @@ async function guarded({ log }: ReconcilerDeps, id: string, work: () => Promise<
     if (isTemporalAway(err)) throw err;
     log.error({ err, id }, 'reconciler could not repair');
   }
-}
-
-/** Paced: a pass over many broken runs must not crowd out the runs that work. */
-async function pacedState(temporal: Temporal, workflowId: string): Promise<WorkflowState> {
-  await delay(1000 / describesPerS);
-  return workflowState(temporal, workflowId);
 }
 
 /** Asks the database about those workflows that are runs; nothing is asked when there are none. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import type { Logger } from 'pino';
 import { runStartMessage } from '../db/runs/conversations.ts';
@@ -28,6 +29,14 @@ export async function workflowState({ client }: Temporal, workflowId: string): P
     if (error instanceof WorkflowNotFoundError) return 'missing';
     throw error;
   }
+}
+
+const describesPerS = 20;
+
+/** The same for a pass over many rows, which must not crowd out the workflows that work. */
+export async function pacedWorkflowState(temporal: Temporal, workflowId: string): Promise<WorkflowState> {
+  await delay(1000 / describesPerS);
+  return workflowState(temporal, workflowId);
 }
 
 /** `later`: its last try may still come to something. `spent`: it has lost its workflow too often. */

@@ -25,6 +25,8 @@ const schedules: readonly Maintenance[] = [
   { name: 'toolkit-syncs', workflowType: 'toolkitSyncs', taskQueue: taskQueues.runs, everyS: 60 },
   { name: 'ws-purge', workflowType: 'wsPurge', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'triggers', workflowType: 'tendTriggers', taskQueue: taskQueues.bulk, everyS: 600 },
+  { name: 'reembeds', workflowType: 'tendReembeds', taskQueue: taskQueues.bulk, everyS: 300 },
+  { name: 'knowledge', workflowType: 'knowledgeUpkeep', taskQueue: taskQueues.bulk, everyS: 86_400 },
   { name: 'signing-keys', workflowType: 'signingKeys', taskQueue: taskQueues.bulk, everyS: 86_400 },
 ];
 

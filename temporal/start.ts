@@ -31,9 +31,9 @@ export async function startDelivery(temporal: Temporal, { workflowId, correlatio
 
 /**
  * Starts a workflow for a tenant. A running one with this id, and a closed one where ids are used once, count as
- * success: whoever asked twice wanted one. No retry, no execution timeout: the rows know how a run ends.
+ * success: whoever asked twice wanted one. `startsAtMs`: see `sendMessage`. No retry, no execution timeout: the rows know how a run ends.
  */
-export async function startWorkflow(temporal: Temporal, message: StartMessage): Promise<void> {
+export async function startWorkflow(temporal: Temporal, message: StartMessage, startsAtMs: number | null = null): Promise<void> {
   const { organizationId, workspaceId, correlationId } = message;
   const header = signTenantHeader(temporal.headerKeys, { organizationId, workspaceId, correlationId });
 
@@ -46,7 +46,7 @@ export async function startWorkflow(temporal: Temporal, message: StartMessage): 
     priority: { priorityKey: message.priority, fairnessKey: workspaceId ?? organizationId },
     memo: { correlation_id: correlationId },
     typedSearchAttributes: searchAttributePairs({ OrganizationId: organizationId, WorkspaceId: workspaceId, ...message.searchAttributes }),
-    ...(message.startAt === undefined ? {} : { startDelay: Math.max(0, Date.parse(message.startAt) - Date.now()) }),
+    ...(startsAtMs === null ? {} : { startDelay: Math.max(0, Math.ceil(startsAtMs - performance.now())) }),
   };
 
   try {

@@ -5,6 +5,7 @@ import {
   type CalendarSpec,
   type ScheduleOptions,
   type ScheduleOptionsAction,
+  type ScheduleSpec,
 } from '@temporalio/client';
 import type { ScheduleRow } from '../db/triggers/schedules.ts';
 import { taskQueues, workflowIds } from '../workflows/contracts/queues.ts';
@@ -20,7 +21,7 @@ interface FieldRange {
 }
 
 /** The compiled form in `schedules.compiled`, as `ports/compile-cadence.ts` makes it. */
-interface Compiled {
+export interface CompiledTimes {
   readonly zone: string;
   readonly calendars: readonly (Readonly<Record<'minute' | 'hour' | 'dayOfMonth' | 'month' | 'dayOfWeek', readonly FieldRange[]>> & {
     readonly year?: readonly FieldRange[];
@@ -74,20 +75,10 @@ export async function removeTriggerSchedule(temporal: Temporal, id: string): Pro
 
 function optionsOf(schedule: ScheduleRow): ScheduleOptions<ScheduleOptionsAction> {
   // Written by `planSchedule` alone.
-  const compiled = schedule.compiled as unknown as Compiled;
+  const compiled = schedule.compiled as unknown as CompiledTimes;
   return {
     scheduleId: workflowIds.trigger(schedule.id),
-    spec: {
-      calendars: [...compiled.calendars.map(toCalendar), ...compiled.instants.map((instant) => toDated(instant, compiled.zone))],
-      intervals: compiled.intervals.map(({ everySeconds, phaseSeconds }) => ({
-        every: everySeconds * 1_000,
-        offset: phaseSeconds * 1_000,
-      })),
-      timezone: compiled.zone,
-      ...(compiled.startsAt === null ? {} : { startAt: new Date(compiled.startsAt) }),
-      ...(compiled.endsAt === null ? {} : { endAt: new Date(compiled.endsAt) }),
-      ...(schedule.jitter_seconds === 0 ? {} : { jitter: schedule.jitter_seconds * 1_000 }),
-    },
+    spec: { ...specOf(compiled), ...(schedule.jitter_seconds === 0 ? {} : { jitter: schedule.jitter_seconds * 1_000 }) },
     action: {
       type: 'startWorkflow',
       workflowType: 'fireSchedule',
@@ -105,7 +96,18 @@ function optionsOf(schedule: ScheduleRow): ScheduleOptions<ScheduleOptionsAction
   };
 }
 
-function toCalendar(calendar: Compiled['calendars'][number]): CalendarSpec {
+/** Times that were compiled, as Temporal takes them. */
+export function specOf(compiled: CompiledTimes): ScheduleSpec {
+  return {
+    calendars: [...compiled.calendars.map(toCalendar), ...compiled.instants.map((instant) => toDated(instant, compiled.zone))],
+    intervals: compiled.intervals.map(({ everySeconds, phaseSeconds }) => ({ every: everySeconds * 1_000, offset: phaseSeconds * 1_000 })),
+    timezone: compiled.zone,
+    ...(compiled.startsAt === null ? {} : { startAt: new Date(compiled.startsAt) }),
+    ...(compiled.endsAt === null ? {} : { endAt: new Date(compiled.endsAt) }),
+  };
+}
+
+function toCalendar(calendar: CompiledTimes['calendars'][number]): CalendarSpec {
   return {
     second: 0,
     minute: calendar.minute.map(plain),

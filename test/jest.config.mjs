@@ -17,6 +17,8 @@ export default {
   maxWorkers: 4,
   // A worker that has grown is replaced between two files.
   workerIdleMemoryLimit: '1500MB',
+  // What a worker has loaded takes the kernel a while to free; half a second, Jest's own limit, is too short on a busy machine.
+  workerGracefulExitTimeout: 30_000,
   // A limit for what hangs, and none for what is slow on a busy machine.
-  testTimeout: 120_000,
+  testTimeout: 300_000,
 };

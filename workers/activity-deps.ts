@@ -13,6 +13,7 @@ import { createPublisher } from '../db/streams/publisher.ts';
 import { connectRedis } from '../db/streams/redis.ts';
 import { createAnchorFile } from '../ports/anchor-file.ts';
 import { createEgress } from '../ports/egress.ts';
+import { createEmbedder } from '../ports/embeddings/index.ts';
 import { createSchemas } from '../ports/json-schema.ts';
 import { createMailer } from '../ports/mail.ts';
 import { createMcpSessions } from '../ports/mcp-sessions.ts';
@@ -73,6 +74,9 @@ export async function openActivityDeps({
   const providers = createProviders();
 
   closers.add('providers', () => providers.close());
+  const embedder = createEmbedder(models.embeddings);
+
+  closers.add('embedding models', () => embedder.close());
   const sandbox = env.hasCodeExec ? createSandbox() : null;
 
   closers.add('sandbox', () => sandbox?.close());
@@ -96,6 +100,7 @@ export async function openActivityDeps({
     emitter,
     cancelBus,
     models,
+    embedder,
     providers,
     egress,
     mcp,
@@ -114,6 +119,7 @@ export async function openActivityDeps({
       allowHttp: env.allowHttp,
       billingCurrency: env.billingCurrency,
       unpricedModel: env.unpricedModel,
+      databaseOwnerUrl: env.databaseOwnerUrl,
       mcpRedirectUri: env.mcpRedirectUri,
       attachments: env.attachments,
     },

@@ -9,6 +9,9 @@ import { loadModelRegistry, type ModelEnv } from '../ports/models.ts';
 const WorkerVariables = Type.Object({
   ...commonVariables,
   PUBLIC_URL: Type.Optional(Type.String({ ...httpOrigin, maxLength: 255 })),
+  DATABASE_OWNER_URL: Type.Optional(
+    Type.String({ pattern: '^postgres(ql)?://', maxLength: 4_096, description: 'is a postgres:// URL of the role that owns the tables' }),
+  ),
   DATABASE_POOL_MAX: Type.Integer({ default: 20, minimum: 2, maximum: 200 }),
   AUDIT_ANCHOR_FILE: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
   LONGHAUL_STATE_DIR: Type.Optional(Type.String({ minLength: 1, maxLength: 4_096 })),
@@ -21,6 +24,8 @@ export interface WorkerEnv extends CommonSettings {
   /** Origin of the API, named in mails; empty where there is no mailer. */
   readonly publicUrl: string;
   readonly databasePoolMax: number;
+  /** Of the role that owns the tables, for indexes of vectors; null: none is built. */
+  readonly databaseOwnerUrl: string | null;
   readonly keys: KeyRing;
   /** The file to which the heads of the audit log are appended. */
   readonly anchorPath: string;
@@ -45,6 +50,7 @@ export function parseWorkerEnv(source: Readonly<Record<string, string | undefine
     ...commonSettings(values),
     publicUrl: values.PUBLIC_URL ?? '',
     databasePoolMax: values.DATABASE_POOL_MAX,
+    databaseOwnerUrl: values.DATABASE_OWNER_URL ?? null,
     keys,
     anchorPath: anchorPathOf({ AUDIT_ANCHOR_FILE: values.AUDIT_ANCHOR_FILE, LONGHAUL_STATE_DIR: values.LONGHAUL_STATE_DIR }),
     health: values.WORKER_HEALTH_PORT === undefined ? null : { host: values.WORKER_HEALTH_HOST, port: values.WORKER_HEALTH_PORT },

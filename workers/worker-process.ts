@@ -5,6 +5,7 @@ import { pino, type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { createActivities, systemActivities } from '../activities/index.ts';
 import { guardActivities } from '../activities/support/interceptor.ts';
+import { whenDatabaseAnswers } from '../db/orm.ts';
 import { refuseStrangeDatabase } from '../db/tenancy/deployment-fit.ts';
 import { environmentOrExit } from '../ports/environment.ts';
 import { logOutput } from '../ports/log-output.ts';
@@ -67,7 +68,7 @@ async function runWorker({ queue, env, log, signal, closers }: WorkerProcess): P
   collectDefaultMetrics({ register: metrics });
   closers.add('temporal', () => temporal.close());
   const deps = await openActivityDeps({ env, temporal, applicationName: `longhaul-worker-${queue}`, log, closers, metrics });
-  await refuseStrangeDatabase(deps.db, env.keys);
+  await whenDatabaseAnswers(() => refuseStrangeDatabase(deps.db, env.keys));
   measureAnchor(deps.anchor, metrics);
   if (queue === 'bulk') for (const metric of createDeploymentMetrics(deps.db)) metrics.registerMetric(metric);
   const watch = watchWorker({ temporal, queue, identity, log, metrics });

@@ -1,4 +1,5 @@
 import type { RunFile } from '../../db/attachments/run-attachments.ts';
+import { readBodyText } from '../../ports/body-text.ts';
 import { readWhole, type Storage } from '../../ports/storage.ts';
 import { WorkLimit, WorkProblem } from '../../ports/untrusted/work-errors.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
@@ -45,12 +46,17 @@ export async function textOfFile(parts: FileParts, file: RunFile): Promise<strin
   if (!isReadable(file.media_type)) return null;
   const bytes = await bytesOfFile(parts, file);
   if (bytes === null) return null;
-  if (file.media_type !== 'text/html' && file.media_type !== 'application/pdf') return cleanText(bytes.toString('utf8'));
+  if (file.media_type !== 'text/html' && file.media_type !== 'application/pdf') return textOf(bytes, file.media_type);
 
   const { organizationId, pages } = parts;
   const job = { body: bytes, contentType: file.media_type, url: '', format: 'markdown' } as const;
   const read = await pages.read({ ...job, organizationId }).catch(noText);
   return read === null ? null : cleanText(read.text);
+}
+
+/** A file of knowledge may be of another encoding than UTF-8. */
+function textOf(bytes: Buffer, contentType: string): string {
+  return cleanText(readBodyText({ bytes, contentType }) ?? bytes.toString('utf8'));
 }
 
 /** What can't be read, or not within its limits, is no text; a fault of the process is thrown on. */

@@ -1,3 +1,4 @@
+import { Decimal } from 'decimal.js';
 import type { DeliveryEvent } from '../../db/alerts/alert-delivery.entity.ts';
 import type { AlertSnapshot } from '../../db/alerts/alert-snapshot.ts';
 import type { Letter } from './letter.ts';
@@ -6,6 +7,8 @@ import type { Letter } from './letter.ts';
 export interface ToldAlert {
   readonly event: DeliveryEvent;
   readonly alert: AlertSnapshot;
+  /** Of the workspace that the alert is about; null where it is about all of them. */
+  readonly workspaceName: string | null;
   /** `PUBLIC_URL`; null where the worker has none, and then there is no link. */
   readonly publicUrl: string | null;
 }
@@ -17,7 +20,7 @@ export function alertLetter(told: ToldAlert): Letter {
     subject: `[Longhaul] ${headingOf(told)}: ${told.alert.title}`,
     parts: [
       `${headingOf(told)}: ${told.alert.title}.`,
-      ...factsOf(told.alert).map(([name, value]) => `${name}: ${value}`),
+      ...factsOf(told).map(([name, value]) => `${name}: ${value}`),
       ...(link === null ? [] : ['The alert, with what became of its notices:', { link }]),
     ],
   };
@@ -31,7 +34,7 @@ export function slackMessage(told: ToldAlert): string {
   const link = linkOf(told);
   const lines = [
     `*${headingOf(told)}*: ${escapedForSlack(told.alert.title)}`,
-    ...factsOf(told.alert).map(([name, value]) => `${name}: ${escapedForSlack(value)}`),
+    ...factsOf(told).map(([name, value]) => `${name}: ${escapedForSlack(value)}`),
     ...(link === null ? [] : [`<${escapedForSlack(link)}|Open the alert>`]),
   ];
   return JSON.stringify({ text: lines.join('\n') });
@@ -63,15 +66,24 @@ function headingOf({ event, alert }: ToldAlert): string {
   }
 }
 
-function factsOf(alert: AlertSnapshot): [string, string][] {
+function factsOf({ alert, workspaceName }: ToldAlert): [string, string][] {
   const facts: [string, string | null][] = [
+    ['Workspace', workspaceName],
     ['Rule', alert.rule_name],
-    ['Value', alert.value],
-    ['Threshold', alert.threshold],
+    ['Value', amountOf(alert.kind, alert.value)],
+    ['Threshold', amountOf(alert.kind, alert.threshold)],
     ['Since', readableTime(alert.opened_at)],
     ...Object.entries(alert.labels),
   ];
   return facts.flatMap(([name, value]): [string, string][] => (value === null ? [] : [[name, value]]));
+}
+
+/** A value with the unit that its kind is measured in; of money the currency stands in the title. */
+function amountOf(kind: AlertSnapshot['kind'], value: string | null): string | null {
+  if (value === null || kind === 'spend') return value;
+  const number = new Decimal(value).toFixed();
+  if (kind === 'budget' || kind === 'run_failure_pct') return `${number} %`;
+  return kind === 'run_duration_p95' ? `${number} s` : number;
 }
 
 function linkOf({ alert, publicUrl }: ToldAlert): string | null {

@@ -2,6 +2,7 @@ import { claimDelivery, settleTry, verdictOf } from '../../domain/alerts/tries.t
 import type { DeliverStep, NoticeActivities } from '../../workflows/contracts/notices.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { transactAsSystem } from '../support/as-system.ts';
+import { attemptCallback } from './send-callback.ts';
 import { routeOf, sendAlert, type SendAlertDeps } from './send-alert.ts';
 
 export type NoticeDeps = SendAlertDeps & Pick<ActivityDeps, 'db' | 'dispatch' | 'log' | 'metrics'>;
@@ -13,6 +14,8 @@ export function createNoticeActivities(deps: NoticeDeps): NoticeActivities {
       switch (source) {
         case 'alert':
           return attemptAlert(deps, deliveryId);
+        case 'callback':
+          return attemptCallback(deps, deliveryId);
         default:
           return source satisfies never;
       }

@@ -11,13 +11,18 @@ export interface OutgoingPost {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly policy: EgressPolicy;
+  /** What an answer means; by `outcomeOfStatus` unless given. */
+  readonly judge?: (status: number, retryAfterS: number | null) => TryOutcome;
 }
 
 /**
  * Posts once, through the guard and without following redirects. Never throws for what the receiver does. The head of its answer says whether it has taken the
  * message: the body is not read, so that one that drips, never ends or breaks makes of a message taken no failed one.
  */
-export async function postMessage(egress: Pick<Egress, 'open'>, { url, headers, body, policy }: OutgoingPost): Promise<TryOutcome> {
+export async function postMessage(
+  egress: Pick<Egress, 'open'>,
+  { url, headers, body, policy, judge = outcomeOfStatus }: OutgoingPost,
+): Promise<TryOutcome> {
   try {
     const answer = await egress.open({
       method: 'POST',
@@ -30,7 +35,7 @@ export async function postMessage(egress: Pick<Egress, 'open'>, { url, headers, 
       signal: deadlineIn(tryLimitMs),
     });
     answer.body.destroy();
-    return outcomeOfStatus(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
+    return judge(answer.status, retryAfterOf(answer.headers['retry-after'], new Date()));
   } catch (error) {
     return failed(errorOf(error));
   }

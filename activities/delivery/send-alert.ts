@@ -46,8 +46,8 @@ export async function routeOf(
 
 /** Sends a delivery once. Never throws for what the receiver does. */
 export async function sendAlert(deps: SendAlertDeps, delivery: DueDelivery, route: Route): Promise<TryOutcome> {
-  const { id, event, snapshot: alert } = delivery;
-  const told = { event, alert, publicUrl: deps.mail?.publicUrl ?? null };
+  const { id, event, snapshot: alert, workspaceName } = delivery;
+  const told = { event, alert, workspaceName, publicUrl: deps.mail?.publicUrl ?? null };
   switch (route.kind) {
     case 'none':
       return route.outcome;
@@ -73,9 +73,13 @@ async function mailAlert(
   if (!mail) return refused('this deployment sends no mail');
   const letter = alertLetter(told);
   const late = Promise.withResolvers<TryOutcome>();
-  const stop = afterMs(tryLimitMs, () => late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`)));
+  const limit = new AbortController();
+  const stop = afterMs(tryLimitMs, () => {
+    late.resolve(failed(`no answer within ${tryLimitMs / 1_000} seconds`));
+    limit.abort();
+  });
   const sending = mail.mailer
-    .send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) })
+    .send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) }, limit.signal)
     .then((reply): TryOutcome => (reply.isTaken ? taken : refused('the mail server refused it for good', reply.code)), failedMail);
   return Promise.race([sending, late.promise]).finally(stop);
 }

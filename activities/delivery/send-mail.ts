@@ -2,10 +2,14 @@ import { loadMail, settleMail, type MailMessage, type StoredMail } from '../../d
 import { nobodyTenant, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { markInvitationSent } from '../../db/tenancy/mail-facts.ts';
 import type { DeliveryActivities, DeliveryInput, DeliveryResult } from '../../workflows/contracts/delivery.ts';
+import { deadlineIn } from '../../ports/deadline.ts';
 import { fail } from '../../workflows/contracts/failure.ts';
 import type { ActivityDeps } from '../deps.ts';
 import { composeMail, type Composed } from './compose.ts';
 import { toHtml, toText } from './letter.ts';
+
+/** Below the 30 s of the activity, so that a try says itself what became of it. */
+const tryLimitMs = 25_000;
 
 export type DeliveryDeps = Pick<ActivityDeps, 'db' | 'keys' | 'mail' | 'log' | 'metrics'>;
 
@@ -46,7 +50,8 @@ function withoutMailer({ mail: { template } }: MailMessage): DeliveryResult {
 }
 
 async function handOver({ mailer }: NonNullable<DeliveryDeps['mail']>, id: string, { to, letter }: Composed): Promise<DeliveryResult> {
-  const reply = await mailer.send({ id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) });
+  const mail = { id, to, subject: letter.subject, text: toText(letter), html: toHtml(letter) };
+  const reply = await mailer.send(mail, deadlineIn(tryLimitMs));
 
   return reply.isTaken ? 'sent' : 'refused';
 }

@@ -1,7 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import { endedBudgetAlerts } from '../../db/alerts/ended-windows.ts';
 import { newId } from '../../db/ids.ts';
-import { lostCallsOfEndedRuns, settleLostCall } from '../../db/runs/lost-calls.ts';
+import { lostCallsOfEndedRuns, settleLostCall, type LostCallOfTenant } from '../../db/runs/lost-calls.ts';
 import { organizationTenant, sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { endWindowAlert } from '../../domain/alerts/end-window-alert.ts';
 import { expireLostHolds, rollEndedWindows } from '../../domain/billing/upkeep.ts';
@@ -42,8 +42,19 @@ async function endAlerts({ db, log }: TendingDeps, signal: AbortSignal): Promise
   return alerts.length;
 }
 
-async function settleLostCalls({ db, log, dispatch }: TendingDeps, signal: AbortSignal): Promise<number> {
-  const lost = await sweep(db, (em) => lostCallsOfEndedRuns({ em }, aTransaction));
+/** All of them, batch by batch. */
+async function settleLostCalls(deps: TendingDeps, signal: AbortSignal): Promise<number> {
+  let count = 0;
+  for (let after: LostCallOfTenant | null = null; ;) {
+    const lost: LostCallOfTenant[] = await sweep(deps.db, (em) => lostCallsOfEndedRuns({ em }, { after, limit: aTransaction }));
+    await settleEach(deps, lost, signal);
+    count += lost.length;
+    after = lost.at(-1) ?? null;
+    if (lost.length < aTransaction) return count;
+  }
+}
+
+async function settleEach({ db, log, dispatch }: TendingDeps, lost: readonly LostCallOfTenant[], signal: AbortSignal): Promise<void> {
   for (const { organizationId, workspaceId, ...call } of lost) {
     signal.throwIfAborted();
     const options = { tenant: workspaceTenant(organizationId, workspaceId), actor: systemActor, correlationId: newId() };
@@ -51,5 +62,4 @@ async function settleLostCalls({ db, log, dispatch }: TendingDeps, signal: Abort
       log.error({ err, run_id: call.runId }, 'call of a lost worker not settled'),
     );
   }
-  return lost.length;
 }

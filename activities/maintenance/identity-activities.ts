@@ -7,27 +7,26 @@ import { identitySweeps, sweepIdentity } from '../../db/identity/sweep.ts';
 import type { Databases } from '../../db/databases.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { sweepSubjects } from '../knowledge/sweep-subjects.ts';
 import { sweepAll } from './sweep-all.ts';
 
-export interface IdentityUpkeepDeps {
+export interface IdentityUpkeepDeps extends Pick<ActivityDeps, 'dispatch' | 'env'> {
   readonly db: Databases;
   readonly keys: KeyRing;
   readonly log: Logger;
 }
 
-/** Upkeep of identity: what is past its end goes, signing keys take their turns. */
-export function createIdentityActivities({
-  db,
-  keys,
-  log,
-}: IdentityUpkeepDeps): Pick<MaintenanceActivities, 'sweepIdentity' | 'turnSigningKeys'> {
+/** Upkeep of identity: what is past its end goes, and what is about persons who were deleted; signing keys take their turns. */
+export function createIdentityActivities(deps: IdentityUpkeepDeps): Pick<MaintenanceActivities, 'sweepIdentity' | 'turnSigningKeys'> {
+  const { db, keys, log } = deps;
   return {
     async sweepIdentity() {
       let deleted = await sweepLoginFailures(db, cancellationSignal());
 
       for (const what of identitySweeps)
         deleted += await sweepAll(log, { what, deleteSome: (limit) => sweep(db, (em) => sweepIdentity(em, what, limit)) });
-      return deleted;
+      return deleted + (await sweepSubjects(deps));
     },
     async turnSigningKeys() {
       const turn = await turnSigningKeys(db, keys);

@@ -21,6 +21,7 @@ import { buildRequest } from './build-request.ts';
 import { claimTry } from './claim-try.ts';
 import { checkCalls, collectStep, type CollectedStep } from './collect-step.ts';
 import { onFailedTry, StepPaused } from './failed-try.ts';
+import { withPassages } from './inject-passages.ts';
 import { judgeAnswer, repairRequest, type JsonAnswer } from './json-answer.ts';
 import { measureCall } from './measure-call.ts';
 import { usageOf, type ModelTry } from './model-try.ts';
@@ -116,10 +117,10 @@ function emptyWarning({ content, calls, result }: CollectedStep): string[] {
   return isSaid ? [] : ['the answer is empty'];
 }
 
-/** The request with its files in it. */
+/** The request with passages and files in it. */
 async function requestOf(deps: ActivityDeps, { opened, model }: ModelTry, signal: AbortSignal): Promise<ModelStepRequest> {
   const { organizationId } = tenantOfActivity();
-  const named = await buildRequest(deps.templates.of(organizationId), opened, model, signal);
+  const named = await buildRequest(deps.templates.of(organizationId), await withPassages(deps, opened), model, signal);
   const transact = <R>(work: (tx: TenantTransaction) => Promise<R>) => transactAsRun(deps, opened.run.id, work);
   return withFiles({ storage: deps.storage, pages: deps.pages, organizationId, transact }, opened.run.id, named);
 }

@@ -9,7 +9,7 @@ import type { ContentBlock } from '../../db/streams/frame-parts.schema.ts';
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { TenantSchemas } from '../../ports/json-schema.ts';
 import { parseJson, type JsonAnswer } from './json-answer.ts';
-import { brokenArguments } from './plain-text.ts';
+import { brokenArguments, inexactArgument } from './plain-text.ts';
 import { JsonDeltas } from './json-deltas.ts';
 import type { ModelEvent, ModelFinish } from './step.ts';
 import { unnamedCall } from './unnamed-call.ts';
@@ -152,7 +152,8 @@ async function refusalOf(
   if (call.tool === null) return fault('tool_unavailable', 'There is no tool of this name.', 'unknown_tool');
   if (isOver) return fault('tool_unavailable', 'The limit of calls is used up; answer with what you have.', 'max_calls');
   // The prompt shows `{}` in their place, since every provider wants an object.
-  if (call.args === null) return fault('invalid_arguments', brokenArguments(call.argsText), null);
+  if (call.args === null || inexactArgument(call.argsText) !== null)
+    return fault('invalid_arguments', brokenArguments(call.argsText), null);
   if (isTooLong) return fault('invalid_arguments', 'The arguments are too long.', 'too_long');
 
   const problems = await schemas.validate(call.tool.inputSchema, args);
@@ -234,7 +235,7 @@ function takeBlock(event: BlockEvent, gathered: Gathered, sink: StepSink): void 
   if (event.type === 'citation') {
     blocks.set(event.index, {
       type: 'citation',
-      item_id: null,
+      item_id: event.itemId ?? null,
       title: (event.title ?? '').slice(0, 400).toWellFormed(),
       quote: (event.quote ?? '').slice(0, 4_000).toWellFormed(),
       url: event.url,

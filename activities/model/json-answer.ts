@@ -53,7 +53,7 @@ export async function judgeAnswer(
 ): Promise<JudgedAnswer> {
   const value = given.args ?? parseJson(given.text);
   if (value === undefined) {
-    const isInexact = findInexact(given.argsText) !== null || findInexact(bareJson(given.text)) !== null;
+    const isInexact = findInexact(given.argsText, 'large') !== null || findInexact(bareJson(given.text), 'large') !== null;
     return { kind: 'broken', told: isInexact ? tooManyDigits : 'The answer is not a JSON value.' };
   }
   if (answer.schema === null) return { kind: 'fits', value };
@@ -74,7 +74,7 @@ const tooManyDigits =
 /** A JSON value, also inside the code fence that models like to put around it; undefined for anything else, and where a number in it would be changed. */
 export function parseJson(text: string): unknown {
   const json = bareJson(text);
-  if (findInexact(json) !== null) return undefined;
+  if (findInexact(json, 'large') !== null) return undefined;
   try {
     return cleanJson(JSON.parse(json));
   } catch {

@@ -22,7 +22,7 @@ export function cleanJson(value: unknown): unknown {
 export function parseArguments(written: string): Record<string, unknown> | null {
   if (written.trim() === '') return {};
   const text = unwrapped(written);
-  if (findInexact(text) !== null) return null;
+  if (findInexact(text, 'large') !== null) return null;
   try {
     const value: unknown = JSON.parse(text);
     if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
@@ -48,10 +48,15 @@ function unwrapped(text: string): string {
   }
 }
 
-/** Tells a model what is wrong with arguments that `parseArguments` refuses: the number, or the parser's words and what it wrote, all cut. */
+/** A number in arguments as a model wrote them that a double would change, a long fraction too: an amount, maybe. Null without one. */
+export function inexactArgument(written: string): string | null {
+  return findInexact(unwrapped(written), 'all');
+}
+
+/** Tells a model what is wrong with arguments that no tool gets: the number, or the parser's words and what it wrote, all cut. */
 export function brokenArguments(text: string): string {
   const meant = unwrapped(text);
-  const inexact = findInexact(meant);
+  const inexact = findInexact(meant, 'all');
   if (inexact !== null && isJson(meant)) return inexactNumber(inexact);
   const wrote = `You wrote: ${text.slice(0, 300).toWellFormed()}${text.length > 300 ? ` … (${text.length} characters)` : ''}`;
   try {
@@ -66,7 +71,7 @@ export function brokenArguments(text: string): string {
 /** Tells a model of a number that would be changed on its way. */
 export function inexactNumber(literal: string): string {
   const shown = literal.length > 60 ? `${literal.slice(0, 60)}…` : literal;
-  return `The number ${shown} has more digits than a number can keep, so it would be changed on its way. Write it as a string ("${shown}") where a string is taken.`;
+  return `The number ${shown} has more digits than a number can keep, so it would be changed on its way. Write it as a string ("${shown}") where a string is taken, else with 17 digits or fewer.`;
 }
 
 function isJson(text: string): boolean {

@@ -37,6 +37,8 @@ export type ModelEvent =
       readonly title: string | null;
       readonly quote: string | null;
       readonly url: string | null;
+      /** The item of a knowledge base that is quoted. */
+      readonly itemId?: string;
     }
   | { readonly type: 'tool_started'; readonly pos: number; readonly providerCallId: string; readonly slug: string }
   | { readonly type: 'tool_args'; readonly pos: number; readonly delta: string }

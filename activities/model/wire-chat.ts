@@ -22,7 +22,7 @@ export class ChatWire implements WireProtocol {
   read(data: string, event?: string): WireEvent {
     const text = data.trim();
     if (text === '[DONE]') return this.#done();
-    const value = parsedJson(markInexact(text, 'large'));
+    const value = parsedJson(markInexact(text, 'all'));
     if (value === undefined) {
       if (this.#isFinished) return { ...nothing, state: 'finished' };
       return event === 'error' ? { ...nothing, fault: { status: null, code: null, message: text } } : { ...nothing, data: text };

@@ -81,7 +81,7 @@ export class MessagesWire implements WireProtocol {
 
   read(data: string): WireEvent {
     if (data.trim() === '[DONE]') return this.#end();
-    const value = record(parsedJson(markInexact(data, 'large')));
+    const value = record(parsedJson(markInexact(data, 'all')));
     const type = value?.['type'];
     if (type === 'error') return { data, state: 'open', fault: wordsIn(value) };
     if (!value || type === undefined || value['object'] === 'error') return { data, state: 'open', fault: bareError(parsedJson(data)) };

@@ -169,7 +169,7 @@ class WireBody {
     this.#start = null;
     this.#hasEvents = true;
     try {
-      this.#pass(this.#protocol.whole(JSON.parse(markInexact(text, 'large'))));
+      this.#pass(this.#protocol.whole(JSON.parse(markInexact(text, 'all'))));
     } catch {
       this.#giveUp(wordsInText(text)?.message ?? '');
       return;

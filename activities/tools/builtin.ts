@@ -2,6 +2,8 @@ import { readAttachment } from '../attachments/read-attachment.ts';
 import type { ToolDeps } from './tool-deps.ts';
 import { failed, type ToolExecution, type ToolOutcome } from './outcome.ts';
 import { cutText } from './output.ts';
+import { searchKnowledge } from './knowledge-search.ts';
+import { writeKnowledge } from './knowledge-write.ts';
 import { loadSkill, writeSkill } from './skills.ts';
 
 /** Room of `[<n> of <m> characters; go on with offset <n>]` behind a part. */
@@ -17,6 +19,8 @@ const builtins: Readonly<Record<string, BuiltinHandler>> = {
   attachment_read: readAttachment,
   skill_load: loadSkill,
   skill_write: writeSkill,
+  knowledge_search: searchKnowledge,
+  knowledge_write: writeKnowledge,
   // Never executed inside a run: the gate's answer is its result.
   ask_user: () => failed('tool_unavailable', 'there is nobody to ask outside of a run', false),
 };

@@ -1,5 +1,6 @@
 import { afterMs } from '../../ports/deadline.ts';
-import { EgressRefused, EgressUndecodable, EgressUnreachable } from '../../ports/egress.ts';
+import { EgressRefused, EgressUndecodable, EgressUnreachable, type Egress } from '../../ports/egress.ts';
+import { hopsHeader } from '../../workflows/contracts/hops.ts';
 import { TemplateError } from '../../ports/templates.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { isGivenUpFailure } from '../support/failures.ts';
@@ -56,11 +57,11 @@ type OwnParts = ToolDeps & { readonly tokens: AccessTokens };
 function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOutcome> {
   switch (execution.tool.kind) {
     case 'http':
-      return executeHttp(parts, execution);
+      return executeHttp(counted(parts, execution), execution);
     case 'web_search':
       return executeWebSearch(parts, execution);
     case 'web_fetch':
-      return executeWebFetch(parts, execution);
+      return executeWebFetch(counted(parts, execution), execution);
     case 'builtin':
       return executeBuiltin(parts, execution);
     case 'schedule':
@@ -74,6 +75,23 @@ function dispatch(parts: OwnParts, execution: GuardedExecution): Promise<ToolOut
     default:
       return execution.tool.kind satisfies never;
   }
+}
+
+/** The same, but requests say how many hooks their cause has come through: one that leads back to a hook ends somewhere. */
+function counted<P extends { readonly egress: Egress }>(parts: P, { hops }: GuardedExecution): P {
+  const { egress } = parts;
+  const withHops = <R extends { readonly headers: Readonly<Record<string, string>> }>(request: R): R => {
+    const own = Object.entries(request.headers).filter(([name]) => name.toLowerCase() !== hopsHeader);
+    return { ...request, headers: { ...Object.fromEntries(own), [hopsHeader]: String(hops) } };
+  };
+  return {
+    ...parts,
+    egress: {
+      fetch: (request) => egress.fetch(withHops(request)),
+      open: (request) => egress.open(withHops(request)),
+      close: () => egress.close(),
+    },
+  };
 }
 
 /** What an error means to the model; nothing of it is told that the guard or the engine has not worded. */

@@ -22,6 +22,8 @@ export interface ToolExecution {
   readonly args: Readonly<Record<string, unknown>>;
   /** Null when an author tries the tool outside a run. */
   readonly run: { readonly id: string } | null;
+  /** What its requests say in `X-Longhaul-Hops`: how many hooks its cause has come through, and this call. */
+  readonly hops: number;
   readonly place: { readonly organizationId: string; readonly workspaceId: string };
   /** Value of a secret that the tool names; null when there is none. What it gave is masked in output, error and echo. */
   readonly secret: (name: string) => Promise<string | null>;

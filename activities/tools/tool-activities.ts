@@ -192,6 +192,7 @@ function execute(
     toolCallId: call.id,
     args: call.args,
     run: { id: call.run_id },
+    hops: call.hops + 1,
     place: { organizationId: call.organization_id, workspaceId: call.workspace_id },
     secret: (name) => transact((tx) => secretOf(deps, tx, { call, name, config: tool.config })),
     transact,

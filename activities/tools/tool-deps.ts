@@ -1,10 +1,12 @@
 import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Egress } from '../../ports/egress.ts';
+import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../../ports/json-schema.ts';
 import type { McpSessions } from '../../ports/mcp-sessions.ts';
 import type { Sandbox } from '../../ports/sandbox.ts';
 import type { Storage } from '../../ports/storage.ts';
 import type { TemplatesByTenant } from '../../ports/templates.ts';
+import type { ActivityDeps } from '../deps.ts';
 import type { ToolsChanged } from '../mcp/list-changed.ts';
 import type { WebPages } from './web-fetch.ts';
 
@@ -17,7 +19,9 @@ export interface ToolDeps {
   /** Where programs of `code_exec` run; null: `CODE_EXEC=off`. */
   readonly sandbox: Sandbox | null;
   readonly keys: Pick<KeyRing, 'keks'>;
-  readonly env: { readonly mcpRedirectUri: string | null };
+  readonly env: Pick<ActivityDeps['env'], 'mcpRedirectUri' | 'billingCurrency' | 'unpricedModel'>;
+  /** Makes the vectors of queries. */
+  readonly embedder: Embedder;
   readonly schemas: SchemasByTenant;
   readonly mcp: McpSessions;
   /** Told when an MCP server says that its tools are others now. */

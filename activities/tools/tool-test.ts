@@ -109,6 +109,7 @@ function executionOf(deps: ActivityDeps, transactTest: Transact, { test, tool, p
     toolCallId: test.id,
     args: test.arguments,
     run: null,
+    hops: 1,
     place,
     secret: (name) => transactTest((tx) => resolveSecret(tx, deps.keys, { name, row: { scope: tool.scope, toolId: tool.id, ...place } })),
     transact: transactTest,

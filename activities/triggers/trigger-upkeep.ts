@@ -1,5 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { databaseTime } from '../../db/database-time.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';
@@ -14,6 +15,9 @@ import {
   unsyncedSchedules,
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
+import { overdueGroups } from '../../db/webhooks/upkeep.ts';
+import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
+import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { strikesAfter } from '../../ports/cadence.ts';
 import { compileTimetable } from '../../ports/compile-cadence.ts';
@@ -46,9 +50,22 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
       const compiled = await each(deps, schedulesToCompile, (tx, schedule) =>
         storeCompiled(tx, schedule, compileTimetable(timetableOf(schedule), Date.now())),
       );
-      return lost + unsynced + overdue + compiled;
+      return lost + unsynced + overdue + compiled + (await tendHooks(deps));
     },
   };
+}
+
+/** Groups of deliveries whose signal was lost are woken, callbacks whose workflow was lost are started again. */
+async function tendHooks(deps: ActivityDeps): Promise<number> {
+  const groups = await sweep(deps.db, (em) => overdueGroups(em, maxATick));
+  for (const group of groups) {
+    cancellationSignal().throwIfAborted();
+    const tenant = workspaceTenant(group.organizationId, group.workspaceId);
+    await transactAndSend(deps, { tenant, actor: systemActor, correlationId: newId() }, async (tx) =>
+      wakeOverdue(tx, group, await databaseTime(tx.em)),
+    );
+  }
+  return groups.length + (await sweep(deps.db, restartLostCallbacks));
 }
 
 /** Visibility may miss some: sending one again that is there changes nothing. */

@@ -15,6 +15,7 @@ import {
   refuseFull,
   type PersonaRow,
 } from '../../db/agents/personas.ts';
+import { keepPersonaRefs } from '../../db/agents/persona-refs.ts';
 import { validatePersona } from '../../db/agents/validate-persona.ts';
 import { refuseInvalid } from '../../db/agents/validate-revision.ts';
 import { mapPage } from '../../db/page.ts';
@@ -109,8 +110,10 @@ export const personaOperations = {
       if (body.is_default !== undefined) persona.isDefault = body.is_default;
       if (body.is_active !== undefined) persona.isActive = body.is_active;
       await ctx.em.flush();
-      if (isAnew)
+      if (isAnew) {
         await insertVersions(ctx, { agent, versions: [{ id: persona.id, version: persona.version }], createdBy: creatorOf(ctx.actor) });
+        await keepPersonaRefs(ctx, [persona.id]);
+      }
       const row = await readPersona(ctx, agent.id, persona.id);
       ctx.audit(noteOf(row, changesOf(toPersonaView(before), toPersonaView(row), auditedFields)));
       return reply(toPersonaView(row), { version: row.row_version });
@@ -134,6 +137,7 @@ export const personaOperations = {
       persona.deletedAt = ctx.deps.now();
       persona.isDefault = false;
       await ctx.em.flush();
+      await keepPersonaRefs(ctx, [persona.id]);
       await forgetReplies(ctx, [persona.id]);
       ctx.audit(noteOf(row, {}));
     },
@@ -143,7 +147,7 @@ export const personaOperations = {
 /** The document of a draft that can be stored. Throws 422 with all that stands against it. */
 async function checked(ctx: Ctx, agent: Agent, draft: PersonaDraft) {
   await checkImageUrl(ctx, draft.image_url, agent.organizationId);
-  const { document, problems } = await validatePersona(draft, revisionChecks(ctx));
+  const { document, problems } = await validatePersona(ctx, { home: agent, draft }, revisionChecks(ctx));
   refuseInvalid(problems, '');
   return document;
 }

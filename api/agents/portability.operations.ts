@@ -156,7 +156,7 @@ async function storeWhole(ctx: Ctx, agent: Agent, { draft, personas, at, persona
   problems.push(...under(at, revision?.problems ?? []));
   const stored: NewPersona[] = [];
   for (const [index, { draft: persona, isDefault, isActive }] of personas.entries()) {
-    const checked = await validatePersona(persona, checks);
+    const checked = await validatePersona(ctx, { home: agent, draft: persona }, checks);
     problems.push(...under(`${personasAt}/${index}`, checked.problems));
     stored.push({ document: checked.document, isDefault, isActive });
   }

@@ -134,11 +134,11 @@ export const alertRuleOperations = {
     '/alert-rules/{rule_id}',
     {
       summary: 'Delete an alert rule',
-      description:
-        'Its open alerts end as rule_changed, and nothing is sent; its alerts stay readable. The rule of a budget goes with its budget: 409.',
+      description: 'Its open alerts end as rule_changed and stay readable; nothing is sent. 409: the rule of a budget goes with it.',
       access: 'admin',
       audit: 'delete',
       openWhenFrozen: true,
+      fails: ['state_conflict'],
       resourceType,
       params: AlertRuleParams,
     },

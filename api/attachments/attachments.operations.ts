@@ -60,7 +60,7 @@ export const attachments = area('Attachments', {
     {
       summary: 'Download a file',
       description:
-        'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run or the skill that holds it; else by uploader and admins.',
+        'The bytes, to be saved and never shown; ranges and conditions as usual, ETag is the SHA-256. With exactly Accept: application/json what is known of the file. Seen by whoever sees the run or the skill that holds it, or reads the knowledge base that is made of it; else by uploader and admins, and by admins not if that base is private.',
       access: 'viewer',
       fails: ['state_conflict'],
       params: AttachmentParams,

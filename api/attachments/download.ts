@@ -33,10 +33,15 @@ export async function sendBytes({ request, reply }: Exchange, storage: Storage, 
   }
 
   reply.headers({
-    'content-type': row.media_type.startsWith('text/') ? `${row.media_type}; charset=utf-8` : row.media_type,
+    'content-type': contentTypeOf(row),
     'content-length': range ? range.end - range.start + 1 : row.size_bytes,
     ...(range ? { 'content-range': `bytes ${range.start}-${range.end}/${row.size_bytes}` } : {}),
   });
   reply.code(range ? 206 : 200);
   reply.send(bytes);
+}
+
+/** Text is UTF-8, but a file of knowledge may be of any encoding. */
+function contentTypeOf({ media_type: mediaType, purpose }: AttachmentRow): string {
+  return mediaType.startsWith('text/') && purpose !== 'knowledge' ? `${mediaType}; charset=utf-8` : mediaType;
 }

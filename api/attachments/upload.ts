@@ -1,6 +1,6 @@
 import type { Static } from 'typebox';
 import { organizationOf } from '../../db/reach.ts';
-import { storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
+import { refuseForeignText, storeFile, type StoredFile } from '../../ports/attachment-bytes.ts';
 import { newStorageKey } from '../../ports/storage-key.ts';
 import type { IdentifyRequest } from '../http/operation.ts';
 import type { AttachmentForm } from './attachment.schema.ts';
@@ -8,7 +8,7 @@ import type { AttachmentForm } from './attachment.schema.ts';
 /** A form whose file lies in the storage already. */
 export interface Upload {
   /** What two uploads under one Idempotency-Key are compared by: the file counts by its content. */
-  readonly body: Omit<Static<typeof AttachmentForm>, 'file'> & { readonly file: Omit<StoredFile, 'storageKey'> };
+  readonly body: Omit<Static<typeof AttachmentForm>, 'file'> & { readonly file: Omit<StoredFile, 'storageKey' | 'isForeignText'> };
   readonly storageKey: string;
 }
 
@@ -22,9 +22,11 @@ const nowhere = '00000000-0000-0000-0000-000000000000';
 export async function receiveUpload({ deps, caller, readForm }: IdentifyRequest): Promise<Upload> {
   const storageKey = newStorageKey(organizationOf(caller) ?? nowhere);
   const { fields, received } = await readForm({
-    receive: (file) => storeFile(deps.storage, storageKey, file, { limitBytes: deps.env.attachments.maxBytes }),
+    receive: (file) => storeFile(deps.storage, storageKey, file, { limitBytes: deps.env.attachments.maxBytes, takesForeignText: true }),
     discard: () => deps.storage.remove(storageKey),
   });
+  // The purpose may stand behind the file. What reads sources of knowledge knows the other encodings.
+  if (fields.purpose !== 'knowledge') refuseForeignText(received);
   const { filename, mediaType, sizeBytes, sha256 } = received;
   return { body: { ...fields, file: { filename, mediaType, sizeBytes, sha256 } }, storageKey };
 }

@@ -1,7 +1,8 @@
 import { mapPage } from '../../db/page.ts';
-import { listBudgetRows, readBudget, readBudgetStatus } from '../../db/billing/budgets.ts';
+import { listBudgetRows } from '../../db/billing/budgets.ts';
 import type { Budget } from '../../db/billing/budget.entity.ts';
 import { deleteBudget, putBudget } from '../../domain/billing/budgets.ts';
+import { seeBudget, seeBudgetStatus } from '../../domain/billing/see-budget.ts';
 import { changesOf } from '../http/changes.ts';
 import { area, get, list, put, remove, reply, type AuditNote } from '../http/operation.ts';
 import {
@@ -43,7 +44,7 @@ export const budgets = area('Billing', {
       view: BudgetView,
     },
     async (ctx, { params, query: { period = 'month' } }) => {
-      const budget = await readBudget(ctx, { workspaceId: params.workspace_id, period });
+      const budget = await seeBudget(ctx, { workspaceId: params.workspace_id, period });
       return reply(toBudgetView(budget), { version: budget.version });
     },
   ),
@@ -103,7 +104,7 @@ export const budgets = area('Billing', {
       view: BudgetStatusView,
     },
     async (ctx, { params, query: { period = 'month' } }) =>
-      toBudgetStatusView(await readBudgetStatus(ctx, { workspaceId: params.workspace_id, period })),
+      toBudgetStatusView(await seeBudgetStatus(ctx, { workspaceId: params.workspace_id, period })),
   ),
 });
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { markInexact } from '../../workflows/contracts/exact-json.ts';
+import { markInexact, type InexactNumbers } from '../../workflows/contracts/exact-json.ts';
 import { fail, invalid, type Failure } from '../../workflows/contracts/failure.ts';
+import { decodeBody, depthOf } from '../../ports/request-text.ts';
 import type { ApiEnv } from '../env.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { formOverheadBytes } from './form-overhead.ts';
@@ -19,7 +20,9 @@ const jsonType = /^application\/(?:json|[a-z0-9.!#$&^_-]+\+json)[ \t]*(?:;[ \t]*
 const needsWalk = /\\u|__proto__|"constructor"/;
 const formType = /^application\/x-www-form-urlencoded[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i;
 const multipartType = /^multipart\/form-data[ \t]*;/i;
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+/** What other systems send to a hook. */
+const rawType =
+  /^(?:$|(?:application\/(?:json|[a-z0-9.!#$&^_-]+\+json|x-www-form-urlencoded)|text\/[a-z0-9.!#$&^_+-]+)[ \t]*(?:;|$)(?!.*charset=(?!["']?(?:utf-8|us-ascii)\b)))/i;
 
 /** Most bytes that a body of this operation may have. */
 export function bodyLimitOf(operation: RegisteredOperation, env: ApiEnv): number {
@@ -62,17 +65,21 @@ export function acceptedBy(operation: RegisteredOperation): string {
 }
 
 function typeOf(operation: RegisteredOperation): RegExp {
+  if (operation.rawBody) return rawType;
   return operation.form ? formType : operation.multipart ? multipartType : jsonType;
 }
 
-/** The value of a JSON body; undefined when there is none. Throws `malformed_request`, or `validation_failed` for depth, text, and numbers that would be changed. */
-export function parseJson(bytes: Buffer): unknown {
+/**
+ * The value of a JSON body; undefined when there is none. `exact`: which numbers must stay what they are. Throws `malformed_request`, or `validation_failed` for depth, text,
+ * and numbers that would be changed.
+ */
+export function parseJson(bytes: Buffer, exact: InexactNumbers): unknown {
   if (bytes.length === 0) return undefined;
   const text = decodeBody(bytes);
   if (text.trim() === '') return undefined;
   if (depthOf(text) > jsonDepth) throw invalid('', 'max_depth', 'The body is nested too deeply.', { limit: jsonDepth });
 
-  const marked = markInexact(text, 'large', maxMarks);
+  const marked = markInexact(text, exact, maxMarks);
   const value = parseText(marked);
   if (marked !== text || needsWalk.test(text)) refuseForbidden(value);
   return value;
@@ -81,15 +88,6 @@ export function parseJson(bytes: Buffer): unknown {
 /** 415, with the type that is accepted. */
 export function unsupported(detail: string, accepted: string = jsonName): Error {
   return fail('unsupported_media_type', { detail, headers: { 'accept-post': accepted } });
-}
-
-/** Bytes of a body as text. Throws `malformed_request` for what is not UTF-8; a byte order mark is skipped. */
-export function decodeBody(bytes: Buffer): string {
-  try {
-    return strictUtf8.decode(bytes);
-  } catch (cause) {
-    throw fail('malformed_request', { detail: 'The body is not valid UTF-8.', cause });
-  }
 }
 
 function parseText(text: string): unknown {
@@ -105,26 +103,4 @@ function refuseForbidden(value: unknown): void {
   if (found.hasPrototypeKey) throw fail('malformed_request', { detail: 'The body holds a key that is not allowed.' });
   const errors = forbiddenViolations(found);
   if (errors.length > 0) throw fail('validation_failed', { errors });
-}
-
-/** Deepest nesting of a JSON text, by its brackets outside strings. */
-function depthOf(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x22) at = endOfString(text, at);
-    else if (code === 0x5b || code === 0x7b) deepest = Math.max(deepest, (depth += 1));
-    else if (code === 0x5d || code === 0x7d) depth -= 1;
-  }
-  return deepest;
-}
-
-function endOfString(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === 0x5c) at += 1;
-    else if (code === 0x22) return at;
-  }
-  return text.length;
 }

@@ -99,6 +99,8 @@ export interface IdentifyRequest<B = unknown, Q = Anything, P = Anything> {
   /** What broke the schema; empty unless the operation answers for its faults itself. */
   readonly violations: readonly Violation[];
   readonly headers: IncomingHttpHeaders;
+  /** The query as it came, with what no schema declares. */
+  readonly search: string;
   /** Names and values as they came, repeated ones too. */
   readonly rawHeaders: readonly string[];
   /** Reads the form of a `multipart` operation, once; there is none for others. */

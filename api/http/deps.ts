@@ -5,6 +5,7 @@ import type { KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/databases.ts';
 import type { Outgoing } from '../../db/tenant-transaction.ts';
 import type { Egress } from '../../ports/egress.ts';
+import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { SchemasByTenant } from '../../ports/json-schema.ts';
 import type { RunMetrics } from '../../ports/metrics/run-metrics.ts';
 import type { ModelRegistry } from '../../ports/models.ts';
@@ -35,6 +36,8 @@ export interface Deps {
   readonly limits: Limits;
   readonly egress: Egress;
   readonly models: ModelRegistry;
+  /** Makes the vectors of texts; only `inProcess` models answer fast enough for a request. */
+  readonly embedder: Embedder;
   readonly schemas: SchemasByTenant;
   readonly templates: TemplatesByTenant;
   /** Where schemas, templates, documents and bundles of tenants are worked on. */

@@ -34,7 +34,7 @@ export const documentCaching = 'public, max-age=300';
 /** The same areas under the same address say the same: a second API in one process (tests) takes what the first has built. */
 const built = new WeakMap<readonly Area[], Map<string, Documents>>();
 
-/** What the deployment says about itself, built once at start. */
+/** What the deployment says about itself. Each document is built when it is first asked for, and once: few processes are asked for any. */
 export function documentsOf(areas: readonly Area[], publicUrl: string): Documents {
   const byUrl = built.get(areas) ?? new Map<string, Documents>();
   const documents = byUrl.get(publicUrl) ?? buildDocuments(areas, publicUrl);
@@ -43,14 +43,33 @@ export function documentsOf(areas: readonly Area[], publicUrl: string): Document
 }
 
 function buildDocuments(areas: readonly Area[], publicUrl: string): Documents {
-  const source = openApiDocument(areas, { publicUrl, audience: 'all' });
-  const page = redocPage(openApiDocument(areas, { publicUrl, audience: 'public' }));
+  const source = once(() => openApiDocument(areas, { publicUrl, audience: 'all' }));
+  const openapi = once(() => toDocument('application/json; charset=utf-8', JSON.stringify(source())));
+  const redoc = once(() => {
+    const page = redocPage(openApiDocument(areas, { publicUrl, audience: 'public' }));
+    return toDocument('text/html; charset=utf-8', page.html, { 'content-security-policy': page.contentSecurityPolicy });
+  });
+  const llms = once(() => toDocument('text/plain; charset=utf-8', llmsText(areas, publicUrl)));
+
   return {
-    source,
-    openapi: toDocument('application/json; charset=utf-8', JSON.stringify(source)),
-    redoc: toDocument('text/html; charset=utf-8', page.html, { 'content-security-policy': page.contentSecurityPolicy }),
-    llms: toDocument('text/plain; charset=utf-8', llmsText(areas, publicUrl)),
+    get source() {
+      return source();
+    },
+    get openapi() {
+      return openapi();
+    },
+    get redoc() {
+      return redoc();
+    },
+    get llms() {
+      return llms();
+    },
   };
+}
+
+function once<T>(build: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => (made ??= { value: build() }).value;
 }
 
 /** Sends a document in the encoding that the client takes; 304 when it has it already. */

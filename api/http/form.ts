@@ -1,6 +1,6 @@
 import type { TObject } from 'typebox';
 import type { Violation } from '../../workflows/contracts/failure.ts';
-import { groupPairs } from './query.ts';
+import { groupPairs } from '../../ports/request-text.ts';
 import { isForbiddenText } from './text-scan.ts';
 
 /** The fields of a form body by the names that the schema declares, and what is wrong with them. */

@@ -16,6 +16,7 @@ export const exposedHeaders = [
   'Link',
   'WWW-Authenticate',
   'X-Impersonation-Id',
+  'X-Run-Id',
   'Mcp-Session-Id',
   'Content-Disposition',
   'Content-Range',

@@ -1,10 +1,19 @@
 import { ofAgents } from './meanings/agents.ts';
+import { ofKnowledgeMaintenance } from './meanings/knowledge-maintenance.ts';
+import { ofKnowledge } from './meanings/knowledge.ts';
 import { ofPeople } from './meanings/people.ts';
 import { ofRuns } from './meanings/runs.ts';
 import { inPath, inQuery, shared } from './meanings/shared.ts';
 import { ofTools } from './meanings/tools.ts';
 
-const byLocation: Readonly<Record<string, string>> = { ...ofRuns, ...ofAgents, ...ofTools, ...ofPeople };
+const byLocation: Readonly<Record<string, string>> = {
+  ...ofRuns,
+  ...ofAgents,
+  ...ofTools,
+  ...ofPeople,
+  ...ofKnowledge,
+  ...ofKnowledgeMaintenance,
+};
 
 /**
  * What a field or parameter means whose schema does not say so itself; undefined where nothing is known beyond its name, which says that

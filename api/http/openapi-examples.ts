@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { TSchema } from 'typebox';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { toEnvelope } from './error-envelope.ts';
+import { ownErrorCodesOf } from './openapi-text.ts';
 import type { RegisteredOperation } from './operation.ts';
 
 type Json = Record<string, unknown>;
@@ -44,6 +47,14 @@ export function replyExample(operation: RegisteredOperation, status: number, sch
   if (found !== undefined) return found;
   if (schema) return exampleOf(schema);
   return operation.produces === 'application/json' ? {} : 'text';
+}
+
+/** The usual failure of an operation: one that it declares itself, else that what it names is not there or the caller may not. */
+export function failureExample(operation: RegisteredOperation, publicUrl: string): unknown {
+  const codes = ownErrorCodesOf(operation);
+  const own = operation.fails?.find((code) => code !== 'not_found' && code !== 'validation_failed');
+  const usual = own ?? (['not_found', 'role_insufficient'] as const).find((code) => codes.includes(code));
+  return toEnvelope(fail(usual ?? 'service_unavailable'), { publicUrl, correlationId: '01960000-0000-7000-8000-000000000001' });
 }
 
 /** A value that is valid against the schema: its own example, default or first choice where it has one. */

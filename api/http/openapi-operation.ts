@@ -3,7 +3,7 @@ import { acceptedBy } from './body.ts';
 import { ErrorEnvelope, HTTPValidationError, OauthErrorEnvelope } from './error.schema.ts';
 import { answersOauthClients } from './oauth-failure.ts';
 import { meaningOf } from './openapi-descriptions.ts';
-import { exampleOf, replyExample } from './openapi-examples.ts';
+import { exampleOf, failureExample, replyExample } from './openapi-examples.ts';
 import { codeSamplesOf } from './openapi-samples.ts';
 import { errorCodesOf, operationText } from './openapi-text.ts';
 import { headerReferences } from './openapi-components.ts';
@@ -44,7 +44,7 @@ export function documentOperation(operation: RegisteredOperation, collector: Sch
       ...headerParameters(operation, collector),
     ],
     ...requestBodyOf(operation, collector),
-    'responses': responsesOf(operation, collector),
+    'responses': responsesOf(operation, collector, documented.publicUrl),
   };
 }
 
@@ -137,42 +137,45 @@ function isNeeded(schema: object): boolean {
   return (Array.isArray(required) && required.length > 0) || Number(Reflect.get(schema, 'minItems') ?? 0) > 0;
 }
 
-function responsesOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
+function responsesOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
   const statuses = operation.success ?? [successOf(operation)];
   const successes = statuses.map((status) => [String(status), successResponse(operation, status, collector)]);
   return {
     ...Object.fromEntries(successes),
-    ...failuresOf(operation, collector),
+    ...failuresOf(operation, collector, publicUrl),
   };
 }
 
-/** Most operations share theirs; some tell their failures to others than clients of this contract. */
-function failuresOf(operation: RegisteredOperation, collector: SchemaCollector): Json {
+/** Each shows its usual failure; 422 is shared. Some tell their failures to others than clients of this contract. */
+function failuresOf(operation: RegisteredOperation, collector: SchemaCollector, publicUrl: string): Json {
   const ofOauth = answersOauthClients(operation);
   const more: Json = {
     ...(operation.failurePage ? { 'text/html': { schema: plainText('A page that says what is wrong, for browsers') } } : {}),
     ...mediaOf(operation.alsoFailsAs, collector, false),
   };
+  const example = failureExample(operation, publicUrl);
   const named = (name: 'ValidationFailed' | 'Failed', schema: TSchema) =>
     Object.keys(more).length === 0
       ? { $ref: `#/components/responses/${ofOauth ? 'Oauth' : ''}${name}` }
       : failureResponse({ ...failureContent(schema, collector), ...more });
-  return { 422: named('ValidationFailed', HTTPValidationError), default: named('Failed', ErrorEnvelope) };
+  return {
+    422: named('ValidationFailed', HTTPValidationError),
+    default: ofOauth ? named('Failed', ErrorEnvelope) : failureResponse({ ...failureContent(ErrorEnvelope, collector, example), ...more }),
+  };
 }
 
 /** The responses that operations refer to. */
 export function sharedFailures(collector: SchemaCollector): Record<string, Json> {
   const oauth = () => ({ 'application/json': { schema: collector.refer(OauthErrorEnvelope) } });
   return {
-    Failed: failureResponse(failureContent(ErrorEnvelope, collector)),
     ValidationFailed: failureResponse(failureContent(HTTPValidationError, collector), 'The request breaks a rule of its schema'),
     OauthFailed: failureResponse(oauth()),
     OauthValidationFailed: failureResponse(oauth(), 'The request breaks a rule of its schema'),
   };
 }
 
-function failureContent(schema: TSchema, collector: SchemaCollector): Json {
-  return { 'application/problem+json': { schema: collector.refer(schema) } };
+function failureContent(schema: TSchema, collector: SchemaCollector, example?: unknown): Json {
+  return { 'application/problem+json': { schema: collector.refer(schema), ...(example === undefined ? {} : { example }) } };
 }
 
 function failureResponse(content: Json, description = 'Every failure is the error envelope'): Json {
@@ -190,7 +193,7 @@ function successResponse(operation: RegisteredOperation, status: number, collect
     ...(operation.location || isRedirect(status) ? ['Location'] : []),
     ...(operation.idempotent ? ['Idempotency-Replayed'] : []),
   ]);
-  const schema = replySchemaOf(operation);
+  const schema = operation.viewsBeside?.[status] ?? replySchemaOf(operation);
   if (isRedirect(status)) return { description: 'A browser is sent on', headers };
   if (status === 204 || (status === 202 && operation.kind === 'raw') || (schema === null && operation.kind === 'json'))
     return { description: 'Done; there is no body', headers };

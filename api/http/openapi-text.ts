@@ -16,6 +16,9 @@ const ofCredentials: readonly ErrorCode[] = [
   'role_insufficient',
 ];
 
+/** What any operation that asks for a role may answer to `X-Acting-User` and `X-View-*`: no id, nobody whom the caller sees, or not with this credential. */
+const ofDelegation: readonly ErrorCode[] = ['validation_failed', 'not_found', 'resource_forbidden'];
+
 /** What the whole document begins with (CommonMark). */
 export function introduction(publicUrl: string): string {
   const named = (codes: readonly ErrorCode[]) => codes.map((code) => `\`${code}\``).join(', ');
@@ -24,7 +27,7 @@ export function introduction(publicUrl: string): string {
     `**Start here.** Sign in (\`POST /auth/login\`) or take a service key, then \`POST /runs\` with an agent and a text, \`GET /runs/{run_id}/stream\` to watch, \`POST /runs/{run_id}/approvals\` when it asks. The same in plain text: [llms.txt](${publicUrl}/llms.txt).`,
     '**Credentials.** `Authorization: Bearer` with an access token or a service key. Each operation names the least role (viewer < member < admin < owner < operator) and the scope that keys and apps need beside it; sessions of people need no scope.',
     '**Lists** come in pages: send `next_cursor` as `cursor` until it is null. **Repeats** of a POST are safe under the same `Idempotency-Key` for 24 hours. **Updates** with `If-Match` are refused when somebody was faster.',
-    `**Errors** are RFC 9457 problems with one of 38 codes ([all of them, with what to do](${publicUrl}/error-codes)). Every operation may answer ${named(everywhere)}; each that asks for a role also ${named(ofCredentials)}. What else one answers stands with it, and the whole list in \`x-error-codes\`.`,
+    `**Errors** are RFC 9457 problems with one of 38 codes ([all of them, with what to do](${publicUrl}/error-codes)). Every operation may answer ${named(everywhere)}; each that asks for a role also ${named(ofCredentials)}, and ${named(ofDelegation)} to the headers \`X-Acting-User\`, \`X-View-Organization\` and \`X-View-Workspace\`. What else one answers stands with it, and the whole list in \`x-error-codes\`.`,
   ].join('\n\n');
 }
 
@@ -35,6 +38,12 @@ export function operationText(operation: RegisteredOperation): string {
 
 /** All codes that an operation may answer, in the order of the catalogue. */
 export function errorCodesOf(operation: RegisteredOperation): ErrorCode[] {
+  const codes = new Set([...ownErrorCodesOf(operation), ...(isRoleAccess(operation) ? ofDelegation : [])]);
+  return errorCodeNames.filter((code) => codes.has(code));
+}
+
+/** The codes that an operation may answer to a request that neither acts as another user nor narrows its view. */
+export function ownErrorCodesOf(operation: RegisteredOperation): ErrorCode[] {
   const codes = new Set([...everywhere, ...(isRoleAccess(operation) ? ofCredentials : []), ...ofInput(operation), ...ofChanges(operation)]);
   for (const code of operation.fails ?? []) codes.add(code);
   if (isRoleAccess(operation) && (scopeOf(operation) !== null || isSessionOnly(operation))) codes.add('scope_insufficient');
@@ -104,6 +113,6 @@ const othersWho: Readonly<Partial<Record<Access, string>>> = {
 function howItRefuses(operation: RegisteredOperation): string {
   // The introduction names those of credentials for operations that ask for a role alone.
   const common = isRoleAccess(operation) ? [...everywhere, ...ofCredentials] : everywhere;
-  const own = errorCodesOf(operation).filter((code) => !common.includes(code));
+  const own = ownErrorCodesOf(operation).filter((code) => !common.includes(code));
   return own.length === 0 ? '' : `**Errors:** ${own.map((code) => `\`${code}\``).join(', ')}, and those of every operation.`;
 }

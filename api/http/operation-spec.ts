@@ -56,12 +56,16 @@ export interface CommonSpec {
   readonly form?: true;
   /** The body is `multipart/form-data` with one part `file`, which `identify` streams to its place with `readForm`; it gives the handler's body. */
   readonly multipart?: true;
+  /** The body is whatever another system sends, JSON, form or text: `identify` gets its bytes, and gives the value that an Idempotency-Key is compared by as `body`. */
+  readonly rawBody?: true;
   /** `oauth`: what breaks the schema is 400 with the code of the RFC. `own`: it is handed to `identify`, which answers for it. Default 422. */
   readonly faults?: 'oauth' | 'own';
   /** The operation's own check, after limits and role floor and before the body is read. Throws the refusal. */
   readonly precheck?: (request: PrecheckRequest) => Promise<void>;
   /** Media types of a success beside the first, ranges too (RFC 9110 §12.5.1), and what they hold. */
   readonly alsoProduces?: Readonly<Record<string, TSchema>>;
+  /** Views of successes that answer otherwise than `view` says. */
+  readonly viewsBeside?: Readonly<Record<number, TSchema>>;
   /** Media types of a failure beside the envelope's, and what they hold. */
   readonly alsoFailsAs?: Readonly<Record<string, TSchema>>;
   /** How a browser is told of a failure: a page of the envelope. Everybody else gets the envelope itself. */
@@ -114,7 +118,7 @@ export type RawHandler<P extends TObject, Q extends TObject> = (
 ) => Promise<void>;
 
 export type GetSpec<P extends TObject, Q extends TObject, V extends TSchema, I> = CommonSpec &
-  Shapes<P, Q, TSchema, V, I> & { readonly etag?: true; readonly view: V };
+  Shapes<P, Q, TSchema, V, I> & { readonly etag?: true; readonly view: V; readonly headReply?: 'refused' };
 export type ListSpec<P extends TObject, Q extends TObject, V extends TSchema> = CommonSpec &
   Omit<Shapes<P, Q, TSchema, V, undefined>, 'identify'> & {
     readonly view: V;

@@ -1,7 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { TObject, TSchema } from 'typebox';
+import type { InexactNumbers } from '../../workflows/contracts/exact-json.ts';
 import { fail, type Failure, type Violation } from '../../workflows/contracts/failure.ts';
-import { decodeBody, parseJson, takesBody } from './body.ts';
+import { decodeBody } from '../../ports/request-text.ts';
+import { parseJson, takesBody } from './body.ts';
 import { parseIfMatch } from './etag.ts';
 import { parseForm } from './form.ts';
 import { oauthFail } from './oauth-failure.ts';
@@ -44,10 +46,11 @@ function makeParser(operation: RegisteredOperation): InputParser {
   const checkHeaders = operation.headers ? validatorFor(operation.headers, 'header') : null;
   const body: TSchema = operation.body ?? closed({});
   // A form is read while it is stored, by `identify`; a raw handler reads its own.
-  const isParsed = takesBody(operation) && !operation.multipart && operation.kind !== 'raw';
+  const isParsed = takesBody(operation) && !operation.multipart && !operation.rawBody && operation.kind !== 'raw';
   const checkBody = isParsed ? validatorFor(body, operation.form ? 'form' : 'body') : null;
+  const asked = { isRequired: operation.method === 'PUT', exact: isExact(body) ? ('all' as const) : ('large' as const) };
   const readBody = (request: FastifyRequest, validator: Validator) =>
-    operation.form ? parseFields(request, body, validator) : parseBody(request, validator, { isRequired: operation.method === 'PUT' });
+    operation.form ? parseFields(request, body, validator) : parseBody(request, validator, asked);
 
   return (request) => {
     const given = parseQuery(rawQuery(request), query, { isOpen: takesAnyQuery(operation) });
@@ -59,7 +62,7 @@ function makeParser(operation: RegisteredOperation): InputParser {
       ...rangeViolations(given.values),
       ...(checkHeaders && operation.headers ? checkHeaders.check(headerValues(request, operation.headers), true) : []),
     ];
-    const parsed = checkBody ? readBody(request, checkBody) : { value: undefined, violations: [] };
+    const parsed = checkBody ? readBody(request, checkBody) : { value: operation.rawBody ? bytesOf(request) : undefined, violations: [] };
     const found = [...violations, ...parsed.violations];
 
     if (found.length > 0 && operation.faults !== 'own') throw refusalOf(operation, found);
@@ -77,10 +80,10 @@ function makeParser(operation: RegisteredOperation): InputParser {
 function parseBody(
   request: FastifyRequest,
   validator: Validator,
-  { isRequired }: { readonly isRequired: boolean },
+  { isRequired, exact }: { readonly isRequired: boolean; readonly exact: InexactNumbers },
 ): { value: unknown; violations: readonly Violation[] } {
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-  const given = parseJson(bytes);
+  const bytes = bytesOf(request);
+  const given = parseJson(bytes, exact);
   // Nothing counts as an empty object; where a field is required, the whole body is what is missing. So it is in a PUT: a body that was lost must not put
   // all defaults in the place of what there is.
   if (given === undefined && (isRequired || validator.check({}, false).length > 0)) {
@@ -91,12 +94,16 @@ function parseBody(
 }
 
 function parseFields(request: FastifyRequest, schema: TSchema, validator: Validator): { value: unknown; violations: readonly Violation[] } {
-  const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+  const bytes = bytesOf(request);
   // The body of a form is an object of texts.
   const { values, violations } = parseForm(decodeBody(bytes), schema as TObject);
   const known = new Set(violations.map((violation) => violation.pointer));
   const missed = validator.check(values, true).filter((violation) => !known.has(violation.pointer));
   return { value: values, violations: [...violations, ...missed] };
+}
+
+function bytesOf(request: FastifyRequest): Buffer {
+  return Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
 }
 
 function refusalOf(operation: RegisteredOperation, errors: readonly Violation[]): Failure {
@@ -140,7 +147,8 @@ function headerValues(request: FastifyRequest, schema: TObject): Record<string, 
   return values;
 }
 
-function rawQuery(request: FastifyRequest): string {
+/** What stands behind the `?` of a request's address. */
+export function rawQuery(request: FastifyRequest): string {
   const url = request.raw.url ?? '';
   const start = url.indexOf('?');
   if (start < 0) return '';
@@ -150,4 +158,13 @@ function rawQuery(request: FastifyRequest): string {
 
 function asRecord(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+/** Whether a body holds an amount (a decimal that comes as a number or as a text, and is kept to its last digit) or arguments of a tool. */
+function isExact(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return false;
+  const type: unknown = Reflect.get(schema, 'type');
+  if (Array.isArray(type) && type.includes('number') && type.includes('string')) return true;
+  if (Reflect.get(schema, 'x-free-object') === 'exact') return true;
+  return Object.values(schema).some(isExact);
 }

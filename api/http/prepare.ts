@@ -8,7 +8,7 @@ import { userAgentOf, type Execution } from './make-context.ts';
 import type { FormReader } from './multipart.ts';
 import type { RegisteredOperation } from './operation.ts';
 import { cursorBinding, readPage, signCursor } from './page.ts';
-import type { ParsedInput } from './parse-input.ts';
+import { rawQuery, type ParsedInput } from './parse-input.ts';
 import { limitsOfRequest } from './rate-limit.ts';
 import { stateOf } from './request-state.ts';
 import { floorOf } from './role-floor.ts';
@@ -28,7 +28,7 @@ export async function prepare(deps: AppDeps, operation: RegisteredOperation, giv
   const identified = await identify(deps, operation, given, authenticated);
   const caller = callerIn(identified) ?? authenticated;
   state.caller = caller;
-  const input = operation.multipart ? { ...given.input, body: fieldOf(identified, 'body') } : given.input;
+  const input = operation.multipart || operation.rawBody ? { ...given.input, body: fieldOf(identified, 'body') } : given.input;
 
   const binding = () => cursorBinding(operation, caller, input);
   return {
@@ -65,6 +65,7 @@ async function identify(
     violations: input.violations,
     readForm: readForm ?? noForm,
     headers: request.headers,
+    search: rawQuery(request),
     rawHeaders: request.raw.rawHeaders,
     address: state.address,
     limitAddress: state.limitAddress,

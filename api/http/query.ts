@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox';
-import { fail, type Violation } from '../../workflows/contracts/failure.ts';
+import type { Violation } from '../../workflows/contracts/failure.ts';
+import { groupPairs } from '../../ports/request-text.ts';
 import { isForbiddenText } from './text-scan.ts';
 
 type Scalar = string | number | boolean;
@@ -53,31 +54,6 @@ function declaredAt(schema: TObject, name: string): Declared | null {
   if (!Object.hasOwn(schema.properties, name)) return null;
   // A TypeBox schema is a plain JSON Schema object.
   return schema.properties[name] as Declared;
-}
-
-/** Names and values of a query string or form, each name once with its values in their order. Throws `malformed_request`. */
-export function groupPairs(raw: string): Map<string, string[]> {
-  const groups = new Map<string, string[]>();
-  if (raw === '') return groups;
-
-  for (const part of raw.split('&')) {
-    if (part === '') continue;
-    const split = part.indexOf('=');
-    const name = decode(split < 0 ? part : part.slice(0, split));
-    const text = split < 0 ? '' : decode(part.slice(split + 1));
-    const group = groups.get(name);
-    if (group) group.push(text);
-    else groups.set(name, [text]);
-  }
-  return groups;
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch (cause) {
-    throw fail('malformed_request', { detail: 'The query string holds a bad escape.', cause });
-  }
 }
 
 function violation(name: string, rule: string, message: string): Violation {

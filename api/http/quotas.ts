@@ -15,6 +15,7 @@ export const limitPolicies = [
   'user_create',
   'invitation_accept',
   'ingress',
+  'webhook_endpoint',
 ] as const;
 export type LimitPolicy = (typeof limitPolicies)[number];
 
@@ -24,7 +25,7 @@ export interface Quota {
   readonly windowS: number;
 }
 
-/** The quotas of a deployment that configures none. `ingress` is a floor under each endpoint's own `rate_limit_per_minute`. */
+/** The quotas of a deployment that configures none. `ingress` counts what is not verified, for each endpoint and address; `webhook_endpoint` what is, by each endpoint's own `rate_limit_per_minute`. */
 export const defaultQuotas: Readonly<Record<LimitPolicy, Quota>> = {
   principal: { quota: 1_200, windowS: 60 },
   workspace: { quota: 6_000, windowS: 60 },
@@ -41,4 +42,5 @@ export const defaultQuotas: Readonly<Record<LimitPolicy, Quota>> = {
   user_create: { quota: 200, windowS: 86_400 },
   invitation_accept: { quota: 10, windowS: 60 },
   ingress: { quota: 60, windowS: 60 },
+  webhook_endpoint: { quota: 60, windowS: 60 },
 };

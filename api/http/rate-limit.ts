@@ -11,6 +11,8 @@ export interface LimitHit {
   readonly key: string;
   /** How many to count; one unless given. */
   readonly count?: number;
+  /** How many its owner may have, in the policy's window; the policy's own quota unless given. */
+  readonly quota?: number;
 }
 
 /** RateLimit and RateLimit-Policy of a counted reply; empty when nothing was counted. */
@@ -138,7 +140,8 @@ async function countOne(counter: Counter, hit: LimitHit, blocks: RateLimiterRedi
   return verdictOf(counter, hit, spent.consumedPoints, waitMs);
 }
 
-function verdictOf({ quota }: Counter, hit: LimitHit, spent: number, waitMs: number): Verdict {
+function verdictOf({ quota: ofPolicy }: Counter, hit: LimitHit, spent: number, waitMs: number): Verdict {
+  const quota = hit.quota === undefined ? ofPolicy : { ...ofPolicy, quota: hit.quota };
   const remaining = Math.min(quota.quota, Math.max(0, quota.quota - spent));
   return { hit, quota, isOver: spent > quota.quota, remaining, resetS: Math.max(1, Math.ceil(waitMs / 1_000)) };
 }
@@ -181,15 +184,18 @@ function overLimit(over: readonly Verdict[], spared: readonly Verdict[]): Failur
   });
 }
 
-/** Both in one, the later first: it is the more specific. A policy that stands in both is told as it was last. */
+/**
+ * Both in one. A policy that only the later has comes first: it is the more specific. One that stands in both is told as it was last, where it stood: what is given
+ * back never comes before what was refused.
+ */
 function mergeLimitHeaders(earlier: LimitHeaders, later: LimitHeaders): LimitHeaders {
-  const nameOf = (item: string) => item.split(';')[0];
+  const nameOf = (item: string) => item.split(';')[0] ?? '';
+  const byName = (text: string) => new Map(text.split(', ').map((item) => [nameOf(item), item]));
   const merged = Object.entries(later).map(([header, text]) => {
     if (earlier[header] === undefined) return [header, text] as const;
-    const items = text.split(', ');
-    const names = new Set(items.map(nameOf));
-    const kept = earlier[header].split(', ').filter((item) => !names.has(nameOf(item)));
-    return [header, [...items, ...kept].join(', ')] as const;
+    const [before, after] = [byName(earlier[header]), byName(text)];
+    const added = [...after].filter(([name]) => !before.has(name)).map(([, item]) => item);
+    return [header, [...added, ...[...before].map(([name, item]) => after.get(name) ?? item)].join(', ')] as const;
   });
   return { ...earlier, ...Object.fromEntries(merged) };
 }

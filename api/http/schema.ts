@@ -16,6 +16,13 @@ export type IdKind =
   | 'ToolkitRevision'
   | 'Skill'
   | 'KnowledgeBase'
+  | 'KnowledgeGrant'
+  | 'KnowledgeItem'
+  | 'KnowledgeSource'
+  | 'KnowledgeRelation'
+  | 'KnowledgeSource'
+  | 'KnowledgeRun'
+  | 'KnowledgeFinding'
   | 'Run'
   | 'Conversation'
   | 'Message'
@@ -24,6 +31,8 @@ export type IdKind =
   | 'AlertRule'
   | 'Alert'
   | 'Trigger'
+  | 'WebhookEndpoint'
+  | 'WebhookDelivery'
   | 'Evaluation'
   | 'RepoBinding'
   | 'Attachment'
@@ -114,6 +123,13 @@ export const Amount = Type.String({ maxLength: 21, pattern: '^(?:0|[1-9][0-9]{0,
 
 /** An open object of at most 64 KiB serialized, depth 32, 1,000 keys an object; the bounds are checked by our validator. */
 export const FreeObject = Type.Unsafe<Record<string, unknown>>({ 'type': 'object', 'additionalProperties': true, 'x-free-object': true });
+
+/** Arguments of a tool, whose fractions of more than 17 digits are refused like those of an amount. */
+export const ToolArguments = Type.Unsafe<Record<string, unknown>>({
+  'type': 'object',
+  'additionalProperties': true,
+  'x-free-object': 'exact',
+});
 
 /** The bytes of a file, in a body of its own or as a part of a form. */
 export function bytes(description: string) {

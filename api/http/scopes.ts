@@ -54,7 +54,18 @@ export const oauthScopes: ReadonlyMap<string, string> = new Map([
 export const resourceScopes = {
   api: ['*:read', ...areaNames.map((name) => `${name}:write`)],
   // What its tools need, each of them: a client asks for what it was told, and then has to be able to use what it sees.
-  mcp: ['mcp:read', 'runs:read', 'runs:write', 'agents:read', 'skills:read', 'tools:read', 'feedback:read', 'feedback:write'],
+  mcp: [
+    'mcp:read',
+    'runs:read',
+    'runs:write',
+    'agents:read',
+    'skills:read',
+    'tools:read',
+    'knowledge:read',
+    'knowledge:write',
+    'feedback:read',
+    'feedback:write',
+  ],
 } as const;
 
 export type CredentialKind = 'session' | 'service_key' | 'oauth_token';

@@ -11,7 +11,7 @@ export interface Reservation {
   readonly isSecret: boolean;
 }
 
-const storedHeaders = ['content-type', 'location', 'etag'];
+const storedHeaders = ['content-type', 'location', 'etag', 'x-run-id'];
 
 /** A reply as it is stored: what a repeat must get again, secrets as an envelope. */
 export async function toStored(
@@ -31,7 +31,8 @@ export async function toStored(
 
 /** What people and models say may hold any id. */
 const freeFields: ReadonlySet<string> = new Set(['input', 'output', 'metadata', 'args', 'edited_args', 'response']);
-const idFields: ReadonlySet<string> = new Set(['id', 'run_id', 'root_run_id']);
+/** A row of a base goes with it, and a relation with the items at its ends. */
+const idFields: ReadonlySet<string> = new Set(['id', 'run_id', 'root_run_id', 'kb_id', 'from_item_id', 'to_item_id']);
 const workspaceFields: ReadonlySet<string> = new Set(['workspace_id']);
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 

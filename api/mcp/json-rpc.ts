@@ -55,7 +55,7 @@ export function readJson(body: unknown): { readonly value: unknown; readonly has
   let hasMarks = false;
   try {
     const text = strictUtf8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
-    const marked = markInexact(text, 'large', maxMarks);
+    const marked = markInexact(text, 'all', maxMarks);
     hasMarks = marked !== text;
     value = JSON.parse(marked);
   } catch {

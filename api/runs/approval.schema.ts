@@ -1,6 +1,6 @@
 import Type from 'typebox';
 import { approvalDecisions, approvalReasons, approvalStatuses } from '../../workflows/contracts/approvals.ts';
-import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp } from '../http/schema.ts';
+import { closed, FreeObject, idOf, integer, listOf, nullable, oneOf, text, Timestamp, ToolArguments } from '../http/schema.ts';
 import { RunView } from './run.schema.ts';
 import { ArgsHash } from './tool-call.schema.ts';
 
@@ -13,7 +13,7 @@ const ApprovalAnswer = closed(
   {
     approval_id: idOf('Approval', 'A question of the run or of a descendant'),
     decision: oneOf(approvalDecisions, { description: 'One of those that the question offers' }),
-    edited_args: Type.Optional(FreeObject),
+    edited_args: Type.Optional(ToolArguments),
     response: Type.Optional(AnyJson('With respond: the result in place of the call’s own, or the answer; fits response_schema')),
     comment: Type.Optional(nullable(Comment)),
     args_hash: Type.Optional(ArgsHash),

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox';
+import type { Embedder } from '../../ports/embeddings/index.ts';
 import type { ApiEnv } from '../env.ts';
 import { defaultQuotas, limitPolicies, type LimitPolicy } from '../http/quotas.ts';
 import { oauthScopes } from '../http/scopes.ts';
@@ -50,6 +51,7 @@ export const CapabilitiesView = closed(
 
 /** What the environment alone does not tell. */
 interface CapabilitiesState {
+  readonly embedder: Pick<Embedder, 'models' | 'defaultModel'>;
   /** By the organization of the caller. */
   readonly isMfaRequired: boolean;
   /** By the probe of this machine. */
@@ -66,7 +68,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
       scopes: [...oauthScopes.keys()],
     },
     mfa: { methods: [], required: state.isMfaRequired },
-    embeddings: { default_model: 'none', models: [] },
+    embeddings: { default_model: state.embedder.defaultModel, models: state.embedder.models().map(({ id, dim }) => ({ name: id, dim })) },
     channels: [],
     features: {
       attachments: true,
@@ -74,7 +76,7 @@ export function toCapabilitiesView(env: ApiEnv, state: CapabilitiesState): Stati
       code_exec_strict: state.hasStrictIsolation,
       code_review: false,
       evaluations: false,
-      knowledge: false,
+      knowledge: true,
       mcp: false,
       oauth: true,
       sub_agents: false,

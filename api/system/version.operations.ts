@@ -29,6 +29,7 @@ export const versionOperations = {
     async (ctx) => {
       const { organizationId } = ctx.tenant;
       return toCapabilitiesView(ctx.deps.env, {
+        embedder: ctx.deps.embedder,
         isMfaRequired: organizationId !== null && (await isMfaRequired(ctx.em, organizationId)),
         hasStrictIsolation: await ctx.deps.codeExec.hasStrict(),
       });

@@ -1,11 +1,11 @@
 import Type from 'typebox';
 import type { ToolTestResult } from '../../db/tools/tool-test.entity.ts';
 import { toolResultCodes } from '../../workflows/contracts/runs.ts';
-import { closed, FreeObject, integer, nullable, oneOf, text } from '../http/schema.ts';
+import { closed, integer, nullable, oneOf, text, ToolArguments } from '../http/schema.ts';
 
 export const ToolTest = closed(
   {
-    arguments: { ...FreeObject, description: 'What a model would send; checked against the input schema' },
+    arguments: { ...ToolArguments, description: 'What a model would send; checked against the input schema' },
     dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Renders the request and sends nothing' })),
   },
   { $id: 'ToolTest' },

@@ -60,7 +60,7 @@ async function measure({ rounds, log }: BenchOptions, keep: Keep): Promise<Outco
         metric: 'cpuMs',
         floor: 'all',
         product: 'product',
-        budget: most(1.6),
+        budget: most(1.35),
       }),
       finding(measured, {
         what: `${name}, requests a second, same statements`,

@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { readAccess } from '../access.ts';
 import { stateDirOf, type CliEnv } from '../env.ts';
+import { refuseForeignDatabase } from '../foreign-database.ts';
+import { checkSettings } from '../settings.ts';
 import { SetupError } from '../setup-error.ts';
 import { readStateFile, writeStateFile } from '../state.ts';
 import { signIn } from './client.ts';
@@ -18,12 +20,15 @@ interface Secrets {
 
 /**
  * `longhaul seed`: two organizations to try things with, through the API of the deployment that runs from the state folder. What is there already
- * stays as it is, but a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, or where its API refuses.
+ * stays as it is, but a service key whose plaintext is lost is rotated. Throws SetupError without a deployment, where DATABASE_URL names
+ * another database than its, or where its API refuses.
  */
 export async function seed({ env, log }: { readonly env: CliEnv; readonly log: (line: string) => void }): Promise<void> {
   const stateDir = stateDirOf(env);
   const access = readAccess(readStateFile(stateDir, 'access.json'));
   if (access === null) throw new SetupError('No deployment has been made here yet: run `npm start` first.');
+  checkSettings(env);
+  refuseForeignDatabase(stateDir, env);
   const baseUrl = env['API_INTERNAL_URL'] || access.base_url;
 
   let secrets = readSecrets(stateDir);

@@ -7,8 +7,13 @@ import type { State } from '../state.ts';
  * Below the range from which Linux and macOS take the ports of outgoing connections: while a service is away for a second, no
  * client may be given its port (on one machine a client can even connect to itself there).
  */
-const lowestPort = 20_000;
-const highestPort = 32_000;
+const servicePorts: PortRange = { from: 20_000, to: 32_000 };
+
+/** Ports from `from` up to, but without, `to`. */
+interface PortRange {
+  readonly from: number;
+  readonly to: number;
+}
 
 /**
  * The port on 127.0.0.1 for `name`: the configured one, else the one used last if it is free, else a free one, which is saved.
@@ -55,12 +60,16 @@ function portOf(name: string, configured: string): number {
   return port;
 }
 
-async function freePort(taken: ReadonlySet<number>): Promise<number> {
+/**
+ * A port on 127.0.0.1 that is free, and is no port of an outgoing connection while whoever is to listen there is away; none of those that are `taken`.
+ * @throws SetupError where there is none.
+ */
+export async function freePort(taken: ReadonlySet<number>, { from, to } = servicePorts): Promise<number> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
-    const port = randomInt(lowestPort, highestPort);
+    const port = randomInt(from, to);
     if (!taken.has(port) && (await isPortFree(port))) return port;
   }
-  throw new SetupError(`No free port between ${lowestPort} and ${highestPort} on 127.0.0.1.`);
+  throw new SetupError(`No free port between ${from} and ${to} on 127.0.0.1.`);
 }
 
 function savedPorts(state: State): Record<string, number> {

@@ -17,6 +17,8 @@ import type {
 } from './revision-document.ts';
 import { narrowedLimits } from './revision-limits.ts';
 import { dialectOf, unknownDialect } from '../../workflows/contracts/schema-dialect.ts';
+import { knowledgeSearchTool } from './knowledge-search-tool.ts';
+import { knowledgeWriteTool } from './knowledge-write-tool.ts';
 import { skillLoadTool } from './skill-load-tool.ts';
 
 /** What the deployment says of a model; the registry's entries are such. */
@@ -107,7 +109,9 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
   const skills = effectiveSkills(source);
   const agents = effectiveSubAgents(source, bound.tools);
   const loads = skills.skills.some(({ mode }) => mode === 'on_demand');
-  const own = loads && !bound.tools.some(({ name }) => name === skillLoadTool.name) ? [skillLoadTool] : [];
+  const knowledge = knowledgeOf(document, persona);
+  const wanted = [...(loads ? [skillLoadTool] : []), ...knowledgeTools(document, knowledge)];
+  const own = wanted.filter((tool) => !bound.tools.some(({ name }) => name === tool.name));
   const tools = [...sameAgents([...bound.tools, ...agents.tools]), ...own];
 
   return {
@@ -119,12 +123,25 @@ export function effectiveConfiguration(deployment: Deployment, source: Effective
     tools,
     skills: skills.skills,
     sub_agents: agents.sub_agents,
-    knowledge: document.knowledge,
+    knowledge,
     approvals: document.approvals,
     context: document.context,
     limits: narrowedLimits(document.limits, source.limits ?? {}),
     warnings: [...bound.warnings, ...skills.warnings, ...agents.warnings, ...tools.flatMap(toolWarnings), ...modelWarnings(model, tools)],
   };
+}
+
+/** A base bound to be asked is searched, and one bound for writing written, by tools that nobody has to bind. */
+function knowledgeTools(document: RevisionDocument, knowledge: readonly KnowledgeBinding[]): EffectiveTool[] {
+  const searches = knowledge.some(({ mode }) => mode !== 'inject');
+  const writes = knowledge.some(({ access }) => access === 'write');
+  return [...(searches ? [knowledgeSearchTool] : []), ...(writes ? [knowledgeWriteTool(document)] : [])];
+}
+
+/** The bases of the revision and, beside them, the persona's; what the persona says of a base counts. */
+function knowledgeOf({ knowledge }: RevisionDocument, persona: PersonaDocument | null): KnowledgeBinding[] {
+  const beside = persona?.knowledge ?? [];
+  return [...knowledge.filter(({ id }) => !beside.some((other) => other.id === id)), ...beside];
 }
 
 /** SHA-256 of the canonical JSON (RFC 8785) of a configuration, hexadecimal: versions stand for descriptions, schemas and texts. */

@@ -8,6 +8,7 @@ import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Persona } from './persona.entity.ts';
 import type { PersonaDocument } from './persona-document.ts';
+import { keepPersonaRefs } from './persona-refs.ts';
 import type { AgentHome } from './revisions.ts';
 
 /** A persona as it is read. */
@@ -73,7 +74,7 @@ export async function refuseFull(tx: TenantTransaction, agentId: string): Promis
 }
 
 /**
- * Writes personas of an agent with their first versions, in two statements whatever their number. The caller holds the agent's lock and has
+ * Writes personas of an agent with their first versions, in as many statements whatever their number. The caller holds the agent's lock and has
  * made room for a default. Gives their ids in order.
  */
 export async function insertPersonas(
@@ -96,6 +97,7 @@ export async function insertPersonas(
     [agent.id, agent.organizationId, agent.workspaceId, JSON.stringify(records)],
   );
   await insertVersions(tx, { agent, versions: ids.map((id) => ({ id, version: 1 })), createdBy });
+  if (records.some(({ document }) => document.knowledge.length > 0)) await keepPersonaRefs(tx, ids);
   return ids;
 }
 

@@ -237,6 +237,10 @@ export function completeSkillBinding(draft: BindingDraft<SkillBinding>, target: 
   return { ...refOf(target), version: draft.version ?? null, mode: draft.mode ?? 'on_demand' };
 }
 
+export function completeKnowledgeBinding(draft: BindingDraft<KnowledgeBinding>, target: ResolvedRef): KnowledgeBinding {
+  return { ...refOf(target), access: draft.access ?? 'read', mode: draft.mode ?? 'tool', top_k: draft.top_k ?? 5 };
+}
+
 export function completeSubAgentBinding(draft: BindingDraft<SubAgentBinding>, target: ResolvedRef): SubAgentBinding {
   return {
     ...refOf(target),

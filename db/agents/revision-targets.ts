@@ -15,7 +15,7 @@ export interface RevisionHome {
   readonly workspaceId: string | null;
 }
 
-interface Target {
+export interface Target {
   readonly id: string;
   readonly slug: string;
   readonly scope: Scope;
@@ -59,6 +59,7 @@ export interface RevisionTargets {
   readonly toolkits: readonly ToolkitTarget[];
   readonly skills: readonly SkillTarget[];
   readonly agents: readonly AgentTarget[];
+  readonly knowledge: readonly Target[];
 }
 
 interface FoundTarget extends Target {
@@ -70,9 +71,9 @@ type Asking = Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>;
 
 /** Reads what the references of a draft may mean, in one statement whatever their number; none for a draft without references. */
 export async function readTargets(tx: Asking, home: RevisionHome, draft: RevisionDraft): Promise<RevisionTargets> {
-  const { tools = [], toolkits = [], skills = [], sub_agents: agents = [] } = draft;
-  const targets = { tools: [] as Target[], toolkits: [] as Target[], skills: [] as Target[], agents: [] as Target[] };
-  if (tools.length + toolkits.length + skills.length + agents.length > 0) {
+  const { tools = [], toolkits = [], skills = [], sub_agents: agents = [], knowledge = [] } = draft;
+  const targets: Record<keyof RevisionTargets, Target[]> = { tools: [], toolkits: [], skills: [], agents: [], knowledge: [] };
+  if (tools.length + toolkits.length + skills.length + agents.length + knowledge.length > 0) {
     const reach = [tx.tenant.isOperator, home.organizationId, home.workspaceId];
     const found = await rows<FoundTarget>(tx.em, targetsSql, [
       ...namesOf(tools),
@@ -87,6 +88,13 @@ export async function readTargets(tx: Asking, home: RevisionHome, draft: Revisio
       fixedRevisions(agents),
       ...namesOf(agents),
       ...reach,
+      ...namesOf(knowledge),
+      home.organizationId,
+      home.workspaceId,
+      seesPrivate(tx),
+      home.id ?? null,
+      tx.tenant.userId,
+      tx.tenant.userId,
     ]);
     for (const { kind, facts, ...target } of found) targets[kind].push({ ...facts, ...target });
   }
@@ -128,6 +136,12 @@ const targetsSql = `
              'revision_ids', (select coalesce(jsonb_agg(v.id), '[]') from agent_revisions v where v.agent_id = a.id and v.id = any (?::uuid[])),
              'persona_slugs', (select coalesce(jsonb_agg(p.slug), '[]') from personas p where p.agent_id = a.id and p.is_active and p.deleted_at is null))
       from agents a where ${named('a')} and ${inReach('a')}
+    union all
+    select 'knowledge', b.id, b.slug, b.scope::text, true, '{}'
+      from knowledge_bases b where ${named('b')} and b.activated_at is not null
+       and (b.organization_id is null or (b.organization_id = ?::uuid and (b.workspace_id is null or b.workspace_id = ?::uuid)))
+       and (not b.is_private or ?::boolean or b.owner_agent_id = ?::uuid or (b.subject_kind = 'user' and b.subject_id = ?::text) or exists (
+         select from knowledge_grants g where g.kb_id = b.id and g.principal_kind = 'user' and g.principal_id = ?::uuid and (g.expires_at is null or g.expires_at > now())))
   ) found
   order by array_position(array['workspace', 'organization', 'platform'], found.scope)`;
 

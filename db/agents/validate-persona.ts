@@ -1,22 +1,27 @@
-import type { BindingDraft, KnowledgeBinding } from './revision-document.ts';
 import { completePersona, type PersonaDocument, type PersonaDraft } from './persona-document.ts';
 import { atCreate, type RevisionProblem } from './revision-problems.ts';
+import { readTargets, type RevisionHome } from './revision-targets.ts';
+import { bindKnowledge } from './validate-references.ts';
 import type { RevisionChecks } from './validate-revision.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
 
 const optionsPointer = '/model_settings/provider_options';
 
 /** Checks a persona, whole: the document as it would be stored, and everything that stands against it. Pointers lie within the persona. */
 export async function validatePersona(
-  draft: PersonaDraft,
+  tx: Pick<TenantTransaction, 'em' | 'tenant' | 'actor'>,
+  { home, draft }: { readonly home: RevisionHome; readonly draft: PersonaDraft },
   checks: RevisionChecks,
 ): Promise<{ document: PersonaDocument; problems: RevisionProblem[] }> {
-  const document = completePersona(draft, []);
+  const targets = await readTargets(tx, home, { knowledge: draft.knowledge });
+  const knowledge = bindKnowledge(draft.knowledge ?? [], targets);
+  const document = completePersona(draft, knowledge.bindings);
   const problems = [
     ...modelProblems(document, checks),
     ...(await templateProblems(document, checks)),
     ...localeProblems(document),
-    ...knowledgeProblems(draft.knowledge ?? []),
+    ...knowledge.problems,
     ...sizeProblems(document),
   ];
   return { document, problems };
@@ -65,17 +70,6 @@ function localeProblems({ locale }: PersonaDocument): RevisionProblem[] {
   } catch {
     return wrong;
   }
-}
-
-/** There is no knowledge base yet that a reference could mean. */
-function knowledgeProblems(knowledge: readonly BindingDraft<KnowledgeBinding>[]): RevisionProblem[] {
-  return knowledge.map((binding, at) =>
-    atCreate(`/knowledge/${at}`, {
-      rule: 'reference',
-      message: 'The knowledge base does not exist where the agent can use it.',
-      params: { kind: 'knowledge', slug: binding.slug ?? null },
-    }),
-  );
 }
 
 function sizeProblems(document: PersonaDocument): RevisionProblem[] {

@@ -1,6 +1,9 @@
 import {
+  completeKnowledgeBinding,
   completeSkillBinding,
   completeSubAgentBinding,
+  type BindingDraft,
+  type KnowledgeBinding,
   type Ref,
   type RevisionDraft,
   type SkillBinding,
@@ -75,6 +78,24 @@ function skillProblems(
   if (!target.is_active || target.curation_state === 'retired' || !isLoadable)
     return [atActivation(pointer, { rule: 'inactive', message: 'The skill is not active, or this version was never promoted.', params })];
   return [];
+}
+
+/** Resolves the knowledge bases of a draft, of a revision or a persona. Who may read them is asked by each call of a run. */
+export function bindKnowledge(
+  drafts: readonly BindingDraft<KnowledgeBinding>[],
+  targets: Pick<RevisionTargets, 'knowledge'>,
+): { bindings: KnowledgeBinding[]; problems: RevisionProblem[] } {
+  const problems: RevisionProblem[] = [];
+  const bindings: KnowledgeBinding[] = [];
+  for (const [index, draft] of drafts.entries()) {
+    const pointer = `/knowledge/${index}`;
+    const target = nearest(targets.knowledge, draft);
+    if (!target) problems.push(unresolved(pointer, 'knowledge', draft));
+    else if (bindings.some(({ id }) => id === target.id))
+      problems.push(taken(pointer, 'The knowledge base is bound already.', target.slug));
+    else bindings.push(completeKnowledgeBinding(draft, target));
+  }
+  return { bindings, problems };
 }
 
 /** Resolves the agents that a draft may ask, and what is wrong with each binding but cycles. */

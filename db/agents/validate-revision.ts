@@ -10,7 +10,7 @@ import {
 import { atActivation, atCreate, type RevisionProblem } from './revision-problems.ts';
 import { readTargets, type RevisionHome } from './revision-targets.ts';
 import { documentProblems } from './validate-model.ts';
-import { bindSkills, bindSubAgents, unresolved } from './validate-references.ts';
+import { bindKnowledge, bindSkills, bindSubAgents } from './validate-references.ts';
 import { bindToolkits, bindTools } from './validate-tools.ts';
 
 export { refuseInvalid, refuseNotActivatable, type RevisionProblem } from './revision-problems.ts';
@@ -62,12 +62,13 @@ export async function validateRevision(
   const toolkits = bindToolkits(draft.toolkits ?? [], targets);
   const skills = bindSkills(draft.skills ?? [], targets, home.id);
   const agents = bindSubAgents(draft.sub_agents ?? [], targets, home);
+  const knowledge = bindKnowledge(draft.knowledge ?? [], targets);
   const document = completeDocument(draft, {
     tools: tools.bindings,
     toolkits: toolkits.bindings,
     skills: skills.bindings,
     sub_agents: agents.bindings,
-    knowledge: [],
+    knowledge: knowledge.bindings,
   });
 
   const problems = [
@@ -75,8 +76,7 @@ export async function validateRevision(
     ...toolkits.problems,
     ...skills.problems,
     ...agents.problems,
-    // No knowledge base exists yet that a reference could mean.
-    ...(draft.knowledge ?? []).map((ref, index) => unresolved(`/knowledge/${index}`, 'knowledge', ref)),
+    ...knowledge.problems,
     ...nameProblems(tools.bindings, agents.bindings),
     ...(await delegationProblems(tx, home, agents.bindings)),
     ...(await documentProblems(document, checks)),

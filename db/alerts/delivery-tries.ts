@@ -16,7 +16,10 @@ export function claimTry(tx: TenantTransaction, deliveryId: string) {
       .where('id', '=', deliveryId)
       .where('status', 'in', ['queued', 'failed'])
       .where(({ eb, or }) => or([eb('nextAttemptAt', 'is', null), eb('nextAttemptAt', '<=', sql<string>`clock_timestamp()`)]))
-      .returning(['id', 'organizationId', 'workspaceId', 'ruleId', 'event', 'target', 'snapshot', 'attempts', 'createdAt']),
+      .returning(['id', 'organizationId', 'workspaceId', 'ruleId', 'event', 'target', 'snapshot', 'attempts', 'createdAt'])
+      .returning((eb) =>
+        eb.selectFrom('workspaces as w').whereRef('w.id', '=', 'alert_deliveries.workspaceId').select('w.name').as('workspaceName'),
+      ),
   );
 }
 

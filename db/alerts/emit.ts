@@ -53,7 +53,7 @@ export type AlertChange = Firing | Renewal | Resolving;
 
 /**
  * Changes an alert in the caller's transaction: its row, its transition, one delivery to each receiver and the starts of their workflows. Nothing leaves
- * before the commit. Gives the alert's id, or null when it is as it would be after the change: opened before, or no more open. An end that nobody has to
+ * before the commit. Gives the alert's id, or null when it is as it would be after the change: opened before, or no more open; and of a repeat when somebody has acknowledged or snoozed it. An end that nobody has to
  * act on (`rule_changed`, `budget_changed`, `window_ended`) is sent to nobody.
  */
 export async function emitAlert(tx: TenantTransaction, rule: EmittingRule, asked: AlertChange, at: Date): Promise<string | null> {
@@ -98,10 +98,12 @@ async function changeRow(
       .where('a.id', '=', asked.alertId)
       .where('a.ruleId', '=', rule.id)
       .where('a.resolvedAt', 'is', null)
-      .select('a.status')
+      .select(['a.status', 'a.acknowledgedAt', 'a.snoozedUntil'])
       .forUpdate(),
   );
   if (!before) return null;
+  const isMuted = before.acknowledgedAt !== null || (before.snoozedUntil !== null && new Date(before.snoozedUntil) > at);
+  if (asked.event === 'repeated' && isMuted) return null;
   const alert = asked.event === 'resolved' ? await closeAlert(tx, asked, at) : await renewAlert(tx, asked, at);
   return alert && { alert, from: before.status };
 }

@@ -69,35 +69,53 @@ const columns: Readonly<Partial<Record<SamplerKind, string>>> = {
 };
 
 /**
- * Measures all rules of one kind in one statement: text, since rules come as one JSON value and each joins its own stretch of time. A group without a row is
- * not among what it gives.
+ * Measures all rules of one kind in one statement: text, since rules come as one JSON value and each joins its own stretch of time. Rows of the longest
+ * window are read once, for all rules; those of a workspace find theirs by its id. A group without a row is not among what it gives.
  */
 export function measure(em: SqlEntityManager, { organizationId, kind, rules, at, currency }: Measuring): Promise<Measured[]> {
-  const { from, where, time, agent, value } = sources[kind];
-  const within = time === null ? 'true' : `${time} > p.at - make_interval(secs => r."windowS") and ${time} <= p.at`;
-  // An index of theirs begins with the workspace.
-  const inPlace =
-    time === null ? 'e.workspace_id = any (array(select id from workspaces where organization_id = p.org))' : 'e.organization_id = p.org';
+  const longestS = Math.max(0, ...rules.map(({ windowS }) => windowS));
   return rows<Measured>(
     em,
-    `with p as (select ?::uuid as org, ?::timestamptz as at, ?::text as currency),
+    `with p as (select ?::uuid as org, ?::timestamptz as at, ?::text as currency, ?::int as longest),
      r as (select * from jsonb_to_recordset(?::jsonb) as r(id uuid, "workspaceId" uuid, "agentId" uuid, "groupBy" text, "windowS" int)),
-     m as materialized (
-       select r.id as rule, r."groupBy" <> 'none' as is_grouped,
-              case r."groupBy" when 'workspace' then e.workspace_id when 'agent' then ${agent} end as key ${columns[kind] ?? ''}
-         from p cross join r join ${from} on ${inPlace} and ${within} and (${where})
-              and (r."workspaceId" is null or e.workspace_id = r."workspaceId") and (r."agentId" is null or ${agent} = r."agentId")),
-     g as (
-       select rule, key, is_grouped and (key is null or row_number() over (partition by rule order by count(*) desc, key) > ${maxGroups}) as is_other
-         from m group by rule, key, is_grouped)
-     select m.rule as "ruleId", case when not g.is_other then m.key end as key, g.is_other as "isOther", (${value})::text as value
-       from m join g on g.rule = m.rule and g.key is not distinct from m.key
-      group by 1, 2, 3`,
+     s as materialized (${rowsRead(kind)}),
+     k as (
+       select r.id as rule, r."groupBy", s.* from p cross join r join s on s.workspace_id = r."workspaceId" where ${rowsOfRule(kind)}
+       union all
+       select r.id, r."groupBy", s.* from p cross join r cross join s where r."workspaceId" is null and ${rowsOfRule(kind)}),
+     ${rules.some(({ groupBy }) => groupBy !== 'none') ? inGroups : inOneGroup}
+     select m.rule as "ruleId", case when not m.is_other then m.key end as key, m.is_other as "isOther", (${sources[kind].value})::text as value
+       from m group by 1, 2, 3`,
     [
       organizationId,
       at,
       currency,
+      longestS,
       JSON.stringify(rules.map(({ id, workspaceId, agentId, groupBy, windowS }) => ({ id, workspaceId, agentId, groupBy, windowS }))),
     ],
   );
+}
+
+const inGroups = `n as (
+       select *, count(*) over (partition by rule, key) as size
+         from (select *, case "groupBy" when 'workspace' then workspace_id when 'agent' then agent_id end as key from k) keyed),
+     m as (select *, "groupBy" <> 'none' and (key is null or dense_rank() over (partition by rule order by size desc, key) > ${maxGroups}) as is_other from n)`;
+/** Without the two sorts, where no rule groups. */
+const inOneGroup = 'm as (select *, null::uuid as key, false as is_other from k)';
+
+/** The rows that any rule of a kind may count. */
+function rowsRead(kind: SamplerKind): string {
+  const { from, where, time, agent } = sources[kind];
+  const within = time === null ? 'true' : `${time} > p.at - make_interval(secs => p.longest) and ${time} <= p.at`;
+  // An index of theirs begins with the workspace.
+  const inPlace =
+    time === null ? 'e.workspace_id = any (array(select id from workspaces where organization_id = p.org))' : 'e.organization_id = p.org';
+  return `select e.workspace_id, ${agent} as agent_id, ${time ?? 'null::timestamptz'} as at ${columns[kind] ?? ''}
+            from p join ${from} on ${inPlace} and ${within} and (${where})`;
+}
+
+/** Those among them that a rule counts. */
+function rowsOfRule(kind: SamplerKind): string {
+  const within = sources[kind].time === null ? 'true' : 's.at > p.at - make_interval(secs => r."windowS")';
+  return `(r."agentId" is null or s.agent_id = r."agentId") and ${within}`;
 }

@@ -3,6 +3,7 @@ import { rankOf } from '../../workflows/contracts/access.ts';
 import type { ActorRef } from '../actor-ref.ts';
 import type { Caller } from '../caller.ts';
 import { isUnbounded, workspacesAtFloor } from '../reach.ts';
+import { baseAccess } from '../knowledge/access.ts';
 import { Run } from '../runs/run.entity.ts';
 import { inSightOf, type Predicate, type Scoped } from '../scope.ts';
 import { row } from '../sql.ts';
@@ -95,8 +96,9 @@ export function uploaderOf(caller: Caller): ActorRef {
 }
 
 /**
- * Which attachments the caller sees: those of runs and skills that it sees, its own, and as an admin all of the place. Knowledge bases and
- * evaluations add their kinds of links here.
+ * Which attachments the caller sees: those of runs and skills that it sees, those of sources of bases that it reads, its own, and as an admin all of the
+ * place, but for what private bases are made of that it does not read; exports only of bases that it manages.
+ * Evaluations add their kind of links here.
  */
 export function visibleAttachments(ctx: Scoped): Predicate {
   const place = inSightOf(ctx, Attachment, 'a');
@@ -112,9 +114,38 @@ export function visibleAttachments(ctx: Scoped): Predicate {
     select 1 from attachment_links l join skills s on s.id = l.owner_id
     where l.attachment_id = a.id and l.owner_kind = 'skill' and s.deleted_at is null and ${skill.sql})`;
 
+  const { visible, canRead } = baseAccess(ctx, 'b');
+  const ofSource = `exists (
+    select 1 from attachment_links l join knowledge_sources k on k.id = l.owner_id join knowledge_bases b on b.id = k.kb_id
+    where l.attachment_id = a.id and l.owner_kind = 'source' and k.deleted_at is null and b.deleted_at is null and ${visible.sql} and ${canRead.sql})`;
+
+  // Not by links, which end with a source and with time: until it is swept, what a private base was made of is its content.
+  const held = baseAccess(ctx, 'h').canRead;
+  const heldByOthers = `exists (
+    select 1 from (select k.kb_id from knowledge_sources k where k.attachment_id = a.id
+      union all select x.kb_id from knowledge_runs x where x.attachment_id = a.id and x.kind in ('ingest', 'import')) u
+      join knowledge_bases h on h.id = u.kb_id where h.is_private and not ${held.sql})`;
+
+  // An export holds all of its base: being an admin of the place, or having asked for it once, is not enough.
+  const { canManage } = baseAccess(ctx, 'e');
+  const exportOfOthers = `exists (
+    select 1 from knowledge_runs x join knowledge_bases e on e.id = x.kb_id
+    where x.attachment_id = a.id and x.kind = 'export' and not ${canManage.sql})`;
+
   return {
-    sql: `(${place.sql} and (${admin.sql} or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill}))`,
-    params: [...place.params, ...admin.params, uploader.kind, uploader.id, ...run.params, ...skill.params],
+    sql: `(${place.sql} and not ${exportOfOthers} and ((${admin.sql} and not ${heldByOthers}) or (a.created_by ->> 'kind' = ? and a.created_by ->> 'id' = ?) or ${ofRun} or ${ofSkill} or ${ofSource}))`,
+    params: [
+      ...place.params,
+      ...canManage.params,
+      ...admin.params,
+      ...held.params,
+      uploader.kind,
+      uploader.id,
+      ...run.params,
+      ...skill.params,
+      ...visible.params,
+      ...canRead.params,
+    ],
   };
 }
 

@@ -17,9 +17,9 @@ export interface Adjustment {
 
 /** The correction that a key stands for; null: none yet. */
 export async function findAdjustment(tx: TenantTransaction, workspaceId: string, key: string) {
-  return row<{ id: string; cost: string; currency: string; runId: string | null }>(
+  return row<{ id: string; cost: string; currency: string; runId: string | null; at: string }>(
     tx.em,
-    `select id, cost::text as cost, currency, run_id as "runId" from usage_entries where call_key = ? and kind = 'adjustment'`,
+    `select id, cost::text as cost, currency, run_id as "runId", occurred_at as at from usage_entries where call_key = ? and kind = 'adjustment'`,
     [adjustmentKey(workspaceId, key)],
   );
 }

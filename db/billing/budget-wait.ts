@@ -3,6 +3,7 @@ import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { addOutboxAll } from '../outbox.ts';
 import { newId } from '../ids.ts';
+import { workflowOfRun, type RunAtWork } from '../knowledge/run-workflow.ts';
 import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { capsAbove } from './cap-keys.ts';
@@ -78,8 +79,8 @@ export async function isStepAllowed(
 }
 
 /**
- * Wakes the runs of a workspace whose budget question is open: to be called by whoever writes a budget, in the same transaction. They look
- * again; a signal that is lost costs time until the next look, no more.
+ * Wakes the runs of a workspace whose budget question is open, and what of its knowledge waits: to be called by whoever writes a budget, in the same
+ * transaction. They look again; a signal that is lost costs time until the next look, no more.
  */
 export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: string): Promise<number> {
   const waiting = await rows<{ run_id: string }>(
@@ -87,16 +88,45 @@ export async function wakeBudgetWaiters(tx: TenantTransaction, workspaceId: stri
     `select distinct run_id from approvals where workspace_id = ? and reason = 'budget' and status = 'pending' order by run_id`,
     [workspaceId],
   );
+  const ofRuns = waiting.map(({ run_id: runId }) => ({ id: runId, workflowId: workflowIds.run(runId) }));
   // The key is new each time: a second writing wakes them again.
   const occasion = newId();
   const woken = await addOutboxAll(
     tx,
-    waiting.map(({ run_id: runId }) => ({
-      message: { kind: 'workflow.signal', workflowId: workflowIds.run(runId), signal: agentRunSignals.budgetChanged },
-      dedupeKey: `budget:${runId}:${occasion}`,
+    [...ofRuns, ...(await pausedKnowledgeRuns(tx, workspaceId)), ...(await pendingIndexes(tx, workspaceId))].map(({ id, workflowId }) => ({
+      message: { kind: 'workflow.signal', workflowId, signal: agentRunSignals.budgetChanged },
+      dedupeKey: `budget:${id}:${occasion}`,
     })),
   );
   return woken.length;
+}
+
+/** Runs of knowledge that wait for room: of bases of the workspace, and of its organization, for which one of its workspaces pays. */
+async function pausedKnowledgeRuns(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
+  const paused = await rows<RunAtWork>(
+    tx.em,
+    `select r.id, r.kind, r.target_kb_id as "targetKbId", s.id as "sourceId", s.sync_no as "syncNo"
+       from knowledge_runs r left join knowledge_sources s on s.id = r.source_id and s.run_id = r.id
+      where r.status = 'paused' and (r.workspace_id = ? or (r.workspace_id is null and r.organization_id = (select organization_id from workspaces where id = ?))) order by r.id`,
+    [workspaceId, workspaceId],
+  );
+  return paused.flatMap((run) => {
+    const workflowId = workflowOfRun(run);
+    return workflowId === null ? [] : [{ id: run.id, workflowId }];
+  });
+}
+
+/** Bases with items that wait for vectors, of the workspace or its organization. Nothing says whether it is for money: one that works looks once more. */
+async function pendingIndexes(tx: TenantTransaction, workspaceId: string): Promise<{ id: string; workflowId: string }[]> {
+  const bases = await rows<{ id: string }>(
+    tx.em,
+    `select b.id from knowledge_bases b
+      where b.id in (select i.kb_id from knowledge_items i where i.index_state = 'pending' and i.deleted_at is null and i.staged_run_id is null)
+        and b.deleted_at is null and b.embedding_dim > 0
+        and (b.workspace_id = ? or (b.workspace_id is null and b.organization_id = (select organization_id from workspaces where id = ?))) order by b.id`,
+    [workspaceId, workspaceId],
+  );
+  return bases.map(({ id }) => ({ id, workflowId: workflowIds.indexBase(id) }));
 }
 
 /** The open windows above a run in which the spending leaves no room for the call. */

@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { fail } from '../../workflows/contracts/failure.ts';
 import type { Condition } from '../condition.ts';
 import { preparedList } from '../page-query.ts';
 import type { PageRequest } from '../page.ts';
@@ -22,9 +21,9 @@ export interface BudgetFilters {
 }
 
 /** A budget as it is read. */
-export type BudgetRow = Awaited<ReturnType<typeof readBudget>>;
+export type BudgetRow = NonNullable<Awaited<ReturnType<typeof findBudget>>>;
 /** Where a budget stands in its current window. Amounts are decimals in the budget's currency. */
-export type BudgetStatusRow = Awaited<ReturnType<typeof readBudgetStatus>>;
+export type BudgetStatusRow = NonNullable<Awaited<ReturnType<typeof findBudgetStatus>>>;
 
 const columns = [
   'g.id',
@@ -44,11 +43,9 @@ const oneBudget = prepared(({ workspaceId, period, visible }: ParametersOf<OneBu
   query.selectFrom('budgets as g').where('g.workspaceId', '=', workspaceId).where('g.period', '=', period).where(visible).select(columns),
 );
 
-/** A budget that the caller sees. Throws 404 where the workspace has none for the period. */
-export async function readBudget(ctx: Scoped, key: BudgetKey) {
-  const found = await row(ctx.em, oneBudget({ ...key, visible: visibleTo(ctx, Budget, 'g') }));
-  if (!found) throw fail('not_found');
-  return found;
+/** A budget that the caller sees; null where the workspace has none for the period. */
+export function findBudget(ctx: Scoped, key: BudgetKey) {
+  return row(ctx.em, oneBudget({ ...key, visible: visibleTo(ctx, Budget, 'g') }));
 }
 
 const budgetId = prepared(({ workspaceId, period, visible }: ParametersOf<OneBudget>) =>
@@ -120,9 +117,7 @@ const budgetStatus = prepared(({ workspaceId, period, visible }: ParametersOf<On
     ]),
 );
 
-/** Where a budget that the caller sees stands now, in one query. Throws 404 where the workspace has none for the period. */
-export async function readBudgetStatus(ctx: Scoped, key: BudgetKey) {
-  const found = await row(ctx.em, budgetStatus({ ...key, visible: visibleTo(ctx, Budget, 'g') }));
-  if (!found) throw fail('not_found');
-  return found;
+/** Where a budget that the caller sees stands now, in one query; null where the workspace has none for the period. */
+export function findBudgetStatus(ctx: Scoped, key: BudgetKey) {
+  return row(ctx.em, budgetStatus({ ...key, visible: visibleTo(ctx, Budget, 'g') }));
 }

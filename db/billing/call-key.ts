@@ -1,4 +1,10 @@
 /** `<source_kind>:<source_id>:<step>:<attempt>:<call>`: one key per call that may have reached a provider. */
-export function callKey(sourceKind: 'run', sourceId: string, step: number, attempt: number, call = 0): string {
+export function callKey(
+  sourceKind: 'run' | 'maintenance' | 'search',
+  sourceId: string,
+  step: number,
+  attempt: number,
+  call: number | string = 0,
+): string {
   return `${sourceKind}:${sourceId}:${step}:${attempt}:${call}`;
 }

@@ -25,32 +25,10 @@ export type ReserveResult =
   | { readonly outcome: 'busy' }
   | { readonly outcome: 'stale' };
 
-// All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with this one. What is locked is named by
+// All statements lock windows in the order (period, id), and windows before holds: any other order deadlocks with `reserve_call`. What is locked is named by
 // values that are there before, never by a join or `in (select …)`: a row that another transaction has just changed is looked at once more, and such a
 // condition may then find nothing and drop it.
-const reserveSql = `
-with a as (select ?::text as key, ?::uuid as org, ?::uuid as ws, ?::text[] as caps, ?::numeric as e, ?::boolean as passes),
-w as materialized (
-  select b.id, coalesce(b.cap_key, b.period) as name, b.spent, b.reserved, b.window_end, ceil((select e from a) * b.fx_rate * 1e9) / 1e9 as amt,
-         case when b.is_enforced and not (select passes from a) then b.limit_amount end as cap, coalesce(b.window_end <= clock_timestamp(), false) as stale,
-         exists (select from budget_holds h where (h.call_key, h.window_id, h.state) = ((select key from a), b.id, 'held')) as mine
-    from budget_windows b
-   where b.workspace_id = (select ws from a) and b.closed_at is null and (b.cap_key is null or b.cap_key = any ((select caps from a)::text[]))
-   order by b.period, b.id for update),
-v as (
-  select coalesce(bool_and(mine or cap is null or spent + reserved + amt <= cap), true) as fits,
-         min(name) filter (where not mine and spent + amt > cap) as full_at,
-         coalesce(bool_or(stale), false)
-         or count(*) filter (where name in ('day', 'month')) < (select count(*) from budgets g where g.workspace_id = (select ws from a)) as stale
-    from w),
-h as (
-  insert into budget_holds (call_key, window_id, organization_id, workspace_id, amount, lease_until)
-  select a.key, w.id, a.org, a.ws, w.amt, clock_timestamp() + interval '${leaseS} seconds' from w, v, a where v.fits and not v.stale
-  on conflict (call_key, window_id) do update set state = 'held', amount = excluded.amount, lease_until = excluded.lease_until, closed_at = null
-     where budget_holds.state in ('released', 'expired')
-  returning window_id, amount),
-u as (update budget_windows b set reserved = b.reserved + h.amount from h where b.id = h.window_id returning b.id)
-select fits and not stale as ok, full_at, stale, least(clock_timestamp(), (select min(window_end) from w) - interval '1 millisecond') as at from v`;
+const reserveSql = `select ok, full_at, stale, at from reserve_call(?, ?, ?, ?::text[], ?, ?, ${leaseS})`;
 
 /**
  * Holds what a call may cost in every window above it, or in none. One statement; limit and enforcement are those of the newest commit. Call

@@ -87,13 +87,6 @@ export async function pricesOfModels(em: SqlEntityManager, models: readonly stri
   return found.map(toPriceRow);
 }
 
-/** Now, by the clock that says which prices are in force. */
-export async function priceClock(em: SqlEntityManager): Promise<Date> {
-  const found = await row<{ now: string }>(em, 'select clock_timestamp() as now', []);
-  if (!found) throw new Error('the clock gave no row');
-  return new Date(found.now);
-}
-
 /** The price and whether it has begun; null where there is none. */
 export async function findPrice(em: SqlEntityManager, priceId: string): Promise<(PriceRow & { readonly hasBegun: boolean }) | null> {
   const found = await row(

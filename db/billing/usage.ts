@@ -103,7 +103,7 @@ export async function settleModelCall(tx: TenantTransaction, source: UsageSource
 }
 
 /** Sum over the buckets of count × price, rounded up to 9 decimals; reasoning is priced as output unless it has its own price. */
-function costOf(usage: ModelUsage): string {
+export function costOf(usage: Pick<ModelUsage, 'prices' | 'tokens'>): string {
   const priceOf = (bucket: PriceBucket) => usage.prices.find((price) => price.bucket === bucket)?.price ?? null;
   const output = priceOf('output');
   const parts: [number, string | null][] = [

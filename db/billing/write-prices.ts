@@ -5,6 +5,11 @@ import { query } from '../query.ts';
 import { change, row, rows } from '../sql.ts';
 import { priceColumns, priceNow, toPriceRow, type NewPrice, type PriceRow } from './model-prices.ts';
 
+/** Holds up all others who add prices until this transaction ends: what an import compares its rows with stays as it is. */
+export async function lockPrices(em: SqlEntityManager): Promise<void> {
+  await row(em, "select pg_advisory_xact_lock(hashtextextended('model prices', 0))");
+}
+
 /** Inserts prices in one statement; a key that is taken meanwhile is left out. Gives those that were inserted. */
 export async function insertPrices(em: SqlEntityManager, prices: readonly NewPrice[]): Promise<PriceRow[]> {
   if (prices.length === 0) return [];

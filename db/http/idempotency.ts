@@ -155,8 +155,13 @@ export async function removeExpiredKey(em: SqlEntityManager, id: string): Promis
 /** Tables of the rows that the paths of operations with a key name, by parameter. */
 export const tablesOfPaths: Readonly<Record<string, string>> = {
   agent_id: 'agents',
+  delivery_id: 'webhook_deliveries',
+  endpoint_id: 'webhook_endpoints',
+  item_id: 'knowledge_items',
+  kb_id: 'knowledge_bases',
   rule_id: 'alert_rules',
   run_id: 'runs',
+  source_id: 'knowledge_sources',
   tool_id: 'tools',
   toolkit_id: 'toolkits',
 };

@@ -159,8 +159,13 @@ interface Parent {
   readonly column: string;
 }
 
+/** Children without a key, which would cost each of their many rows. */
+const parentsWithoutKey: Readonly<Record<string, Parent | undefined>> = { knowledge_terms: { table: 'knowledge_bases', column: 'kb_id' } };
+
 /** By whose ids the rows of a table are found that has no index on the organization; null where it has one, or no such parent. */
 function parentOf(em: SqlEntityManager, table: string): Parent | null {
+  const named = parentsWithoutKey[table];
+  if (named) return named;
   if (hasIndex(em, table)) return null;
   const keys = tenantKeys.filter((key) => key.table === table && !['workspaces', 'organizations'].includes(key.references));
 

@@ -117,6 +117,14 @@ async function eraseHomeless(em: SqlEntityManager, { id: workspaceId, organizati
   await change(em, `delete from mcp_authorizations where connection_id in (${granted})`, [ids]);
   await change(em, `delete from mcp_connections where id in (${granted})`, [ids]);
 
+  await change(em, "delete from knowledge_grants where principal_kind = 'user' and principal_id = any (?::uuid[])", [ids]);
+  await change(
+    em,
+    `update knowledge_bases set deleted_at = coalesce(deleted_at, now()), is_frozen = true, version = version + 1, updated_at = now()
+      where organization_id = ? and subject_kind = 'user' and subject_id = any (?::text[])`,
+    [organizationId, ids],
+  );
+
   for (const table of [
     'oauth_codes',
     'refresh_tokens',

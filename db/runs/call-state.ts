@@ -57,6 +57,8 @@ export interface CallState {
   readonly concurrency: 'read' | 'write' | 'exclusive';
   /** `read`: the run may not change anything. */
   readonly max_effect: 'read' | 'write';
+  /** How many hooks of deployments the cause of the run has come through. */
+  readonly hops: number;
   /** Read live: what stops a tool counts at its next call. Null: it has no row, or none any more. */
   readonly live: LiveTool | null;
   /** The run's place takes no more work. */
@@ -83,7 +85,7 @@ const callColumns = `c.id, c.run_id, c.organization_id, c.workspace_id, r.conver
   r.input as run_input, r.subject_kind, r.subject_id, r.manifest, c.step, c.pos, c.message_id, m.pos as message_pos, c.tool_id, c.slug, c.kind, c.effect, c.is_idempotent,
   c.timeout_s, c.response_max_chars, c.args, c.args_hash, c.state, c.attempt, c.claimed_at, c.deadline_at, c.child_run_id, c.gate, c.critical, c.client_owned, ${approvedSql} as approved,
   coalesce((select s.retries from run_steps s where s.run_id = c.run_id and s.step = c.step and s.tool_call_id = c.id), '[]'::jsonb) as retries,
-  c.concurrency, r.max_effect, ${liveTool},
+  c.concurrency, r.max_effect, r.hops, ${liveTool},
   ${frozenSql('c.workspace_id')} as is_frozen`;
 
 /** States of a call without a result. */

@@ -36,7 +36,7 @@ export async function lockForCancel(tx: TenantTransaction, runIds: readonly stri
 
 /**
  * Ends or asks to end every live run among `runIds` and below them, all in the same few statements. Those that are cancelling or over are left alone.
- * Gives the runs that ended here, as they were before: what hangs on their end (`closeOccurrenceOf`) is the caller's.
+ * Gives the runs that ended here, as they were before: what hangs on their end (`followRunEnd`) is the caller's.
  */
 export async function cancelLocked(
   tx: TenantTransaction,

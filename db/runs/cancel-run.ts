@@ -1,6 +1,6 @@
 import { fail } from '../../workflows/contracts/failure.ts';
 import { isTerminal } from '../../workflows/contracts/runs.ts';
-import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
+import { followRunEnd } from '../triggers/run-ended.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { cancelLocked, lockForCancel, type Cancel, type LockedForCancel } from './cancel-locked.ts';
 import { readRunRow } from './run-queries.ts';
@@ -35,5 +35,5 @@ export async function cancelAndClose(
   locked: LockedForCancel & { readonly runIds: readonly string[] },
   cancel: Cancel,
 ): Promise<void> {
-  for (const run of await cancelLocked(tx, locked, cancel)) await closeOccurrenceOf(tx, run, 'cancelled');
+  for (const run of await cancelLocked(tx, locked, cancel)) await followRunEnd(tx, run, 'cancelled');
 }

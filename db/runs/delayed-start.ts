@@ -2,7 +2,7 @@ import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { closeRunCaps } from '../billing/caps.ts';
 import { row, rows } from '../sql.ts';
 import { appendFrames, lockStreams, stateBatch } from '../streams/append.ts';
-import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
+import { followRunEnd } from '../triggers/run-ended.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { cancelAndClose } from './cancel-run.ts';
 import { activateNext, limitQueue, lockConversationOfRun, type ConversationRow, type StartableRun } from './conversations.ts';
@@ -121,5 +121,5 @@ async function endBusy(tx: TenantTransaction, run: RunState, activeRunId: string
   } as const;
   await appendFrames(tx, [stateBatch(identityOf(run), [finishedFrame(run, end)])]);
   measureEnd(tx, run, end);
-  await closeOccurrenceOf(tx, run, 'failed');
+  await followRunEnd(tx, run, 'failed');
 }

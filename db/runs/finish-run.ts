@@ -6,7 +6,7 @@ import { closeRunCaps } from '../billing/caps.ts';
 import { appendFrames, lockStreams, stateBatch, type FrameBatch } from '../streams/append.ts';
 import type { FrameDraft } from '../streams/frame.schema.ts';
 import { openMessages } from '../streams/open-messages.ts';
-import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
+import { followRunEnd } from '../triggers/run-ended.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { closeCalls, closeMessages, readOutput, writeEnd } from './close-run.ts';
 import { activateNext, lockConversationOfRun } from './conversations.ts';
@@ -48,7 +48,7 @@ export async function finishRun(tx: TenantTransaction, input: FinishRunInput): P
   const { batch, end } = await close(tx, { run, answers, calls, heads }, endingOf(run, input));
   await appendFrames(tx, [batch]);
   if (conversation.active_run_id === run.id) await activateNext(tx, conversation.id);
-  await closeOccurrenceOf(tx, run, end.status);
+  await followRunEnd(tx, run, end.status);
   return { more: false };
 }
 

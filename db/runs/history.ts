@@ -35,7 +35,7 @@ export interface HistoryAnswer extends HistoryCall {
   readonly total_chars: number | null;
 }
 
-/** What the model has to read, oldest first: the last turns of the conversation and the run's own messages. */
+/** What the model has to read, oldest first: the last turns of the conversation, without the passages that were injected into them, and the run's own messages. */
 export function readHistory(
   tx: TenantTransaction,
   run: { readonly id: string; readonly conversation_id: string; readonly turn_no: number | null },
@@ -54,7 +54,7 @@ export function readHistory(
                 and s.usage->>'estimated' = 'false') as counted
        from messages m
       where m.conversation_id = ?
-        and ((m.state = 'committed' and m.turn < ? and m.turn >= ?) or (m.run_id = ? and m.state = 'pending'))
+        and ((m.state = 'committed' and m.turn < ? and m.turn >= ? and m.role <> 'system') or (m.run_id = ? and m.state = 'pending'))
       order by m.turn, m.pos`,
     [run.id, run.id, run.conversation_id, run.turn_no ?? 0, (run.turn_no ?? 0) - lastTurns, run.id],
   );

@@ -217,6 +217,7 @@ function lineageValues({ parent, continued, cause }: StartRun) {
           event_depth: cause.eventDepth ?? 0,
           untrusted: cause.untrusted ?? false,
           max_effect: cause.maxEffect ?? 'write',
+          hops: cause.hops ?? 0,
         }
       : {}),
   };

@@ -2,6 +2,8 @@ import type { ToolKind } from '../../workflows/contracts/runs.ts';
 import { askInputSchema } from '../agents/ask-schema.ts';
 import { askDefaults } from '../agents/effective-delegates.ts';
 import { schemaWithoutPreset } from '../agents/effective-tools.ts';
+import { knowledgeSearchTool } from '../agents/knowledge-search-tool.ts';
+import { knowledgeWriteDefaults } from '../agents/knowledge-write-tool.ts';
 import { skillLoadTool } from '../agents/skill-load-tool.ts';
 import { rows } from '../sql.ts';
 import type { ToolDescriptor } from '../tools/tool-descriptor.ts';
@@ -53,7 +55,7 @@ export async function readRunTools(tx: TenantTransaction, manifest: Manifest): P
   const schemas = await readAskedSchemas(tx, manifest);
   return manifest.tools.flatMap((pin) => {
     if (pin.tool_id === null)
-      return [toRunTool(pin, pin.delegate ? askDescriptor(pin, schemas.get(pin.delegate.revision_id) ?? null) : ownDescriptor)];
+      return [toRunTool(pin, pin.delegate ? askDescriptor(pin, schemas.get(pin.delegate.revision_id) ?? null) : ownDescriptor(pin))];
     const version = found.find((row) => row.tool_id === pin.tool_id);
     return version ? [toRunTool(pin, version.descriptor)] : [];
   });
@@ -85,18 +87,22 @@ function askDescriptor(pin: PinnedTool, inputSchema: Record<string, unknown> | n
   };
 }
 
-/** Of the one tool without a row that asks nobody. */
-const ownDescriptor: StoredDescriptor = {
-  slug: skillLoadTool.name,
-  kind: skillLoadTool.kind,
-  description: skillLoadTool.description,
-  input_schema: { ...skillLoadTool.input_schema },
-  config: { name: skillLoadTool.name, options: {} },
-  effect: skillLoadTool.effect,
-  concurrency: skillLoadTool.concurrency,
-  timeout_s: skillLoadTool.timeout_s,
-  response_max_chars: skillLoadTool.response_max_chars,
-};
+/** Of a tool without a row that asks nobody. */
+function ownDescriptor({ slug }: PinnedTool): StoredDescriptor {
+  const tool = [knowledgeSearchTool, knowledgeWriteDefaults].find(({ name }) => name === slug) ?? skillLoadTool;
+  return {
+    slug: tool.name,
+    kind: tool.kind,
+    description: tool.description,
+    input_schema: { ...tool.input_schema },
+    config: { name: tool.name, options: {} },
+    effect: tool.effect,
+    concurrency: tool.concurrency,
+    timeout_s: tool.timeout_s,
+    response_max_chars: tool.response_max_chars,
+    is_idempotent: tool === knowledgeWriteDefaults,
+  };
+}
 
 function toRunTool(pin: PinnedTool, descriptor: StoredDescriptor): RunTool {
   return {

@@ -1,5 +1,6 @@
 import type { CallGate } from '../../workflows/contracts/approvals.ts';
 import type { EffectiveConfiguration } from '../agents/effective.ts';
+import type { KnowledgeBinding } from '../agents/revision-document.ts';
 import type { PinnedDelegate } from './delegates.ts';
 
 /** A tool as a run uses it to its end: the version pinned, the binding's own bounds. */
@@ -32,6 +33,9 @@ export interface PinnedSkill {
   readonly mode: 'on_demand' | 'always';
 }
 
+/** A base as a run may use it: which rights that gives is asked anew by each call. */
+export type PinnedKnowledge = Pick<KnowledgeBinding, 'id' | 'slug' | 'access' | 'mode' | 'top_k'>;
+
 /** A persona as a run wears it. */
 export interface PinnedPersona {
   readonly id: string;
@@ -51,6 +55,8 @@ export interface Manifest {
   /** Absent in runs begun before there were skills and personas. */
   readonly skills?: readonly PinnedSkill[];
   readonly persona?: PinnedPersona | null;
+  /** Absent in runs begun before there were knowledge bases. */
+  readonly knowledge?: readonly PinnedKnowledge[];
   readonly max_tool_calls: number;
   /** Values of the revision's variables: the input's, else the default. */
   readonly vars: Readonly<Record<string, unknown>>;
@@ -65,7 +71,10 @@ export interface PinnedWarning {
 }
 
 /** The versions of a configuration that a run keeps to its end, and what it does without. */
-export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools' | 'skills' | 'models' | 'max_tool_calls'> & {
+export function pinsOf(effective: EffectiveConfiguration): Pick<
+  Manifest,
+  'tools' | 'skills' | 'knowledge' | 'models' | 'max_tool_calls'
+> & {
   readonly warnings: PinnedWarning[];
 } {
   return {
@@ -85,6 +94,7 @@ export function pinsOf(effective: EffectiveConfiguration): Pick<Manifest, 'tools
       ...(tool.delegate === null ? {} : { delegate: tool.delegate }),
     })),
     skills: effective.skills.map(({ skill_id, version, slug, description, mode }) => ({ skill_id, version, slug, description, mode })),
+    knowledge: effective.knowledge.map(({ id, slug, access, mode, top_k }) => ({ id, slug, access, mode, top_k })),
     max_tool_calls: effective.limits.max_tool_calls,
     warnings: effective.warnings.map(({ message }) => ({ code: 'state_conflict', message: message.slice(0, 1_000) })),
   };

@@ -196,9 +196,9 @@ async function claimForChild(tx: TenantTransaction, { run, call, delegate, child
 
 /** What stands behind the parent stands behind the child. */
 async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause> {
-  const found = await row<{ root_event_id: string | null; event_depth: number }>(
+  const found = await row<{ root_event_id: string | null; event_depth: number; hops: number }>(
     tx.em,
-    'select r.root_event_id, r.event_depth from runs r where r.id = ?',
+    'select r.root_event_id, r.event_depth, r.hops from runs r where r.id = ?',
     [run.id],
   );
   return {
@@ -206,6 +206,7 @@ async function causeOf(tx: TenantTransaction, run: RunState): Promise<StartCause
     eventDepth: found?.event_depth ?? 0,
     untrusted: run.untrusted,
     maxEffect: run.max_effect,
+    hops: found?.hops ?? 0,
   };
 }
 

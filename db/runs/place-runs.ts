@@ -4,6 +4,7 @@ import { linkToRun } from '../attachments/run-attachments.ts';
 import { runCapKey } from '../billing/cap-keys.ts';
 import { openCaps, type CapDraft } from '../billing/caps.ts';
 import { newId } from '../ids.ts';
+import { databaseTime } from '../database-time.ts';
 import { appendFrames, stateBatch } from '../streams/append.ts';
 import { frameText, numbered } from '../streams/frame-text.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -38,7 +39,7 @@ export async function placeRuns(tx: TenantTransaction, starts: readonly StartRun
     const target = targets[n];
     return target === undefined || target instanceof Failure ? [] : [{ start, target }];
   });
-  const batch: Batch = { tx, conversations: await lockSessions(tx, ready), made: [], ended: [] };
+  const batch: Batch = { tx, now: await clockOf(tx, ready), conversations: await lockSessions(tx, ready), made: [], ended: [] };
 
   const outcomes: (StartedRun | Failure)[] = [];
   for (const [n, start] of starts.entries()) {
@@ -52,11 +53,17 @@ export async function placeRuns(tx: TenantTransaction, starts: readonly StartRun
 
 interface Batch {
   readonly tx: TenantTransaction;
+  /** Which starts are early is the database's to say: it is asked for its time when one of them names an instant. */
+  readonly now: Date;
   /** Locked, as they stand after the starts so far. */
   readonly conversations: Map<string, ConversationRow>;
   /** Written and not announced yet. */
   readonly made: NewRun[];
   readonly ended: RunState[];
+}
+
+async function clockOf(tx: TenantTransaction, ready: readonly { readonly start: StartRun }[]): Promise<Date> {
+  return ready.some(({ start }) => start.startAfter) ? databaseTime(tx.em) : new Date();
 }
 
 async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | Failure> {
@@ -70,10 +77,10 @@ async function orFailure(work: () => Promise<StartedRun>): Promise<StartedRun | 
 
 /** Puts one start where it belongs. Every refusal comes before the first write. */
 async function place(batch: Batch, start: StartRun, target: StartTarget): Promise<StartedRun> {
-  const { tx, conversations } = batch;
+  const { tx, now, conversations } = batch;
   const session = sessionOf(start, target);
   const conversation = session === null ? null : (conversations.get(session) ?? null);
-  if (start.startAfter && start.startAfter > new Date())
+  if (start.startAfter && start.startAfter > now)
     return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'delayed' } }));
   if (conversation === null || conversation.active_run_id === null)
     return write(batch, draftOf(start, target, { conversation, session, line: { kind: 'active' } }));

@@ -84,7 +84,19 @@ const eraseSql = `
      where c.id in (select r.conversation_id from runs r where r.id in (select run_id from erased))
        and not exists (select from runs o where o.conversation_id = c.id and o.deleted_at is null and o.id not in (select run_id from erased))
   ),
-  occurrences as (update schedule_occurrences set rendered = null where run_id in (select run_id from erased))
+  occurrences as (update schedule_occurrences set rendered = null where run_id in (select run_id from erased)),
+  deliveries as (
+    update webhook_deliveries set body = null, headers = '{}', query = '{}', warnings = '[]', delivery_key = null where run_id in (select run_id from erased)
+  ),
+  events_emptied as (
+    update events set payload = '{}', subject = null
+     where id in (select e.id from events e where e.cause_run_id in (select run_id from erased)
+                  union all select d.event_id from webhook_deliveries d where d.run_id in (select run_id from erased) and d.event_id is not null)
+  ),
+  callbacks as (
+    update outbound_callbacks set status = case status when 'pending' then 'stopped' else status end, next_attempt_at = null
+     where run_id in (select run_id from erased)
+  )
   update runs set input = '{}', output = null, error = null, warnings = '[]', metadata = '{}', manifest = null, session_key = null, subject_kind = null,
          subject_id = null, pending_approvals = 0, deleted_at = now(), updated_at = now()
    where id in (select run_id from erased)`;

@@ -52,6 +52,7 @@ interface EndedRun {
   readonly event_depth: number;
   readonly untrusted: boolean;
   readonly max_effect: 'read' | 'write';
+  readonly hops: number;
   readonly limits: RunLimits;
   readonly revision_limits: Partial<RevisionLimits>;
   readonly has_agent: boolean;
@@ -142,7 +143,13 @@ function startOf(run: EndedRun, ask: RetryAsk, by: RetryStarter) {
     limits: { ...askedLimits(run), ...ask.limits },
     metadata: run.metadata,
     // Whoever asks again asks for no more than was allowed, with words from where they came.
-    cause: { rootEventId: run.root_event_id, eventDepth: run.event_depth, untrusted: run.untrusted, maxEffect: run.max_effect },
+    cause: {
+      rootEventId: run.root_event_id,
+      eventDepth: run.event_depth,
+      untrusted: run.untrusted,
+      maxEffect: run.max_effect,
+      hops: run.hops,
+    },
   };
 }
 
@@ -156,7 +163,7 @@ function readEnded(tx: TenantTransaction, runId: string): Promise<EndedRun | nul
   return row<EndedRun>(
     tx.em,
     `select r.id, r.organization_id, r.workspace_id, r.agent_id, r.agent_revision_id, r.conversation_id, r.parent_run_id, r.status, r.turn_no, r.session_key,
-            r.subject_kind, r.subject_id, r.input, r.metadata, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.limits, v.document -> 'limits' as revision_limits, a.deleted_at is null as has_agent,
+            r.subject_kind, r.subject_id, r.input, r.metadata, r.root_event_id, r.event_depth, r.untrusted, r.max_effect, r.hops, r.limits, v.document -> 'limits' as revision_limits, a.deleted_at is null as has_agent,
             (select p.slug from personas p where p.agent_id = r.agent_id and p.slug = r.persona_slug and p.is_active and p.deleted_at is null) as persona_slug
        from runs r join agent_revisions v on v.id = r.agent_revision_id join agents a on a.id = r.agent_id
       where r.id = ? and r.deleted_at is null`,

@@ -7,24 +7,25 @@ import type { TenantTransaction } from '../tenant-transaction.ts';
 import { Run } from './run.entity.ts';
 import { runColumns, runFrom, runListColumns, type RunRow } from './run-view.ts';
 
+const runTexts = new Map<string, string>();
+
+/** The statement that reads a run under a condition, of which there are few: put together anew for each read it would be compared as a whole each time. */
+function runWhere(condition: string): string {
+  const known = runTexts.get(condition) ?? `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${condition}`;
+  runTexts.set(condition, known);
+  return known;
+}
+
 /** A run in the tenant of the transaction; null when it is not there. */
 export function readRunRow(tx: Pick<TenantTransaction, 'em' | 'tenant'>, runId: string): Promise<RunRow | null> {
   const own = tenantPredicate(tx.tenant, 'r');
-  return row<RunRow>(tx.em, `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${own.sql}`, [
-    runId,
-    ...own.params,
-  ]);
+  return row<RunRow>(tx.em, runWhere(own.sql), [runId, ...own.params]);
 }
 
 /** A run that the caller may see. Throws 404, 403 below the floor there. */
 export async function seeRun(ctx: Scoped, runId: string): Promise<RunRow> {
   const visible = inSightOf(ctx, Run, 'r');
-  const found = await row<RunRow>(
-    ctx.em,
-    `select ${runColumns} from ${runFrom} where r.id = ? and r.deleted_at is null and ${visible.sql}`,
-    [runId, ...visible.params],
-  );
-  return seen(ctx, found);
+  return seen(ctx, await row<RunRow>(ctx.em, runWhere(visible.sql), [runId, ...visible.params]));
 }
 
 /** Where a run lives. */

@@ -113,6 +113,8 @@ const schema = defineEntity({
     manifest: p.json<Record<string, unknown>>().strictNullable(),
     /** Content from outside the tenant reached this run or an ancestor. */
     untrusted: p.boolean().default(false),
+    /** How many hooks of deployments its cause has come through. */
+    hops: p.smallint().default(0),
     maxEffect: p.enum(['read', 'write'] as const).default('write'),
     activeMs: bigintColumn().default(0),
     /** Time spent in waiting, which max_duration_s does not count; without the wait that is open. */

@@ -1,6 +1,6 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
 import type { RunSource } from '../../workflows/contracts/runs.ts';
-import { closeOccurrenceOf } from '../triggers/close-occurrence.ts';
+import { followRunEnd } from '../triggers/run-ended.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { placeRuns } from './place-runs.ts';
 import type { RunLimitsDraft } from './run-limits.ts';
@@ -78,6 +78,8 @@ export interface StartCause {
   readonly eventDepth?: number;
   readonly untrusted?: boolean;
   readonly maxEffect?: 'read' | 'write';
+  /** How many hooks of deployments it has come through. */
+  readonly hops?: number;
 }
 
 export interface StartedRun {
@@ -104,6 +106,6 @@ export async function startRun(tx: TenantTransaction, start: StartRun): Promise<
  */
 export async function startRuns(tx: TenantTransaction, starts: readonly StartRun[]): Promise<readonly (StartedRun | Failure)[]> {
   const { outcomes, ended } = await placeRuns(tx, starts);
-  for (const run of ended) await closeOccurrenceOf(tx, run, 'cancelled');
+  for (const run of ended) await followRunEnd(tx, run, 'cancelled');
   return outcomes;
 }

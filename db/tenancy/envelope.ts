@@ -15,6 +15,7 @@ export const sealedTables = [
   'idempotency_keys',
   'mcp_connections',
   'mcp_authorizations',
+  'webhook_endpoints',
 ] as const;
 export type SealedTable = (typeof sealedTables)[number];
 
@@ -76,7 +77,12 @@ export async function open(em: SqlEntityManager, keys: Keks, binding: Binding, e
   if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const stored = await row<StoredKey>(em, `select ${storedColumns} from data_keys where id = ?`, [keyIdOf(envelope)]);
   if (!stored) throw new Error('The data key of an envelope is gone');
+  return openWith(stored, keys, binding, envelope);
+}
 
+/** The same with the data key at hand, for those who have no tenant yet. */
+export function openWith(stored: StoredKey, keys: Keks, binding: Binding, envelope: Buffer): Buffer {
+  if (envelope.length < headBytes + nonceBytes + tagBytes || envelope[0] !== formatVersion) throw new EnvelopeError('Not an envelope');
   const { secret } = unwrap(keys, stored);
   try {
     return decrypt(secret, envelope.subarray(headBytes), boundTo(binding, envelope.subarray(0, headBytes)));

@@ -1,8 +1,11 @@
 import { idempotencyGates } from '../http/idempotency-gates.sql.ts';
 import { identityGates } from '../identity/gates.sql.ts';
 import type { GateCommand, GateSet } from '../identity/gate-parts.sql.ts';
+import { candidateGates } from '../knowledge/candidate-gates.sql.ts';
+import { knowledgeErasureGates } from '../knowledge/erasure-gates.sql.ts';
 import { connectionGates } from '../mcp/connection-gates.sql.ts';
 import { oauthGates } from '../identity/oauth-gates.sql.ts';
+import { hookGates } from '../webhooks/hook-gates.sql.ts';
 import { appendFramesSql, streamFunctions, streamGrants } from '../streams/append-frames.sql.ts';
 import { impersonationGates } from './impersonation-gates.sql.ts';
 import { invitationGates } from './invitation-gates.sql.ts';
@@ -14,6 +17,9 @@ const sets: readonly GateSet[] = [
   impersonationGates,
   idempotencyGates,
   connectionGates,
+  candidateGates,
+  knowledgeErasureGates,
+  hookGates,
   { functions: streamFunctions, grants: streamGrants, sql: [appendFramesSql] },
 ];
 

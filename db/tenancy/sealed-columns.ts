@@ -2,6 +2,7 @@ import { storedReplyBinding } from '../http/idempotency.ts';
 import { envelopeOf as signingKeyBinding } from '../identity/signing-key-rotation.ts';
 import { authorizationBinding, connectionBinding } from '../mcp/grant.ts';
 import { secretBinding, type SecretPlace } from '../secrets/secret-binding.ts';
+import { endpointBinding } from '../webhooks/endpoint-binding.ts';
 import type { Binding, SealedTable } from './envelope.ts';
 
 /** A row with an envelope: its primary key, and what its binding is made of. */
@@ -66,5 +67,12 @@ export const sealedColumns: Readonly<Record<SealedTable, SealedColumn>> = {
     envelope: 'verifier_enc',
     columns: ['organization_id'],
     bindingOf: (row) => authorizationBinding(row.organization_id, row.key),
+  },
+  webhook_endpoints: {
+    key: 'id',
+    keyType: 'uuid',
+    envelope: 'secrets_enc',
+    columns: ['organization_id'],
+    bindingOf: (row) => endpointBinding(row.organization_id, row.key),
   },
 };

@@ -51,12 +51,23 @@ const entityTables = new Set([
   'attachments',
   'attachment_links',
   'schedules',
+  'webhook_endpoints',
   'alert_rules',
+  'knowledge_bases',
+  'knowledge_base_counters',
+  'knowledge_grants',
+  'knowledge_sources',
+  'knowledge_items',
+  'knowledge_item_versions',
+  'knowledge_relations',
+  'knowledge_runs',
+  'knowledge_findings',
+  'knowledge_policies',
 ]);
 
 /**
- * Tables with both columns that hold no workspace together with its organization: what outlives either, what the sweeper clears by itself, and
- * streams, which refer to runs.
+ * Tables with both columns that hold no workspace together with its organization: what outlives either, what the sweeper clears by itself,
+ * streams, which refer to runs, and what hangs on knowledge items: written by the hundred thousand, where each key costs.
  */
 const withoutWorkspaceKey = new Set([
   'sessions',
@@ -70,6 +81,13 @@ const withoutWorkspaceKey = new Set([
   'run_streams',
   'run_stream_scopes',
   'run_frame_chunks',
+  'knowledge_items',
+  'knowledge_item_versions',
+  'knowledge_chunks',
+  'knowledge_vectors',
+  'knowledge_terms',
+  'knowledge_relations',
+  'knowledge_run_errors',
 ]);
 
 /** Every other table that has both: a new one needs no line here. */
@@ -109,8 +127,11 @@ const organizationTables = [
   'skills',
   'attachments',
   'schedules',
+  'webhook_endpoints',
   'alert_rules',
   'alerts',
+  'knowledge_bases',
+  'knowledge_embedding_cache',
 ];
 
 /**
@@ -194,6 +215,14 @@ export const tenantKeys: readonly TenantKey[] = [
   plain('schedules', 'created_by_user_id', 'users'),
   composite('schedule_occurrences', 'schedule_id', 'schedules'),
   composite('schedule_occurrences', 'run_id', 'runs'),
+  plain('webhook_endpoints', 'agent_id', 'agents'),
+  composite('endpoint_counters', 'endpoint_id', 'webhook_endpoints'),
+  composite('webhook_deliveries', 'endpoint_id', 'webhook_endpoints'),
+  composite('webhook_deliveries', 'run_id', 'runs'),
+  composite('delivery_keys', 'endpoint_id', 'webhook_endpoints'),
+  composite('outbound_callbacks', 'endpoint_id', 'webhook_endpoints'),
+  composite('outbound_callbacks', 'run_id', 'runs'),
+  composite('events', 'cause_run_id', 'runs'),
 
   composite('approvals', 'run_id', 'runs'),
   composite('approvals', 'root_run_id', 'runs'),
@@ -207,6 +236,23 @@ export const tenantKeys: readonly TenantKey[] = [
   composite('alert_transitions', 'alert_id', 'alerts'),
   composite('alert_deliveries', 'rule_id', 'alert_rules'),
   composite('alert_deliveries', 'alert_id', 'alerts'),
+
+  plain('knowledge_bases', 'owner_agent_id', 'agents'),
+  plain('knowledge_bases', 'owner_persona_id', 'personas'),
+  plain('knowledge_bases', 'predecessor_id', 'knowledge_bases'),
+  ...['counters', 'grants', 'sources', 'items', 'runs', 'findings', 'policies'].flatMap((part) => inBase(part)),
+  plain('knowledge_item_versions', 'item_id', 'knowledge_items'),
+  plain('knowledge_run_errors', 'run_id', 'knowledge_runs'),
+  { table: 'knowledge_chunks', columns: ['item_id', 'kb_id'], references: 'knowledge_items', referenced: ['id', 'kb_id'] },
+  { table: 'knowledge_relations', columns: ['from_item_id', 'kb_id'], references: 'knowledge_items', referenced: ['id', 'kb_id'] },
+  { table: 'knowledge_relations', columns: ['to_item_id', 'kb_id'], references: 'knowledge_items', referenced: ['id', 'kb_id'] },
+  { ...plain('knowledge_vectors', 'chunk_id', 'knowledge_chunks'), onDelete: 'cascade' },
+  {
+    table: 'knowledge_vectors',
+    columns: ['kb_id', 'embedding_model', 'embedding_dim'],
+    references: 'knowledge_bases',
+    referenced: ['id', 'embedding_model', 'embedding_dim'],
+  },
 
   composite('run_streams', 'run_id', 'runs'),
   { ...plain('run_stream_scopes', 'run_id', 'run_streams', 'run_id'), onDelete: 'cascade' },
@@ -232,6 +278,12 @@ export function keySql(key: TenantKey): string {
 
 function plain(table: string, column: string, references: string, referenced = 'id'): TenantKey {
   return { table, columns: [column], references, referenced: [referenced] };
+}
+
+/** A part of a knowledge base, which may be the platform's. */
+function inBase(part: string): TenantKey[] {
+  const table = part === 'counters' ? 'knowledge_base_counters' : `knowledge_${part}`;
+  return [plain(table, 'kb_id', 'knowledge_bases'), composite(table, 'kb_id', 'knowledge_bases')];
 }
 
 function composite(table: string, column: string, references: string): TenantKey {

@@ -145,17 +145,19 @@ export async function eraseUser(tx: TenantTransaction, locked: StoredUser): Prom
 // The replies before the invitations, by which theirs are found: what is selected from is there first.
 const eraseOwnSql = `
   with replies as materialized (select gate_forget_replies(array[?::uuid], '{}')),
-       connections as materialized (select gate_erase_connections(?::uuid))
-  select gate_leave(?::uuid, true) as key_ids from replies, connections`;
+       connections as materialized (select gate_erase_connections(?::uuid)),
+       knowledge as materialized (select gate_erase_knowledge(?::uuid))
+  select gate_leave(?::uuid, true) as key_ids from replies, connections, knowledge`;
 
 /**
  * Ends what a user has made and holds in any workspace, also where the caller doesn't see it: service keys; before an erasure the grants and
- * the invitations that hold the address, what the person has granted to toolkits, and stored replies that show the person, as well.
+ * the invitations that hold the address, what the person has granted to toolkits, grants to knowledge, and stored replies that show the person, as well. Bases
+ * about the person are hidden; `sweepSubjects` purges them.
  */
 export async function endOwnThings(tx: TenantTransaction, userId: string, { erases }: { readonly erases: boolean }): Promise<void> {
   const ended = await row<{ key_ids: string[] }>(tx.em, erases ? eraseOwnSql : 'select gate_leave(?::uuid, false) as key_ids', [
     userId,
-    ...(erases ? [userId, userId] : []),
+    ...(erases ? [userId, userId, userId] : []),
   ]);
   for (const keyId of ended?.key_ids ?? []) tx.outgoing.revoked.push(`service_key:${keyId}`);
 }

@@ -6,10 +6,13 @@ const currencies: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency
 const otherZone =
   /^(?:UTC|GMT|Etc\/(?:UTC|UCT|GMT(?:0|[+-]\d{1,2})?|Greenwich|Universal|Zulu)|(?:Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Brazil|Canada|Chile|Europe|Indian|Mexico|Pacific|US)(?:\/[A-Z][a-z]+[A-Za-z]*(?:[_-][A-Za-z]+)*){1,2})$/;
 
+/** Names that the IANA database has dropped and the engine still knows: PostgreSQL, which cuts days by them, does not. */
+const droppedZones: ReadonlySet<string> = new Set(['US/Pacific-New', 'Canada/East-Saskatchewan']);
+
 /** Whether the text names a zone of the IANA time zone database, in its own spelling. */
 export function isTimeZone(text: string): boolean {
   if (canonicalZones.has(text)) return true;
-  return text.length <= 64 && otherZone.test(text) && !isMisspelt(text) && isKnown(text);
+  return text.length <= 64 && otherZone.test(text) && !droppedZones.has(text) && !isMisspelt(text) && isKnown(text);
 }
 
 /** Whether the text is a currency code of ISO 4217, in capitals. */

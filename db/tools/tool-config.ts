@@ -1,6 +1,15 @@
 import type { BodyMode, FieldForm, HttpParameter } from '../../workflows/contracts/http-parameters.ts';
 
-export const builtinNames = ['current_time', 'result_read', 'attachment_read', 'skill_load', 'skill_write', 'ask_user'] as const;
+export const builtinNames = [
+  'current_time',
+  'result_read',
+  'attachment_read',
+  'skill_load',
+  'skill_write',
+  'knowledge_search',
+  'knowledge_write',
+  'ask_user',
+] as const;
 export type BuiltinName = (typeof builtinNames)[number];
 
 export const httpMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

@@ -22,7 +22,11 @@ export async function startScheduled(
   schedule: ScheduleRow,
   { rendered, currency }: { readonly rendered: RenderedStart; readonly currency: string },
 ): Promise<ScheduledStart> {
-  if (rendered.subject?.kind === 'user' && !(await isUser(tx, schedule, rendered.subject.id))) return { reason: 'subject_unknown' };
+  if (
+    rendered.subject?.kind === 'user' &&
+    !(await isActiveUserOf(tx, { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id }, rendered.subject.id))
+  )
+    return { reason: 'subject_unknown' };
   // It waits for its turn, so it takes nobody's place and ends nothing.
   const {
     outcomes: [outcome],
@@ -55,14 +59,18 @@ export async function startScheduled(
   return { reason: reasonOf(outcome) };
 }
 
-/** Somebody who may work in the schedule's workspace today: not who was deactivated, nor who has moved away. */
-async function isUser(tx: TenantTransaction, schedule: ScheduleRow, id: string): Promise<boolean> {
+/** Whether somebody may work in a trigger's workspace today: not who was deactivated, nor who has moved away. */
+export async function isActiveUserOf(
+  tx: TenantTransaction,
+  { organizationId, workspaceId }: { readonly organizationId: string; readonly workspaceId: string },
+  id: string,
+): Promise<boolean> {
   const found = await row(
     tx.em,
     `select u.id from users u where u.id::text = lower(?) and u.organization_id = ? and u.is_active and u.deleted_at is null
        and (u.scope = 'organization' or u.workspace_id = ?::uuid
          or exists (select from workspace_grants g where g.user_id = u.id and g.workspace_id = ?::uuid))`,
-    [id, schedule.organization_id, schedule.workspace_id, schedule.workspace_id],
+    [id, organizationId, workspaceId, workspaceId],
   );
   return found !== null;
 }

@@ -1,10 +1,8 @@
 import { emitAlert } from '../../db/alerts/emit.ts';
 import { measure, type Measured } from '../../db/alerts/samples.ts';
 import {
+  claimRules,
   dropStates,
-  lockRules,
-  lockStates,
-  markJudged,
   rulesToJudge,
   touchAlerts,
   writeStates,
@@ -50,11 +48,12 @@ export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
   let groups = 0;
   for (const rule of rules) {
     const own = byRule.get(rule.id) ?? [];
-    if (parts.length === 0 || groups + own.length > groupsATransaction) {
+    const size = Math.max(1, own.length, rule.states.length);
+    if (parts.length === 0 || groups + size > groupsATransaction) {
       parts.push({ at, rules: [], measured: [] });
       groups = 0;
     }
-    groups += Math.max(1, own.length);
+    groups += size;
     parts.at(-1)?.rules.push(rule);
     parts.at(-1)?.measured.push(...own);
   }
@@ -63,70 +62,76 @@ export function partsOf({ at, rules, measured }: TickReadings): TickReadings[] {
 
 /**
  * Judges a part of what a tick has read, in one transaction: states, alerts, transitions, deliveries and the starts of their workflows. A rule that was changed since it
- * was read, or that a newer tick has judged, is left alone. Gives how many rules it judged.
+ * was read, that another tick has judged, or one of whose alerts a person has resolved meanwhile, is left to the next tick. Gives how many rules it judged.
  */
 export async function judgeTick(tx: TenantTransaction, { at, rules, measured }: TickReadings, currency: string): Promise<number> {
-  const locked = await lockRules(tx, rules, at);
-  if (locked.size === 0) return 0;
-  const states = await lockStates(tx, locked, at);
-  const outcome: TickOutcome = { next: [], gone: [], seen: [] };
-  for (const rule of rules) {
-    if (!locked.has(rule.id)) continue;
-    const own = new Map(states.filter(({ ruleId }) => ruleId === rule.id).map((state) => [state.fingerprint, state]));
-    const groups = groupsOf(
-      rule,
-      measured.filter(({ ruleId }) => ruleId === rule.id),
-      own.keys(),
-    );
-    for (const group of groups) {
-      const before = own.get(group.fingerprint) ?? null;
-      if (before === null || new Date(before.lastTick) < at) await judgeGroup({ tx, rule, at, currency, outcome }, group, before);
-    }
+  const judged = judge({ at, rules, measured });
+  const isSilent = ({ emits, isGone }: JudgedGroup) => emits.length === 0 && !isGone;
+  const claimed = await claimRules(tx, { rules, states: judged.filter(isSilent).map(({ next }) => next), at });
+  const own = judged.filter(({ rule }) => claimed.has(rule.id));
+
+  const told: NextState[] = [];
+  for (const group of own) {
+    let { alertId } = group.next;
+    for (const emission of group.emits) alertId = await emit({ tx, at, currency }, group, { emission, alertId });
+    if (group.emits.length > 0 && !group.isGone) told.push({ ...group.next, alertId });
   }
-
-  await writeStates(tx, outcome.next, at);
-  await dropStates(tx, outcome.gone);
-  await touchAlerts(tx, outcome.seen, at);
-  await markJudged(tx, locked, at);
-  return locked.size;
+  await writeStates(tx, told, at);
+  await dropStates(
+    tx,
+    own.filter(({ isGone }) => isGone).map(({ next }) => next),
+  );
+  const seen = own.flatMap(({ next, emits, value }) => (next.alertId !== null && emits.length === 0 ? [{ id: next.alertId, value }] : []));
+  await touchAlerts(tx, seen, at);
+  return claimed.size;
 }
 
-interface TickOutcome {
-  readonly next: NextState[];
-  readonly gone: NextState[];
-  readonly seen: { id: string; value: string | null }[];
-}
-
-interface Judging {
-  readonly tx: TenantTransaction;
+/** A group with what its sample makes of it. */
+interface JudgedGroup extends Group {
   readonly rule: TickRule;
-  readonly at: Date;
-  readonly currency: string;
-  readonly outcome: TickOutcome;
+  /** With the alert that was open before. */
+  readonly next: NextState;
+  readonly emits: readonly Emission[];
+  /** Nothing is left to remember of it. */
+  readonly isGone: boolean;
 }
 
-async function judgeGroup(judging: Judging, group: Group, before: TickState | null): Promise<void> {
-  const { rule, at, outcome } = judging;
+function judge({ at, rules, measured }: TickReadings): JudgedGroup[] {
+  const byRule = Map.groupBy(measured, ({ ruleId }) => ruleId);
+  return rules.flatMap((rule) => {
+    const known = new Map(rule.states.map((state) => [state.fingerprint, state]));
+    const groups = groupsOf(rule, byRule.get(rule.id) ?? [], known.keys());
+    return groups.map((group) => judgeGroup(rule, group, { before: known.get(group.fingerprint) ?? null, at }));
+  });
+}
+
+function judgeGroup(rule: TickRule, group: Group, { before, at }: { readonly before: TickState | null; readonly at: Date }): JudgedGroup {
   const { next, emits } = reduce(toGroupState(before, at), sampleOf(rule, group.value), {
     now: at,
     times: rule,
     isMuted: before?.isMuted ?? false,
   });
-  let alertId = before?.alertId ?? null;
-  for (const emission of emits) alertId = await emit(judging, group, { emission, alertId });
-
   const { workspaceId } = placeOf(rule, group.fingerprint);
-  const state = { ruleId: rule.id, fingerprint: group.fingerprint, organizationId: rule.organizationId, workspaceId, ...next, alertId };
-  const isGone = !group.isMeasured && next.state === 'ok' && next.noneSince === null;
-  if (isGone) outcome.gone.push(state);
-  else outcome.next.push(state);
-  if (alertId !== null && emits.length === 0) outcome.seen.push({ id: alertId, value: group.value });
+  const { id: ruleId, organizationId } = rule;
+  return {
+    ...group,
+    rule,
+    next: { ruleId, fingerprint: group.fingerprint, organizationId, workspaceId, ...next, alertId: before?.alertId ?? null },
+    emits,
+    isGone: !group.isMeasured && next.state === 'ok' && next.noneSince === null,
+  };
+}
+
+interface Emitting {
+  readonly tx: TenantTransaction;
+  readonly at: Date;
+  readonly currency: string;
 }
 
 /** Does what the reducer says; gives the id of the alert that is open then. */
 async function emit(
-  { tx, rule, at, currency }: Judging,
-  { fingerprint, value }: Group,
+  { tx, at, currency }: Emitting,
+  { rule, fingerprint, value }: JudgedGroup,
   { emission, alertId }: { readonly emission: Emission; readonly alertId: string | null },
 ): Promise<string | null> {
   if (emission.event === 'resolved') {

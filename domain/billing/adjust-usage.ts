@@ -3,16 +3,28 @@ import { writeAudit } from '../../db/audit/audit.ts';
 import type { AdjustedPlace } from '../../db/billing/adjusted-place.ts';
 import { findAdjustment, insertAdjustment, type Adjustment } from '../../db/billing/adjustments.ts';
 import { money } from '../../db/billing/money.ts';
+import { iso } from '../../db/sql.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 
-export interface AskedAdjustment extends Adjustment {
+export interface AskedAdjustment extends Omit<Adjustment, 'at'> {
+  /** Null: now, and of a key that has made a correction before the time of that. */
+  readonly at: Date | null;
   readonly reason: string | null;
+}
+
+/** What a correction that a key has made before has otherwise; null: the same. */
+export interface AdjustmentDifference {
+  /** Cost and currency. */
+  readonly amount: string | null;
+  /** `none` for the workspace as a whole. */
+  readonly run: string | null;
+  readonly at: Date | null;
 }
 
 /** `repeat`: the key has made this very correction before. `other`: it has made another one, and nothing was done. */
 export type AdjustmentOutcome =
-  | { readonly kind: 'made' | 'repeat'; readonly id: string }
-  | { readonly kind: 'other'; readonly cost: string; readonly currency: string };
+  | { readonly kind: 'made' | 'repeat'; readonly id: string; readonly at: Date }
+  | { readonly kind: 'other'; readonly difference: AdjustmentDifference };
 
 /**
  * Corrects the ledger of a workspace: a row of kind `adjustment` whose cost, with its sign, counts in the windows and the rollup of its time. Once a key, also
@@ -21,10 +33,11 @@ export type AdjustmentOutcome =
 export async function adjustUsage(
   tx: TenantTransaction,
   place: AdjustedPlace,
-  { reason, ...adjustment }: AskedAdjustment,
+  { reason, ...asked }: AskedAdjustment,
 ): Promise<AdjustmentOutcome> {
+  const adjustment = { ...asked, at: asked.at ?? new Date() };
   const id = await insertAdjustment(tx, place, adjustment);
-  if (id === null) return knownOutcome(tx, place, adjustment);
+  if (id === null) return knownOutcome(tx, place, asked);
   await writeAudit(tx, {
     action: 'create',
     operationId: null,
@@ -44,12 +57,24 @@ export async function adjustUsage(
     ip: null,
     userAgent: null,
   });
-  return { kind: 'made', id };
+  return { kind: 'made', id, at: adjustment.at };
 }
 
-async function knownOutcome(tx: TenantTransaction, place: AdjustedPlace, { key, cost, currency }: Adjustment): Promise<AdjustmentOutcome> {
+async function knownOutcome(
+  tx: TenantTransaction,
+  place: AdjustedPlace,
+  { key, cost, currency, at }: Omit<AskedAdjustment, 'reason'>,
+): Promise<AdjustmentOutcome> {
   const known = await findAdjustment(tx, place.workspaceId, key);
   if (!known) throw new Error('an adjustment that is there was not found');
-  const isSame = new Decimal(known.cost).equals(cost) && known.currency === currency && known.runId === place.runId;
-  return isSame ? { kind: 'repeat', id: known.id } : { kind: 'other', cost: money(known.cost), currency: known.currency };
+  const knownAt = new Date(iso(known.at));
+  const isAmount = new Decimal(known.cost).equals(cost) && known.currency === currency;
+  const [isRun, isTime] = [known.runId === place.runId, at === null || knownAt.getTime() === at.getTime()];
+  if (isAmount && isRun && isTime) return { kind: 'repeat', id: known.id, at: knownAt };
+  const difference = {
+    amount: isAmount ? null : `${money(known.cost)} ${known.currency}`,
+    run: isRun ? null : (known.runId ?? 'none'),
+    at: isTime ? null : knownAt,
+  };
+  return { kind: 'other', difference };
 }

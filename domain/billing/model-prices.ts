@@ -1,5 +1,6 @@
-import { findPrice, priceClock, type PriceRow } from '../../db/billing/model-prices.ts';
-import { deleteUpcomingPrice, insertPrice } from '../../db/billing/write-prices.ts';
+import { findPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { deleteUpcomingPrice, insertPrice, lockPrices } from '../../db/billing/write-prices.ts';
+import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fail, invalid } from '../../workflows/contracts/failure.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
@@ -13,8 +14,9 @@ type Tx = Pick<TenantTransaction, 'em'>;
 export async function createPrice(tx: Tx, draft: PriceDraft, rules: PriceRules): Promise<PriceRow> {
   const price = completePrice(draft, rules);
   if ('rule' in price) throw refusal(price);
-  const past = price.effectiveFrom === null ? null : startsInPast(price, await priceClock(tx.em));
+  const past = price.effectiveFrom === null ? null : startsInPast(price, await databaseTime(tx.em));
   if (past) throw refusal(past);
+  await lockPrices(tx.em);
   return insertPrice(tx.em, price);
 }
 

@@ -1,6 +1,7 @@
 import { Decimal } from 'decimal.js';
-import { priceClock, pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
-import { insertPrices } from '../../db/billing/write-prices.ts';
+import { pricesOfModels, type NewPrice, type PriceRow } from '../../db/billing/model-prices.ts';
+import { insertPrices, lockPrices } from '../../db/billing/write-prices.ts';
+import { databaseTime } from '../../db/database-time.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { completePrice, startsInPast, type PriceDraft, type PriceFault, type PriceRules } from './new-price.ts';
 
@@ -25,18 +26,19 @@ interface Known {
 
 /**
  * Stores each row that keeps the rules and says what became of each, in the order of the rows: a price equal to the one in force at its beginning is
- * `unchanged`, so that the same file can be imported again. Three statements, however many rows.
+ * `unchanged`, so that the same file can be imported again, also twice at once. Four statements, however many rows.
  */
 export async function importPrices(
   tx: Pick<TenantTransaction, 'em'>,
   drafts: readonly PriceDraft[],
   { isDryRun, rules }: ImportOptions,
 ): Promise<PriceOutcome[]> {
-  const now = await priceClock(tx.em);
+  if (!isDryRun) await lockPrices(tx.em);
+  const now = await databaseTime(tx.em);
   const completed = drafts.map((draft) => completePrice(draft, rules));
   const models = new Set(completed.flatMap((price) => ('rule' in price ? [] : [price.model])));
   const known = timelinesOf(await pricesOfModels(tx.em, [...models]));
-  const planned = completed.map((price) => ('rule' in price ? rejected(price) : plan(price, known, now)));
+  const planned = planAll(completed, known, now);
   if (isDryRun) return planned;
 
   const created = planned.flatMap((outcome) => (outcome.outcome === 'created' ? [outcome.price] : []));
@@ -55,6 +57,15 @@ const taken: PriceFault = {
   rule: 'already_exists',
   message: 'is taken: another price begins at the same instant',
 };
+
+/** Judges rows in the order in which they begin: what a price replaces may stand behind it in the file. */
+function planAll(completed: readonly (NewPrice | PriceFault)[], known: Map<string, Known[]>, now: Date): PriceOutcome[] {
+  const startOf = (price: NewPrice | PriceFault) => ('rule' in price ? 0 : (price.effectiveFrom ?? now).getTime());
+  const planned: PriceOutcome[] = [];
+  for (const [at, price] of [...completed.entries()].toSorted(([, left], [, right]) => startOf(left) - startOf(right)))
+    planned[at] = 'rule' in price ? rejected(price) : plan(price, known, now);
+  return planned;
+}
 
 function plan(price: NewPrice, known: Map<string, Known[]>, now: Date): PriceOutcome {
   const series = seriesOf(price);

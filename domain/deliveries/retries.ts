@@ -7,6 +7,8 @@ export interface RetryTable {
 
 /** Notices of alerts. */
 export const alertRetries: RetryTable = { delaysS: [10, 60, 300, 1_800, 7_200], maxRetryAfterS: 3_600 };
+/** What runs of hooks came to, to the endpoint's callback address. */
+export const callbackRetries: RetryTable = { delaysS: [5, 300, 1_800, 7_200, 18_000, 36_000, 36_000], maxRetryAfterS: 86_400 };
 /** A test is tried once: whoever asked for it looks at the answer. */
 export const noRetries: RetryTable = { delaysS: [], maxRetryAfterS: 0 };
 

@@ -1,4 +1,6 @@
 import { skillLoadInputSchema } from '../../db/agents/skill-load-tool.ts';
+import { knowledgeSearchInputSchema } from '../../db/knowledge/search-tool-schema.ts';
+import { knowledgeWriteInputSchema } from '../../db/knowledge/write-tool-schema.ts';
 import { skillWriteInputSchema } from '../../db/skills/skill-write-schema.ts';
 import type { BuiltinName, HttpAuth, HttpBody, HttpMethod, HttpToolConfig, WebFetchToolConfig } from '../../db/tools/tool-config.ts';
 import { askUserInputSchema } from '../../workflows/contracts/ask-user.ts';
@@ -95,6 +97,8 @@ export const builtinInputSchemas = {
   },
   skill_load: skillLoadInputSchema,
   skill_write: skillWriteInputSchema,
+  knowledge_search: knowledgeSearchInputSchema,
+  knowledge_write: knowledgeWriteInputSchema,
   ask_user: askUserInputSchema,
 } as const satisfies Record<BuiltinName, unknown>;
 
@@ -108,6 +112,8 @@ export const builtinEffects = {
   attachment_read: 'read',
   skill_load: 'read',
   skill_write: 'write',
+  knowledge_search: 'read',
+  knowledge_write: 'write',
   ask_user: 'read',
 } as const satisfies Record<BuiltinName, 'read' | 'write'>;
 

@@ -1,8 +1,8 @@
 import type { ToolDescriptor } from '../../db/tools/tool-descriptor.ts';
 import type { Tool } from '../../db/tools/tool.entity.ts';
 
-/** Builtins that write, and write the same again when they are repeated. */
-const repeatableBuiltins: ReadonlySet<string> = new Set(['skill_write']);
+/** Builtins that write, and change nothing when they are repeated. */
+const repeatableBuiltins: ReadonlySet<string> = new Set(['skill_write', 'knowledge_write']);
 
 /** The descriptor of a tool as it stands now. */
 export function descriptorOf(tool: Tool): ToolDescriptor {

@@ -39,7 +39,7 @@ export interface ActivityMetrics {
 const modelBuckets = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1_800];
 const toolBuckets = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const repairKinds = ['started', 'finished', 'terminated', 'activated'] as const satisfies readonly (keyof ReconcileReport)[];
-const noticeKinds = ['user', 'webhook', 'slack'] as const;
+const noticeKinds = ['user', 'webhook', 'slack', 'callback'] as const;
 export type NoticeKind = (typeof noticeKinds)[number];
 const noticeResults = ['sent', 'failed', 'dead'] as const;
 export type NoticeResult = (typeof noticeResults)[number];

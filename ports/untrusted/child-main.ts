@@ -1,9 +1,9 @@
 // The script of a child: it takes one job after the other and loads the rules of a sort when it is first asked for them.
 import { deserialize, serialize } from 'node:v8';
-import { Worker } from 'node:worker_threads';
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { limitResultBytes, type Answer, type ChildMessage, type JobMessage } from './messages.ts';
 import type { Sort } from './sorts.ts';
+import { watchParent } from './watch-parent.ts';
 
 const [, , sortsModule = '', ending = ''] = process.argv;
 const { sorts } = (await import(sortsModule)) as { sorts: Readonly<Record<string, Sort<unknown, unknown>>> }; // named by the pool itself
@@ -41,10 +41,4 @@ function problemOf(error: unknown): Answer {
 
 function send(message: ChildMessage): Promise<void> {
   return new Promise((resolve) => process.send?.(message, () => resolve()));
-}
-
-/** Where the kernel does not end children with their parent: a thread looks for it, since a job may keep this one busy for ever. */
-function watchParent(): void {
-  const script = `const parent = process.ppid; setInterval(() => process.ppid === parent || process.kill(process.pid, 'SIGKILL'), 1000)`;
-  new Worker(script, { eval: true, env: {}, resourceLimits: { maxOldGenerationSizeMb: 8 } }).unref();
 }

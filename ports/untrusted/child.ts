@@ -1,8 +1,9 @@
-import { fork, type ChildProcess } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { usageOf } from '../sandbox/watch.ts';
+import { launchChild } from './launch.ts';
 import type { Answer, ChildMessage, JobMessage } from './messages.ts';
 import type { WorkLimits } from './sorts.ts';
 
@@ -141,34 +142,7 @@ export class WorkChild {
 }
 
 function launch(sortsModule: URL): ChildProcess {
-  const flags = [
-    `--max-old-space-size=${heapMb}`,
-    '--max-semi-space-size=8',
-    '--disable-warning=ExperimentalWarning',
-    '--permission',
-    '--allow-fs-read=*',
-  ];
-  const prefix = [...deathPrefix(), ...kernelPrefix()];
-  const [program = process.execPath, ...before] = [...prefix, process.execPath];
-  const endsItself = deathPrefix().length === 0;
-  return fork(main, [sortsModule.href, endsItself ? 'by-itself' : 'by-kernel'], {
-    execPath: program,
-    execArgv: [...before, ...flags, ...(endsItself ? ['--allow-worker'] : [])],
-    env: {},
-    serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-  });
-}
-
-/** The kernel ends the child with the process that started it, however that one ends, whatever the child does at that time. */
-function deathPrefix(): readonly string[] {
-  const setpriv = '/usr/bin/setpriv';
-  return isLinux && existsSync(setpriv) ? [setpriv, '--pdeathsig', 'KILL', '--'] : [];
-}
-
-function kernelPrefix(): readonly string[] {
-  const prlimit = '/usr/bin/prlimit';
-  return isLinux && existsSync(prlimit) ? [prlimit, '--core=0', `--data=${kernelMb * 1024 * 1024}`, '--'] : [];
+  return launchChild(main, { args: [sortsModule.href], heapMb, kernelMb });
 }
 
 function hold(child: ChildProcess, isHeld: boolean): void {

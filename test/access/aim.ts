@@ -27,10 +27,19 @@ const tablesByKind: Readonly<Record<string, string>> = {
   ToolkitRevision: 'toolkit_revisions',
   Toolkit: 'toolkits',
   Skill: 'skills',
+  KnowledgeBase: 'knowledge_bases',
+  KnowledgeGrant: 'knowledge_grants',
+  KnowledgeItem: 'knowledge_items',
+  KnowledgeRelation: 'knowledge_relations',
+  KnowledgeSource: 'knowledge_sources',
+  KnowledgeRun: 'knowledge_runs',
+  KnowledgeFinding: 'knowledge_findings',
   Run: 'runs',
   Conversation: 'conversations',
   Message: 'messages',
   ToolCall: 'tool_calls',
+  WebhookEndpoint: 'webhook_endpoints',
+  WebhookDelivery: 'webhook_deliveries',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',
@@ -127,7 +136,9 @@ async function makeTarget(
   const given = parent
     ? { [`${parent.table.replace(/s$/, '')}_id`]: parent.id, ...(table === 'agent_revisions' ? { number: 2 } : {}) }
     : {};
-  return makeWhole(rows, { table, place: ground.home, given });
+  const id = await makeWhole(rows, { table, place: ground.home, given });
+  if (table === 'knowledge_bases') await rows.make('knowledge_base_counters', ground.home, { kb_id: id });
+  return id;
 }
 
 /** Prices are of no tenant; one that has not begun may be deleted. */

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { generateSync } from 'otplib';
 import { tokenHash } from '../../db/identity/opaque-tokens.ts';
+import { seal } from '../../db/tenancy/envelope.ts';
+import { sweep } from '../../db/transaction.ts';
+import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { completeMcpConfig } from '../../domain/toolkits/toolkit-config.ts';
 import { testPassword } from '../support/tenant.ts';
 import { asObject } from './requests.ts';
@@ -34,6 +37,8 @@ const body =
 const freeSlug = () => `s-${crypto.randomUUID()}`;
 const freeAddress = () => `e-${crypto.randomUUID()}@canary.test`;
 const document = { model: 'builtin/extractive', instructions: 'Answer.' };
+const liveKnowledgeRun = { status: 'queued', paused_at: null, cut_over_at: null, started_at: null, finished_at: null } as const;
+const openFinding = { state: 'open', resolved_at: null } as const;
 const openRun = { status: 'queued', finish_reason: null, finished_at: null, output: null };
 const inADay = () => new Date(Date.now() + 86_400_000);
 const waitingRun = () => ({
@@ -53,6 +58,23 @@ export const overrides: Readonly<Record<string, Override>> = {
   updateToolkit: body({ name: 'Renamed' }),
   // None is of the platform: an operator names the place.
   createAlertRule: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  createWebhookEndpoint: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  rotateWebhookEndpointSecret: async ({ stage, ground }) => ({ params: { endpoint_id: (await tokenHook(stage, ground)).endpointId } }),
+  replayWebhookDelivery: async ({ stage, ground }) => {
+    const { rows } = stage.world;
+    const endpoint_id = await makeWhole(rows, { table: 'webhook_endpoints', place: ground.home });
+    const given = { endpoint_id, body: Buffer.from('{}') };
+    return { params: { endpoint_id, delivery_id: await makeWhole(rows, { table: 'webhook_deliveries', place: ground.home, given }) } };
+  },
+  receiveHook: async ({ stage, ground }) => {
+    const slug = freeSlug();
+    await makeWhole(stage.world.rows, { table: 'webhook_endpoints', place: ground.home, given: { slug, verification: 'none' } });
+    return { params: { workspace_id: ground.home.workspaceId ?? '', slug } };
+  },
+  receiveHookByGet: async ({ stage, ground }) => {
+    const { slug, token } = await tokenHook(stage, ground);
+    return { params: { workspace_id: ground.home.workspaceId ?? '', slug }, headers: { 'x-webhook-token': token } };
+  },
   // The example names a secret, which has to be there.
   updateAlertRule: body({ threshold: '40' }),
   createToolkitRevision: body({ source: { type: 'manual', tools: [] } }),
@@ -64,6 +86,24 @@ export const overrides: Readonly<Record<string, Override>> = {
   syncMcpToolkit: async ({ stage, ground }) => ({ params: { toolkit_id: await mcpToolkit(stage, ground) }, body: {} }),
   getMcpToolkitStatus: async ({ stage, ground }) => ({ params: { toolkit_id: await mcpToolkit(stage, ground) } }),
   updateTool: body({ display_name: 'Renamed' }),
+  restoreKnowledgeItem: async ({ stage, ground }) => ({
+    params: {
+      item_id: await makeWhole(stage.world.rows, { table: 'knowledge_items', place: ground.home, given: { deleted_at: new Date() } }),
+    },
+  }),
+  purgeKnowledgeBase: ({ stage, aimed }) => ({
+    body: { confirm: stage.world.rows.find('knowledge_bases', aimed.params['kb_id'] ?? '')?.['slug'], mode: 'tombstones' },
+  }),
+  curateKnowledgeItem: body({ curation_state: 'retired' }),
+  // What changes no item leaves no entry.
+  curateKnowledgeItems: async ({ stage, ground, aimed }) => {
+    const item = await makeWhole(stage.world.rows, {
+      table: 'knowledge_items',
+      place: ground.home,
+      given: { kb_id: aimed.params['kb_id'] },
+    });
+    return { body: { item_ids: [item], curation_state: 'retired' } };
+  },
   // No worker answers here: the stage's database does.
   testTool: body({ arguments: {}, dry_run: true }),
   setToolSecrets: async ({ stage, ground }) => {
@@ -123,6 +163,21 @@ export const overrides: Readonly<Record<string, Override>> = {
   validateAgentRevision: body({ revision: document }),
   createPersona: () => ({ body: { slug: freeSlug(), name: 'Persona' } }),
   updatePersona: body({ name: 'Renamed' }),
+  createKnowledgeBase: () => ({ body: { slug: freeSlug(), name: 'Base' } }),
+  // A role is granted once a base.
+  createKnowledgeGrant: async ({ stage, ground, aimed }) => ({
+    ...aimed,
+    params: { kb_id: await makeWhole(stage.world.rows, { table: 'knowledge_bases', place: ground.home }) },
+  }),
+  createMaintenanceRun: body({ tasks: ['verify'] }),
+  cancelMaintenanceRun: async ({ stage, ground }) => ({
+    params: { run_id: await makeWhole(stage.world.rows, { table: 'knowledge_runs', place: ground.home, given: liveKnowledgeRun }) },
+  }),
+  putMaintenancePolicy: body({ stale_after_days: 30 }),
+  resolveKnowledgeFinding: async ({ stage, ground }) => ({
+    params: { finding_id: await makeWhole(stage.world.rows, { table: 'knowledge_findings', place: ground.home, given: openFinding }) },
+    body: { action: 'dismiss' },
+  }),
   createSkill: () => ({ body: { slug: freeSlug(), description: 'What it is for.', instructions: 'Do this.' } }),
   importSkill: () => ({ body: { slug: freeSlug(), markdown: '---\ndescription: What it is for.\n---\nDo this.' } }),
   updateSkill: async ({ stage, ground }) => ({
@@ -311,4 +366,16 @@ async function withBudget({ world }: Stage, { home }: Ground): Promise<Partial<A
     [crypto.randomUUID(), home.organizationId, home.workspaceId],
   );
   return {};
+}
+
+/** An endpoint that a token opens, and the token. */
+async function tokenHook(stage: Stage, ground: Ground): Promise<{ endpointId: string; slug: string; token: string }> {
+  const [slug, token] = [freeSlug(), 'a-token-of-the-tests'];
+  const given = { slug, http_method: 'GET', verification: 'shared_token' };
+  const endpointId = await makeWhole(stage.world.rows, { table: 'webhook_endpoints', place: ground.home, given });
+  const sealed = await sweep(stage.api.db, (em) =>
+    seal(em, stage.api.keys, endpointBinding(ground.home.organizationId, endpointId), Buffer.from(JSON.stringify([token]))),
+  );
+  await stage.world.rows.query('update webhook_endpoints set secrets_enc = $1 where id = $2', [sealed, endpointId]);
+  return { endpointId, slug, token };
 }

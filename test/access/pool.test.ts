@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { liveOperations } from '../../api/http/registry.ts';
 import { areas } from '../../api/operations.ts';
 import { startApi, type TestApi } from '../support/api.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { createLeakWatch, type LeakWatch } from './leaks.ts';
 import { makeAccessWorld, type AccessWorld } from './world/world.ts';
-
-jest.setTimeout(60_000);
 
 let database: TestDatabase;
 let api: TestApi;

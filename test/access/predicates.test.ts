@@ -44,7 +44,8 @@ test('without the predicates the policies still keep B’s rows from A, for read
   const { organizationId } = stage.world.b.organization;
   const before = await checksums(stage.world.rows, organizationId);
   // Frames are read on the sweeper's pool once the run was seen: that check alone stands before them.
-  const operations = stage.operations.filter(({ kind }) => kind !== 'raw');
+  // Searches read in statements of their own, whose settings the mutation would spoil too: `test/api/knowledge/search` plays them.
+  const operations = stage.operations.filter(({ kind, operationId }) => kind !== 'raw' && !operationId.startsWith('searchKnowledge'));
 
   await tableFaults(
     stage,

@@ -152,6 +152,12 @@ test('a mail carries the delivery’s id, and goes again under it while the serv
   const mails = world.mail.mails.filter(({ messageId }) => messageId?.includes(deliveryId));
   expect(mails).toHaveLength(1);
   expect(mails[0]?.subject).toBe('[Longhaul] Critical: Too much');
+  // Who reads it may see many workspaces.
+  const [workspace] = await tenant.sql<{ name: string }>(
+    'select w.name from alert_deliveries d join workspaces w on w.id = d.workspace_id where d.id = ?',
+    [deliveryId],
+  );
+  expect(mails[0]?.text).toMatch(new RegExp(`^Workspace: ${workspace?.name}$`, 'm'));
   expect(JSON.stringify(mails[0]?.to)).toContain(to);
   expect(await tenant.delivery(deliveryId)).toMatchObject({ status: 'sent', attempts: 2 });
 });

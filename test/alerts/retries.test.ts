@@ -101,8 +101,27 @@ const alert = alertSnapshot(
   { name: hostile, kind: 'spend' },
 );
 
+test.each([
+  ['budget', '101.3 %', '100 %'],
+  ['run_failure_pct', '101.3 %', '100 %'],
+  ['runs_waiting', '101.3', '100'],
+] as const)('a notice of %s says its value as %s', (kind, value, threshold) => {
+  const told = {
+    event: 'firing',
+    alert: { ...alert, kind, value: '101.30', threshold: '100.00' },
+    workspaceName: null,
+    publicUrl: null,
+  } as const;
+  const slack = JSON.parse(slackMessage(told)) as { text: string };
+
+  for (const text of [toText(alertLetter(told)), slack.text]) {
+    expect(text).toMatch(new RegExp(`^Value: ${value}$`, 'm'));
+    expect(text).toMatch(new RegExp(`^Threshold: ${threshold}$`, 'm'));
+  }
+});
+
 test('what people name is escaped in mails and for Slack, and the only link leads to PUBLIC_URL', () => {
-  const told = { event: 'firing', alert, publicUrl: 'https://longhaul.test' } as const;
+  const told = { event: 'firing', alert, workspaceName: hostile, publicUrl: 'https://longhaul.test' } as const;
   const letter = alertLetter(told);
   const html = toHtml(letter);
   const slack = JSON.parse(slackMessage(told)) as { text: string };

@@ -1,16 +1,21 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { createAlertActivities } from '../../activities/maintenance/alert-activities.ts';
+import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { AlertRule } from '../../db/alerts/alert-rule.entity.ts';
+import type { AlertRow } from '../../db/alerts/alerts.ts';
+import { quietGroup, setAlertMarks } from '../../db/alerts/handle.ts';
 import { changeRule, deleteRule } from '../../domain/alerts/rules.ts';
 import { judgeTick, partsOf, readTick } from '../../domain/alerts/tick.ts';
 import { openReadOnly, organizationTenant, sweep, systemActor, transact } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
+import { signOrganization, verifyOrganization } from '../../temporal/header.ts';
 import { makeWorld } from '../db/world.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 
 const statements: string[] = [];
+const keys = randomKeyRing();
 let database: TestDatabase;
 
 beforeAll(async () => {
@@ -28,7 +33,13 @@ async function openPlace(workspaces = 1) {
   const sql = <T>(text: string, params: readonly unknown[] = []) => sweep(database.db, (em) => rows<T>(em, text, params));
   const [workspaceId = ''] = workspaceIds;
   const options = { tenant: organizationTenant(organizationId), actor: systemActor, correlationId: newId() };
-  const activities = createAlertActivities({ db: database.db, log, dispatch: async () => undefined, env: { billingCurrency: 'USD' } });
+  const activities = createAlertActivities({
+    db: database.db,
+    log,
+    dispatch: async () => undefined,
+    env: { billingCurrency: 'USD' },
+    keys,
+  });
 
   return {
     organizationId,
@@ -38,7 +49,8 @@ async function openPlace(workspaces = 1) {
     sql,
     options,
     activities,
-    tick: (at: number) => activities.judgeAlerts({ organizationId, at: minute(at).toISOString() }),
+    tick: (at: number) =>
+      activities.judgeAlerts({ organization: signOrganization(keys.headerKeys, organizationId), at: minute(at).toISOString() }),
     rule: async (columns: Record<string, unknown> = {}) => {
       const id = newId();
       const row = {
@@ -157,6 +169,31 @@ test('a tick that began before its rule was paused or deleted writes nothing aft
   expect([await place.states(id), await place.alerts(), await place.tick(2)]).toEqual([[], [], 0]);
 });
 
+test('a tick that measured before a person resolved or acknowledged the alert neither opens it again nor repeats it', async () => {
+  const place = await openPlace();
+  const { organizationId } = place;
+  const rules = [await place.rule({ targets: hook, repeat_interval_s: 300 }), await place.rule({ targets: hook, repeat_interval_s: 300 })];
+  await place.spend(0.5, '11');
+  await place.spend(5.5, '11');
+  await place.tick(1);
+  const late = await readTick(openReadOnly(database.db, place.options).tx, { organizationId, at: minute(6), currency: 'USD' });
+
+  const [resolved, acknowledged] = await place.sql<Pick<AlertRow, 'id' | 'ruleId'>>(
+    'select id, rule_id as "ruleId" from alerts where organization_id = ? order by rule_id',
+    [organizationId],
+  );
+  await transact(database.db, place.options, async (tx) => {
+    await quietGroup(tx, resolved?.id ?? '', { at: minute(6), quietUntil: minute(60) });
+    await setAlertMarks(tx, acknowledged?.id ?? '', { acknowledgedAt: minute(6) });
+  });
+  const { value: judged } = await transact(database.db, place.options, (tx) => judgeTick(tx, late, 'USD'));
+
+  expect(judged).toBe(1);
+  expect(await Promise.all(rules.map((id) => place.events(id)))).toEqual([['firing'], ['firing']]);
+  expect(await place.states(resolved?.ruleId ?? '')).toEqual([{ fingerprint: 'all', state: 'ok' }]);
+  expect(await place.tick(6)).toBe(1);
+});
+
 test('a rule that is paused, then deleted, ends its alert once and tells nobody', async () => {
   const place = await openPlace();
   const id = await place.rule({ targets: hook });
@@ -273,9 +310,29 @@ test('the statements of a tick grow with the kinds of an organization, and with 
   await place.tick(2);
   const many = await counted(3);
 
-  // Rules, one a kind, locks of rules and states, states, rules.
-  expect(few).toBe(7);
+  // Rules with their states, one a kind, and one that locks and writes both.
+  expect(few).toBe(4);
   expect(many).toBe(few);
+});
+
+test('an organization that nobody has signed is not judged, nor is a tick of the future: it would keep all later ones from judging', async () => {
+  const place = await openPlace();
+  await place.rule();
+  await place.spend(1, '20');
+  const { organizationId, activities } = place;
+  const at = minute(2).toISOString();
+  const forged = [
+    organizationId,
+    signOrganization(randomKeyRing().headerKeys, organizationId),
+    signOrganization(keys.headerKeys, newId()).replace(/^[^.]+/, organizationId),
+  ];
+
+  for (const organization of forged) await expect(activities.judgeAlerts({ organization, at })).rejects.toThrow(/sign/);
+  const organization = signOrganization(keys.headerKeys, organizationId);
+  expect(await activities.judgeAlerts({ organization, at: new Date(Date.now() + 3_600_000).toISOString() })).toBe(0);
+  expect(await place.alerts()).toEqual([]);
+  expect(await activities.judgeAlerts({ organization, at })).toBe(1);
+  expect(await place.alerts()).toHaveLength(1);
 });
 
 test('suspended organizations and archived workspaces are left alone', async () => {
@@ -284,8 +341,9 @@ test('suspended organizations and archived workspaces are left alone', async () 
   await suspended.sql("update organizations set status = 'suspended' where id = ?", [suspended.organizationId]);
   await archived.sql('update workspaces set is_active = false where id = ?', [archived.workspaceId]);
 
-  const due = await suspended.activities.dueAlertOrganizations({ after: null });
+  const signed = await suspended.activities.dueAlertOrganizations({ after: null });
 
+  const due = signed.map((organization) => verifyOrganization(keys.headerKeys, organization));
   expect(due).not.toContain(suspended.organizationId);
   expect(await archived.tick(1)).toBe(0);
 });

@@ -18,13 +18,13 @@ beforeAll(async () => {
   own = await ownServices('frozen-postgres');
   stack = await startStack({ processes: ['api'], env: { RATE_LIMITS: 'principal=off,workspace=off' } });
   agent = await makeAgent(stack, []);
-}, 180_000);
+});
 
 afterAll(async () => {
   thaw();
   await stack?.stop().catch(() => undefined);
   await own?.stop();
-}, 60_000);
+});
 
 function freeze(): void {
   frozen = familyOf(own.pid('postgres'));
@@ -59,7 +59,7 @@ async function timed(path: string, init: RequestInit = {}): Promise<Timed> {
 
 /** Opens the pool's connections, so that the freeze meets idle ones. */
 async function warm(): Promise<void> {
-  await until(async () => (await timed('/agents')).status === 200, 60_000);
+  await until(async () => (await timed('/agents')).status === 200);
   await Promise.all(Array.from({ length: 12 }, () => timed('/agents')));
 }
 
@@ -108,7 +108,7 @@ test('with PostgreSQL frozen every kind of request is 503 within 12 s, and probe
 
   await warm();
   expect((await timed('/health/ready')).status).toBe(200);
-}, 180_000);
+});
 
 test('a POST whose commit was lost in the freeze is answered by its key afterwards: it is done once', async () => {
   const key = randomUUID();
@@ -121,13 +121,13 @@ test('a POST whose commit was lost in the freeze is answered by its key afterwar
   await warm();
 
   expect(answers.every(({ status }) => status === 201 || status === 503)).toBe(true);
-  for (const n of asked.keys()) await until(async () => (await timed('/skills', skill(`${key}-${n}`))).status === 201, 120_000);
+  for (const n of asked.keys()) await until(async () => (await timed('/skills', skill(`${key}-${n}`))).status === 201);
   const found = await fetch(`${stack.url()}/skills?limit=200`, {
     headers: { authorization: `Bearer ${stack.tenant.serviceKey.plaintext}` },
   });
   const { items } = (await found.json()) as { items: { slug: string }[] };
   expect(items.filter(({ slug }) => slug.includes(key))).toHaveLength(asked.length);
-}, 240_000);
+});
 
 test('a socket that opens in the freeze is closed as unavailable', async () => {
   const run = await stack.request('POST', '/runs', { body: { agent_id: agent.id, input: { text: 'x' } } });
@@ -142,4 +142,4 @@ test('a socket that opens in the freeze is closed as unavailable', async () => {
 
   expect(await closed).toBe(4503);
   thaw();
-}, 120_000);
+});

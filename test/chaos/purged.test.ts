@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { finishRun } from '../../db/runs/finish-run.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(180_000);
 
 let scenario: Scenario;
 let effects: Scenario['effects'];
@@ -15,7 +13,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ effects, stack } = scenario);
-}, 120_000);
+});
 
 afterAll(() => scenario?.stop());
 
@@ -68,7 +66,7 @@ test('a worker frozen in a tool and in a stream, resumed after their runs are pu
   const inStream = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 2_000, delay_ms: 20 }] }));
   const runIds = [inTool.id, inStream.id];
   const reader = watchRun(stack, inStream.id);
-  await until(() => effects.effects.length === 1 && reader.frames.some((frame) => frame.type === 'message.delta'), 90_000);
+  await until(() => effects.effects.length === 1 && reader.frames.some((frame) => frame.type === 'message.delta'));
 
   await stack.kill('worker-runs', 'SIGSTOP');
   for (const id of runIds) expect((await stack.request('POST', `/runs/${id}/cancel`, { body: {} })).status).toBe(202);
@@ -82,10 +80,10 @@ test('a worker frozen in a tool and in a stream, resumed after their runs are pu
   await stack.kill('worker-runs', 'SIGCONT');
   // A later run that it brings to an end shows that it has gone on with all it had in hand.
   const after = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 40, delay_ms: 50 }] }));
-  await endOf(watchRun(stack, after.id), 90_000);
+  await endOf(watchRun(stack, after.id));
 
   // What was spent is known all the same, under the run's id.
-  await until(async () => (await ledgerOf(inStream.id)) === 1, 60_000);
+  await until(async () => (await ledgerOf(inStream.id)) === 1);
   expect(await ledgerOf(inTool.id)).toBe(1);
   expect(effects.effects).toHaveLength(1);
   expect(Object.values(purged)).toEqual(Object.values(purged).map(() => 0));

@@ -80,6 +80,7 @@ export async function runSeed(own: OwnServices, options: SeedOptions): Promise<S
       tenant: world.stack.tenant,
       client: world.record,
       effects: world.tools.effects,
+      arrived: world.receiver.received.map(({ headers }) => String(headers['webhook-id'])),
       modelCalls: world.models.calls(),
       kills: world.kills,
       workersEnded: world.workersEnded,

@@ -9,6 +9,7 @@ import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import type { StreamReader } from '../support/stream-client.ts';
 import { surelyStart, type SurelyStarted } from '../support/sure-start.ts';
 import { until } from '../support/temporal.ts';
+import { holdStatements, mixedBase, pictureOf, reembedWorld, startedReembed } from '../workflows/reembed-world.ts';
 import { isWholeMatrix } from './whole.ts';
 
 let own: OwnServices;
@@ -28,14 +29,14 @@ beforeAll(async () => {
     env: { DRAIN_SECONDS: '1' },
   });
   agent = await makeAgent(stack, []);
-}, 180_000);
+});
 
 afterAll(async () => {
   await stack?.stop().catch(() => undefined); // a service that a failed test left away
   effects?.close();
   await models?.close();
   await own?.stop();
-}, 60_000);
+});
 
 /** Starts runs that stream ten words a second. */
 function streaming(count: number, seconds: number): Promise<SurelyStarted[]> {
@@ -48,8 +49,8 @@ function watchAll(runs: readonly SurelyStarted[], names: readonly ProcessName[] 
 }
 
 /** Waits for the ends and holds every run against the promises; all must have succeeded. */
-async function expectAllWell(runs: readonly SurelyStarted[], readers: readonly StreamReader[], limitMs = 60_000): Promise<void> {
-  const seen = await Promise.all(readers.map((reader) => endOf(reader, limitMs)));
+async function expectAllWell(runs: readonly SurelyStarted[], readers: readonly StreamReader[]): Promise<void> {
+  const seen = await Promise.all(readers.map((reader) => endOf(reader)));
   const checked = await Promise.all(
     runs.map((run, n) => checkRun(stack, run.id, { seen: seen.filter((_, at) => at % runs.length === n) })),
   );
@@ -63,7 +64,7 @@ test.each(isWholeMatrix ? (['restarted', 'killed'] as const) : (['killed'] as co
   async (how) => {
     const before = await streaming(4, 3);
     const readers = [...watchAll(before), ...watchAll(before, ['api-2'])];
-    await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
+    await until(() => readers.every((reader) => reader.frames.length >= 5));
 
     const back = how === 'restarted' ? own.restart('postgres') : own.kill('postgres').then(() => own.up('postgres'));
     const during = await streaming(4, 1);
@@ -72,13 +73,33 @@ test.each(isWholeMatrix ? (['restarted', 'killed'] as const) : (['killed'] as co
     await expectAllWell(before, readers);
     await expectAllWell(during, watchAll(during));
   },
-  120_000,
 );
+
+test('PostgreSQL killed while a re-embed writes vectors: the new base takes the place of the old one, with all that it held', async () => {
+  await stack.start('worker-bulk');
+  const world = reembedWorld(stack);
+  const kbId = await mixedBase(world);
+  const before = await pictureOf(world, kbId);
+  const held = await holdStatements(stack.adminUrl, { table: 'knowledge_vectors', event: 'insert' });
+  const { runId, target } = await startedReembed(world, kbId, 'hash-v1');
+  await held.reached();
+
+  await own.kill('postgres');
+  await own.up('postgres');
+  await held.letGo();
+
+  await until(async () => (await world.run(runId).catch(() => null))?.status === 'succeeded');
+  expect(await pictureOf(world, target)).toEqual(before);
+  const vectors =
+    'select count(*)::int as n from knowledge_chunks c left join knowledge_vectors v on v.chunk_id = c.id where c.kb_id = ? and v.chunk_id is null';
+  expect(await world.sql(vectors, [target])).toEqual([{ n: 0 }]);
+  await stack.kill('worker-bulk');
+});
 
 test('Temporal killed around starts: they are 202 at once, and begin within 10 s of its return', async () => {
   const before = await streaming(3, 2);
   const readers = watchAll(before);
-  await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
+  await until(() => readers.every((reader) => reader.frames.length >= 5));
 
   await own.kill('temporal');
   const during = await streaming(4, 1);
@@ -87,18 +108,18 @@ test('Temporal killed around starts: they are 202 at once, and begin within 10 s
   const begunWithout = waiting.filter((reader) => reader.frames.some((frame) => frame.type === 'run.started')).length;
   await own.up('temporal');
   const backAt = Date.now();
-  await until(() => waiting.every((reader) => reader.frames.some((frame) => frame.type === 'run.started')), 60_000);
+  await until(() => waiting.every((reader) => reader.frames.some((frame) => frame.type === 'run.started')));
 
   expect(Date.now() - backAt).toBeLessThan(10_000);
   expect(begunWithout).toBe(0);
   expect(during.map((run) => run.tries)).toEqual([1, 1, 1, 1]);
   await expectAllWell([...before, ...during], [...readers, ...waiting]);
-}, 120_000);
+});
 
 test('Redis killed, back, and flushed twice while runs stream and start: watchers and replays get every frame', async () => {
   const before = await streaming(4, 6);
   const readers = [...watchAll(before), ...watchAll(before, ['api-2'])];
-  await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
+  await until(() => readers.every((reader) => reader.frames.length >= 5));
 
   await own.kill('redis');
   const during = await streaming(4, 1);
@@ -111,7 +132,7 @@ test('Redis killed, back, and flushed twice while runs stream and start: watcher
 
   await expectAllWell(during, waiting);
   await expectAllWell(before, watchAll(before));
-}, 120_000);
+});
 
 async function flushed(): Promise<void> {
   const redis = new Redis(own.services.redisUrl);
@@ -131,10 +152,10 @@ test('a worker frozen for 15 s in a write tool: its run goes on elsewhere, the e
   const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: 1 } }] }, { text: 'Noted.' }] };
   const run = await surelyStart(stack, { agentId: writer.id, text: scripted(script) });
   const [reader] = watchAll([run]);
-  await until(() => frozen.by !== null, 60_000);
+  await until(() => frozen.by !== null);
   effects.onEffect = null;
 
-  const frames = await endOf(reader as StreamReader, 60_000);
+  const frames = await endOf(reader as StreamReader);
   await delay(2_000);
   await stack.kill(frozen.by as ProcessName, 'SIGCONT');
   await delay(3_000);
@@ -147,7 +168,7 @@ test('a worker frozen for 15 s in a write tool: its run goes on elsewhere, the e
     error: { code: 'outcome_unknown' },
   });
   expect(checked.run.status).toBe('succeeded');
-}, 120_000);
+});
 
 /** The worker that executes the only activity there is now. */
 async function holderOfActivity(of: Stack): Promise<ProcessName> {
@@ -165,13 +186,15 @@ async function holderOfActivity(of: Stack): Promise<ProcessName> {
   return names[at] as ProcessName;
 }
 
+const restarted: readonly ProcessName[] = isWholeMatrix ? ['worker-runs', 'api', 'worker-runs-2', 'api-2'] : ['worker-runs', 'api'];
+
 test('a rolling restart under ten streaming runs: none fails, no try counts as lost, and each process ends by itself', async () => {
   const runs = await streaming(10, 8);
   const readers = watchAll(runs);
-  await until(() => readers.every((reader) => reader.frames.length >= 5), 60_000);
+  await until(() => readers.every((reader) => reader.frames.length >= 5));
 
   const codes: (number | null)[] = [];
-  for (const name of ['worker-runs', 'api', 'worker-runs-2', 'api-2'] as const) {
+  for (const name of restarted) {
     codes.push(await stack.kill(name, 'SIGTERM'));
     await stack.start(name);
   }
@@ -179,5 +202,5 @@ test('a rolling restart under ten streaming runs: none fails, no try counts as l
   await expectAllWell(runs, readers);
   const retries = readers.flatMap((reader) => reader.frames).filter((frame) => frame.type === 'run.status' && frame.data['retry']);
   expect(retries.filter((frame) => (frame.data['retry'] as { cause: string }).cause === 'worker_lost')).toEqual([]);
-  expect(codes).toEqual([0, 0, 0, 0]);
-}, 120_000);
+  expect(codes).toEqual(restarted.map(() => 0));
+});

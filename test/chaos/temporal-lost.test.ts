@@ -6,7 +6,7 @@ import { pendingOf, questionsOf, resolve, untilRun } from '../support/approvals.
 import { loseStore, readinessOf, supervise } from '../support/lost-store.ts';
 import { ownServices, type OwnServices } from '../support/own-services.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
-import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
+import { created, makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import type { StreamReader } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
@@ -14,7 +14,7 @@ import { isWholeMatrix } from './whole.ts';
 
 jest.setTimeout(600_000);
 
-const workers = ['worker-runs', 'worker-runs-2', 'worker-bulk'] as const satisfies ProcessName[];
+const workers: readonly ProcessName[] = isWholeMatrix ? ['worker-runs', 'worker-runs-2', 'worker-bulk'] : ['worker-runs', 'worker-bulk'];
 const patienceMs = 240_000;
 
 let own: OwnServices;
@@ -29,7 +29,7 @@ beforeAll(async () => {
   effects = await startEffectServer();
   stack = await startStack({ processes: ['api', ...workers], modelBaseUrl: models.baseUrl, egressPorts: [effects.port] });
   supervisor = supervise(stack, workers);
-}, 240_000);
+});
 
 afterEach(() => {
   effects.onEffect = null;
@@ -41,7 +41,7 @@ afterAll(async () => {
   effects?.close();
   await models?.close();
   await own?.stop();
-}, 60_000);
+});
 
 const slugOf = (kind: string) => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
 const call = (name: string, args: object = { n: 1 }) => ({ tool_calls: [{ name, arguments: args }] });
@@ -82,8 +82,8 @@ async function waitingForClient() {
 /** A root run whose sub-agent waits for an approval, and that sub-agent's question. */
 async function waitingForChild() {
   const slug = slugOf('below');
-  const tool = await stack.request('POST', '/tools', { body: writeTool(slug, effects) });
-  const leaf = await makeNamed(stack, { tools: [{ id: (tool.body as { id: string }).id }], ...asks });
+  const tool = await created(stack, '/tools', writeTool(slug, effects));
+  const leaf = await makeNamed(stack, { tools: [{ id: tool.id }], ...asks });
   const top = await makeNamed(stack, { sub_agents: [{ id: leaf.id }] });
   const task = playing(models, [asking([slug, { n: 1 }]), { text: 'Leaf.' }]);
   const { id } = await startRun(stack, top.id, playing(models, [asking([leaf, task]), { text: 'Top.' }]));
@@ -109,8 +109,9 @@ async function runningInTool(more: Record<string, unknown> = {}) {
 
 const temporalCheck = async () => {
   const { status, text } = await readinessOf(stack, 'api');
-  const { status: state, checks } = JSON.parse(text) as { status: string; checks: { name: string; status: string }[] };
-  return { status, state, temporal: checks.find(({ name }) => name === 'temporal')?.status };
+  const { status: state, checks } = JSON.parse(text || '{}') as { status?: string; checks?: { name: string; status: string }[] };
+  // A 503 has none: on a busy machine PostgreSQL may be slow for a moment.
+  return { status, state, temporal: checks?.find(({ name }) => name === 'temporal')?.status };
 };
 const statusesOf = async (names: readonly ProcessName[]) => Promise.all(names.map(async (name) => (await readinessOf(stack, name)).status));
 const untilReady = () =>
@@ -118,9 +119,11 @@ const untilReady = () =>
 
 async function lost(): Promise<void> {
   await loseStore(own);
-  await until(async () => (await temporalCheck()).temporal === 'failed');
+  await until(async () => {
+    const { status, state, temporal } = await temporalCheck();
+    return status === 200 && state === 'degraded' && temporal === 'failed';
+  });
   await until(async () => (await statusesOf(workers)).every((status) => status !== 200));
-  expect(await temporalCheck()).toEqual({ status: 200, state: 'degraded', temporal: 'failed' });
 }
 
 /** Subscribers from now on, by run. */
@@ -183,7 +186,7 @@ test('the store is lost while runs wait, work and stand in line: each goes on fr
   expect([...approval.slugs, parent.slug, tool.slug].map(effectsOf)).toEqual([1, 1, 1, 1]);
   // Its worker lives: what the tool came to is waited for, and counts.
   expect(await resultOf(tool.id)).toMatchObject({ status: 'succeeded' });
-  await until(schedulesThere, 60_000);
+  await until(schedulesThere);
 });
 
 if (isWholeMatrix) {

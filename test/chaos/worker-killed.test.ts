@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { archivedFrames, makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { gapsOf, readStream } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
 import { isWholeMatrix } from './whole.ts';
 
-jest.setTimeout(120_000);
+type Tool = ReturnType<typeof writeTool>;
 
 let scenario: Scenario;
 let effects: Scenario['effects'];
@@ -13,7 +13,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ effects, stack } = scenario);
-}, 120_000);
+});
 
 afterAll(() => scenario?.stop());
 
@@ -21,7 +21,7 @@ test('a worker killed while the model streams: the run goes on under a new attem
   const agent = await makeAgent(stack, []);
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 60, delay_ms: 60 }] }));
   const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5, 60_000);
+  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5);
 
   await stack.kill('worker-runs');
   await stack.start('worker-runs');
@@ -35,65 +35,45 @@ test('a worker killed while the model streams: the run goes on under a new attem
 });
 
 test.each(isWholeMatrix ? [1, 2, 3] : [2])(
-  'a worker killed between a write and its record (seed %i): the effect happens once and the model is told that it may have',
+  'a worker killed between effects and their records (seed %i): a write is told to the model as done perhaps, an idempotent one is done again under its key',
   async (seed) => {
-    const before = effects.effects.length;
-    const tool = writeTool(`write-${crypto.randomUUID().slice(0, 8)}`, effects);
-    const agent = await makeAgent(stack, [tool]);
+    const [plain, idempotent] = ['write', 'idem'].map((kind) => writeTool(`${kind}-${crypto.randomUUID().slice(0, 8)}`, effects)) as [
+      Tool,
+      Tool,
+    ];
+    const config = { ...(idempotent['config'] as object), idempotency_header: 'Idempotency-Key' };
+    const effectsOf = (tool: Tool) => effects.effects.filter(({ path }) => path === `/${String(tool['slug'])}`);
     let isKilled = false;
-    effects.onEffect = async (count) => {
-      if (count !== before + 1) return;
-      await new Promise((resolve) => setTimeout(resolve, seed * 30));
-      await stack.kill('worker-runs');
-      isKilled = true;
-    };
-    const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: seed } }] }, { text: 'Noted.' }] };
+    // Neither call is answered while its worker lives.
+    effects.onEffect = () => until(() => isKilled);
+    const readers = await Promise.all(
+      [plain, { ...idempotent, config }].map(async (tool) => {
+        const agent = await makeAgent(stack, [tool]);
+        const script = { steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: seed } }] }, { text: 'Noted.' }] };
+        const run = await startRun(stack, agent.id, scripted(script));
+        return readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
+      }),
+    );
 
-    const run = await startRun(stack, agent.id, scripted(script));
-    const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-    await until(() => isKilled, 60_000);
-    effects.onEffect = null;
+    await until(() => effectsOf(plain).length === 1 && effectsOf(idempotent).length === 1);
+    await new Promise((resolve) => setTimeout(resolve, seed * 30));
+    await stack.kill('worker-runs');
+    [isKilled, effects.onEffect] = [true, null];
     await stack.start('worker-runs');
-    const frames = await reader.finished;
+    const [ofPlain, ofIdempotent] = await Promise.all(readers.map((reader) => reader.finished));
 
-    expect(effects.effects.length).toBe(before + 1);
-    expect(gapsOf(frames)).toEqual([]);
-    expect(frames.find((frame) => frame.type === 'tool.result')).toMatchObject({
-      data: { status: 'failed', error: { code: 'outcome_unknown' } },
-    });
-    expect(frames.at(-1)).toMatchObject({ type: 'run.finished', data: { status: 'succeeded' } });
+    const resultOf = (frames: typeof ofPlain) => frames?.find((frame) => frame.type === 'tool.result')?.data;
+    expect(effectsOf(plain)).toHaveLength(1);
+    expect(resultOf(ofPlain)).toMatchObject({ status: 'failed', error: { code: 'outcome_unknown' } });
+    const keys = effectsOf(idempotent).map(({ key }) => key);
+    expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+    expect(resultOf(ofIdempotent)).toMatchObject({ status: 'succeeded' });
+    for (const frames of [ofPlain, ofIdempotent]) {
+      expect(gapsOf(frames ?? [])).toEqual([]);
+      expect(frames?.at(-1)).toMatchObject({ type: 'run.finished', data: { status: 'succeeded' } });
+    }
   },
 );
-
-test('a read whose worker is killed is executed again; an idempotent write too, under the same key', async () => {
-  const before = effects.effects.length;
-  const slug = `idem-${crypto.randomUUID().slice(0, 8)}`;
-  const base = writeTool(slug, effects);
-  const agent = await makeAgent(stack, [{ ...base, config: { ...(base['config'] as object), idempotency_header: 'Idempotency-Key' } }]);
-  let isKilled = false;
-  effects.onEffect = async (count) => {
-    if (count !== before + 1) return;
-    await stack.kill('worker-runs');
-    isKilled = true;
-  };
-
-  const run = await startRun(
-    stack,
-    agent.id,
-    scripted({ steps: [{ tool_calls: [{ name: slug, arguments: { n: 1 } }] }, { text: 'Done.' }] }),
-  );
-  const reader = readStream([stack.url()], `/runs/${run.id}/stream`, stack.tenant.serviceKey.plaintext);
-  await until(() => isKilled, 60_000);
-  effects.onEffect = null;
-  await stack.start('worker-runs');
-  const frames = await reader.finished;
-
-  const keys = effects.effects.slice(before).map((effect) => effect.key);
-  expect(keys).toHaveLength(2);
-  expect(new Set(keys).size).toBe(1);
-  expect(frames.find((frame) => frame.type === 'tool.result')).toMatchObject({ data: { status: 'succeeded' } });
-  expect(frames.at(-1)).toMatchObject({ data: { status: 'succeeded' } });
-});
 
 test('a run that always kills its worker costs three, ends as failed and blocks nobody', async () => {
   const slug = `killer-${crypto.randomUUID().slice(0, 8)}`;

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { startReceiver, type Receiver } from '../alerts/delivery-world.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startToolServer, type ToolServer } from '../fakes/tool-server.ts';
 import type { OwnServices } from '../support/own-services.ts';
@@ -21,6 +22,8 @@ export interface ChaosWorld {
   readonly stack: Stack;
   readonly models: ModelServer;
   readonly tools: ToolServer;
+  /** Where notices of alerts arrive. */
+  readonly receiver: Receiver;
   readonly cast: Cast;
   readonly record: ClientRecord;
   readonly watchers: StreamWatcher[];
@@ -32,6 +35,8 @@ export interface ChaosWorld {
   workersEnded: number;
   /** Does something to a part of the deployment that nobody else does something to; false when somebody does. */
   alone(part: string, work: () => Promise<void>): Promise<boolean>;
+  /** Nothing is done to any part of it now. */
+  isCalm(): boolean;
   /** Lets the clock of one process jump by so much, or right again with 0. */
   shiftClock(name: ProcessName, ms: number): void;
   /** As a supervisor does it: a process that ends is started again until it stays. */
@@ -51,7 +56,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
   const folder = mkdtempSync(join(tmpdir(), 'longhaul-chaos-'));
   const clocks = join(folder, 'clocks');
   mkdirSync(clocks);
-  const [models, tools] = [await startModelServer(), await startToolServer()];
+  const [models, tools, receiver] = [await startModelServer(), await startToolServer(), await startReceiver()];
   writeFileSync(join(folder, 'registry.json'), JSON.stringify(registryOf(models.baseUrl)));
   const ways = {
     postgres: await startSlowProxy(portOf(own.services.databaseUrl)),
@@ -61,12 +66,13 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
   const closeOutside = async () => {
     await Promise.all(Object.values(ways).map((way) => way.close()));
     tools.close();
+    receiver.close();
     await models.close();
     rmSync(folder, { recursive: true, force: true });
   };
   const stack = await startStack({
     processes: [], // they are started as a supervisor does it
-    egressPorts: [tools.port],
+    egressPorts: [tools.port, receiver.port],
     imports: [fileURLToPath(new URL('../support/clock-shift.ts', import.meta.url))],
     env: {
       DRAIN_SECONDS: '1',
@@ -95,6 +101,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
     stack,
     models,
     tools,
+    receiver,
     cast,
     record: newRecord(),
     watchers: [],
@@ -107,6 +114,7 @@ export async function openWorld(own: OwnServices, options: WorldOptions = {}): P
       await work().finally(() => struck.delete(part));
       return true;
     },
+    isCalm: () => struck.size === 0,
     shiftClock: (name, ms) => writeFileSync(join(clocks, new URL(stack.url(name)).port), String(ms)),
     supervise: (name) => startSurely(stack, name),
     workerOf: (clientPort) => {

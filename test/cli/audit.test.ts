@@ -1,5 +1,5 @@
 import { rm, truncate } from 'node:fs/promises';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep } from '../../db/transaction.ts';
@@ -7,9 +7,7 @@ import { change } from '../../db/sql.ts';
 import { entriesOf, tick, writeEntries } from '../db/audit-log.ts';
 import { makeWorld } from '../db/world.ts';
 import { anchorFileOf, testDatabase, type TestDatabase } from '../support/database.ts';
-import { longhaul } from './command.ts';
-
-jest.setTimeout(60_000);
+import { longhaul, longhaulProcess } from './command.ts';
 
 const keys = randomKeyRing();
 let database: TestDatabase;
@@ -19,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const verify = (...args: string[]) => longhaul(['audit', 'verify', ...args], { database, keys }).ended;
+const verify = (...args: string[]) => longhaul(['audit', 'verify', ...args], { database, keys });
 const inDatabase = (sql: string, params: unknown[] = []) => sweep(database.db, (em) => change(em, sql, params));
 
 async function sealed(): Promise<string> {
@@ -49,7 +47,7 @@ test('a row that was changed, deleted or added is named with its seal, and the e
     [newId(), added],
   );
 
-  const all = await verify();
+  const all = await longhaulProcess(['audit', 'verify'], { database, keys }).ended;
   const unharmed = await verify('--organization', whole);
 
   expect(all.code).toBe(1);
@@ -94,7 +92,7 @@ test('the heads are anchored at each verify; a chain that is gone, and an anchor
 
 test('before the first seal there is nothing to anchor, and an empty anchor file is no fault', async () => {
   const fresh = await testDatabase();
-  const verifyFresh = () => longhaul(['audit', 'verify'], { database: fresh, keys }).ended;
+  const verifyFresh = () => longhaul(['audit', 'verify'], { database: fresh, keys });
 
   const both = [await verifyFresh(), await verifyFresh()];
   await fresh.drop();
@@ -107,14 +105,14 @@ test('an anchor file that can not be written is told of and fails nothing', asyn
   await inDatabase("delete from system_marks where name = 'audit_anchor'");
   const env = { AUDIT_ANCHOR_FILE: '/proc/nowhere/anchors.jsonl' };
 
-  const verified = await longhaul(['audit', 'verify', '--organization', organizationId], { database, keys, env }).ended;
+  const verified = await longhaul(['audit', 'verify', '--organization', organizationId], { database, keys, env });
 
   expect(verified).toMatchObject({ code: 0, output: expect.stringContaining("The anchor /proc/nowhere/anchors.jsonl can't be written: ") });
 });
 
 test('what is no organization is refused in a line, and so is a command that does not exist', async () => {
   const bad = await verify('--organization', 'acme');
-  const unknown = await longhaul(['audit', 'mend'], { database, keys }).ended;
+  const unknown = await longhaul(['audit', 'mend'], { database, keys });
 
   expect(bad).toEqual({ code: 1, output: '--organization wants the id of an organization, or platform.\n' });
   expect(unknown).toMatchObject({ code: 1, output: expect.stringContaining('longhaul audit knows verify alone.') });
@@ -127,7 +125,7 @@ test('retention run takes what is past its days and says so', async () => {
   await tick(database.db, keys);
   await inDatabase("update audit_seals set created_at = now() - interval '40 days' where chain = ?", [organizationId]);
 
-  const { code, output } = await longhaul(['retention', 'run'], { database, keys }).ended;
+  const { code, output } = await longhaulProcess(['retention', 'run'], { database, keys }).ended;
 
   expect({ code, output }).toEqual({
     code: 0,

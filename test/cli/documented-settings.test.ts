@@ -12,11 +12,12 @@ const sources = [
   'api/env.ts',
   'workers/env.ts',
   'cli/env.ts',
-  'cli/index.ts',
+  'cli/commands.ts',
   'cli/settings.ts',
   'cli/deployment.ts',
   'db/identity/key-ring.ts',
   'ports/models.ts',
+  'ports/embeddings/registry.ts',
   'ports/process-settings.ts',
   'ports/storage-settings.ts',
 ];

@@ -2,12 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { randomKeyRing } from '../../db/identity/key-ring.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { longhaul } from './command.ts';
-
-jest.setTimeout(120_000);
 
 const keys = randomKeyRing();
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-own-'));
@@ -27,6 +25,8 @@ afterAll(async () => {
 });
 
 const own = () => ({
+  // Nothing is installed for it.
+  EMBEDDING_MODEL: 'hash-v1',
   REDIS_URL: process.env['REDIS_URL'] ?? '',
   TEMPORAL_ADDRESS: process.env['TEMPORAL_ADDRESS'] ?? '',
   PUBLIC_URL: 'http://127.0.0.1:3000',
@@ -37,7 +37,7 @@ const variablesOf = (name: string): unknown => JSON.parse(readFileSync(join(stat
 test('migrate takes the environment that `longhaul env` prints, which has no DATABASE_URL, and starts no service', async () => {
   const env = { ...own(), DATABASE_OWNER_URL: database.ownerUrl, LONGHAUL_STATE_DIR: stateDir('printed') };
 
-  const { code, output } = await longhaul(['migrate'], { database, keys, env }).ended;
+  const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
   expect([code, output]).toEqual([0, 'No migration was pending.\n']);
   expect(variablesOf('printed')).toMatchObject({ DATABASE_OWNER_URL: database.ownerUrl, DATABASE_APP_URL: database.appUrl });
@@ -48,7 +48,7 @@ test('migrate runs beside the API of the release before, on the port that is set
   const { port } = api.address() as { port: number };
   const env = { ...own(), PORT: String(port), DATABASE_OWNER_URL: database.ownerUrl, LONGHAUL_STATE_DIR: stateDir('beside') };
 
-  const { code, output } = await longhaul(['migrate'], { database, keys, env }).ended;
+  const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
   expect([code, output]).toEqual([0, 'No migration was pending.\n']);
   expect(variablesOf('beside')).toMatchObject({ PORT: String(port) });
@@ -60,7 +60,7 @@ test('a shell that lacks the variables of the own services is told so: the deplo
   writeFileSync(join(stateDir('forgotten'), 'deployment.json'), JSON.stringify(saved));
   const env = { REDIS_URL: own().REDIS_URL, LONGHAUL_STATE_DIR: stateDir('forgotten') };
 
-  const { code, output } = await longhaul(['migrate'], { database, keys, env }).ended;
+  const { code, output } = await longhaul(['migrate'], { database, keys, env });
 
   expect(code).toBe(1);
   expect(output).toMatch(/^The deployment of .*forgotten uses services of its own: set DATABASE_URL, TEMPORAL_ADDRESS as when it was made/);
@@ -82,7 +82,7 @@ test('demo names the address at which no API answers', async () => {
   };
   writeFileSync(join(stateDir('stopped'), 'access.json'), JSON.stringify(access));
 
-  const { code, output } = await longhaul(['demo'], { database, keys, env: { LONGHAUL_STATE_DIR: stateDir('stopped') } }).ended;
+  const { code, output } = await longhaul(['demo'], { database, keys, env: { LONGHAUL_STATE_DIR: stateDir('stopped') } });
 
   expect(code).toBe(1);
   expect(output).toContain('No API answers at http://127.0.0.1:1: start the processes first.');

@@ -1,14 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { testPassword } from '../support/tenant.ts';
 import { runLonghaul } from './command.ts';
-
-jest.setTimeout(180_000);
 
 let stack: Stack;
 let stateDir: string;
@@ -29,7 +27,7 @@ beforeAll(async () => {
     agent_id: tenant.workspaceId,
   };
   writeFileSync(join(stateDir, 'access.json'), JSON.stringify(access));
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();

@@ -26,12 +26,12 @@ beforeAll(async () => {
   // Every sign that means something in a shell, a URI or a configuration file.
   stateDir = join(folder, `a "state" of ?#%20$HOME & 'others'`);
   services = await start(stateDir);
-}, 180_000);
+});
 
 afterAll(async () => {
   for (const one of started) await one.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 test('whatever signs its path has, the state folder holds all that is stored', () => {
   expect(readdirSync(folder)).toEqual([basename(stateDir)]);
@@ -57,7 +57,7 @@ test('what the services hold survives kill -9 of each, on the same addresses', a
   expect((await withTemporal(services, (client) => client.workflow.getHandle('kept').describe())).status.name).toBe('RUNNING');
   expect(services.children.map(({ name }) => name).toSorted()).toEqual(['postgres', 'redis', 'temporal']);
   expect(services.children.map(({ pid }) => pid)).not.toEqual(expect.arrayContaining(before.map(({ pid }) => pid)));
-}, 60_000);
+});
 
 test('PostgreSQL brings UTF-8, machine-independent sorting and the extensions', async () => {
   const [settings] = await query(
@@ -122,7 +122,7 @@ test('Temporal has the search attributes, and takes workspaces in turn within a 
       SourceId: 'INDEXED_VALUE_TYPE_KEYWORD',
     },
   });
-}, 60_000);
+});
 
 test('a second start on the same state folder is refused and may ask for the addresses', async () => {
   await expect(start(stateDir)).rejects.toThrow(StateBusyError);
@@ -154,7 +154,7 @@ test('stop ends what was started, and the next start finds data and addresses ag
   expect(await query(services, 'select text from kept')).toEqual([{ text: 'still here' }]);
   // A Temporal of tests that is started anew works for no former one.
   await expect(withTemporal(services, (client) => client.workflow.getHandle('kept').describe())).rejects.toThrow('not found');
-}, 60_000);
+});
 
 test('a launcher killed with -9 takes its children along, and the next start gets in', async () => {
   const otherState = join(folder, 'killed');
@@ -178,7 +178,7 @@ test('a launcher killed with -9 takes its children along, and the next start get
   expect(left).toHaveLength(3);
   expect(left.map(({ pid }) => identityOf(pid))).toEqual([null, null, null]);
   await next.stop();
-}, 60_000);
+});
 
 test('services given by URL are used as they are and never stopped', async () => {
   const given = {

@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startServices, type Services } from '../../cli/services/index.ts';
 import { readStateFile } from '../../cli/state.ts';
 import { withAdmin } from '../support/template.ts';
-
-jest.setTimeout(180_000);
+import { runInPlace, runLonghaul } from './command.ts';
 
 const root = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-strange-'));
@@ -31,7 +29,7 @@ afterAll(async () => {
 });
 
 test('two commands of one state folder at once: the second waits, and both end with the same secrets', async () => {
-  const both = await Promise.all([longhaul(['migrate'], 'own'), longhaul(['bootstrap'], 'own')]);
+  const both = await Promise.all([longhaulProcess(['migrate'], 'own'), longhaulProcess(['bootstrap'], 'own')]);
 
   expect(both.map(({ code, output }) => (code === 0 ? code : output))).toEqual([0, 0]);
   expect(await works('own')).toEqual({ roles: true });
@@ -53,7 +51,7 @@ test('migrate says what it did, and that there was nothing to do', async () => {
 test.each(['migrate', 'bootstrap', 'up'])(
   '%s with another state folder is refused with what to bring, and locks nobody out',
   async (command) => {
-    const { code, output } = await longhaul([command], 'other');
+    const { code, output } = await longhaulProcess([command], 'other');
 
     expect(code).toBe(1);
     expect(output).toMatch(
@@ -99,19 +97,22 @@ test('--reset-roles gives the roles the passwords of this folder', async () => {
   expect(await works('own')).toEqual({ roles: false });
 });
 
-async function longhaul(
+type Ran = (
   args: readonly string[],
   state: string,
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'cli/index.ts'), ...args], {
-    cwd: root,
-    env: { PATH: process.env['PATH'], HOME: folder, ...database, LONGHAUL_STATE_DIR: join(folder, state), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  env?: Readonly<Record<string, string>>,
+) => Promise<{ code: number | null; output: string }>;
+
+/** Runs a command in this process. */
+const longhaul: Ran = async (args, state, env = {}) => trimmed(await runInPlace(args, environmentOf(state, env)));
+
+const longhaulProcess: Ran = async (args, state, env = {}) => trimmed(await runLonghaul(args, environmentOf(state, env)));
+
+function environmentOf(state: string, env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return { PATH: process.env['PATH'] ?? '', HOME: folder, ...database, LONGHAUL_STATE_DIR: join(folder, state), ...env };
+}
+
+function trimmed({ code, output }: Awaited<ReturnType<Ran>>): Awaited<ReturnType<Ran>> {
   return { code, output: output.trim() };
 }
 

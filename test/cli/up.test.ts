@@ -1,11 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(180_000);
 
 const root = join(import.meta.dirname, '../..');
 const stateDir = mkdtempSync(join(tmpdir(), 'longhaul-up-'));
@@ -16,12 +14,12 @@ beforeAll(async () => {
   mkdirSync(join(root, '.longhaul/wheels'), { recursive: true });
   symlinkSync(join(root, '.longhaul/wheels'), join(stateDir, 'wheels'));
   launcher = launch();
-  await until(() => output.includes('Longhaul is up.') || launcher.exitCode !== null, 150_000);
+  await until(() => output.includes('Longhaul is up.') || launcher.exitCode !== null);
 });
 
 afterAll(async () => {
   if (launcher.exitCode === null) launcher.kill('SIGKILL');
-  await until(() => processes().every(({ pid }) => !isAlive(pid)), 60_000).catch(() => undefined);
+  await until(() => processes().every(({ pid }) => !isAlive(pid))).catch(() => undefined);
   rmSync(stateDir, { recursive: true, force: true });
 });
 
@@ -92,6 +90,23 @@ test('a command beside the running deployment works on it', async () => {
   expect(launcher.exitCode).toBeNull();
 });
 
+test('a command whose shell names another database is refused and names both; one that names this one in other words is not', async () => {
+  const { databaseUrl = '' } = readJson<Record<string, string>>('services.json');
+  const { port, pathname } = new URL(databaseUrl);
+  const run = (url: string, command: string) =>
+    shell(`DATABASE_URL='${url}' LONGHAUL_STATE_DIR='${stateDir}' '${process.execPath}' cli/index.ts ${command} 2>&1; echo "exit $?"`);
+
+  for (const command of ['audit verify', 'seed', 'prices import --dry-run']) {
+    const said = await run('postgres://me:canary@db.example/other', command);
+    expect(said).toContain(
+      `DATABASE_URL names db.example:5432/other, but the deployment that runs from ${stateDir} uses localhost:${port}${pathname}.`,
+    );
+    expect(said).not.toContain('canary');
+    expect(said).toContain('exit 1');
+  }
+  expect(await run(`postgres://me@localhost:${port}${pathname}`, 'audit verify')).toContain('exit 0');
+});
+
 test('a second start beside the first attaches and leaves it alone', async () => {
   const second = await shell(`LONGHAUL_STATE_DIR='${stateDir}' '${process.execPath}' cli/index.ts up`);
 
@@ -104,19 +119,17 @@ test('a killed API comes back on its port, and everything ends with the launcher
   const killed = processes().find(({ name }) => name === 'api')?.pid ?? 0;
   process.kill(killed, 'SIGKILL');
 
-  await until(
-    () =>
-      fetch(`${access['base_url']}/health/ready`).then(
-        (answer) => answer.status === 200,
-        () => false,
-      ),
-    30_000,
+  await until(() =>
+    fetch(`${access['base_url']}/health/ready`).then(
+      (answer) => answer.status === 200,
+      () => false,
+    ),
   );
   expect(processes().find(({ name }) => name === 'api')?.pid).not.toBe(killed);
 
   const pids = processes().map(({ pid }) => pid);
   launcher.kill('SIGINT');
-  await until(() => launcher.exitCode !== null, 60_000);
+  await until(() => launcher.exitCode !== null);
   expect(launcher.exitCode).toBe(0);
   expect(pids.filter(isAlive)).toEqual([]);
 });
@@ -124,29 +137,36 @@ test('a killed API comes back on its port, and everything ends with the launcher
 test('a second start on the same folder is up with the same credentials and repeats nothing', async () => {
   const before = readFileSync(join(stateDir, 'access.json'), 'utf8');
   output = '';
-  launcher = launch();
-  await until(() => output.includes('Longhaul is up.') || launcher.exitCode !== null, 60_000);
+  launcher = launch({ NODE_COMPILE_CACHE: '' });
+  await until(() => output.includes('Longhaul is up.') || launcher.exitCode !== null);
 
   expect(output).not.toContain('A first run');
   expect(readFileSync(join(stateDir, 'access.json'), 'utf8')).toBe(before);
   launcher.kill('SIGINT');
-  await until(() => launcher.exitCode !== null, 60_000);
+  await until(() => launcher.exitCode !== null);
+  // What its processes have compiled is there for the next start.
+  expect(readdirSync(join(stateDir, 'compile-cache'))).not.toEqual([]);
 });
 
-function launch(): ChildProcess {
-  const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, SMTP_URL: _s, MAIL_DIR: _m, ...env } = process.env;
+function launch(more: Readonly<Record<string, string>> = {}): ChildProcess {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', 'cli/index.ts', 'up', '--demo'], {
     cwd: root,
     // A provider with a key that nothing calls: the model is still the built-in one.
-    env: { ...env, LONGHAUL_STATE_DIR: stateDir, OPENAI_API_KEY: 'none', LONGHAUL_MODEL: 'builtin/extractive' },
+    env: { ...ownEnv(), LONGHAUL_STATE_DIR: stateDir, OPENAI_API_KEY: 'none', LONGHAUL_MODEL: 'builtin/extractive', ...more },
   });
   child.stdout.on('data', (part) => (output += String(part)));
   child.stderr.on('data', (part) => (output += String(part)));
   return child;
 }
 
+/** The environment of somebody who has only this deployment: that of the tests names services of theirs. */
+function ownEnv(): NodeJS.ProcessEnv {
+  const { DATABASE_URL: _d, REDIS_URL: _r, TEMPORAL_ADDRESS: _t, SMTP_URL: _s, MAIL_DIR: _m, ...env } = process.env;
+  return env;
+}
+
 async function shell(command: string): Promise<string> {
-  const child = spawn('bash', ['-c', command], { cwd: root });
+  const child = spawn('bash', ['-c', command], { cwd: root, env: ownEnv() });
   let text = '';
   child.stdout.on('data', (part) => (text += String(part)));
   await new Promise((resolve) => child.once('close', resolve));

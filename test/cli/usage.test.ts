@@ -6,7 +6,7 @@ import { testBudgets } from '../support/budgets.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { rollupFaults, seedLedger } from '../support/ledger.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
-import { longhaul } from './command.ts';
+import { longhaul, longhaulProcess } from './command.ts';
 
 const keys = randomKeyRing();
 let database: TestDatabase;
@@ -19,8 +19,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const ask = <T>(sql: string, params: unknown[] = []) => sweep(database.db, (em) => rows<T>(em, sql, params));
-const command = (...args: string[]) => longhaul(['usage', ...args], { database, keys });
-const run = (...args: string[]) => command(...args).ended;
+const run = (...args: string[]) => longhaul(['usage', ...args], { database, keys });
 const entries = () =>
   ask<{ cost: string }>("select cost::text as cost from usage_entries where workspace_id = ? and kind = 'adjustment' order by id", [
     tenant.workspaceId,
@@ -31,7 +30,7 @@ test('usage adjust corrects ledger, window and rollup once a key, also twice at 
   await budgets.day('10');
   const wanted = ['adjust', '--workspace', tenant.workspaceId, '--amount=-1.250000001', '--key', 'case-1', '--reason', 'billed twice'];
 
-  const both = await Promise.all([run(...wanted), run(...wanted)]);
+  const both = await Promise.all([run(...wanted), longhaulProcess(['usage', ...wanted], { database, keys }).ended]);
   const other = await run(...wanted.map((word) => (word.startsWith('--amount') ? '--amount=2' : word)));
 
   expect(both.map(({ code }) => code)).toEqual([0, 0]);
@@ -46,6 +45,30 @@ test('usage adjust corrects ledger, window and rollup once a key, also twice at 
   expect(audits).toEqual([
     { action: 'create', actor_kind: 'system', workspace_id: tenant.workspaceId, cost: '-1.250000001', reason: 'billed twice' },
   ]);
+});
+
+test('a key with another time, run or amount is refused, and told what differs; without a time it is the same correction', async () => {
+  const before = await entries();
+  const wanted = ['adjust', '--workspace', tenant.workspaceId, '--amount=3', '--key', 'case-at', '--at', '2026-01-31T10:15:00Z'];
+  const made = await run(...wanted);
+  const ask = (at: string) => run(...wanted.map((word) => (word.startsWith('2026-') ? at : word)));
+
+  const [same, otherZone, other, untimed] = [
+    await run(...wanted),
+    await ask('2026-01-31T11:15:00+01:00'),
+    await ask('2026-01-31T10:15:01Z'),
+    await run(...wanted.slice(0, -2)),
+  ];
+  const twice = await run(
+    ...wanted.map((word) => (word.startsWith('2026-') ? '2026-02-01T00:00:00Z' : word === '--amount=3' ? '--amount=4' : word)),
+  );
+
+  expect([made, same, otherZone, untimed].map(({ code }) => code)).toEqual([0, 0, 0, 0]);
+  for (const { output } of [same, otherZone, untimed])
+    expect(output).toContain('had made this correction before: 3.00 USD at 2026-01-31T10:15:00.000Z');
+  expect([other.code, other.output]).toEqual([1, expect.stringContaining('another correction, at 2026-01-31T10:15:00.000Z')]);
+  expect([twice.code, twice.output]).toEqual([1, expect.stringContaining('another correction, of 3.00 USD, at 2026-01-31T10:15:00.000Z')]);
+  expect(await entries()).toHaveLength(before.length + 1);
 });
 
 test('what is no correction is refused and writes nothing', async () => {
@@ -84,7 +107,7 @@ test('usage rebuild that is killed in the middle goes on when it runs again; it 
   await ask('update usage_rollups set cost = cost + 1 where workspace_id = ?', [tenant.workspaceId]);
   const audits = async () => (await ask("select 1 from audit_entries where resource_type = 'usage_rollup'")).length;
 
-  const first = command('rebuild');
+  const first = longhaulProcess(['usage', 'rebuild'], { database, keys });
   for (const end = Date.now() + 30_000; (await audits()) === 0 && Date.now() < end;) await new Promise((resolve) => setTimeout(resolve, 5));
   first.child.kill('SIGKILL');
   await first.ended;
@@ -98,4 +121,4 @@ test('usage rebuild that is killed in the middle goes on when it runs again; it 
   // A day and entry: those of the first run before it was killed, and the others.
   expect([mended, await audits()]).toEqual([mended, mended]);
   expect(mended).toBeGreaterThanOrEqual(days.length);
-}, 60_000);
+});

@@ -4,12 +4,11 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, jest, test } from '@jest/globals';
+import { afterAll, expect, test } from '@jest/globals';
 import { openApiDocument } from '../../api/http/openapi.ts';
 import { areas } from '../../api/operations.ts';
 
 // Four tools start as processes of their own.
-jest.setTimeout(90_000);
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-openapi-'));
 const file = join(folder, 'openapi.json');

@@ -43,6 +43,17 @@ const mountedBeside = [
   'createOauthClient',
   'rotateOauthClientSecret',
   'deleteOauthClient',
+  'listWebhookEndpoints',
+  'createWebhookEndpoint',
+  'getWebhookEndpoint',
+  'updateWebhookEndpoint',
+  'deleteWebhookEndpoint',
+  'rotateWebhookEndpointSecret',
+  'testWebhookEndpoint',
+  'listWebhookDeliveries',
+  'replayWebhookDelivery',
+  'receiveHookByGet',
+  'receiveHook',
 ];
 
 test('the contract has 282 live operations in 22 areas and one for operators', () => {
@@ -76,7 +87,9 @@ const optionsOfOne = [
   'multipart createAttachment',
   'ownCredential getMetrics',
   'precheck registerOauthClient',
+  'rawBody receiveHook',
   'takesSession verifyMfa',
+  'viewsBeside receiveHook',
 ];
 
 test('an option of operations has two users, or stands among those that can be nowhere else', () => {

@@ -35,7 +35,7 @@ beforeAll(async () => {
   await write(foreignRows, large, 50_000);
   await write(10, small, 3);
   await withAdmin(database.adminUrl, (admin) => admin.query('analyze audit_entries'));
-}, 120_000);
+});
 afterAll(() => database.drop());
 
 const ofOrganization = (place: typeof small) => callerOf({ organizationId: place.organizationId, workspaceId: null, role: 'admin' });

@@ -2,7 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { pino } from 'pino';
 import { isAway } from '../../db/faults.ts';
-import { connectDatabases } from '../../db/orm.ts';
+import { connectDatabases, whenDatabaseAnswers } from '../../db/orm.ts';
+import { rows } from '../../db/sql.ts';
+import { sweep } from '../../db/transaction.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -37,11 +39,22 @@ test('a process that starts before its database answers waits for it', async () 
 
   const db = await opening;
   await db.close();
-}, 60_000);
+});
+
+test('what a process asks at its start, in a transaction too, is asked again while the database does not answer', async () => {
+  const db = await open(() => undefined);
+  way.cut();
+  const asking = whenDatabaseAnswers(() => sweep(db, (em) => rows<{ n: number }>(em, 'select 1 as n')));
+  await delay(3_000);
+  way.mend();
+
+  expect(await asking).toEqual([{ n: 1 }]);
+  await db.close();
+});
 
 test('a database that does not let the role in is not waited for', async () => {
   const refused = await open((url) => (url.password = 'another')).catch((error: unknown) => error);
 
   expect(refused).toMatchObject({ code: '28P01' });
   expect(isAway(refused)).toBe(false);
-}, 60_000);
+});

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
-import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox } from '../../db/outbox.ts';
+import { addOutbox, loadOutbox, markOutboxFailed, markOutboxSent, sweepOutbox, takeDueOutbox, withdrawStarts } from '../../db/outbox.ts';
 import { runStartMessage } from '../../db/runs/conversations.ts';
 import { isRunStart } from '../../workflows/contracts/outbox.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
@@ -22,6 +22,11 @@ const inWorld = <R>(work: Parameters<typeof transact<R>>[2]) =>
     database.db,
     { tenant: workspaceTenant(world.organizationId, world.workspaceIds[0] ?? ''), actor: systemActor, correlationId: newId() },
     work,
+  );
+const runStart = (id: string) =>
+  runStartMessage(
+    { id, organizationId: world.organizationId, workspaceId: world.workspaceIds[0] ?? '', agentId: newId(), source: 'api' },
+    newId(),
   );
 const cancel = (workflowId: string) => ({ kind: 'workflow.cancel' as const, workflowId });
 const take = (limit: number, withRunStarts = true) =>
@@ -80,6 +85,26 @@ test('a taken message is leased: nobody else gets it until the lease ends, and n
   expect(await sweep(database.db, (em) => loadOutbox(em, [id ?? '']))).toEqual([]);
 });
 
+test('a try that fails after its message was taken back or sent does not change how the message ended', async () => {
+  const [withdrawn, sent] = [newId(), newId()];
+  const { value: ids } = await inWorld(async (tx) => [
+    await addOutbox(tx, runStart(withdrawn), { dedupeKey: withdrawn }),
+    await addOutbox(tx, runStart(sent), { dedupeKey: sent }),
+  ]);
+  const [withdrawnId = '', sentId = ''] = ids.map(String);
+  await inWorld((tx) => withdrawStarts(tx, [withdrawn]));
+  await sweep(database.db, (em) => markOutboxSent(em, [sentId]));
+
+  await sweep(database.db, async (em) => {
+    for (const id of [withdrawnId, sentId]) await markOutboxFailed(em, id, 'late');
+  });
+
+  const ends = await sweep(database.db, (em) =>
+    rows(em, 'select last_error from outbox where id in (?, ?) order by last_error', [withdrawnId, sentId]),
+  );
+  expect(ends).toEqual([{ last_error: 'withdrawn' }, { last_error: null }]);
+});
+
 test('workspaces take turns: one with a crowd of messages keeps no other waiting', async () => {
   await clear();
   const [crowded = '', small = ''] = [world.workspaceIds[0], newId()];
@@ -104,16 +129,13 @@ test('workspaces take turns: one with a crowd of messages keeps no other waiting
 
 test('within a workspace what tells of work goes before what starts more', async () => {
   await clear();
-  const [workspaceId = ''] = world.workspaceIds;
-  const start = (id: string) =>
-    runStartMessage({ id, organizationId: world.organizationId, workspaceId, agentId: newId(), source: 'api' }, newId());
   await inWorld(async (tx) => {
     for (let n = 0; n < 20; n++) {
-      const message = start(newId());
+      const message = runStart(newId());
       await addOutbox(tx, message, { dedupeKey: message.workflowId });
     }
     await addOutbox(tx, cancel('run:4'), { dedupeKey: newId() });
-    const other = { ...start(newId()), workflowType: 'bulkCancel', workflowId: 'cancel:5' };
+    const other = { ...runStart(newId()), workflowType: 'bulkCancel', workflowId: 'cancel:5' };
     await addOutbox(tx, other, { dedupeKey: other.workflowId });
   });
 

@@ -59,6 +59,55 @@ test('statements that come often keep working after faults and in both kinds of 
   }
 });
 
+test('a statement that the server knows by name gives the same rows without being described: some, none, and of a kind that gives none', async () => {
+  const described = countDescriptions();
+  const some = 'select id, name, created_at, slug from agents where id = ? and 5 > ?::int';
+  const none = 'update conversations set turn_no = turn_no where id = ? and 5 > ?::int';
+  const first = (await transact(database.db, tx, ({ em }) => rows(em, some, [world.agentId, 1]))).value;
+
+  for (let n = 0; n < 8; n++) {
+    const { value } = await transact(database.db, tx, ({ em }) =>
+      Promise.all([rows(em, some, [world.agentId, n]), change(em, none, [newId(), n]), rows(em, some, [world.agentId, n])]),
+    );
+    expect(value).toEqual(n < 5 ? [first, 0, first] : [[], 0, []]);
+  }
+  described.stop();
+  const names = await transact(database.db, tx, ({ em }) =>
+    rows(em, 'select name from pg_prepared_statements where statement like ?', ['select id, name, created_at, slug from agents%']),
+  );
+
+  expect(first).toHaveLength(1);
+  expect(names.value).toHaveLength(1);
+  expect(described.texts.filter((text) => text === 'name').length).toBeLessThan(8);
+});
+
+test('a statement that comes late gets the name of one that comes no more: each gives its own rows, also around faults, and names stay bounded', async () => {
+  const ask = (n: number, times = 6) =>
+    transact(database.db, tx, ({ em }) =>
+      Promise.all(Array.from({ length: times }, () => row<object>(em, `select ?::int as value_${n}, '${n}' as text`, [n]))),
+    ).then(({ value }) => value);
+  const named = async (n: number) =>
+    (
+      await transact(database.db, tx, ({ em }) =>
+        rows(em, `select name from pg_prepared_statements where statement like ?`, [`% as value_${n},%`]),
+      )
+    ).value.length;
+
+  for (let n = 0; n < 230; n += 1) expect(await ask(n)).toEqual(Array.from({ length: 6 }, () => ({ [`value_${n}`]: n, text: `${n}` })));
+  expect([await named(0), await named(229)]).toEqual([0, 1]);
+  const failing = transact(database.db, tx, async ({ em }) => {
+    await queueStatement(em, 'select 1 / ?::int as never', [0]);
+    // Their names are those of others, which the server then still has.
+    for (const n of [0, 1]) for (let at = 0; at < 6; at += 1) await queueStatement(em, `select ?::int as value_${n}, '${n}' as text`, [n]);
+    await row(em, org);
+  });
+  await expect(failing).rejects.toMatchObject({ code: '22012' });
+  for (const n of [0, 228, 1, 229]) expect(await ask(n, 2)).toEqual(Array.from({ length: 2 }, () => ({ [`value_${n}`]: n, text: `${n}` })));
+
+  const all = await transact(database.db, tx, ({ em }) => rows(em, 'select name from pg_prepared_statements where name like ?', ['s%']));
+  expect(all.value.length).toBeLessThanOrEqual(200);
+});
+
 test('a read sees its tenant in every statement, writes nothing and leaves the connection without one', async () => {
   const open = openReadOnly(database.db, tx);
 
@@ -67,6 +116,18 @@ test('a read sees its tenant in every statement, writes nothing and leaves the c
   const { rows: left } = await runAlone<{ org: string | null }>(database.db.app, { sql: org, parameters: [] });
   expect(left[0]?.org ?? '').toBe('');
 });
+
+/** The columns that come described. */
+function countDescriptions(): { readonly texts: string[]; stop(): void } {
+  const { prototype } = pg.Query as unknown as { prototype: { handleRowDescription(message: { fields: { name: string }[] }): void } }; // pg's own
+  const { handleRowDescription } = prototype;
+  const texts: string[] = [];
+  prototype.handleRowDescription = function counted(message) {
+    texts.push(...message.fields.map(({ name }) => name));
+    Reflect.apply(handleRowDescription, this, [message]);
+  };
+  return { texts, stop: () => void (prototype.handleRowDescription = handleRowDescription) };
+}
 
 /** How often something goes to PostgreSQL while `work` runs. */
 async function roundTrips(work: () => Promise<void>): Promise<number> {

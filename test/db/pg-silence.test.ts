@@ -122,7 +122,7 @@ test('what was sent without its commit takes no effect; a commit without an answ
   await expect(other.commit()).rejects.toMatchObject(lost);
   proxy.thaw();
 
-  await until(async () => !(await isOpen()), 60_000);
+  await until(async () => !(await isOpen()));
   expect(await stored(unsent)).toBe(false);
 });
 

@@ -54,6 +54,7 @@ describe.each(tenantTables)('%s', (table) => {
     'oauth_transactions',
     'purges',
     'audit_seals',
+    'knowledge_embedding_cache',
   ].includes(table);
   const seesSiblings = isOrganizationWide || kinds[table] === 'person';
 

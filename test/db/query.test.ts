@@ -16,7 +16,7 @@ import { withAdmin } from '../support/template.ts';
 import { insertRow, sampleRow } from './rows.ts';
 
 const statements: string[] = [];
-const tableNames = Object.keys(tables) as (keyof Tables)[]; // its own keys
+const tableNames = Object.keys(tables) as (keyof typeof tables)[]; // its own keys
 let database: TestDatabase;
 
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-const metaOf = (table: keyof Tables): EntityMetadata => database.db.sweeper.em.getMetadata(tables[table] as EntityClass<object>); // one of many
+const metaOf = (table: keyof typeof tables): EntityMetadata => database.db.sweeper.em.getMetadata(tables[table] as EntityClass<object>); // one of many
 
 describe('what a query’s type promises is what comes', () => {
   // Compared by the compiler: the kinds of columns that entities have.
@@ -208,6 +208,18 @@ describe('a prepared query', () => {
     for (const build of [ofTime, ofId]) {
       await expect(sweep(database.db, (em) => change(em, build({ slug: 'a' })))).rejects.toThrow('takes times and ids as arguments');
     }
+  });
+
+  test('takes a flag as true or not at all: given as false it is refused, also once its query is known', async () => {
+    const read = prepared(({ slug, isDeleted }: ParametersOf<{ slug: string; isDeleted?: boolean | undefined }>) => {
+      const found = query.selectFrom('skills as s').select('s.id').where('s.slug', '=', slug);
+      return isDeleted ? found.where('s.deletedAt', 'is not', null) : found;
+    });
+    const ask = (isDeleted?: boolean) => sweep(database.db, (em) => rows(em, read({ slug: 'none', isDeleted })));
+
+    await expect(ask(false)).rejects.toThrow('a flag of a prepared query is true or absent');
+    expect([await ask(true), await ask(undefined)]).toEqual([[], []]);
+    await expect(ask(false)).rejects.toThrow('a flag of a prepared query is true or absent');
   });
 
   test('is refused when it leaves out a predicate', async () => {

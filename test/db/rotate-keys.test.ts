@@ -10,6 +10,7 @@ import { change, row, rows } from '../../db/sql.ts';
 import { keyIdOf, open, seal, sealedTables, type Binding } from '../../db/tenancy/envelope.ts';
 import { rotateKeys } from '../../db/tenancy/rotate-keys.ts';
 import { sealedColumns } from '../../db/tenancy/sealed-columns.ts';
+import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
 import { testDatabase, type TestDatabase } from '../support/database.ts';
 import { makeWorld, type World } from './world.ts';
 
@@ -49,7 +50,9 @@ const sealIn = (binding: Binding, text: string) => sweep(database.db, (em) => se
 async function sealEverywhere(): Promise<Sealed[]> {
   const { organizationId, workspaceIds } = world;
   const place = { organization_id: organizationId, workspace_id: workspaceIds[0] ?? null, tool_id: null, name: 'a', value_version: 1 };
-  const [secret, user, reply, kid, toolkit, connection, state] = Array.from({ length: 7 }, newId) as [
+  const [secret, user, reply, kid, toolkit, connection, state, agent, endpoint] = Array.from({ length: 9 }, newId) as [
+    string,
+    string,
     string,
     string,
     string,
@@ -65,6 +68,7 @@ async function sealEverywhere(): Promise<Sealed[]> {
     signing_keys: { organizationId: null, aad: ['signing_keys', kid] } as const,
     mcp_connections: connectionBinding(organizationId, connection),
     mcp_authorizations: authorizationBinding(organizationId, state),
+    webhook_endpoints: endpointBinding(organizationId, endpoint),
   };
   await inDatabase(
     "insert into secrets (id, scope, organization_id, workspace_id, name, value_envelope) values (?, 'workspace', ?, ?, 'a', ?)",
@@ -103,6 +107,14 @@ async function sealEverywhere(): Promise<Sealed[]> {
     "insert into mcp_authorizations (state_hash, connection_id, organization_id, verifier_enc, expires_at) values (?, ?, ?, ?, now() + interval '1 day')",
     [state, connection, organizationId, await sealIn(bindings.mcp_authorizations, 'value')],
   );
+  await inDatabase(
+    "insert into agents (id, scope, organization_id, workspace_id, slug, name) values (?, 'workspace', ?, ?, 'agent', 'Agent')",
+    [agent, organizationId, place.workspace_id],
+  );
+  await inDatabase(
+    "insert into webhook_endpoints (id, organization_id, workspace_id, agent_id, slug, secrets_enc, prompt_template) values (?, ?, ?, ?, 'hook', ?, 'Go')",
+    [endpoint, organizationId, place.workspace_id, agent, await sealIn(bindings.webhook_endpoints, 'value')],
+  );
   const ids = {
     secrets: secret,
     totp_factors: user,
@@ -110,6 +122,7 @@ async function sealEverywhere(): Promise<Sealed[]> {
     signing_keys: kid,
     mcp_connections: connection,
     mcp_authorizations: state,
+    webhook_endpoints: endpoint,
   };
   return sealedTables.map((table) => ({ table, key: ids[table], binding: bindings[table] }));
 }
@@ -147,7 +160,7 @@ test('--reencrypt renews data keys and every value; old and new open meanwhile, 
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 6, unopened: [] });
+  expect(rotated).toEqual({ rewrapped: 2, renewed: 2, resealed: 7, unopened: [] });
   const live = (await dataKeys()).filter((key) => !key.is_retired).map(({ id }) => id);
   expect(live).toHaveLength(2);
   for (const [at, each] of sealed.entries()) {
@@ -181,9 +194,9 @@ test('a renewal that was interrupted goes on without making keys again; the next
   const resumed = await rotateKeys(database.db, ring, { reencrypt: true });
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
-  expect(first).toMatchObject({ renewed: 2, resealed: 6 });
+  expect(first).toMatchObject({ renewed: 2, resealed: 7 });
   expect(resumed).toMatchObject({ renewed: 0, resealed: 0 });
-  expect(next).toMatchObject({ renewed: 2, resealed: 6 });
+  expect(next).toMatchObject({ renewed: 2, resealed: 7 });
   expect(await openAt(secret ?? fail(), ring)).toBe('value');
 });
 
@@ -196,11 +209,11 @@ test('an envelope that does not open is named and left; the others are done, and
   const ring = newer(keys);
 
   const rotated = await rotateKeys(database.db, ring, { reencrypt: true });
-  expect(rotated).toMatchObject({ resealed: 5, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(rotated).toMatchObject({ resealed: 6, unopened: [{ table: 'secrets', key: secret?.key }] });
   expect(await envelopeAt(secret ?? fail())).toEqual(bad);
 
   await inDatabase('update secrets set value_envelope = ?', [good]);
-  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 6, unopened: [] });
+  expect(await rotateKeys(database.db, ring, { reencrypt: true })).toMatchObject({ resealed: 7, unopened: [] });
 });
 
 test('an envelope that never opens again keeps no later renewal from making new keys', async () => {
@@ -214,7 +227,7 @@ test('an envelope that never opens again keeps no later renewal from making new 
   const next = await rotateKeys(database.db, ring, { reencrypt: true });
 
   expect([first.renewed, next.renewed]).toEqual([2, 2]);
-  expect(next).toMatchObject({ resealed: 5, unopened: [{ table: 'secrets', key: secret?.key }] });
+  expect(next).toMatchObject({ resealed: 6, unopened: [{ table: 'secrets', key: secret?.key }] });
 });
 
 test('a deployment key that is missing is named, and nothing is changed', async () => {

@@ -22,6 +22,8 @@ const special: Record<string, RowValues> = {
   runs: { status: 'queued' },
   alert_rules: { kind: 'spend' },
   alerts: { status: 'firing' },
+  knowledge_grants: { principal_id: newId() },
+  knowledge_chunks: { char_start: 0 },
   budget_windows: { period: 'cap', cap_key: 'run:sample', window_end: null, closed_at: new Date() },
 };
 
@@ -32,12 +34,13 @@ export function sampleRow(meta: EntityMetadata, tenant: { organizationId: string
     const column = property.fieldNames[0] ?? property.name;
     if (column === 'organization_id') values[column] = tenant.organizationId;
     else if (column === 'workspace_id') values[column] = tenant.workspaceId;
-    else if (!property.nullable) values[column] = sampleValue(property);
+    else if (!property.nullable && !property.autoincrement) values[column] = sampleValue(property);
   }
   const { tableName } = meta;
   if (tableName === 'organizations') values['id'] = tenant.organizationId;
   if (tableName === 'workspaces') values['id'] = tenant.workspaceId;
-  if (tableName === 'secrets') values['scope'] = tenant.organizationId === null ? 'platform' : 'workspace';
+  if (tableName === 'secrets' || tableName === 'knowledge_bases')
+    values['scope'] = tenant.organizationId === null ? 'platform' : 'workspace';
   return { ...values, ...special[tableName] };
 }
 
@@ -70,7 +73,10 @@ function sampleValue(property: EntityProperty): unknown {
     case 'int':
     case 'bigint':
     case 'smallint':
+    case 'double precision':
       return 1;
+    case 'halfvec':
+      return '[1]';
     default:
       return newId();
   }

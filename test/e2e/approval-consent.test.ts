@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { echoTool, startMcpServer, type FakeMcpServer } from '../fakes/mcp-server.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { startOauthServer, type FakeOauthServer } from '../fakes/oauth-server.ts';
@@ -7,8 +7,6 @@ import { endOf, watchRun } from '../support/run-checks.ts';
 import { archivedFrames, makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(180_000);
 
 let models: ModelServer;
 let server: FakeMcpServer;
@@ -25,9 +23,8 @@ beforeAll(async () => {
     processes: ['api', 'worker-runs'],
     modelBaseUrl: models.baseUrl,
     egressPorts: [server.port, oauth.port],
-    env: { MCP_OAUTH_REDIRECT_URI: 'https://app.example.com/mcp/callback', RATE_LIMITS: 'principal=100000/60,workspace=100000/60' },
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -48,7 +45,7 @@ async function synced(toolkitId: string, state: string, body: object = {}): Prom
     const { items } = await asAdmin('GET', `/toolkits/${toolkitId}/revisions`);
     return items.find((one: { id: string }) => one.id === id);
   };
-  await until(async () => (await revision()).state !== 'syncing', 60_000);
+  await until(async () => (await revision()).state !== 'syncing');
   expect(await revision()).toMatchObject({ state });
   return id;
 }
@@ -85,7 +82,7 @@ test('calls that need the consent of their user wait for it: one consent, given 
   const foreign = await respond({ code, state }, stack.tenant.tokens.admin);
   const wrong = await respond({ code, state: 'another' }, stack.tenant.tokens.member);
   const given = await respond({ code, state }, stack.tenant.tokens.member);
-  const frames = await endOf(watchRun(stack, run.id), 90_000);
+  const frames = await endOf(watchRun(stack, run.id));
 
   expect(waiting).toMatchObject({ status: 'waiting', waiting_on: 'auth' });
   expect(pending.map((question) => question.args)).toEqual([{ authorization_url: link }, { authorization_url: link }]);
@@ -111,7 +108,7 @@ test('a consent that is refused is a denied result, and the run goes on', async 
   const [question] = await pendingOf(stack, run.id);
 
   await resolve(stack, run.id, [{ approval_id: question?.id, decision: 'reject' }]);
-  const frames = await endOf(watchRun(stack, run.id), 90_000);
+  const frames = await endOf(watchRun(stack, run.id));
 
   expect(frames.find((frame) => frame.type === 'tool.result')?.data).toMatchObject({ status: 'denied' });
   expect(frames.at(-1)?.data).toMatchObject({ status: 'succeeded' });

@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { row } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { archiveFaults, pendingOf, questionsOf, resolve, runOf, untilRun } from '../support/approvals.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(180_000);
 
 let scenario: Scenario;
 let effects: Scenario['effects'];
@@ -15,7 +13,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ effects, stack } = scenario);
-}, 120_000);
+});
 
 beforeEach(() => {
   effects.onEffect = null;
@@ -27,7 +25,7 @@ const slugOf = (kind: string) => `${kind}-${crypto.randomUUID().slice(0, 8)}`;
 const call = (name: string, args: object = { n: 1 }) => ({ tool_calls: [{ name, arguments: args }] });
 const effectsOf = (slug: string) => effects.effects.filter((effect) => effect.path === `/${slug}`);
 const resultsOf = async (runId: string) =>
-  (await endOf(watchRun(stack, runId), 120_000)).filter((frame) => frame.type === 'tool.result').map((frame) => frame.data);
+  (await endOf(watchRun(stack, runId))).filter((frame) => frame.type === 'tool.result').map((frame) => frame.data);
 const asks = { approvals: { write: 'ask' } };
 const change = (sql: string, id: string) => sweep(stack.db, (em) => row(em, sql, [id]));
 
@@ -63,7 +61,7 @@ test('a call of the client is told with its deadline, never executed here, and t
   await untilRun(stack, run.id, (now) => now.waiting_on === 'client_tool');
   const waiting = await runOf(stack, run.id);
 
-  const frames = await endOf(watchRun(stack, run.id), 60_000);
+  const frames = await endOf(watchRun(stack, run.id));
 
   const executing = frames.find((frame) => frame.type === 'tool.call' && frame.data['phase'] === 'executing');
   expect(executing?.data).toMatchObject({ client_owned: true, deadline_at: waiting.waiting_until });
@@ -110,10 +108,10 @@ test('unanswered approvals expire: the call is denied or the run fails, as the r
     return { id, question };
   };
   const expectExpired = async ({ id, question }: Awaited<ReturnType<typeof start>>, end: object, result: string) => {
-    await until(() => Date.now() > new Date(question?.expires_at ?? 0).getTime(), 60_000);
+    await until(() => Date.now() > new Date(question?.expires_at ?? 0).getTime());
     const late = await resolve(stack, id, [{ approval_id: question?.id, decision: 'approve' }]);
 
-    const frames = await endOf(watchRun(stack, id), 60_000);
+    const frames = await endOf(watchRun(stack, id));
 
     expect(late).toMatchObject({ status: 409 });
     expect(['approval_expired', 'run_finished']).toContain(late.body['context']['reason']);
@@ -135,7 +133,7 @@ test('a run goes on while something of it is executed, and waits when only peopl
   const [asked, free] = [slugOf('asked'), slugOf('free')];
   const agent = await makeAgent(stack, [writeTool(asked, effects, { critical: true }), writeTool(free, effects)]);
   let isHeld = true;
-  effects.onEffect = () => until(() => !isHeld, 60_000);
+  effects.onEffect = () => until(() => !isHeld);
   const run = await startRun(
     stack,
     agent.id,
@@ -170,9 +168,9 @@ test('critical calls whose worker was killed are put before people, who approve,
   );
   let isKilled = false;
   // No call is answered while its worker lives.
-  effects.onEffect = () => until(() => isKilled, 60_000);
+  effects.onEffect = () => until(() => isKilled);
   for (const { id, question } of runs) await resolve(stack, id, [{ approval_id: question?.id, decision: 'approve' }]);
-  await until(() => cases.every(({ slug }) => effectsOf(slug).length === 1), 60_000);
+  await until(() => cases.every(({ slug }) => effectsOf(slug).length === 1));
   await stack.kill('worker-runs');
   [isKilled, effects.onEffect] = [true, null];
   await stack.start('worker-runs');
@@ -205,7 +203,7 @@ test('everything is killed while two gates are open: the answers reach their cal
     { approval_id: of(1), decision: 'reject' },
   ]);
   await stack.start('worker-runs');
-  await endOf(watchRun(stack, run.id), 120_000);
+  await endOf(watchRun(stack, run.id));
 
   expect(answer).toMatchObject({ status: 200, body: { applied: 2 } });
   expect(effectsOf(slug).map((effect) => JSON.parse(effect.body))).toEqual([{ n: 2 }]);
@@ -222,7 +220,7 @@ test('inside an evaluation nobody is asked: a gate is rejected at once, any othe
   const steps = [call(free), call(asked), call(client), { text: 'Never.' }];
   let runId = '';
   effects.onEffect = async () => {
-    await until(() => runId !== '', 60_000);
+    await until(() => runId !== '');
     await change(`update runs set source = 'evaluation' where id = ?`, runId);
   };
 

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { archiveFaults, pendingOf, questionsOf, resolve, runOf } from '../support/approvals.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(120_000);
 
 let scenario: Scenario;
 let effects: Scenario['effects'];
@@ -13,7 +11,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ effects, stack } = scenario);
-}, 120_000);
+});
 
 beforeEach(() => {
   effects.onEffect = null;
@@ -47,7 +45,7 @@ test('a gated call waits, is listed whole, is approved and runs once', async () 
 
   const { run, question } = await waitingRun(id, slug, [call(slug, 7), { text: 'Done.' }]);
   const watcher = watchRun(stack, run.id);
-  await until(() => watcher.frames.some((frame) => frame.data['waiting_on'] === 'approval'), 60_000);
+  await until(() => watcher.frames.some((frame) => frame.data['waiting_on'] === 'approval'));
   watcher.stop(); // leaving at the pause changes nothing
   const waiting = await runOf(stack, run.id);
   const answer = await resolve(stack, run.id, [{ approval_id: question.id, decision: 'approve', args_hash: question.args_hash }]);

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const tool = { slug: 'web_fetch', kind: 'web_fetch', description: 'Reads the page at an address.' };
   expect((await stack.request('POST', '/tools', { body: tool })).status).toBe(201);
   made = await makeAgent();
-}, 240_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -53,28 +53,28 @@ test('the samples for curl run the agent, stream the run and read what came of i
   expect(stream).toMatch(wholeStream);
   expect(ended).toMatchObject({ id: runId, status: 'succeeded' });
   expect(messages.length).toBeGreaterThan(1);
-}, 180_000);
+});
 
 test('the samples for TypeScript start a run and stream it', async () => {
   const started = await typescript('createRun');
   const [, runId] = /id: '([0-9a-f-]{36})'/.exec(started) ?? [];
 
   expect(await typescript('streamRun', { RUN_ID: runId })).toMatch(wholeStream);
-}, 180_000);
+});
 
 test('a sample for a file uploads it', async () => {
   writeFileSync(join(folder, 'notes.txt'), 'Meeting notes\n');
 
   expect(parsed(await curl('createAttachment'))).toMatchObject({ filename: 'notes.txt', size_bytes: 14 });
   expect(await typescript('createAttachment')).toContain("filename: 'notes.txt'");
-}, 180_000);
+});
 
 test('the sample for the MCP server begins a session', async () => {
   const began = { result: { protocolVersion: '2025-11-25', serverInfo: { name: 'longhaul' } } };
 
   expect(parsed(await curl('callMcp'))).toMatchObject(began);
   expect(await typescript('callMcp')).toContain("protocolVersion: '2025-11-25'");
-}, 180_000);
+});
 
 test('the commands that /llms.txt opens with start a run, stream it, list its questions and page', async () => {
   const text = await (await fetch(`${stack.url()}/llms.txt`)).text();
@@ -94,7 +94,7 @@ test('the commands that /llms.txt opens with start a run, stream it, list its qu
   });
   const first = await stack.request('GET', '/runs?limit=1');
   expect(parsed(await shell(page, { NEXT_CURSOR: asObject(first.body)['next_cursor'] }))).toMatchObject({ items: expect.any(Array) });
-}, 180_000);
+});
 
 const wholeStream = /event: run\.started\n[^]*event: run\.finished\n/;
 

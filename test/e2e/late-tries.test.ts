@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { lockCall } from '../../db/runs/call-state.ts';
 import { openModelStep } from '../../db/runs/model-steps.ts';
 import { claimCall } from '../../db/runs/tool-calls.ts';
@@ -8,8 +8,6 @@ import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 
-jest.setTimeout(180_000);
-
 let scenario: Scenario;
 let models: Scenario['models'];
 let effects: Scenario['effects'];
@@ -18,7 +16,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ models, effects, stack } = scenario);
-}, 300_000);
+});
 afterAll(() => scenario?.stop());
 
 /** What a try does first that Temporal had given up while its worker was frozen. */
@@ -48,7 +46,7 @@ test('a try that nobody has proved to count takes no step from the one at work',
 
   const found = await asLateTry((tx) => openModelStep(tx, { runId: run.id, step: 1 }));
 
-  const seen = await endOf(reader, 60_000);
+  const seen = await endOf(reader);
   const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
   expect(found).toEqual({ kind: 'held', attempt: 1 });
   expect({ status: last.status, faults, retries: await retriesOf(run.id) }).toEqual({ status: 'succeeded', faults: [], retries: [] });
@@ -64,7 +62,7 @@ test('late tries that take the step from the one that counts, and then say nothi
     await asLateTry((tx) => openModelStep(tx, { runId: run.id, step: 1, over }));
   }
 
-  const seen = await endOf(reader, 60_000);
+  const seen = await endOf(reader);
   const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
   expect({ status: last.status, faults }).toEqual({ status: 'succeeded', faults: [] });
   expect(await retriesOf(run.id)).toEqual([
@@ -100,7 +98,7 @@ test('a late try that takes a call from the one that counts leaves the model its
   });
   held.resolve();
 
-  const seen = await endOf(reader, 60_000);
+  const seen = await endOf(reader);
   const { run: last, faults } = await checkRun(stack, run.id, { seen: [seen] });
   expect({ status: last.status, faults, asked }).toEqual({ status: 'succeeded', faults: [], asked: 2 });
   const prompt = models.calls().at(-1)?.body['messages'] as { role: string; tool_call_id?: string; content: string }[];

@@ -1,18 +1,16 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(120_000);
 
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-mails-'));
 let stack: Stack;
 
 beforeAll(async () => {
   stack = await startStack({ processes: ['api', 'worker-runs'], env: { MAIL_DIR: folder } });
-}, 90_000);
+});
 afterAll(async () => {
   await stack?.stop();
   rmSync(folder, { recursive: true, force: true });
@@ -25,7 +23,7 @@ const mails = () =>
 /** The newest mail to an address, once there are that many. */
 async function mailTo(address: string, count = 1): Promise<string> {
   const found = () => mails().filter((mail) => mail.includes(`\nTo: ${address}\n`));
-  await until(() => found().length >= count, 60_000);
+  await until(() => found().length >= count);
   return found().at(-1) ?? '';
 }
 const post = async (path: string, body: unknown, credential?: string) => {
@@ -63,7 +61,7 @@ test('an invitation comes by mail, its request makes the user, and the invitatio
 
   const mail = await mailTo(email);
 
-  await until(async () => (await stack.request('GET', `/invitations/${id}`, { credential: token })).body['sent_at'] !== null, 60_000);
+  await until(async () => (await stack.request('GET', `/invitations/${id}`, { credential: token })).body['sent_at'] !== null);
   const accepted = await sendAsTold(mail, { password: 'an entirely new and long phrase' });
   expect(accepted.status).toBe(200);
   expect(JSON.parse(accepted.text)).toMatchObject({ user: { email } });

@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { ScriptStep } from '../fakes/model-server.ts';
 import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
-
-jest.setTimeout(180_000);
 
 let scenario: Scenario;
 let models: Scenario['models'];
@@ -15,7 +13,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ models, effects, stack } = scenario);
-}, 120_000);
+});
 
 afterAll(() => scenario?.stop());
 
@@ -33,7 +31,7 @@ function promptWith(words: string): readonly PromptMessage[] {
 }
 
 async function ended(runId: string): Promise<string> {
-  const frames = await endOf(watchRun(stack, runId), 90_000);
+  const frames = await endOf(watchRun(stack, runId));
   expect((await checkRun(stack, runId, { seen: [frames] })).faults).toEqual([]);
   return runId;
 }

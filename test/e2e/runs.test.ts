@@ -19,7 +19,7 @@ beforeAll(async () => {
   pages = createServer((request, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(pageOf(request.url ?? '')));
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [effects.port, portOf(pages)] });
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -80,11 +80,11 @@ test('a cancel of a streaming answer ends the run long before the answer would h
   const agent = await makeAgent(stack, []);
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 400, delay_ms: 50 }] }));
   const reader = watchRun(stack, run.id);
-  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5, 60_000);
+  await until(() => reader.frames.filter((frame) => frame.type === 'message.delta').length >= 5);
 
   const at = Date.now();
   const answer = await cancel(run.id, { reason: 'Enough.' });
-  const frames = await endOf(reader, 60_000);
+  const frames = await endOf(reader);
   const tookMs = Date.now() - at;
   await delay(1_000);
   const checked = await checkRun(stack, run.id, { seen: [frames] });
@@ -111,7 +111,7 @@ test('a cancel with rollback leaves no trace of the turn for the next one', asyn
   await play(agent.id, [{ text: 'The first answer.' }], { sessionKey, words: 'The first question.' });
   const run = await startRun(stack, agent.id, scripted({ steps: [{ tokens: 400, delay_ms: 50 }] }, 'Forget this.'), { sessionKey });
   const reader = watchRun(stack, run.id);
-  await until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 60_000);
+  await until(() => reader.frames.some((frame) => frame.type === 'message.delta'));
 
   await cancel(run.id, { policy: 'rollback' });
   await endOf(reader, 10_000);
@@ -138,11 +138,11 @@ test('a cancel during a tool: its call gets a result, and the provider accepts t
     { sessionKey },
   );
   const reader = watchRun(stack, run.id);
-  await until(() => effects.effects.length > before, 60_000);
+  await until(() => effects.effects.length > before);
   effects.onEffect = null;
 
   await cancel(run.id);
-  await endOf(reader, 15_000);
+  await endOf(reader);
   const checked = await checkRun(stack, run.id, { seen: [reader.frames] });
   await play(agent.id, [{ text: 'I go on.' }], { sessionKey, words: 'After the cancel.' });
 
@@ -233,7 +233,7 @@ test('five megabytes of output are cut for the model, which is told so and reads
   expect(cut).toMatchObject({ status: 'succeeded', truncated: true, total_chars: 5_000_000 });
   expect(String(cut?.['output'])).toHaveLength(1_000);
   expect(String(read?.['output'])).toMatch(/^#00090000\n#00090001\n/);
-}, 60_000);
+});
 
 test('a conversation of three turns carries its history, tool calls included', async () => {
   const tool = readTool(slugOf('page'), '/history');

@@ -1,9 +1,7 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { checkRun, endOf, watchRun, type Checked } from '../support/run-checks.ts';
 import { makeAgent, scripted, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(120_000);
 
 let scenario: Scenario;
 let effects: Scenario['effects'];
@@ -12,7 +10,7 @@ let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ effects, stack } = scenario);
-}, 120_000);
+});
 
 afterAll(() => scenario?.stop());
 
@@ -26,7 +24,7 @@ const addMessage = (runId: string, text: string) => stack.request('POST', `/runs
 
 /** Waits for the end of a run and holds it against every promise. */
 async function ended(runId: string): Promise<Checked> {
-  const frames = await endOf(watchRun(stack, runId), 60_000);
+  const frames = await endOf(watchRun(stack, runId));
   const checked = await checkRun(stack, runId, { seen: [frames] });
   expect(checked.faults).toEqual([]);
   return checked;
@@ -35,7 +33,7 @@ async function ended(runId: string): Promise<Checked> {
 const slow = () => scripted({ steps: [{ tokens: 60, delay_ms: 50 }] }, `Count ${crypto.randomUUID()}.`);
 const speaks = (runId: string) => {
   const reader = watchRun(stack, runId);
-  return until(() => reader.frames.some((frame) => frame.type === 'message.delta'), 60_000);
+  return until(() => reader.frames.some((frame) => frame.type === 'message.delta'));
 };
 const workflowOf = (id: string) => stack.temporal.client.workflow.getHandle(id).describe();
 
@@ -117,11 +115,11 @@ test('a delayed run starts at its time, by itself', async () => {
 test('a delayed run that is cancelled leaves no workflow waiting', async () => {
   const agent = await makeAgent(stack, []);
   const run = (await start(agent.id, 'Never.', { start_after: new Date(Date.now() + 3_600_000).toISOString() })).body;
-  await until(() => workflowOf(`start:${run.id}`).then(Boolean, () => false), 60_000);
+  await until(() => workflowOf(`start:${run.id}`).then(Boolean, () => false));
 
   await stack.request('POST', `/runs/${run.id}/cancel`);
 
-  await until(async () => (await workflowOf(`start:${run.id}`)).status.name === 'CANCELLED', 60_000);
+  await until(async () => (await workflowOf(`start:${run.id}`)).status.name === 'CANCELLED');
   expect(await read(run.id)).toMatchObject({ status: 'cancelled', started_at: null });
 });
 

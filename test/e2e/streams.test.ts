@@ -20,7 +20,7 @@ beforeAll(async () => {
   stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl });
   proxy = await openProxy(Number(new URL(stack.url()).port));
   agent = await makeAgent(stack, []);
-}, 120_000);
+});
 
 afterAll(async () => {
   await proxy?.close();
@@ -60,12 +60,12 @@ function browse(url: string): Browser {
 test("a browser's EventSource comes back by itself after a cut line, misses nothing, and stops after the end", async () => {
   const run = await startRun(stack, agent.id, words(50, 40));
   const browser = browse(`http://127.0.0.1:${proxy.port}/runs/${run.id}/stream`);
-  await until(() => browser.texts.length >= 8, 60_000);
+  await until(() => browser.texts.length >= 8);
 
   proxy.cut();
   const before = browser.texts.length;
   proxy.restore();
-  await until(() => browser.source.readyState === EventSource.CLOSED, 60_000);
+  await until(() => browser.source.readyState === EventSource.CLOSED);
 
   expect(browser.texts).toEqual(await archivedFrames(stack, run.id));
   const [first, second, last] = browser.connections;
@@ -73,7 +73,7 @@ test("a browser's EventSource comes back by itself after a cut line, misses noth
   expect(first).toEqual({ lastEventId: null, status: 200 });
   expect(Number(second?.lastEventId)).toBeGreaterThanOrEqual(before);
   expect(last).toEqual({ lastEventId: String(browser.texts.length), status: 204 });
-}, 60_000);
+});
 
 /** `curl -N`, killed when enough has come; gives what it printed. */
 async function curl(path: string, headers: readonly string[], isEnough: (printed: string) => boolean): Promise<string> {
@@ -116,7 +116,7 @@ test('a WebSocket opened with a stream token sees the same bytes as an event str
   const run = await startRun(stack, agent.id, words(40, 40));
   const reader = watchRun(stack, run.id);
   const first = await openSocket(run.id, 0);
-  await until(() => first.texts.length >= 6, 60_000);
+  await until(() => first.texts.length >= 6);
   first.socket.close();
   const seen = first.texts.length;
   const second = await openSocket(run.id, seen);

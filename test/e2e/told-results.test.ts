@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { toldResults } from '../activities/model/told-results.ts';
 import { pendingOf, resolve, untilRun } from '../support/approvals.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun, writeTool, startScenario, type Scenario } from '../support/scenario.ts';
-
-jest.setTimeout(240_000);
 
 let scenario: Scenario;
 let stack: Scenario['stack'];
 beforeAll(async () => {
   scenario = await startScenario();
   ({ stack } = scenario);
-}, 120_000);
+});
 afterAll(() => scenario?.stop());
 
 const asks = { approvals: { write: 'ask' } };
@@ -81,7 +79,7 @@ async function begin(source: string): Promise<Begun> {
 
 async function readAfter({ source, slug, runId }: Begun): Promise<string> {
   await endings[source]?.act?.(runId);
-  await endOf(watchRun(stack, runId), 120_000);
+  await endOf(watchRun(stack, runId));
   const prompt = scenario.models.calls().findLast((one) => JSON.stringify(one.body).includes(slug))?.body['messages'];
   const results = (prompt as { role: string; content: string }[]).filter(({ role }) => role === 'tool'); // of our own product
   return results.at(-1)?.content ?? '';

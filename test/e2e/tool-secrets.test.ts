@@ -3,15 +3,13 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(150_000);
 
 const value = 'sk-live-4f7e9c2b1a';
 let models: ModelServer;
@@ -40,7 +38,7 @@ beforeAll(async () => {
   elsewhere = createServer((request, response) => server.emit('request', request, response));
   await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
   stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [portOf(), portOf(elsewhere)] });
-}, 120_000);
+});
 
 beforeEach(() => {
   [requests, onRequest] = [[], null];
@@ -116,7 +114,7 @@ test('a secret reaches the server and nothing else: no row, frame, log, history,
   const steps = [...tools.map(({ slug }) => ({ tool_calls: [{ name: slug, arguments: { n: 1 } }] })), { text: 'Seen.' }];
 
   const run = await startRun(stack, agent.id, scripted({ steps }));
-  const frames = await endOf(watchRun(stack, run.id), 60_000);
+  const frames = await endOf(watchRun(stack, run.id));
   await tryOut(agent.toolIds[0] ?? '', { arguments: { n: 2 } });
 
   expect(requests.map(({ headers }) => headers.authorization)).toEqual(Array.from({ length: 3 }, () => `Bearer ${value}`));
@@ -218,7 +216,7 @@ test.each([
   };
 
   const answer = tryOut(id, { arguments: {} });
-  await until(() => isKilled, 60_000);
+  await until(() => isKilled);
   await delay(100);
   await stack.start('worker-runs');
 
@@ -256,7 +254,7 @@ test('a run that began before does not take the new value to the former origin',
   const calls = [1, 2].map((n) => ({ tool_calls: [{ name: moved.slug, arguments: { n } }] }));
 
   const run = await startRun(stack, agent.id, scripted({ steps: [...calls, { text: 'Seen.' }] }));
-  const frames = await endOf(watchRun(stack, run.id), 90_000);
+  const frames = await endOf(watchRun(stack, run.id));
 
   expect(requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${value}`]);
   expect(JSON.stringify(frames)).toContain('secret_missing');

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { newId } from '../../db/ids.ts';
 import { holdLease } from '../../activities/tools/lease.ts';
 import { sweep, systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
@@ -10,8 +10,6 @@ import { endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(150_000);
 
 let models: ModelServer;
 let effects: EffectServer;
@@ -25,7 +23,7 @@ beforeAll(async () => {
     modelBaseUrl: models.baseUrl,
     egressPorts: [effects.port],
   });
-}, 120_000);
+});
 
 beforeEach(() => {
   effects.onEffect = null;
@@ -42,7 +40,7 @@ const call = (name: string) => ({ tool_calls: [{ name, arguments: { n: 1 } }] })
 
 /** Results of the tool calls of a run, in their order, once it has ended. */
 async function resultsOf(runId: string): Promise<{ status: string; error: { code: string; reason?: string } | null }[]> {
-  const frames = await endOf(watchRun(stack, runId), 120_000);
+  const frames = await endOf(watchRun(stack, runId));
   return frames.filter((frame) => frame.type === 'tool.result').map((frame) => frame.data as never); // the test says what it expects
 }
 
@@ -210,9 +208,9 @@ test('the lease of a dead holder lapses: its effect happened once, and the next 
   const script = scripted({ steps: [call(String(tool['slug'])), { text: 'Done.' }] });
 
   const first = await startRun(stack, agent.id, script);
-  await until(() => isKilled, 60_000);
+  await until(() => isKilled);
   const second = await startRun(stack, agent.id, script);
-  await Promise.all([stack.start('worker-runs'), stack.start('worker-runs-2')]);
+  await stack.start('worker-runs');
 
   const [ofFirst, ofSecond] = await Promise.all([resultsOf(first.id), resultsOf(second.id)]);
   expect(ofFirst).toMatchObject([{ status: 'failed', error: { code: 'outcome_unknown' } }]);
@@ -235,7 +233,7 @@ test('a try that was replaced neither keeps nor gives free the lease of the next
 
   const first = await hold(holder);
   const second = await hold(holder);
-  await until(() => first?.signal.aborted === true, 60_000);
+  await until(() => first?.signal.aborted === true);
   await first?.release();
   const other = await hold(newId());
   await second?.release();

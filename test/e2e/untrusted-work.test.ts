@@ -1,12 +1,10 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { childrenOf, usageOf } from '../../ports/sandbox/watch.ts';
 import { exponentialSchema, median } from '../support/hostile-work.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
 import { makeTenant, type TestTenant } from '../support/tenant.ts';
-
-jest.setTimeout(240_000);
 
 const onLinux = process.platform === 'linux' ? test : test.skip;
 const hostileTools = 8;
@@ -22,7 +20,7 @@ beforeAll(async () => {
   neighbour = await makeTenant(stack.db, stack.keys, { publicUrl: stack.url() });
   admin = new pg.Client(stack.adminUrl);
   await admin.connect();
-}, 120_000);
+});
 
 afterAll(async () => {
   await admin?.end();

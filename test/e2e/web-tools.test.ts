@@ -1,14 +1,12 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../db/transaction.ts';
 import { rows } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent, scripted, startRun } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(180_000);
 
 let models: ModelServer;
 let web: Server;
@@ -26,7 +24,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
   ({ port } = web.address() as AddressInfo);
   stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl, egressPorts: [port] });
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -75,10 +73,10 @@ test.each(['web_search', 'web_fetch'] as const)(
       agent.id,
       scripted({ steps: [{ tool_calls: [{ name: slug, arguments: args }] }, { text: 'I see.' }] }),
     );
-    await until(() => isKilled, 60_000);
+    await until(() => isKilled);
     onFirst = null;
     await stack.start('worker-runs');
-    await until(async () => (await stack.request('GET', `/runs/${run.id}`)).body['status'] === 'succeeded', 90_000);
+    await until(async () => (await stack.request('GET', `/runs/${run.id}`)).body['status'] === 'succeeded');
 
     const [call] = await sweep(stack.db, (em) =>
       rows<{ state: string; attempt: number; output: unknown }>(em, 'select state, attempt, output from tool_calls where run_id = ?', [

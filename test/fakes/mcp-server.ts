@@ -81,7 +81,7 @@ export async function startMcpServer(era: FakeEra): Promise<FakeMcpServer> {
   const fake: FakeMcpServer = {
     url: `http://127.0.0.1:${port}/mcp`,
     port,
-    tools: [echoTool],
+    tools: [structuredClone(echoTool)], // a test may change it
     answer: (_name, args) => ({ content: [{ type: 'text', text: `echo ${String(args['text'])}` }] }),
     accepts: () => true,
     challenge: 'Bearer',

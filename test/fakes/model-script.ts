@@ -43,6 +43,8 @@ export type Fault =
 
 export interface Script {
   readonly steps: readonly ScriptStep[];
+  /** Chooses the step by the last user message instead. */
+  readonly choose?: (text: string) => ScriptStep;
 }
 
 /** One piece of an answer; each counts as one completion token. */
@@ -118,7 +120,8 @@ export function chooseScript(request: ScriptedRequest, scripts: ReadonlyMap<stri
   return { steps: [{ text: `You said: ${request.lastUserText.slice(0, 1_000)}` }] };
 }
 
-export function stepOf(script: Script, turn: number): ScriptStep {
+export function stepOf(script: Script, { turn, lastUserText }: ScriptedRequest): ScriptStep {
+  if (script.choose) return script.choose(lastUserText);
   return script.steps[Math.min(turn, script.steps.length - 1)] ?? { text: '' };
 }
 

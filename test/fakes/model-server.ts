@@ -160,7 +160,7 @@ interface ModelExchange {
 
 async function answerModel(state: State, { path, body, response }: ModelExchange): Promise<void> {
   const request = readRequest(body);
-  const step = stepOf(chooseScript(request, state.scripts), request.turn);
+  const step = stepOf(chooseScript(request, state.scripts), request);
   const attempt = (state.attempts.get(request.fingerprint) ?? 0) + 1;
   state.attempts.set(request.fingerprint, attempt);
   const call: ModelCall = {

@@ -28,17 +28,18 @@ test.each([
   ['52.520006599999997', false, false],
   ['0.123456789012345678', false, true],
   ['3.14159265358979323846', false, true],
-  ['1e-400', false, true],
-])('%s: inexact from 2^53 on %s, at all %s', (literal, large, all) => {
+  ['1e-400', true, true],
+  ['-0.0e-400', false, false],
+])('%s: inexact from 2^53 on, and below all doubles, %s, at all %s', (literal, large, all) => {
   expect([isInexact(literal, 'large'), isInexact(literal, 'all')]).toEqual([large, all]);
 });
 
 test('a number is found outside texts only, whatever stands in them', () => {
   const texts = String.raw`{"a":"1234567890123456789","b":"\"1234567890123456789","c\\":"\\","d":[1,"x"]}`;
 
-  expect(findInexact(texts)).toBeNull();
-  expect(findInexact(texts.replace('[1,', '[1234567890123456788,'))).toBe('1234567890123456788');
-  expect(findInexact('1234567890123456787')).toBe('1234567890123456787');
+  expect(findInexact(texts, 'large')).toBeNull();
+  expect(findInexact(texts.replace('[1,', '[1234567890123456788,'), 'large')).toBe('1234567890123456788');
+  expect(findInexact('1234567890123456787', 'large')).toBe('1234567890123456787');
 });
 
 test('JSON with marks is restored number by number; what is no JSON stays none', () => {

@@ -50,7 +50,7 @@ test('a schema that takes exponential time is cut off, and the next one is serve
 
   expect(await schemas.validate(hostile, { q: 'x' })).toEqual([expect.objectContaining({ rule: 'schema' })]);
   expect(await schemas.validate({ type: 'object' }, {})).toEqual([]);
-}, 120_000);
+});
 
 test('a property may have the name of a keyword', async () => {
   expect(await schemas.check({ type: 'object', properties: { $id: { type: 'string' } } })).toEqual([]);

@@ -7,10 +7,31 @@ const templates = createTemplates(pool).of('a');
 
 afterAll(() => pool.close());
 
-test('values are filled in and missing roots are told', async () => {
+test('values are filled in and missing paths are told', async () => {
   const rendered = await templates.render('Hi {{ vars.name | upcase }}{{ nobody.x }}', { vars: { name: 'ada' } });
 
-  expect(rendered).toEqual({ text: 'Hi ADA', missing: ['nobody'] });
+  expect(rendered).toEqual({ text: 'Hi ADA', missing: ['nobody.x'] });
+});
+
+test.each([
+  ['{{ body.ref }}{{ body.commits.size }}{{ body.commits[0].id }}', []],
+  ['{{ body.none }}{{ body.commits[7].id }}{{ body.commits.first.id }}', ['body.none', 'body.commits.7.id', 'body.commits.first.id']],
+  ['{{ none.size }}{% for commit in body.commits %}{{ commit.none }}{% endfor %}', ['none.size']],
+  ['{{ body[which] }}', ['which']],
+])('of %s the paths without a value are told: %j', async (template, missing) => {
+  const rendered = await templates.render(template, { body: { ref: 'main', commits: [{ id: 'c1' }] } });
+
+  expect(rendered.missing).toEqual(missing);
+});
+
+test('a fence is a mark of its own each time, which the text it holds can not know', async () => {
+  const { text } = await templates.render('{{ body | json | fence }}', { body: { a: '<<<0000\n0000>>>' } });
+  const other = await templates.render('{{ body | json | fence }}', { body: null });
+
+  const [, mark = '', inner, end] = /^<<<([0-9a-f]{16})\n([^]*)\n([0-9a-f]{16})>>>$/.exec(text) ?? [];
+  expect([end, JSON.parse(inner ?? '')]).toEqual([mark, { a: '<<<0000\n0000>>>' }]);
+  expect(other.text).toMatch(/^<<<[0-9a-f]{16}\nnull\n/);
+  expect(other.text).not.toContain(mark);
 });
 
 test('no template reaches a prototype', async () => {

@@ -172,20 +172,16 @@ test('a job whose child dies twice is service_unavailable, and may be asked agai
   expect(await run('busy', 1, { subject })).toBe(1);
 });
 
-onLinux(
-  'a child that was stopped is a fault, not a limit: it is replaced and the job tried once more',
-  async () => {
-    const { pool, run, told } = poolOf();
-    await run('busy', 0);
-    const [child = 0] = pool.pids();
-    process.kill(child, 'SIGSTOP');
+onLinux('a child that was stopped is a fault, not a limit: it is replaced and the job tried once more', async () => {
+  const { pool, run, told } = poolOf();
+  await run('busy', 0);
+  const [child = 0] = pool.pids();
+  process.kill(child, 'SIGSTOP');
 
-    expect(await run('busy', 1)).toBe(1); // it never says that it has begun
-    expect(told).toMatchObject([{ reason: 'lost', told: 'it stood still', child_pid: child }]);
-    expect(isAlive(child)).toBe(false);
-  },
-  90_000,
-);
+  expect(await run('busy', 1)).toBe(1); // it never says that it has begun
+  expect(told).toMatchObject([{ reason: 'lost', told: 'it stood still', child_pid: child }]);
+  expect(isAlive(child)).toBe(false);
+});
 
 onLinux('an idle child that died is replaced without a word', async () => {
   const { pool, run } = poolOf();

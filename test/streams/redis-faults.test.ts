@@ -29,7 +29,7 @@ beforeAll(async () => {
   proxy = await openProxy(Number(target.port));
   target.port = String(proxy.port);
   world = await openStreamWorld({ redisUrl: target.href });
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await proxy?.close();
@@ -68,7 +68,7 @@ test('streams go on within 5 s of a restart of Redis, and open as ever while it 
   await Promise.all([client.ended, opened.ended]);
   expect(opened.texts).toEqual(client.texts);
   await eventually(() => !world.hub.counts().isRedisAway && world.redis.status === 'ready');
-}, 40_000);
+});
 
 test('packets that vanish without a close cost seconds, no command hangs and no process ends', async () => {
   const run = await world.startRun();
@@ -85,7 +85,7 @@ test('packets that vanish without a close cost seconds, no command hangs and no 
   await world.append(run, [note('back')]);
   await client.until(({ frames }) => frames.length === 4, 5_000);
   client.destroy();
-}, 40_000);
+});
 
 test('a full Redis stops publishes and nothing else', async () => {
   const run = await world.startRun();
@@ -103,7 +103,7 @@ test('a full Redis stops publishes and nothing else', async () => {
   await client.ended;
 
   expect(client.texts).toEqual(await world.archived(run));
-}, 20_000);
+});
 
 test('two deployments on one Redis never see each other’s frames', async () => {
   const other = await openStreamWorld({ redisUrl: world.redisUrl });

@@ -54,7 +54,7 @@ test('publishes reordered, repeated and lost, writers fenced and repeated, Redis
     }),
     { numRuns: 12 },
   );
-}, 120_000);
+});
 
 /** One run through its moves to its end; the readers that are left have everything then. */
 async function play(moves: readonly Move[], isEndTold: boolean): Promise<{ readers: Reader[]; archive: string[]; written: string[] }> {
@@ -203,4 +203,4 @@ test('a channel fed with any pieces of a stream, in any order and as often as on
     }),
     { numRuns: 60 },
   );
-}, 60_000);
+});

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { newId } from '../../db/ids.ts';
 import { systemActor, transact, workspaceTenant } from '../../db/transaction.ts';
@@ -10,8 +10,6 @@ import { appendFrames, stateBatch } from '../../db/streams/append.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { finished, note, queued, started } from './frame-samples.ts';
 import { insertRun } from './stream-world.ts';
-
-jest.setTimeout(180_000);
 
 const readers = 10;
 // Ten times 256 KiB, the pages that all share, and what a runtime lets grow before it collects (70 MiB in all, measured).
@@ -25,7 +23,7 @@ beforeAll(async () => {
   // What the first streams load, compile and reserve is not what a stalled reader costs.
   const run = await makeRun(20, () => 'short');
   for (let n = 0; n < 3; n++) for (const socket of await stalledReaders(run)) socket.destroy();
-}, 180_000);
+});
 afterAll(() => stack?.stop());
 
 /** A run that has ended. */

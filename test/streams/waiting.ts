@@ -3,7 +3,7 @@ export function sleep(ms: number): Promise<void> {
 }
 
 /** Resolves once the condition holds. */
-export async function eventually(condition: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
+export async function eventually(condition: () => boolean | Promise<boolean>, timeoutMs = 240_000): Promise<void> {
   const end = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (performance.now() > end) throw new Error('not in time');

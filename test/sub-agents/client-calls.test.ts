@@ -1,16 +1,14 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Pending } from '../approvals/client-run.ts';
-import { startRun, writeTool } from '../support/scenario.ts';
+import { created, startRun, writeTool } from '../support/scenario.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing, startFamilyStack, type FamilyStack } from './family.ts';
-
-jest.setTimeout(240_000);
 
 let world: FamilyStack;
 
 beforeAll(async () => {
   world = await startFamilyStack();
-}, 120_000);
+});
 
 afterAll(() => world?.close());
 
@@ -26,8 +24,8 @@ interface Run {
 async function askingBelow(): Promise<{ agent_id: string; input: { text: string } }> {
   const { stack, models, effects } = world;
   const slug = `client-${crypto.randomUUID().slice(0, 8)}`;
-  const tool = await stack.request('POST', '/tools', { body: writeTool(slug, effects, { client_owned: true, timeout_s: 600 }) });
-  const leaf = await makeNamed(stack, { tools: [{ id: (tool.body as { id: string }).id }] });
+  const tool = await created(stack, '/tools', writeTool(slug, effects, { client_owned: true, timeout_s: 600 }));
+  const leaf = await makeNamed(stack, { tools: [{ id: tool.id }] });
   const middle = await makeNamed(stack, { sub_agents: [{ id: leaf.id }] });
   const top = await makeNamed(stack, { sub_agents: [{ id: middle.id }] });
   const leafTask = (n: number) => playing(models, [asking([slug, { n }]), { text: `Leaf ${n}.` }]);

@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseFrame } from '../../db/streams/frame-text.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
-import { archivedFrames, startRun, writeTool } from '../support/scenario.ts';
+import { archivedFrames, created, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing, startFamilyStack, type FamilyStack } from './family.ts';
-
-jest.setTimeout(240_000);
 
 let world: FamilyStack;
 
 beforeAll(async () => {
   world = await startFamilyStack();
-}, 120_000);
+});
 
 afterAll(() => world?.close());
 
@@ -34,7 +32,7 @@ async function untilSpeaking(runId: string, depth: number): Promise<string> {
     if (found?.status !== 'running') return false;
     id = found.id;
     return (await archivedFrames(world.stack, id)).some((text) => text.includes('"type":"message.delta"'));
-  }, 90_000);
+  });
   return id;
 }
 
@@ -54,7 +52,7 @@ test('a cancelled run takes all runs below it along long before it would have en
 
   const before = Date.now();
   const answer = await world.stack.request('POST', `/runs/${runId}/cancel`, { body: {} });
-  await endOf(watchRun(world.stack, runId), 90_000);
+  await endOf(watchRun(world.stack, runId));
 
   expect(answer.status).toBe(202);
   expect(Date.now() - before).toBeLessThan(15_000); // the deepest talks for 30 s
@@ -69,7 +67,7 @@ test('a child that is cancelled by itself is a result for its parent, which goes
   const [, middle] = await familyOf(world.stack, runId);
 
   const answer = await world.stack.request('POST', `/runs/${middle?.id}/cancel`, { body: {} });
-  await endOf(watchRun(world.stack, runId), 90_000);
+  await endOf(watchRun(world.stack, runId));
 
   expect(answer.status).toBe(202);
   expect(await statesOf(runId)).toEqual(['0 succeeded stop', '1 cancelled cancelled', '2 cancelled cancelled']);
@@ -85,7 +83,7 @@ test('a run whose time is over takes its children along', async () => {
   const run = await startRun(stack, top.id, playing(models, [asking([leaf, playing(models, [talking(60)])]), { text: 'Never.' }]));
   await untilSpeaking(run.id, 1);
   const [, child] = await familyOf(stack, run.id);
-  await endOf(watchRun(stack, run.id), 90_000);
+  await endOf(watchRun(stack, run.id));
 
   expect(child?.limits['max_duration_s']).toBeLessThanOrEqual(10);
   const states = await statesOf(run.id);
@@ -102,7 +100,7 @@ test('a child that fails is a failed result, and says why', async () => {
   const endless = playing(models, [{ text: 'Half of it.', finish_reason: 'length' }]);
 
   const run = await startRun(stack, top.id, playing(models, [asking([leaf, broken], [leaf, endless]), { text: 'I go on.' }]));
-  await endOf(watchRun(stack, run.id), 90_000);
+  await endOf(watchRun(stack, run.id));
 
   // The two begin at once, so either may stand first.
   expect((await statesOf(run.id)).toSorted()).toEqual(['0 succeeded stop', '1 failed error', '1 failed max_output']);
@@ -129,7 +127,7 @@ test('a child whose workflow is lost ends as failed, and its parent goes on', as
   const childId = await untilSpeaking(run.id, 1);
 
   await stack.temporal.client.workflow.getHandle(`run:${childId}`).terminate('lost');
-  await endOf(watchRun(stack, run.id), 90_000);
+  await endOf(watchRun(stack, run.id));
 
   expect(await statesOf(run.id)).toEqual(['0 succeeded stop', '1 failed error']);
   expect(await resultsOf(run.id)).toMatchObject([{ status: 'failed', error: { reason: 'workflow_closed' } }]);
@@ -146,7 +144,7 @@ test('depth, number and calls of agents asked are bounded over the whole tree, a
 
   const start = async (agent: { id: string }, script: string) => {
     const run = await startRun(stack, agent.id, script);
-    await endOf(watchRun(stack, run.id), 90_000);
+    await endOf(watchRun(stack, run.id));
     return run.id;
   };
   const tooMany = await start(few, playing(models, [asking([leaf, said()]), asking([leaf, said()], [leaf, said()]), { text: 'Enough.' }]));
@@ -171,12 +169,12 @@ test('five agents are asked side by side, four at a time, beside a write of the 
   const { stack, models, effects } = world;
   const leaf = await makeNamed(stack);
   const slug = `write-${crypto.randomUUID().slice(0, 8)}`;
-  const tool = await stack.request('POST', '/tools', { body: writeTool(slug, effects) });
-  const top = await makeNamed(stack, { sub_agents: [{ id: leaf.id }], tools: [{ id: (tool.body as { id: string }).id }] });
+  const tool = await created(stack, '/tools', writeTool(slug, effects));
+  const top = await makeNamed(stack, { sub_agents: [{ id: leaf.id }], tools: [{ id: tool.id }] });
   const five = Array.from({ length: 5 }, () => [leaf, playing(models, [talking(1)])] as const);
 
   const run = await startRun(stack, top.id, playing(models, [asking(...five, [slug, { n: 1 }]), { text: 'All of them.' }]));
-  await endOf(watchRun(stack, run.id), 90_000);
+  await endOf(watchRun(stack, run.id));
 
   const results = await resultsOf(run.id);
   expect(results.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'succeeded'));

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseFrame } from '../../db/streams/frame-text.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
 import { archivedFrames, startRun } from '../support/scenario.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing, startFamilyStack, type FamilyStack } from './family.ts';
 
-jest.setTimeout(240_000);
-
 let world: FamilyStack;
 
 beforeAll(async () => {
   world = await startFamilyStack();
-}, 120_000);
+});
 
 afterAll(() => world?.close());
 
@@ -23,7 +21,7 @@ test('an agent asks an agent that asks an agent: each has its own run, the resul
   const middleTask = playing(models, [asking([leaf, leafTask]), { text: 'From the middle.' }]);
 
   const run = await startRun(stack, top.id, playing(models, [asking([middle, middleTask]), { text: 'From the top.' }]));
-  await endOf(watchRun(stack, run.id), 90_000);
+  await endOf(watchRun(stack, run.id));
 
   const family = await familyOf(stack, run.id);
   expect(await familyFaults(stack, run.id)).toEqual([]);

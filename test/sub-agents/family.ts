@@ -2,7 +2,7 @@ import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { startModelServer, type ModelServer, type ScriptStep } from '../fakes/model-server.ts';
 import { checkRun } from '../support/run-checks.ts';
-import { startEffectServer, type EffectServer } from '../support/scenario.ts';
+import { created, startEffectServer, type EffectServer } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 
 /** A deployment of real processes for runs that ask each other. */
@@ -46,9 +46,8 @@ export interface NamedAgent {
 export async function makeNamed(stack: Stack, document: Record<string, unknown> = {}): Promise<NamedAgent> {
   const slug = `agent-${crypto.randomUUID().slice(0, 8)}`;
   const body = { slug, name: `Agent ${slug}`, revision: { instructions: 'Do what the script says.', ...document }, activate: true };
-  const answer = await stack.request('POST', '/agents', { body });
-  if (answer.status !== 201) throw new Error(`POST /agents answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return { id: (answer.body as { id: string }).id, slug, ask: `ask_${slug}` };
+  const { id } = await created(stack, '/agents', body);
+  return { id, slug, ask: `ask_${slug}` };
 }
 
 /** Registers what the model does with a task under a name of its own; gives the words that call for it. */

@@ -1,19 +1,17 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { parseFrame } from '../../db/streams/frame-text.ts';
 import { sweep } from '../../db/transaction.ts';
 import { endOf, watchRun } from '../support/run-checks.ts';
-import { archivedFrames, startRun, writeTool } from '../support/scenario.ts';
+import { archivedFrames, created, startRun, writeTool } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { asking, familyFaults, familyOf, makeNamed, playing, startFamilyStack, type FamilyStack } from './family.ts';
-
-jest.setTimeout(240_000);
 
 let world: FamilyStack;
 
 beforeAll(async () => {
   world = await startFamilyStack();
-}, 120_000);
+});
 
 afterAll(() => world?.close());
 
@@ -36,15 +34,15 @@ async function untilAsked(runId: string): Promise<void> {
       rows(em, `select id from approvals where root_run_id = ? and status = 'pending'`, [runId]),
     );
     return asked.length === 1;
-  }, 90_000);
+  });
 }
 
 /** A run of three depths whose lowest asks people before it writes. */
 async function startThree(): Promise<{ runId: string; slug: string }> {
   const { stack, models, effects } = world;
   const slug = `write-${crypto.randomUUID().slice(0, 8)}`;
-  const tool = await stack.request('POST', '/tools', { body: writeTool(slug, effects) });
-  const leaf = await makeNamed(stack, { tools: [{ id: (tool.body as { id: string }).id, approval: 'always' }] });
+  const tool = await created(stack, '/tools', writeTool(slug, effects));
+  const leaf = await makeNamed(stack, { tools: [{ id: tool.id, approval: 'always' }] });
   const middle = await makeNamed(stack, { sub_agents: [{ id: leaf.id }] });
   const top = await makeNamed(stack, { sub_agents: [{ id: middle.id }] });
   const leafTask = playing(models, [asking([slug, { n: 7 }]), { text: 'Written.' }]);
@@ -69,7 +67,7 @@ test('a gated tool at depth 3 shows on the root, which waits with all between, a
   const answer = await stack.request('POST', `/runs/${runId}/approvals`, {
     body: { resolutions: [{ approval_id: question?.id, decision: 'approve' }] },
   });
-  await endOf(watchRun(stack, runId), 90_000);
+  await endOf(watchRun(stack, runId));
 
   expect(waiting).toEqual(['0 waiting', '1 waiting', '2 waiting']);
   expect(root).toMatchObject({ waiting_on: 'approval', pending_approvals: 1 });
@@ -98,7 +96,7 @@ test('a tree that waits is cancelled whole, its question withdrawn', async () =>
   const { runId } = await startThree();
 
   await stack.request('POST', `/runs/${runId}/cancel`, { body: {} });
-  await endOf(watchRun(stack, runId), 90_000);
+  await endOf(watchRun(stack, runId));
 
   expect(await statesOf(runId)).toEqual(['0 cancelled', '1 cancelled', '2 cancelled']);
   expect(await approvalsOf(runId)).toEqual([]);
@@ -116,7 +114,7 @@ test('asking an agent is a write: where writes ask, the question comes first', a
   const alone = await familyOf(stack, run.id);
   const [question] = await approvalsOf(run.id);
   await stack.request('POST', `/runs/${run.id}/approvals`, { body: { resolutions: [{ approval_id: question?.id, decision: 'approve' }] } });
-  await endOf(watchRun(stack, run.id), 90_000);
+  await endOf(watchRun(stack, run.id));
 
   expect(alone).toHaveLength(1);
   expect(await statesOf(run.id)).toEqual(['0 succeeded', '1 succeeded']);

@@ -66,7 +66,7 @@ export async function untilRun(stack: Stack, runId: string, isSo: (run: RunRowFa
     last = found;
     return isSo(found);
   };
-  await until(look, 60_000).catch((error: unknown) => {
+  await until(look).catch((error: unknown) => {
     throw new Error(`the run stayed ${JSON.stringify(last)}`, { cause: error });
   });
 }

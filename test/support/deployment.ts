@@ -1,20 +1,23 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { freePort as freePortBut } from '../../cli/services/ports.ts';
 import { keyRingVariables, randomKeyRing, type KeyRing } from '../../db/identity/key-ring.ts';
 import type { Databases } from '../../db/databases.ts';
 import type { Temporal } from '../../temporal/client.ts';
 import { storageDirOf } from './api.ts';
 import { anchorFileOf, testDatabase } from './database.ts';
+import { started } from './started.ts';
 import { testNamespace, until } from './temporal.ts';
 import { makeTenant, type TestTenant } from './tenant.ts';
 
 const root = join(import.meta.dirname, '../..');
+const keepsCompiled = join(import.meta.dirname, 'keeps-compiled.mjs');
 
-export type ProcessName = 'api' | 'api-2' | 'worker-runs' | 'worker-runs-2' | 'worker-bulk';
+export const processNames = ['api', 'api-2', 'worker-runs', 'worker-runs-2', 'worker-bulk'] as const;
+export type ProcessName = (typeof processNames)[number];
 
 /** A deployment of real processes on the test services: its own database, namespace, Redis prefix and keys. */
 export interface Stack {
@@ -22,6 +25,8 @@ export interface Stack {
   readonly db: Databases;
   /** Superuser, past every policy: for looking at what is really there. */
   readonly adminUrl: string;
+  /** The role that owns the tables. */
+  readonly ownerUrl: string;
   readonly tenant: TestTenant;
   readonly redisPrefix: string;
   /** The test's own way to the deployment's namespace. */
@@ -86,6 +91,7 @@ export async function openDeployment(options: Omit<StackOptions, 'processes' | '
     keys,
     db: database.db,
     adminUrl: database.adminUrl,
+    ownerUrl: database.ownerUrl,
     redisPrefix,
     publicUrl,
     temporal: place.temporal,
@@ -101,14 +107,18 @@ export async function openDeployment(options: Omit<StackOptions, 'processes' | '
           installation: options.installation ?? root,
         }),
       );
-      await until(() => isServing(name, ports[name], children.get(name)), 120_000);
+      await until(() => isServing(name, ports[name], children.get(name)));
     },
     async kill(name, signal = 'SIGKILL') {
       const child = children.get(name);
       if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
+      if (signal === 'SIGSTOP' || signal === 'SIGCONT') {
+        child.kill(signal);
+        return null;
+      }
       const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
       child.kill(signal);
-      return signal === 'SIGSTOP' || signal === 'SIGCONT' ? null : ended;
+      return ended;
     },
     async stop() {
       await Promise.all([...children.keys()].map((name) => deployment.kill(name, 'SIGCONT').then(() => deployment.kill(name))));
@@ -161,6 +171,7 @@ function stackEnvironment({ database, keys, place, redisPrefix, publicUrl, optio
     LOG_LEVEL: process.env['TEST_LOG_LEVEL'] ?? 'warn',
     DATABASE_APP_URL: database.appUrl,
     DATABASE_SWEEPER_URL: database.sweeperUrl,
+    DATABASE_OWNER_URL: database.ownerUrl,
     REDIS_URL: process.env['REDIS_URL'] ?? '',
     REDIS_PREFIX: redisPrefix,
     TEMPORAL_ADDRESS: place.address,
@@ -189,7 +200,8 @@ function spawnProcess(name: ProcessName, { env, label, imports, installation }: 
   const entry = name.startsWith('api') ? 'api/server.ts' : name === 'worker-bulk' ? 'workers/bulk.worker.ts' : 'workers/runs.worker.ts';
   const logs = join(root, '.longhaul/test-logs');
   mkdirSync(logs, { recursive: true });
-  const flags = ['--disable-warning=ExperimentalWarning', ...imports.flatMap((module) => ['--import', module])];
+  const flags = ['--disable-warning=ExperimentalWarning', ...[keepsCompiled, ...imports].flatMap((module) => ['--import', module])];
+  started.processes += 1;
   const child = spawn(process.execPath, [...flags, join(installation, entry)], {
     cwd: installation,
     env,
@@ -211,10 +223,18 @@ async function isServing(name: ProcessName, port: number, child: ChildProcess | 
   return false;
 }
 
+const givenPorts = new Set<number>();
+
+/**
+ * Each Jest worker has ports of its own, below those of services: a process that has not been started yet, or was killed, holds its
+ * port by nothing else.
+ */
+const portsEach = 2_000;
+const firstPort = 10_000 + (Number(process.env['JEST_WORKER_ID'] ?? 1) % 5) * portsEach;
+
+/** A port for a process of a test, which keeps it while it is killed and started again. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
+  const port = await freePortBut(givenPorts, { from: firstPort, to: firstPort + portsEach });
+  givenPorts.add(port);
   return port;
 }

@@ -1,10 +1,24 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { refuseStrangeDatabase } from '../../db/tenancy/deployment-fit.ts';
 import { storageDirOf } from './api.ts';
-import { openDeployment, withTenant, type Deployment, type ProcessName, type Stack, type StackOptions } from './deployment.ts';
+import {
+  openDeployment,
+  processNames,
+  withTenant,
+  type Deployment,
+  type ProcessName,
+  type Stack,
+  type StackOptions,
+} from './deployment.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
-const lentProcesses = ['api', 'worker-runs'] as const satisfies ProcessName[];
+/** They stay from one file to the next, unless that does without them; others end with their file. */
+const keptProcesses: readonly ProcessName[] = ['api', 'worker-runs'];
+const namedOptions = new Set(['processes', 'modelBaseUrl', 'egressPorts']);
+
+/** What some files need and no other minds. */
+const env = { MCP_OAUTH_REDIRECT_URI: 'https://app.example.com/mcp/callback', RATE_LIMITS: 'principal=100000/60,workspace=100000/60' };
 
 interface Lent {
   readonly deployment: Deployment;
@@ -18,25 +32,29 @@ let lent: Promise<Lent> | null = null;
 
 /** Whether a file can do with the plain deployment. Jest without workers would wait for it for ever, and some files bring services of their own. */
 export function canBorrow(options: StackOptions): boolean {
-  const names = Object.keys(options).toSorted().join();
-  const isPlain = ['modelBaseUrl,processes', 'egressPorts,modelBaseUrl,processes'].includes(names);
-  const hasItsProcesses = options.processes.toSorted().join() === lentProcesses.join();
-  return isPlain && hasItsProcesses && process.send !== undefined && process.env['TEMPORAL_ADDRESS'] === temporalAddress;
+  const isPlain = Boolean(options.modelBaseUrl) && Object.keys(options).every((name) => namedOptions.has(name));
+  // Where both would have to be ended, a deployment of the file's own is started as fast.
+  const keepsOne = keptProcesses.some((name) => options.processes.includes(name));
+  return isPlain && keepsOne && process.send !== undefined && process.env['TEMPORAL_ADDRESS'] === temporalAddress;
 }
 
-/** The Jest worker's deployment, its processes serving, with a new tenant. Its `stop` gives it back: what runs is ended, processes stay. */
-export async function borrowStack({ modelBaseUrl = '', egressPorts = [] }: StackOptions): Promise<Stack> {
+/** The Jest worker's deployment with a new tenant, the named processes serving and no others. Its `stop` gives it back: what runs is ended. */
+export async function borrowStack({ processes, modelBaseUrl = '', egressPorts = [] }: StackOptions): Promise<Stack> {
   const { deployment, models } = await (lent ??= makeLent());
   models.target = { host: '127.0.0.1', port: Number(new URL(modelBaseUrl).port) };
   const stack = await withTenant(deployment, egressPorts);
-  await Promise.all(lentProcesses.map((name) => startUnlessServing(stack, name)));
+  await Promise.all(keptProcesses.filter((name) => !processes.includes(name)).map((name) => stack.kill(name)));
+  await Promise.all(processes.map((name) => startUnlessServing(stack, name)));
 
   return {
     ...stack,
     async stop() {
       // A file may have left them frozen.
-      await Promise.all(lentProcesses.map((name) => stack.kill(name, 'SIGCONT')));
+      await Promise.all(processes.map((name) => stack.kill(name, 'SIGCONT')));
+      await Promise.all(processes.filter((name) => !keptProcesses.includes(name)).map((name) => stack.kill(name)));
       await endRuns(stack);
+      // Rows that no product writes would end the processes of a later file, which is not to blame.
+      await refuseStrangeDatabase(stack.db, stack.keys);
       models.cut();
       models.mend();
     },
@@ -47,11 +65,12 @@ async function makeLent(): Promise<Lent> {
   const models = await startTcpProxy({ host: '127.0.0.1', port: 0 });
   const deployment = await openDeployment({
     modelBaseUrl: `http://127.0.0.1:${models.port}/v1`,
+    env,
     imports: [join(import.meta.dirname, 'ends-with-parent.mjs')],
   });
   // Before the runtime's own, which ends the worker at once. The database goes when the next tests begin, like those of killed ones.
   process.prependListener('exit', () => {
-    for (const name of lentProcesses) void deployment.kill(name);
+    for (const name of processNames) void deployment.kill(name);
     rmSync(storageDirOf(deployment.redisPrefix), { recursive: true, force: true });
   });
   return { deployment, models };

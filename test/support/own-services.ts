@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Services, startServices } from '../../cli/services/index.ts';
 import type { ServiceName } from '../../cli/services/service.ts';
+import { scratchFolder, stateRoot } from './folders.ts';
 import { makeTemplate } from './template.ts';
 
 /** Services of one test file, to be killed: nobody else's tests notice. */
@@ -23,14 +23,12 @@ export interface OwnServices {
   stop(): Promise<void>;
 }
 
-const stateRoot = fileURLToPath(new URL('../../.longhaul/', import.meta.url));
-
 /**
  * Starts PostgreSQL, Redis and Temporal in a folder of their own and names them in this file's environment (Jest gives each test file a
  * copy), so that `startStack` and `testDatabase` use them.
  */
 export async function ownServices(label: string): Promise<OwnServices> {
-  const stateDir = `${stateRoot}chaos-${label}-${process.pid}`;
+  const stateDir = scratchFolder(`chaos-${label}-${process.pid}`);
   const env = { ...process.env, DATABASE_URL: '', REDIS_URL: '', TEMPORAL_ADDRESS: '', TEMPORAL_HTTP_ADDRESS: '', TEMPORAL_NAMESPACE: '' };
   // Not ephemeral: what was committed must be there after a SIGKILL.
   const services = await startServices({ stateDir, env, log: () => undefined, wheelsDir: `${stateRoot}wheels` });

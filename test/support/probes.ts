@@ -53,7 +53,14 @@ export function probeArea(state: ProbeState): Area {
     })),
     probeFailure: get(
       '/probes/failures/{code}',
-      { ...about, access: 'none', transaction: 'none', params: closed({ code: oneOf(errorCodeNames) }), view: DoneView },
+      {
+        ...about,
+        access: 'none',
+        transaction: 'none',
+        fails: errorCodeNames,
+        params: closed({ code: oneOf(errorCodeNames) }),
+        view: DoneView,
+      },
       async (_ctx, { params }) => {
         throw fail(params.code, { reason: 'probed', detail: 'x'.repeat(600) });
       },
@@ -64,11 +71,6 @@ export function probeArea(state: ProbeState): Area {
     probeUnserializable: get('/probes/unserializable', { ...about, access: 'none', transaction: 'none', view: DoneView }, async () => ({
       done: 1n as unknown as number,
     })),
-    probeHook: get(
-      '/hooks/{workspace_id}/{slug}',
-      { ...about, access: 'none', transaction: 'none', params: closed({ workspace_id: text(36), slug: text(120) }), view: DoneView },
-      async () => ({ done: 1 }),
-    ),
     probeStream: raw(
       '/probes/stream',
       { ...about, access: 'none', transaction: 'none', produces: 'text/event-stream', headReply: 'refused' },
@@ -91,7 +93,15 @@ export function probeArea(state: ProbeState): Area {
     ),
     probeFault: post(
       '/probes/faults',
-      { ...about, access: 'viewer', audit: 'none', idempotent: true, body: closed({ note: Type.Optional(text(20)) }), view: DoneView },
+      {
+        ...about,
+        access: 'viewer',
+        audit: 'none',
+        idempotent: true,
+        fails: errorCodeNames,
+        body: closed({ note: Type.Optional(text(20)) }),
+        view: DoneView,
+      },
       async () => {
         state.calls += 1;
         const fault = state.faults.shift();

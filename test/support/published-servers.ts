@@ -74,7 +74,7 @@ async function startServer(
     await until(async () => {
       if (child.exitCode !== null) throw new Error(`${args[0]} ended with ${child.exitCode}`);
       return listens(port);
-    }, 60_000);
+    });
   } catch (error) {
     await close();
     throw error;

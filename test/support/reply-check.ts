@@ -138,7 +138,7 @@ function failureFaults({ request, reply, text, validate, codes }: Judged): strin
 /** An operation that names its own codes names all of them. */
 function isUndeclared(request: FastifyRequest, code: unknown): boolean {
   const operation = request.state?.operation;
-  return operation?.fails !== undefined && !errorCodesOf(operation).some((known) => known === code);
+  return operation !== undefined && operation !== null && !errorCodesOf(operation).some((known) => known === code);
 }
 
 /** What breaks the Model Context Protocol is told in its own words. */
@@ -175,6 +175,9 @@ function createValidator(document: OpenApiDocument): (pointer: string, value: un
   const ajv = new Ajv2020({
     strict: false,
     allErrors: true,
+    // The tests of the document hold it against the meta-schema. Most of these validators run a few times only.
+    validateSchema: false,
+    code: { optimize: false },
     formats: { ...formats, 'date-time': instant, 'int32': anything, 'int64': anything, 'binary': anything },
   });
   ajv.addKeyword({ keyword: 'x-extensible-enum', validate: (known: readonly unknown[], value: unknown) => known.includes(value) });

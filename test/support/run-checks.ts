@@ -74,7 +74,7 @@ export function watchRun(
 }
 
 /** All frames of a run once it has ended; says how far it came when that takes too long. */
-export function endOf(reader: StreamReader, limitMs = 30_000): Promise<ReceivedFrame[]> {
+export function endOf(reader: StreamReader, limitMs = 240_000): Promise<ReceivedFrame[]> {
   const place = () => `the run did not end: ${reader.frames.length} frames, last ${reader.frames.at(-1)?.text ?? 'none'}`;
   return within(limitMs, place, reader.finished).finally(() => reader.stop());
 }

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import type { Script } from '../fakes/model-script.ts';
@@ -68,10 +69,14 @@ export async function makeAgent(
   return { id: agent.id, toolIds };
 }
 
-async function created(stack: Stack, path: string, body: Record<string, unknown>): Promise<{ id: string }> {
-  const answer = await stack.request('POST', path, { body });
-  if (answer.status !== 201) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
-  return answer.body;
+/** Makes what a path makes of a body. An API that has no room for it just now (503) is asked again: the machine may be busy with other tests. */
+export async function created(stack: Stack, path: string, body: Record<string, unknown>): Promise<{ id: string }> {
+  for (let tries = 1; ; tries++) {
+    const answer = await stack.request('POST', path, { body });
+    if (answer.status === 201) return answer.body;
+    if (answer.status !== 503 || tries === 20) throw new Error(`POST ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+    await delay(500);
+  }
 }
 
 export interface StartedRun {

@@ -1,7 +1,7 @@
-import { rmSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { mkdirSync, rmSync } from 'node:fs';
 import { type Services, startServices } from '../../cli/services/index.ts';
 import { StateBusyError } from '../../cli/state.ts';
+import { scratchFolder, stateRoot } from './folders.ts';
 import { dropStaleDatabases, makeTemplate } from './template.ts';
 
 /** Where the services of a test run are; set by the global set-up for every test file. */
@@ -14,10 +14,10 @@ export interface TestServices {
   readonly templateDatabase: string;
 }
 
-const stateRoot = fileURLToPath(new URL('../../.longhaul/', import.meta.url));
 const names = ['DATABASE_URL', 'REDIS_URL', 'TEMPORAL_ADDRESS', 'TEST_TEMPLATE_DATABASE'] as const;
 
 let started: { services: Services; folder: string | null } | null = null;
+let temporaryFolder = '';
 
 /** The addresses that the global set-up made known. */
 export function testServices(): TestServices {
@@ -33,6 +33,11 @@ export function testServices(): TestServices {
 export async function setUp(): Promise<void> {
   // Every process of the tests loads the same modules: they are compiled once.
   process.env['NODE_COMPILE_CACHE'] ??= `${stateRoot}compile-cache`;
+  // The files of the model on board are for the tests that name them.
+  process.env['EMBEDDING_MODEL'] ??= 'hash-v1';
+  temporaryFolder = scratchFolder(`tmp-${process.pid}`);
+  mkdirSync(temporaryFolder, { recursive: true });
+  process.env['TMPDIR'] = temporaryFolder;
   const isGiven = process.env['DATABASE_URL'] && process.env['REDIS_URL'] && process.env['TEMPORAL_ADDRESS'];
   if (!isGiven) started = await startOwn();
 
@@ -46,8 +51,11 @@ export async function setUp(): Promise<void> {
 }
 
 export async function tearDown(): Promise<void> {
+  // Those of the lent deployments, whose Jest workers have ended.
+  await dropStaleDatabases(testServices().databaseUrl);
   await started?.services.stop();
   if (started?.folder) rmSync(started.folder, { recursive: true, force: true });
+  rmSync(temporaryFolder, { recursive: true, force: true });
   started = null;
 }
 
@@ -55,10 +63,10 @@ export async function tearDown(): Promise<void> {
 async function startOwn(): Promise<{ services: Services; folder: string | null }> {
   const options = { env: process.env, log: () => undefined, isEphemeral: true, wheelsDir: `${stateRoot}wheels` };
   try {
-    return { services: await startServices({ ...options, stateDir: `${stateRoot}test` }), folder: null };
+    return { services: await startServices({ ...options, stateDir: scratchFolder('test') }), folder: null };
   } catch (error) {
     if (!(error instanceof StateBusyError)) throw error;
-    const folder = `${stateRoot}test-${process.pid}`;
+    const folder = scratchFolder(`test-${process.pid}`);
     return { services: await startServices({ ...options, stateDir: folder }), folder };
   }
 }

@@ -4,8 +4,8 @@ import { borrowStack, canBorrow } from './lent-stack.ts';
 export { freePort, type ProcessName, type Stack, type StackOptions } from './deployment.ts';
 
 /**
- * A deployment for a test file: the named processes, each serving. One API and one runs worker without variables of its own are lent by the
- * Jest worker, which starts them once; the file has a tenant of its own there, and sees what others have left.
+ * A deployment for a test file: the named processes, each serving. Without variables of its own they are lent by the Jest
+ * worker, which starts an API process and a runs worker once; the file has a tenant of its own there, and sees what others have left.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   return canBorrow(options) ? borrowStack(options) : startOwnStack(options);

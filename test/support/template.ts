@@ -59,11 +59,26 @@ export async function withAdmin<R>(adminUrl: string, work: (admin: pg.Client) =>
   }
 }
 
+/** Statements as the administrator over connections that stay open: a new one costs more than what a condition that is waited for asks. */
+export interface KeptAdmin {
+  query(sql: string, params?: readonly unknown[]): Promise<Record<string, unknown>[]>;
+  close(): Promise<void>;
+}
+
+export function keepAdmin(adminUrl: string): KeptAdmin {
+  const pool = new pg.Pool({ connectionString: adminUrl, application_name: 'longhaul-test', max: 2 });
+  pool.on('error', () => undefined); // a server that goes away; the next statement says so
+  return {
+    query: async (sql, params = []) => (await pool.query<Record<string, unknown>>(sql, [...params])).rows,
+    close: () => pool.end(),
+  };
+}
+
 function hashOfMigrations(): string {
   const root = fileURLToPath(new URL('../../', import.meta.url));
   const hash = createHash('sha256');
   for (const source of sources) {
-    for (const file of filesUnder(join(root, source))) hash.update(readFileSync(file));
+    for (const file of filesUnder(join(root, source))) hash.update(`${file.slice(root.length)}\0`).update(readFileSync(file));
   }
   return hash.digest('hex').slice(0, 16);
 }

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { callsTurn, fakeRuns, gateState, noGates, readCall, writeCall, type RunScript } from '../fakes/run-activities.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';
 import { startAgentRun, startTestWorker } from '../support/worker.ts';
 import { flood } from './signal-flood.ts';
-
-jest.setTimeout(120_000);
 
 const fakes = fakeRuns();
 let place: TestNamespace;

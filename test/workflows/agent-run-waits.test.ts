@@ -123,7 +123,7 @@ test('cancelling a run that waits for a provider or a budget ends it at once', a
 
 test('time spent waiting is not counted: the run goes on with what its row says is left', async () => {
   const { record, handle } = await start({
-    begin: (count) => ({ remainingMs: 400, isWaiting: count === 2 }),
+    begin: (count) => ({ remainingMs: 3_000, isWaiting: count === 2 }),
     turns: [callsTurn(gated)],
     gates: ({ how }) => (how === 'open' ? gateState(1) : noGates),
   });
@@ -152,7 +152,8 @@ test('after a wait the time that is left still ends the run', async () => {
 
 test('the thirty days of a run end it while it waits', async () => {
   const { record } = await runToEnd({
-    begin: (count) => ({ remainingMs: count === 1 ? 300 : 0, isWaiting: count > 1 }),
+    // Long enough that the question is open by then, on a busy machine too.
+    begin: (count) => ({ remainingMs: count === 1 ? 3_000 : 0, isWaiting: count > 1 }),
     turns: [callsTurn(gated)],
     gates: () => gateState(1),
   });
@@ -168,7 +169,7 @@ test('a run that can not have waited is stopped by its clock without another loo
 
 test('a waiting run whose time is up looks at it no more often than every half minute', async () => {
   const { record, handle } = await start({
-    begin: (count) => ({ remainingMs: count === 1 ? 300 : 1, isWaiting: count > 1 }),
+    begin: (count) => ({ remainingMs: count === 1 ? 3_000 : 1, isWaiting: count > 1 }),
     turns: [callsTurn(gated)],
     gates: ({ how }) => (how === 'open' ? gateState(1) : noGates),
   });

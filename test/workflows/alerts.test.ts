@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { emitAlert } from '../../db/alerts/emit.ts';
@@ -10,8 +10,6 @@ import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
 import { answer, startReceiver, type Receiver } from '../alerts/delivery-world.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(120_000);
 
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 let receiver: Receiver;
@@ -26,7 +24,7 @@ beforeAll(async () => {
   });
   await ask('PUT', '/secrets/hook', { value: secret, scope: 'workspace', workspace_id: stack.tenant.workspaceId });
   await ask('PUT', '/secrets/slack', { value: urlOf('/services/T0/s3cret'), scope: 'workspace', workspace_id: stack.tenant.workspaceId });
-}, 120_000);
+});
 afterAll(async () => {
   await stack?.stop();
   receiver?.close();
@@ -72,7 +70,7 @@ async function fire(ruleId: string): Promise<string> {
 
 const deliveryOf = async (id: string) =>
   (await sql<{ status: string; attempts: number }>('select status, attempts from alert_deliveries where id = ?', [id]))[0];
-const settled = (id: string) => until(async () => ['sent', 'dead'].includes((await deliveryOf(id))?.status ?? ''), 60_000);
+const settled = (id: string) => until(async () => ['sent', 'dead'].includes((await deliveryOf(id))?.status ?? ''));
 
 test('a test of a rule tells what came of each target; the sixth in a minute is 429', async () => {
   const rule = await makeRule({ targets: [hook(), { kind: 'slack', secret_name: 'slack' }, hook('/gone'), { kind: 'admins' }] });
@@ -115,7 +113,7 @@ test('a worker killed between sending and its record sends again, under the same
   ];
 
   const id = await fire(rule.id);
-  await until(() => isKilled, 60_000);
+  await until(() => isKilled);
   await stack.start('worker-runs');
   await settled(id);
 
@@ -150,7 +148,7 @@ test('a tick whose worker is killed in the middle opens one alert, and its notic
     await other.query('select from alert_rules where id = $1 for update', [rule.id]);
     const workflowId = `alert-tick-${newId()}`;
     const handle = await stack.temporal.client.workflow.start('alertTick', { workflowId, taskQueue: taskQueues.runs, args: [] });
-    await until(async () => (await waitingForLocks(watching)) > 0, 60_000);
+    await until(async () => (await waitingForLocks(watching)) > 0);
     await stack.kill('worker-runs');
     await other.query('commit');
     await stack.start('worker-runs');
@@ -159,7 +157,7 @@ test('a tick whose worker is killed in the middle opens one alert, and its notic
     await Promise.all([other.end(), watching.end()]);
   }
 
-  await until(() => receiver.received.some(({ path }) => path === '/tick'), 60_000);
+  await until(() => receiver.received.some(({ path }) => path === '/tick'));
   expect(await sql('select status, severity from alerts where rule_id = ?', [rule.id])).toEqual([
     { status: 'firing', severity: 'critical' },
   ]);

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createStorage } from '../../ports/storage.ts';
 import { newStorageKey } from '../../ports/storage-key.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
@@ -11,8 +11,6 @@ import { storageDirOf } from '../support/api.ts';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(180_000);
 
 /** A scanner that finds what says so, and says nothing while it is told to. */
 interface Scanner {
@@ -40,7 +38,7 @@ beforeAll(async () => {
     },
     egressPorts: [scanner.port],
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -98,7 +96,7 @@ async function upload(content: string | Buffer, filename: string): Promise<{ id:
 
 const view = async (id: string) =>
   (await stack.request('GET', `/attachments/${id}`, { headers: { accept: 'application/json' } })).body as { state: string };
-const isReady = (id: string) => until(async () => (await view(id)).state === 'ready', 60_000);
+const isReady = (id: string) => until(async () => (await view(id)).state === 'ready');
 
 async function run(agentId: string, text: string, ids: readonly string[]): Promise<Record<string, never>> {
   const { body } = await stack.request('POST', '/runs', {
@@ -112,7 +110,7 @@ async function ended(runId: unknown): Promise<Record<string, unknown>> {
   await until(async () => {
     last = (await stack.request('GET', `/runs/${String(runId)}`)).body;
     return last['finished_at'] !== null;
-  }, 60_000);
+  });
   return last;
 }
 
@@ -124,7 +122,7 @@ test('a file is looked at before it can be used; one that is infected loses its 
 
   expect([good.state, bad.state]).toEqual(['scanning', 'scanning']);
   await isReady(good.id);
-  await until(async () => (await view(bad.id)).state === 'rejected', 60_000);
+  await until(async () => (await view(bad.id)).state === 'rejected');
   const bytes = await stack.request('GET', `/attachments/${bad.id}`);
 
   expect(bytes.status).toBe(409);
@@ -135,7 +133,7 @@ test('a worker killed while a file is looked at: another has it looked at, and t
   scanner.isSilent = true;
   const agent = await makeAgent(stack, []);
   const file = await upload('The password is swordfish.', 'waiting.txt');
-  await until(async () => scanner.seen.some(({ bytes }) => bytes.includes('swordfish')), 60_000);
+  await until(async () => scanner.seen.some(({ bytes }) => bytes.includes('swordfish')));
   const started = await run(agent.id, scripted({ steps: [{ text: 'Read.' }] }, 'Kill test.'), [file.id]);
 
   await stack.kill('worker-runs');
@@ -230,7 +228,7 @@ test('the sweep takes old bytes that no row names, killed in the middle or not, 
     if ((await left()).length === 1) return true;
     await schedule.trigger();
     return false;
-  }, 60_000);
+  });
 
   expect(await left()).toEqual([young]);
   await isReady(kept.id);

@@ -1,16 +1,14 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
 import { openOperatorWorld, type OperatorWorld } from './operator-world.ts';
 
-jest.setTimeout(240_000);
-
 let world: OperatorWorld;
 
 beforeAll(async () => {
   world = await openOperatorWorld(['api', 'worker-bulk']);
-}, 120_000);
+});
 
 afterAll(() => world?.close());
 
@@ -65,13 +63,13 @@ test('more than a request ends are cancelled by a workflow, each once, though it
     await client.query('begin');
     await client.query('select from runs where id = $1 for update', [runs[0]]);
     await stack.start('worker-bulk');
-    await until(async () => (await cancelsOf(agent.id))[0]?.['cancelled'] === 200, 60_000);
-    await until(async () => (await waiters()) > 0, 60_000);
+    await until(async () => (await cancelsOf(agent.id))[0]?.['cancelled'] === 200);
+    await until(async () => (await waiters()) > 0);
     await stack.kill('worker-bulk', 'SIGKILL');
   });
   const atKill = await statuses(runs);
   await stack.start('worker-bulk');
-  await until(async () => (await cancelsOf(agent.id))[0]?.['done'] === true, 90_000);
+  await until(async () => (await cancelsOf(agent.id))[0]?.['done'] === true);
 
   expect(answer).toMatchObject({
     status: 202,

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { strikesAfter, type Timetable } from '../../ports/cadence.ts';
 import { compileTimetable } from '../../ports/compile-cadence.ts';
 import { parseCron } from '../../ports/cron.ts';
@@ -7,8 +7,6 @@ import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { newId } from '../../db/ids.ts';
 import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
 import { testNamespace, type TestNamespace } from '../support/temporal.ts';
-
-jest.setTimeout(240_000);
 
 let place: TestNamespace;
 

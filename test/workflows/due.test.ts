@@ -1,11 +1,9 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { makeTenant } from '../support/tenant.ts';
 import { until } from '../support/temporal.ts';
 import { openOperatorWorld, type OperatorWorld } from './operator-world.ts';
 import { fillTables, tenantTables } from './row-samples.ts';
-
-jest.setTimeout(180_000);
 
 /** What the log, the ledger and sweeps keep of a workspace. */
 const outlive = ['audit_entries', 'outbox', 'usage_entries', 'usage_rollups'];
@@ -14,11 +12,11 @@ let world: OperatorWorld;
 let admin: pg.Client;
 
 beforeAll(async () => {
-  world = await openOperatorWorld(['api', 'worker-bulk']);
+  world = await openOperatorWorld(['api', 'worker-bulk'], { isOwn: true });
   admin = new pg.Client({ connectionString: world.stack.adminUrl });
   await admin.connect();
   await until(() => hasSchedule());
-}, 120_000);
+});
 
 afterAll(async () => {
   await admin?.end();
@@ -59,7 +57,7 @@ test('an archived workspace past its time is removed, also when its worker is ki
   await trigger();
   await stack.kill('worker-bulk', 'SIGKILL');
   await stack.start('worker-bulk');
-  await until(async () => !(await exists('workspaces', first)), 120_000);
+  await until(async () => !(await exists('workspaces', first)));
 
   const left: string[] = [];
   for (const table of tables.filter((name) => !outlive.includes(name))) {
@@ -123,7 +121,7 @@ test('an organization past its grace is purged by itself; one that was resumed, 
   await set(early, 'deleting', '1 day');
 
   await trigger();
-  await until(async () => (await stateOf(due?.organizationId))?.['gone'] === true, 120_000);
+  await until(async () => (await stateOf(due?.organizationId))?.['gone'] === true);
 
   expect(await stateOf(resumed?.organizationId)).toEqual({ status: 'active', gone: false });
   expect(await stateOf(early?.organizationId)).toEqual({ status: 'deleting', gone: false });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
@@ -9,8 +9,6 @@ import { checkRun, endOf, watchRun } from '../support/run-checks.ts';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-
-jest.setTimeout(300_000);
 
 let models: ModelServer;
 let stack: Stack;
@@ -24,7 +22,7 @@ beforeAll(async () => {
   await budgets.day(null);
   await priceCall(stack.db, 'compatible/scripted', '0.1');
   agentId = (await makeAgent(stack, [])).id;
-}, 120_000);
+});
 
 afterAll(async () => {
   await stack?.stop();
@@ -55,7 +53,7 @@ const ledger = (runId: string) =>
     [runId],
   );
 const isInFlight = (runId: string) =>
-  until(async () => (await sql('select 1 from run_steps where run_id = ? and in_flight is not null', [runId])).length === 1, 90_000);
+  until(async () => (await sql('select 1 from run_steps where run_id = ? and in_flight is not null', [runId])).length === 1);
 const statusOf = async (runId: string) => ((await stack.request('GET', `/runs/${runId}`)).body as { status: string }).status;
 const upkeep = () => stack.temporal.client.schedule.getHandle(workflowIds.maintenance('budget-holds')).trigger();
 const holds = (runId: string) =>
@@ -70,9 +68,9 @@ test('calls of a worker that was killed are settled by estimate, each once: in t
   const cancelled = await start(hanging, capped);
   const erased = await start({ tokens: 60, delay_ms: 100 });
   const reader = watchRun(stack, inAnswer);
-  await until(() => reader.frames.filter(({ type }) => type === 'message.delta').length >= 3, 90_000);
+  await until(() => reader.frames.filter(({ type }) => type === 'message.delta').length >= 3);
   for (const runId of [inAnswer, beforeWords, neverLeft, cancelled, erased]) await isInFlight(runId);
-  await until(async () => models.calls().length >= 5, 90_000);
+  await until(async () => models.calls().length >= 5);
 
   await stack.kill('worker-runs');
   // As if it had been killed between the hold and the call.
@@ -80,9 +78,9 @@ test('calls of a worker that was killed are settled by estimate, each once: in t
   for (const runId of [cancelled, erased]) await stack.request('POST', `/runs/${runId}/cancel`, { body: {} });
   await stack.start('worker-runs');
 
-  const seen = await endOf(reader, 120_000);
-  const others = await Promise.all([beforeWords, neverLeft].map((runId) => endOf(watchRun(stack, runId), 120_000)));
-  await until(async () => (await statusOf(cancelled)) === 'cancelled' && (await statusOf(erased)) === 'cancelled', 120_000);
+  const seen = await endOf(reader);
+  const others = await Promise.all([beforeWords, neverLeft].map((runId) => endOf(watchRun(stack, runId))));
+  await until(async () => (await statusOf(cancelled)) === 'cancelled' && (await statusOf(erased)) === 'cancelled');
 
   const whole = { attempt: 2, estimated: false, cost: '0.1' };
   expect(await ledger(inAnswer)).toEqual([
@@ -119,7 +117,7 @@ test('calls of a worker that was killed are settled by estimate, each once: in t
   await until(async () => {
     await upkeep();
     return (await ledger(cancelled)).length === 1;
-  }, 90_000);
+  });
   expect(await ledger(cancelled)).toMatchObject([{ attempt: 1, estimated: true, output: 0, cost: '0.1' }]);
   expect((await budgets.windows()).find(({ name }) => name === `run:${cancelled}`)).toMatchObject({
     spent: '0.1',

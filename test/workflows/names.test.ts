@@ -3,7 +3,10 @@ import { expect, test } from '@jest/globals';
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { runIdOf, taskQueues, tenantHeader, workflowIds } from '../../workflows/contracts/queues.ts';
 import { deliveryActivityNames } from '../../workflows/contracts/delivery.ts';
+import { itemsPending } from '../../workflows/contracts/knowledge.ts';
+import { knowledgeRunSignals, policyChanged } from '../../workflows/contracts/knowledge-runs.ts';
 import { maintenanceActivityNames } from '../../workflows/contracts/maintenance.ts';
+import { deliveriesCame } from '../../workflows/contracts/webhooks.ts';
 import { ensureBundle } from '../../workers/build-bundle.ts';
 import * as workflows from '../../workflows/index.ts';
 import { fakeRuns } from '../fakes/run-activities.ts';
@@ -19,23 +22,33 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'auditSeal',
     'budgetHolds',
     'bulkCancel',
+    'closeGroups',
     'delayedStart',
     'deliver',
     'delivery',
     'fireSchedule',
     'httpSweep',
     'identitySweep',
+    'indexBase',
+    'ingestSource',
+    'knowledgeRun',
+    'knowledgeUpkeep',
     'orgPurge',
     'orgStop',
+    'policyRun',
+    'policySync',
     'reconcile',
+    'reembedBase',
     'retention',
     'signingKeys',
     'tendArchives',
+    'tendReembeds',
     'tendTriggers',
     'toolTest',
     'toolkitSync',
     'toolkitSyncs',
     'triggerSync',
+    'writeItem',
     'wsPurge',
     'wsStop',
   ]);
@@ -64,11 +77,22 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'sweepAttachments',
     'tendTriggers',
     'tendBudgets',
+    'tendReembeds',
+    'tendVectorIndexes',
     'dueAlertOrganizations',
     'judgeAlerts',
     'sweepAlerts',
+    'sweepEmbeddings',
   ]);
   expect(deliveryActivityNames).toEqual(['sendMail']);
+  expect(knowledgeRunSignals).toEqual({ cancel: 'cancelKnowledgeRun', budgetChanged: 'budgetChanged' });
+  expect(policyChanged).toBe('policyChanged');
+  expect([workflowIds.knowledgeRun('x'), workflowIds.policySync('x'), workflowIds.policy('x'), workflowIds.policyRun('x')]).toEqual([
+    'maint:x',
+    'maint:policy-sync:x',
+    'maint:policy:x',
+    'maint:policy-run:x',
+  ]);
   expect(workflowIds.delivery('x')).toBe('delivery:x');
   expect(agentRunSignals).toEqual({
     inputAdded: 'inputAdded',
@@ -80,10 +104,14 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
   expect(workflowIds.run('x')).toBe('run:x');
   expect(workflowIds.delayedStart('x')).toBe('start:x');
   expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
+  expect(workflowIds.indexBase('x')).toBe('index:x');
+  expect(itemsPending).toBe('itemsPending');
   expect(workflowIds.scan('x')).toBe('scan:x');
   expect(workflowIds.triggerSync('x')).toBe('maint:trigger-sync:x');
   expect(workflowIds.trigger('x')).toBe('trigger:x');
   expect(workflowIds.fire('x')).toBe('fire:x');
+  expect(workflowIds.hook('x', 'y')).toBe('hook:x:y');
+  expect(deliveriesCame).toBe('deliveriesCame');
   expect(workflowIds.bulkCancel('x')).toBe('cancel:x');
   expect(workflowIds.toolTest('x')).toBe('tooltest:x');
   expect(workflowIds.maintenance('x')).toBe('maint:x');

@@ -2,10 +2,10 @@ import { expect } from '@jest/globals';
 import { streamKeys } from '../../db/streams/keys.ts';
 import { connectRedis } from '../../db/streams/redis.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
-import { startStack, type ProcessName, type Stack } from '../support/stack.ts';
+import { startOwnStack, startStack, type ProcessName, type Stack } from '../support/stack.ts';
 import { testServices } from '../support/services.ts';
-import { withAdmin } from '../support/template.ts';
-import { pauseSweeps } from '../support/temporal.ts';
+import { keepAdmin } from '../support/template.ts';
+import { pauseSweeps, resumeSweeps } from '../support/temporal.ts';
 
 /** A deployment of real processes whose organizations are stopped and purged. */
 export interface OperatorWorld {
@@ -23,16 +23,26 @@ export interface OperatorWorld {
   close(): Promise<void>;
 }
 
-export async function openOperatorWorld(processes: readonly ProcessName[], egressPorts: readonly number[] = []): Promise<OperatorWorld> {
+interface WorldOptions {
+  readonly egressPorts?: readonly number[];
+  /** Where rows that no product would write are planted, nobody else may work on them. */
+  readonly isOwn?: boolean;
+}
+
+export async function openOperatorWorld(
+  processes: readonly ProcessName[],
+  { egressPorts = [], isOwn = false }: WorldOptions = {},
+): Promise<OperatorWorld> {
   const models = await startModelServer();
-  const stack = await startStack({ processes, modelBaseUrl: models.baseUrl, egressPorts }).catch(async (error: unknown) => {
-    await models.close();
-    throw error;
-  });
+  const stack = await (isOwn ? startOwnStack : startStack)({ processes, modelBaseUrl: models.baseUrl, egressPorts }).catch(
+    async (error: unknown) => {
+      await models.close();
+      throw error;
+    },
+  );
   await pauseSweeps(stack.temporal);
   const { organizationId, tokens } = stack.tenant;
-  const admin: OperatorWorld['admin'] = (sql, params = []) =>
-    withAdmin(stack.adminUrl, async (client) => (await client.query<Record<string, unknown>>(sql, [...params])).rows);
+  const { query: admin, close: closeAdmin } = keepAdmin(stack.adminUrl);
 
   return {
     stack,
@@ -59,6 +69,8 @@ export async function openOperatorWorld(processes: readonly ProcessName[], egres
     },
     cacheFrames: (column, id) => cacheFrames({ admin, prefix: stack.redisPrefix }, column, id),
     async close() {
+      await closeAdmin();
+      await resumeSweeps(stack.temporal);
       await stack.stop();
       await models.close();
     },

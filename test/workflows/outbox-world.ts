@@ -8,8 +8,8 @@ import { createActivityMetrics, type ActivityMetrics } from '../../ports/metrics
 import { createDispatch } from '../../temporal/dispatch.ts';
 import { createReconciler, type Reconciler } from '../../temporal/reconciler.ts';
 import { openWorld, type World } from '../api/world.ts';
-import { withAdmin } from '../support/template.ts';
-import { testNamespace, type TestNamespace } from '../support/temporal.ts';
+import { keepAdmin } from '../support/template.ts';
+import { patient, testNamespace, type TestNamespace } from '../support/temporal.ts';
 
 const log = pino({ level: 'silent' });
 
@@ -18,6 +18,8 @@ export interface OutboxWorld {
   readonly world: World;
   readonly place: TestNamespace;
   readonly reconciler: Reconciler;
+  /** Sends rows as their own process would after its commit, to the Temporal that works. */
+  send(outboxIds: readonly string[]): Promise<void>;
   /** What the reconciler counts by. */
   readonly metrics: ActivityMetrics;
   /** Statement as the database's administrator; gives its rows. */
@@ -33,8 +35,10 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
   const world = await openWorld({ env: { TEMPORAL_ADDRESS: '127.0.0.1:9' } });
   const place = await testNamespace(world.api.keys);
   const { db, deps } = world.api;
+  // What one pass does is said to the number: a send that Temporal takes late is no other pass.
+  const temporal = patient(place.temporal);
   const dispatch = createDispatch({
-    temporal: place.temporal,
+    temporal,
     db,
     log,
     publisher: createPublisher({ redis: deps.redis, prefix: world.api.redisPrefix, log }),
@@ -44,7 +48,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
   const runs = createRunActivities({ db, dispatch, log, models: deps.models } as unknown as ActivityDeps);
   const metrics = createActivityMetrics([]);
   const reconciler = createReconciler({
-    temporal: place.temporal,
+    temporal,
     db,
     log,
     dispatch,
@@ -52,13 +56,14 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     finish: ({ id, organizationId, workspaceId }, ending) =>
       asTenant({ organizationId, workspaceId, correlationId: newId() }, () => runs.finishRun({ runId: id, ...ending })),
   });
-  const admin: OutboxWorld['admin'] = (sql, params = []) =>
-    withAdmin(world.api.database.adminUrl, async (client) => (await client.query<Record<string, unknown>>(sql, [...params])).rows);
+  const { query: admin, close: closeAdmin } = keepAdmin(world.api.database.adminUrl);
 
   return {
     world,
     place,
     reconciler,
+    send: (outboxIds) =>
+      dispatch({ frames: [], cancelledRunIds: [], erasedRunIds: [], revoked: [], measurements: [], outboxIds: [...outboxIds] }),
     metrics,
     admin,
     age: async (runId, interval) => {
@@ -78,6 +83,7 @@ export async function openOutboxWorld(): Promise<OutboxWorld> {
     },
     runStatus: async (runId) => (await admin('select status from runs where id = $1', [runId]))[0]?.['status'],
     close: async () => {
+      await closeAdmin();
       await place.close();
       await world.close();
     },

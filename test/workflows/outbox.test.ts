@@ -3,7 +3,7 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import type { Pace } from '../../temporal/pace.ts';
 import { startRelay, type Relay } from '../../temporal/relay.ts';
 import { makeAgent } from '../api/world.ts';
-import { until } from '../support/temporal.ts';
+import { patienceMs, until } from '../support/temporal.ts';
 import { silent } from '../support/worker.ts';
 import { openOutboxWorld, type OutboxWorld } from './outbox-world.ts';
 
@@ -88,8 +88,39 @@ test('a cancel without a workflow settles its row and makes the run due at once'
   const [row] = await outbox.admin("select reconciled_at = 'epoch' as due from runs where id = $1", [runId]);
   expect(row).toEqual({ due: true });
 
-  await outbox.reconciler.pass(AbortSignal.timeout(30_000));
+  await outbox.reconciler.pass(AbortSignal.timeout(patienceMs));
   expect(await outbox.runStatus(runId)).toBe('cancelled');
+});
+
+test.each([-600_000, 600_000])(
+  'a delayed start is begun at its time by the database, also where the clock of its sender is %d ms off',
+  async (offMs) => {
+    const runId = await start({ start_after: new Date(Date.now() + 60_000).toISOString() });
+    await outbox.admin(`update outbox set created_at = now() - interval '5 s' where dedupe_key = $1`, [workflowIds.delayedStart(runId)]);
+
+    await withClock(offMs, async () => {
+      const one = relay();
+      await until(async () => (await unsent()) === 0);
+      await one.stop();
+    });
+
+    const workflow = await outbox.place.temporal.client.workflow.getHandle(workflowIds.delayedStart(runId)).describe();
+    const delayMs = (workflow.executionTime?.getTime() ?? 0) - workflow.startTime.getTime();
+    expect(delayMs).toBeGreaterThan(20_000);
+    expect(delayMs).toBeLessThanOrEqual(61_000);
+  },
+);
+
+test('whether a start is early the database says, also where the clock of the API runs ahead', async () => {
+  const startAfter = new Date(Date.now() + 60_000).toISOString();
+
+  await withClock(600_000, async () => {
+    const runId = await start({ start_after: startAfter });
+    expect(await outbox.admin('select activated_at, start_after is not null as is_delayed from runs where id = $1', [runId])).toEqual([
+      { activated_at: null, is_delayed: true },
+    ]);
+  });
+  await outbox.admin('update outbox set sent_at = now() where sent_at is null');
 });
 
 test('while a crowd of starts is held back, cancels are sent and the relay can be stopped', async () => {
@@ -116,8 +147,22 @@ function relay(pace?: Pace): Relay {
   return startRelay({ temporal: outbox.place.temporal, db: outbox.world.api.db, log: silent, pace });
 }
 
-async function start(): Promise<string> {
-  const { status, body } = await outbox.world.call(token, 'POST', '/runs', { body: { agent_id: agentId, input: { text: 'Hi' } } });
+/** Plays `work` in a process whose wall clock is that far off. */
+async function withClock(offMs: number, work: () => Promise<void>): Promise<void> {
+  const RealDate = Date;
+  globalThis.Date = new Proxy(RealDate, {
+    construct: (target, args: unknown[], newTarget) =>
+      Reflect.construct(target, args.length === 0 ? [RealDate.now() + offMs] : args, newTarget) as object,
+    get: (target, key, receiver) => (key === 'now' ? () => RealDate.now() + offMs : (Reflect.get(target, key, receiver) as unknown)),
+  });
+  await work().finally(() => {
+    globalThis.Date = RealDate;
+  });
+}
+
+async function start(more: object = {}): Promise<string> {
+  const asked = { agent_id: agentId, input: { text: 'Hi' }, ...more };
+  const { status, body } = await outbox.world.call(token, 'POST', '/runs', { body: asked });
 
   if (status !== 202) throw new Error(`createRun: ${status}`);
   return body.id;

@@ -44,7 +44,7 @@ let worker: { stop(): Promise<void> };
 beforeAll(async () => {
   place = await testNamespace();
   worker = await startTestWorker(place, activities);
-}, 60_000);
+});
 
 afterAll(async () => {
   await worker?.stop();
@@ -76,7 +76,7 @@ test('rows that came meanwhile are deleted in another round, and nothing is done
   await purge(randomUUID());
   isOpen = true;
   expect(told).toEqual([]);
-}, 30_000);
+});
 
 test('a stop goes on round by round until nobody is left, and looks again when the state changes meanwhile', async () => {
   const organizationId = randomUUID();
@@ -93,7 +93,7 @@ test('a stop goes on round by round until nobody is left, and looks again when t
   };
   await stop(organizationId);
   expect(told).toEqual(['round', 'round']);
-}, 30_000);
+});
 
 async function purge(organizationId: string): Promise<void> {
   await tell('orgPurge', workflowIds.orgPurge(organizationId), organizationId);

@@ -3,7 +3,7 @@ import type { ReconcileReport } from '../../workflows/contracts/maintenance.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { makeAgent } from '../api/world.ts';
 import { valueOf } from '../support/metrics.ts';
-import { until } from '../support/temporal.ts';
+import { patienceMs, until } from '../support/temporal.ts';
 import { startAgentRun } from '../support/worker.ts';
 import { openOutboxWorld, type OutboxWorld } from './outbox-world.ts';
 
@@ -118,7 +118,7 @@ test('a run past its time ends as timeout though its workflow hangs', async () =
 });
 
 function pass(): Promise<ReconcileReport> {
-  return outbox.reconciler.pass(AbortSignal.timeout(30_000));
+  return outbox.reconciler.pass(AbortSignal.timeout(patienceMs));
 }
 
 /** As beginRun leaves the row, for runs that no worker of this test begins. */

@@ -19,7 +19,22 @@ interface Column {
 
 const named: ReadonlySet<string> = new Set(['organization_id', 'workspace_id']);
 /** Columns that may be null by themselves and that a check of their table demands all the same. */
-const demanded: ReadonlySet<string> = new Set(['schedules.every_seconds', 'budget_windows.window_end', 'budget_windows.budget_id']);
+const demanded: ReadonlySet<string> = new Set([
+  'schedules.every_seconds',
+  'budget_windows.window_end',
+  'budget_windows.budget_id',
+  'knowledge_grants.principal_id',
+]);
+
+/** What a check of their table demands beyond the type. */
+const given: Readonly<Record<string, unknown>> = {
+  'knowledge_chunks.char_start': 0,
+  'knowledge_vectors.embedding': '[1]',
+  'knowledge_embedding_cache.embedding': '[1]',
+};
+
+/** Whose rows another table relates to each other: they get a second one. */
+const pairs: ReadonlySet<string> = new Set(['knowledge_items']);
 
 /** References that a check of their table excludes beside another. */
 const excluded: ReadonlySet<string> = new Set(['agent_refs.persona_id']);
@@ -52,7 +67,9 @@ export async function rowsByTable(admin: pg.Client, tables: readonly string[], o
 export async function fillTables(admin: pg.Client, tables: readonly string[], tenant: SampledTenant): Promise<void> {
   const counts = await rowsByTable(admin, tables, tenant.organizationId);
   for (const table of tables) {
-    if (counts[table] === 0) await insertSample(admin, table, tenant);
+    if (counts[table] !== 0) continue;
+    await insertSample(admin, table, tenant);
+    if (pairs.has(table)) await insertSample(admin, table, tenant);
   }
 }
 
@@ -66,7 +83,7 @@ async function insertSample(admin: pg.Client, table: string, tenant: SampledTena
         demanded.has(`${table}.${name}`) ||
         (!isNullable && !hasDefault) ||
         (name === 'scope' && enums.has('scope')) ||
-        keyOf(table, name) !== undefined),
+        keyOf(table, name)?.columns[0] === name),
   );
   const ownId = crypto.randomUUID();
   const values: unknown[] = [];
@@ -80,8 +97,10 @@ async function insertSample(admin: pg.Client, table: string, tenant: SampledTena
     });
 }
 
+/** The key that a column begins, else one that it is part of. */
 function keyOf(table: string, column: string) {
-  return tenantKeys.find((key) => key.table === table && key.columns[0] === column);
+  const keys = tenantKeys.filter((key) => key.table === table && key.columns.includes(column));
+  return keys.find((key) => key.columns[0] === column) ?? keys[0];
 }
 
 interface Wanted {
@@ -93,17 +112,20 @@ interface Wanted {
 }
 
 async function valueOf(admin: pg.Client, { table, column, tenant, enums, ownId }: Wanted): Promise<unknown> {
+  const fixed = given[`${table}.${column.name}`];
+  if (fixed !== undefined) return fixed;
   if (column.name === 'id' && column.type === 'uuid') return ownId;
   if (column.name === 'organization_id') return tenant.organizationId;
   if (column.name === 'workspace_id') return tenant.workspaceId;
   const key = keyOf(table, column.name);
   if (key?.references === table) return column.isNullable ? null : ownId;
   if (key) {
-    const { rows } = await admin.query<{ id: string }>(
-      `select ${key.referenced[0]} as id from ${key.references} where organization_id = $1 limit 1`,
+    const referenced = key.referenced[key.columns.indexOf(column.name)];
+    const { rows } = await admin.query<{ value: unknown }>(
+      `select ${referenced} as value from ${key.references} where organization_id = $1 order by ${key.referenced[0]} ${column.name.startsWith('to_') ? 'desc' : ''} limit 1`,
       [tenant.organizationId],
     );
-    return rows[0]?.id ?? null;
+    return rows[0]?.value ?? null;
   }
   const first = enums.get(column.name);
   return first ?? plainValue(column.type);

@@ -39,7 +39,7 @@ export async function flood(
 
   await startAgentRun(place, runId);
   for (const [index, message] of inbox.entries()) {
-    await until(() => record.entries.length >= (index * steps) / messages, 120_000);
+    await until(() => record.entries.length >= (index * steps) / messages);
     message.isThere = true;
     await handle.signal(agentRunSignals.inputAdded);
   }

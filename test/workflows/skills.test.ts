@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../db/transaction.ts';
 import { row, rows } from '../../db/sql.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
@@ -10,15 +10,13 @@ import { readStream, type ReceivedFrame } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
 import { zipOf } from '../support/zip.ts';
 
-jest.setTimeout(120_000);
-
 let models: ModelServer;
 let stack: Stack;
 
 beforeAll(async () => {
   models = await startModelServer();
   stack = await startStack({ processes: ['api', 'worker-runs'], modelBaseUrl: models.baseUrl });
-}, 120_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await models?.close();
@@ -181,7 +179,7 @@ test('a worker killed while it loads a skill: loaded and counted once', async ()
     // Held until the worker is dead: counting the use waits for it.
     await row(em, 'select id from skills where id = ? for update', [skill.id]);
     finished = resultsOf(agent.id, loading(skill.slug)).finally(() => (before.ended = true));
-    await until(async () => (await waits()) === 1, 60_000);
+    await until(async () => (await waits()) === 1);
     await stack.kill('worker-runs');
   });
   await until(async () => (await waits()) === 0);

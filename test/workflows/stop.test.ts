@@ -1,17 +1,15 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { makeAgent, scripted, startEffectServer, startRun, writeTool, type EffectServer } from '../support/scenario.ts';
 import { until } from '../support/temporal.ts';
 import { openOperatorWorld, type OperatorWorld } from './operator-world.ts';
-
-jest.setTimeout(180_000);
 
 let effects: EffectServer;
 let world: OperatorWorld;
 
 beforeAll(async () => {
   effects = await startEffectServer();
-  world = await openOperatorWorld(['api', 'worker-runs', 'worker-bulk'], [effects.port]);
-}, 120_000);
+  world = await openOperatorWorld(['api', 'worker-runs', 'worker-bulk'], { egressPorts: [effects.port] });
+});
 
 afterAll(async () => {
   await world?.close();
@@ -30,25 +28,21 @@ test('suspending cancels what runs, what waits in line, and nothing starts until
   await until(async () => (await world.statuses())['running'] === 2);
 
   await world.operate('POST', `/organizations/${organizationId}/suspend`, { reason: 'unpaid', confirm: await world.slug() });
-  await until(async () => (await world.statuses())['cancelled'] === 3, 60_000);
+  await until(async () => (await world.statuses())['cancelled'] === 3);
 
   const audited = await world.admin(
     "select actor_kind, action, outcome, changes from audit_entries where resource_type = 'run' and resource_id = any ($1) and operation_id is null",
     [[alone.id, active.id, inLine.id]],
   );
-  expect(audited).toHaveLength(3);
-  expect(audited[0]).toEqual({
-    actor_kind: 'system',
-    action: 'submit',
-    outcome: 'success',
-    changes: { cancel_reason: { from: null, to: 'organization_suspended' } },
-  });
+  // By the stop, or by the run's own next activity where that comes first.
+  const ended = { action: 'submit', outcome: 'success', changes: { cancel_reason: { from: null, to: 'organization_suspended' } } };
+  expect(audited).toEqual(Array(3).fill({ ...ended, actor_kind: expect.stringMatching(/^(?:system|agent_run)$/) }));
   const refused = await stack.request('POST', '/runs', { body: { agent_id: agent.id, input: { text: 'Hi' } } });
   expect(refused.status).toBe(423);
 
   await world.operate('POST', `/organizations/${organizationId}/resume`);
   const after = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Back.' }] }));
-  await until(async () => (await statusOf(after.id)) === 'succeeded', 60_000);
+  await until(async () => (await statusOf(after.id)) === 'succeeded');
   expect(await statusOf(alone.id)).toBe('cancelled');
 });
 
@@ -60,10 +54,10 @@ test('archiving a workspace cancels its runs; restored it takes new ones', async
   await until(async () => (await statusOf(run.id)) === 'running');
 
   const archived = await stack.request('DELETE', `/workspaces/${workspaceId}`, { credential: organizationOwner.token });
-  await until(async () => (await statusOf(run.id)) === 'cancelled', 60_000);
+  await until(async () => (await statusOf(run.id)) === 'cancelled');
   const restored = await stack.request('POST', `/workspaces/${workspaceId}/restore`, { credential: organizationOwner.token });
   const after = await startRun(stack, agent.id, scripted({ steps: [{ text: 'Back.' }] }));
-  await until(async () => (await statusOf(after.id)) === 'succeeded', 60_000);
+  await until(async () => (await statusOf(after.id)) === 'succeeded');
 
   expect([archived.status, restored.status]).toEqual([204, 200]);
 });
@@ -82,7 +76,7 @@ test('an activity that meets a frozen place before the stop does begins no step 
     agent.id,
     scripted({ steps: [{ tool_calls: [{ name: String(tool['slug']), arguments: { n: 1 } }] }, { text: 'Never said.' }] }),
   );
-  await until(async () => (await statusOf(run.id)) === 'cancelled', 60_000);
+  await until(async () => (await statusOf(run.id)) === 'cancelled');
   effects.onEffect = null;
   await freeze(false);
 
@@ -100,7 +94,7 @@ test('a run that was started just before its place froze never begins', async ()
   await freeze(true);
 
   await stack.start('worker-runs');
-  await until(async () => (await statusOf(run.id)) === 'cancelled', 60_000);
+  await until(async () => (await statusOf(run.id)) === 'cancelled');
   await freeze(false);
 
   expect(models.calls().length).toBe(before);
@@ -119,11 +113,11 @@ test('the newest state wins: suspended and resumed while no worker was there, no
   await world.operate('POST', `/organizations/${organizationId}/resume`);
 
   await stack.start('worker-bulk');
-  await until(() => isClosed(`maint:org-stop:${organizationId}`), 60_000);
+  await until(() => isClosed(`maint:org-stop:${organizationId}`));
 
   expect(await statusOf(run.id)).toBe('running');
   await stack.request('POST', `/runs/${run.id}/cancel`, { body: {} });
-  await until(async () => (await statusOf(run.id)) === 'cancelled', 60_000);
+  await until(async () => (await statusOf(run.id)) === 'cancelled');
 });
 
 test('a stop whose worker is killed in the middle reaches the same end: every run is cancelled, each once', async () => {
@@ -131,9 +125,8 @@ test('a stop whose worker is killed in the middle reaches the same end: every ru
   const { organizationId } = stack.tenant;
   const agent = await makeAgent(stack, []);
   await stack.kill('worker-runs');
-  const runs: string[] = [];
-  for (let round = 0; round < 45; round++)
-    runs.push(...(await Promise.all(Array.from({ length: 10 }, async () => (await startRun(stack, agent.id, slow)).id))));
+  // More than one round cancels.
+  const runs = [...(await startMany(agent.id, 100)), ...(await startMany(agent.id, 100)), ...(await startMany(agent.id, 20))];
   const before = models.calls().length;
   const cancelled = async () =>
     Number(
@@ -141,13 +134,13 @@ test('a stop whose worker is killed in the middle reaches the same end: every ru
     );
 
   await world.operate('POST', `/organizations/${organizationId}/suspend`, { reason: 'unpaid', confirm: await world.slug() });
-  await until(async () => (await cancelled()) > 50, 60_000);
+  await until(async () => (await cancelled()) > 50);
   await stack.kill('worker-bulk', 'SIGKILL');
   const atKill = await cancelled();
   await stack.start('worker-bulk');
-  await until(async () => (await cancelled()) === runs.length, 90_000);
+  await until(async () => (await cancelled()) === runs.length);
   await stack.start('worker-runs');
-  await until(() => isClosed(`maint:org-stop:${organizationId}`), 60_000);
+  await until(() => isClosed(`maint:org-stop:${organizationId}`));
 
   expect(atKill).toBeLessThan(runs.length);
   const entries = await world.admin(
@@ -160,6 +153,17 @@ test('a stop whose worker is killed in the middle reaches the same end: every ru
   expect(models.calls().length).toBe(before);
   await world.operate('POST', `/organizations/${organizationId}/resume`);
 });
+
+/** In one request, which takes up to 100. */
+async function startMany(agentId: string, count: number): Promise<string[]> {
+  const items = Array.from({ length: count }, () => ({ agent_id: agentId, input: { text: slow } }));
+  const answer: { status: number; body: { items: { run: { id: string } | null }[] } } = await world.stack.request('POST', '/runs/batch', {
+    body: { items },
+  });
+  const ids = answer.body.items.flatMap(({ run }) => (run ? [run.id] : []));
+  expect([answer.status, ids.length]).toEqual([200, count]);
+  return ids;
+}
 
 async function statusOf(runId: string): Promise<unknown> {
   return (await world.admin('select status from runs where id = $1', [runId]))[0]?.['status'];

@@ -1,13 +1,11 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { keyRingVariables, randomKeyRing } from '../../db/identity/key-ring.ts';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { withAdmin } from '../support/template.ts';
 import { startStack, type Stack } from '../support/stack.ts';
-
-jest.setTimeout(120_000);
 
 let stack: Stack;
 let env: Readonly<Record<string, string>>;
@@ -19,7 +17,7 @@ beforeAll(async () => {
       return { ...given };
     },
   });
-}, 120_000);
+});
 afterAll(() => stack?.stop());
 
 /** A worker's end, and what it said; it has taken no work. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { rows } from '../../db/sql.ts';
 import { sweep } from '../../db/transaction.ts';
 import { echoTool, hang, startMcpServer, type FakeMcpServer } from '../fakes/mcp-server.ts';
@@ -9,9 +9,6 @@ import { startStack, type Stack } from '../support/stack.ts';
 import { readStream, type ReceivedFrame } from '../support/stream-client.ts';
 import { until } from '../support/temporal.ts';
 
-jest.setTimeout(120_000);
-
-const redirectUri = 'https://app.example.com/mcp/callback';
 let models: ModelServer;
 let server: FakeMcpServer;
 let modern: FakeMcpServer;
@@ -29,9 +26,8 @@ beforeAll(async () => {
     processes: ['api', 'worker-runs'],
     modelBaseUrl: models.baseUrl,
     egressPorts: [server.port, modern.port, oauth.port],
-    env: { MCP_OAUTH_REDIRECT_URI: redirectUri, RATE_LIMITS: 'principal=100000/60,workspace=100000/60' },
   });
-}, 120_000);
+});
 afterAll(async () => {
   await stack?.stop();
   await Promise.all([server, modern, oauth, models].map((one) => one?.close()));
@@ -61,7 +57,7 @@ async function ended(toolkitId: string, revisionId: string): Promise<any> {
   const read = async () => (await ask('GET', `/toolkits/${toolkitId}/revisions/${revisionId}`)).body;
   const list = async () =>
     (await ask('GET', `/toolkits/${toolkitId}/revisions`)).body.items.find((each: { id: string }) => each.id === revisionId);
-  await until(async () => (await list()).state !== 'syncing', 60_000);
+  await until(async () => (await list()).state !== 'syncing');
   return { ...(await list()), ...((await read())?.id === revisionId ? await read() : {}) };
 }
 
@@ -133,7 +129,7 @@ test('a worker killed in the middle of a sync: the sync ends as if it had not be
     return hang(request);
   };
   const begun = await ask('POST', `/mcp/toolkits/${toolkitId}/sync`, {});
-  await until(async () => isAsked, 60_000);
+  await until(async () => isAsked);
   expect(await ask('POST', `/mcp/toolkits/${toolkitId}/sync`, {})).toMatchObject({
     status: 409,
     body: { context: { reason: 'sync_running' } },
@@ -213,7 +209,7 @@ test('a server that tells of other tools is listed anew at once', async () => {
   await until(async () => {
     await server.tellToolsChanged();
     return (await status(toolkitId)).quarantined.length === 1;
-  }, 20_000);
+  });
   expect((await status(toolkitId)).last_sync.number).toBe(2);
 });
 
@@ -221,7 +217,7 @@ test('a result is structured, in parts or an error; hostile ones end the call on
   const toolkitId = await makeToolkit();
   const output = { type: 'object' as const, properties: { n: { type: 'integer', pattern: '^(a+)+$' } }, required: ['n'] };
   server.tools = [{ ...echoTool, outputSchema: output }];
-  await activate(toolkitId, (await sync(toolkitId)).id, { echo: { effect: 'read', timeout_s: 2 } });
+  await activate(toolkitId, (await sync(toolkitId)).id, { echo: { effect: 'read', timeout_s: 20 } });
   const [tool] = await toolsOf(toolkitId);
   server.answer = async (_name, { text }) => {
     if (text === 'structured') return { content: [], structuredContent: { n: 1 } };
@@ -318,7 +314,7 @@ test('a toolkit is listed anew when its interval has passed', async () => {
 
   await stack.temporal.client.schedule.getHandle('maint:toolkit-syncs').trigger();
 
-  await until(async () => (await status(toolkitId)).last_sync?.state === 'inactive', 60_000);
+  await until(async () => (await status(toolkitId)).last_sync?.state === 'inactive');
   const [due] = await sweep(stack.db, (em) =>
     rows<{ later: boolean }>(em, 'select next_sync_at > now() as later from toolkits where id = ?', [toolkitId]),
   );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { agentRunSignals } from '../../workflows/contracts/agent-run.ts';
 import { workflowIds } from '../../workflows/contracts/queues.ts';
@@ -8,8 +8,6 @@ import { fakeRuns } from '../fakes/run-activities.ts';
 import { testNamespace, until, type TestNamespace } from '../support/temporal.ts';
 import { startAgentRun, startForgetfulWorker } from '../support/worker.ts';
 import { ModelledRun, type ModelledCall } from './waits-model.ts';
-
-jest.setTimeout(240_000);
 
 const fakes = fakeRuns();
 let place: TestNamespace;
@@ -69,7 +67,7 @@ async function play({ calls, order, pauses }: Play): Promise<void> {
   for (const [, index] of keys) {
     const call = run.calls[index];
     if (!call || call.modelled.answer === 'none') continue;
-    await until(() => call.state !== 'recorded' && (call.state !== 'ready' || !call.modelled.isGatedLate), 60_000);
+    await until(() => call.state !== 'recorded' && (call.state !== 'ready' || !call.modelled.isGatedLate));
     await delay(pauses.next().value ?? 0);
     const { delivery, signal } = call.modelled;
     if (delivery === 'early') await send(signal);

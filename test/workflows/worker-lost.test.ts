@@ -14,4 +14,4 @@ test('a worker whose namespace is gone for good ends, though an activity of it d
     state: 'FAILED',
     atWork: 1,
   });
-}, 300_000);
+});

@@ -16,14 +16,14 @@ const markInText = /(?<!\\)"\\u0000number:(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]
 
 /**
  * `large`: inexact numbers from 2^53 on, and those that no double reaches, which is all that can be somebody's name for a thing; a fraction below is
- * rounded like everywhere. `all`: fractions of more than 17 digits too.
+ * rounded like everywhere. `all`, for amounts and arguments of tools: fractions of more than 17 digits too.
  */
 export type InexactNumbers = 'large' | 'all';
 
-/** The first inexact number of `large` in a JSON text, as it is written; null without one. Takes time by the length of the text. */
-export function findInexact(text: string): string | null {
+/** The first inexact number in a JSON text, as it is written; null without one. Takes time by the length of the text. */
+export function findInexact(text: string, which: InexactNumbers): string | null {
   let found: string | null = null;
-  eachInexact(text, 'large', (literal) => {
+  eachInexact(text, which, (literal) => {
     found = literal;
     return false;
   });
@@ -110,6 +110,7 @@ export function markOf(literal: string, which: InexactNumbers): string | null {
 export function isInexact(literal: string, which: InexactNumbers): boolean {
   const number = Number(literal);
   if (!Number.isFinite(number)) return true;
+  if (number === 0) return decimalOf(literal).digits !== '';
   if (which === 'large' && Math.abs(number) < 2 ** 53) return false;
   if (mantissaLength(literal) <= harmlessLength && Math.abs(number) >= minNormal) return false;
   const shortest = String(number);
@@ -117,7 +118,7 @@ export function isInexact(literal: string, which: InexactNumbers): boolean {
   if (isPlain(literal) && isPlain(shortest)) return true;
   const [written, kept] = [decimalOf(literal), decimalOf(shortest)];
   const isOther = written.digits !== kept.digits || (written.digits !== '' && written.exponent !== kept.exponent);
-  return isOther && (Math.abs(number) >= 2 ** 53 || number === 0 || written.digits.length > doubleDigits);
+  return isOther && (Math.abs(number) >= 2 ** 53 || written.digits.length > doubleDigits);
 }
 
 /** Digits only, maybe a sign: equal numbers are equal texts. */

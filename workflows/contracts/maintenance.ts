@@ -11,7 +11,7 @@ export interface MaintenanceActivities {
   sealAudit(): Promise<number>;
   /** Ends what is past the days of its organization: runs, notices of alerts, audit entries, failed logins; gives how many audit entries. */
   runRetention(): Promise<number>;
-  /** Deletes what is past its end of sign-in and OAuth; gives how many rows. */
+  /** Deletes what is past its end of sign-in and OAuth, and starts the purge of knowledge about deleted persons; gives how many rows and purges. */
   sweepIdentity(): Promise<number>;
   /** Does what is due of the signing keys' rotation; gives what it did. */
   turnSigningKeys(): Promise<'none' | 'published' | 'replaced'>;
@@ -27,17 +27,24 @@ export interface MaintenanceActivities {
   tendTriggers(): Promise<number>;
   /** Gives back what lost calls held of budgets and rolls windows past their end; gives how many. */
   tendBudgets(): Promise<number>;
-  /** Ids of the next organizations with rules that are measured; none after the last. Before the first it has lost deliveries started again. */
+  /** Builds the vector indexes that large bases lack and drops those of small and deleted ones; gives how many. */
+  tendVectorIndexes(): Promise<number>;
+  /** Takes back re-embeds that nothing works on any more; other runs of knowledge and indexes of bases get their workflow again, or end. Gives how many. */
+  tendReembeds(): Promise<number>;
+  /** The next organizations with rules that are measured, each signed; none after the last (`after`: the one before, signed; null: from the start). Before the first it has lost deliveries started again. */
   dueAlertOrganizations(page: { readonly after: string | null }): Promise<readonly string[]>;
   /** Judges the alert rules of an organization at a tick; a tick that is not newer than the last one changes nothing. Gives how many rules it judged. */
   judgeAlerts(tick: AlertTick): Promise<number>;
   /** Deletes alerts that were resolved 400 days ago; gives how many. */
   sweepAlerts(): Promise<number>;
+  /** Deletes vectors of the embedding cache that nobody has used for 30 days; gives how many. */
+  sweepEmbeddings(): Promise<number>;
 }
 
 /** One tick of one organization. */
 export interface AlertTick {
-  readonly organizationId: string;
+  /** As `dueAlertOrganizations` has signed it: an argument alone says nobody's tenant. */
+  readonly organization: string;
   /** ISO 8601: when the tick began; what is measured ends then. */
   readonly at: string;
 }
@@ -66,7 +73,10 @@ export const maintenanceActivityNames = [
   'sweepAttachments',
   'tendTriggers',
   'tendBudgets',
+  'tendReembeds',
+  'tendVectorIndexes',
   'dueAlertOrganizations',
   'judgeAlerts',
   'sweepAlerts',
+  'sweepEmbeddings',
 ] as const satisfies readonly (keyof MaintenanceActivities)[];

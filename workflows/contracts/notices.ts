@@ -1,5 +1,5 @@
 /** What is delivered: each source has a table of deliveries and of tries of its own. */
-export const deliverySources = ['alert'] as const;
+export const deliverySources = ['alert', 'callback'] as const;
 export type DeliverySourceName = (typeof deliverySources)[number];
 
 /** What the workflow `delivery:<id>` is told: its row. Address, secret and text stay there. */

@@ -15,7 +15,7 @@ export type OutboxMessage =
       readonly workspaceId: string | null;
       readonly correlationId: string;
       readonly reuse: 'reject_duplicate' | 'allow_duplicate';
-      /** ISO 8601; the workflow's first task is not before it. */
+      /** ISO 8601; the workflow's first task is not before it, by the database's clock. */
       readonly startAt?: string;
       /** Sent with the start, also to a workflow of this id that is at work already. Carries nothing. */
       readonly signal?: string;
@@ -41,6 +41,14 @@ export type OutboxMessage =
     }
   | { readonly kind: 'workflow.cancel'; readonly workflowId: string }
   | { readonly kind: 'workflow.signal'; readonly workflowId: string; readonly signal: string };
+
+/** A start that wakes a workflow of its id which is at work already. */
+export type WakeUp = Extract<OutboxMessage, { kind: 'workflow.start' }> & { readonly signal: string };
+
+/** Whether it wakes a workflow. As it carries nothing, one call stands for all that were committed before it. */
+export function isWakeUp(message: OutboxMessage): message is WakeUp {
+  return message.kind === 'workflow.start' && message.signal !== undefined && message.startAt === undefined;
+}
 
 const workflowsOfRuns: readonly string[] = ['agentRun', 'delayedStart'];
 

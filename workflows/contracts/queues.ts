@@ -11,6 +11,14 @@ export const workflowIds = {
   delivery: (outboxId: string) => `delivery:${outboxId}`,
   toolTest: (testId: string) => `tooltest:${testId}`,
   sync: (toolkitId: string) => `sync:${toolkitId}`,
+  ingest: (sourceId: string, syncNo: number) => `ingest:${sourceId}:${syncNo}`,
+  indexBase: (kbId: string) => `index:${kbId}`,
+  writeItem: (toolCallId: string) => `maint:write:${toolCallId}`,
+  reembed: (kbId: string) => `reembed:${kbId}`,
+  policySync: (kbId: string) => `maint:policy-sync:${kbId}`,
+  policy: (kbId: string) => `maint:policy:${kbId}`,
+  policyRun: (kbId: string) => `maint:policy-run:${kbId}`,
+  knowledgeRun: (runId: string) => `maint:${runId}`,
   maintenance: (name: string) => `maint:${name}`,
   orgStop: (organizationId: string) => `maint:org-stop:${organizationId}`,
   wsStop: (workspaceId: string) => `maint:ws-stop:${workspaceId}`,
@@ -18,6 +26,7 @@ export const workflowIds = {
   orgPurge: (organizationId: string) => `maint:org-purge:${organizationId}`,
   triggerSync: (scheduleId: string) => `maint:trigger-sync:${scheduleId}`,
   trigger: (scheduleId: string) => `trigger:${scheduleId}`,
+  hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 

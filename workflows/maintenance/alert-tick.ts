@@ -26,16 +26,16 @@ interface AlertTickPage {
  */
 export async function alertTick(page?: AlertTickPage): Promise<void> {
   const at = page?.at ?? workflowInfo().startTime.toISOString();
-  const ids = await dueAlertOrganizations({ after: page?.after ?? null });
+  const due = await dueAlertOrganizations({ after: page?.after ?? null });
 
-  for (let from = 0; from < ids.length; from += atOnce) {
-    const judged = ids.slice(from, from + atOnce).map((organizationId) =>
-      judgeAlerts({ organizationId, at }).catch((error: unknown) => {
-        log.warn('alert rules not judged', { organization_id: organizationId, error: String(error) });
+  for (let from = 0; from < due.length; from += atOnce) {
+    const judged = due.slice(from, from + atOnce).map((organization) =>
+      judgeAlerts({ organization, at }).catch((error: unknown) => {
+        log.warn('alert rules not judged', { organization_id: organization.split('.')[0], error: String(error) });
       }),
     );
     await Promise.all(judged);
   }
-  const after = ids.at(-1);
+  const after = due.at(-1);
   if (after !== undefined) await continueAsNew<typeof alertTick>({ at, after });
 }

@@ -5,6 +5,8 @@ export interface Source {
   readonly title: string | null;
   readonly url: string | null;
   readonly text: string;
+  /** The item of a knowledge base that it stands in. */
+  readonly itemId?: string;
 }
 
 /** A sentence or line of a source, free of markup. `share` is the part of the question's words that it holds, 0–1. */

@@ -1,10 +1,11 @@
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { ModelAborted } from '../errors.ts';
 import { bestExcerpts, questionOf, stripMarkup, wholeIfShort, type Excerpt, type Source } from './excerpts.ts';
+import { readPassages } from '../../../workflows/contracts/passages.ts';
 import { cleanText } from '../plain-text.ts';
 import { fillArguments } from './fill-arguments.ts';
 import type { PromptAssistant, PromptBlock, PromptMessage, PromptToolResult } from '../prompt.ts';
-import { sourceOfResult } from './result-source.ts';
+import { sourceOfPassage, sourceOfResult } from './result-source.ts';
 import type { ModelEvent, ModelFinish, ModelStepRequest } from '../step.ts';
 import { countPrompt, estimateTokens, noUsage } from '../usage.ts';
 
@@ -47,7 +48,7 @@ export async function* streamExtractive(
 interface Turn {
   readonly number: number;
   readonly words: string;
-  /** Files that came with the question, as far as they are text. */
+  /** Files that came with the question, as far as they are text, and passages of knowledge bases before it. */
   readonly files: readonly Source[];
   readonly calls: PromptAssistant['toolCalls'];
   readonly results: readonly PromptToolResult[];
@@ -61,7 +62,7 @@ function lastTurn(messages: readonly PromptMessage[]): Turn {
   return {
     number: messages.filter((message) => message.role === 'user').length,
     words: question?.role === 'user' ? spoken(question.content) : '',
-    files: question?.role === 'user' ? question.content.flatMap(sourceOfFile) : [],
+    files: question?.role === 'user' ? [...question.content.flatMap(sourceOfFile), ...injected(messages[start - 1])] : [],
     calls: since.flatMap((message) => (message.role === 'assistant' ? message.toolCalls : [])),
     results: since.filter((message) => message.role === 'tool'),
   };
@@ -78,6 +79,10 @@ function spoken(content: readonly PromptBlock[]): string {
 
 function sourceOfFile(block: PromptBlock): Source[] {
   return block.type === 'file_text' ? [{ title: block.name, url: null, text: block.text }] : [];
+}
+
+function injected(before: PromptMessage | undefined): Source[] {
+  return before?.role === 'user' ? readPassages(spoken(before.content)).map(sourceOfPassage) : [];
 }
 
 function stringsIn(value: unknown): string[] {
@@ -166,6 +171,7 @@ function citations(quoted: readonly Excerpt[], firstIndex: number): ModelEvent[]
     title: source.title,
     quote: text,
     url: source.url,
+    ...(source.itemId === undefined ? {} : { itemId: source.itemId }),
   }));
 }
 

@@ -1,17 +1,30 @@
+import { readPassages, type Passage } from '../../../workflows/contracts/passages.ts';
 import type { Source } from './excerpts.ts';
 import type { PromptToolResult } from '../prompt.ts';
 
 const bodyKeys = ['text', 'content', 'markdown', 'body', 'output', 'result', 'snippet', 'description', 'summary'];
 const deepest = 40;
+const itemIdPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/v;
 
 /** What a tool's result says, as texts with their places: a page, the rows of a search, or the values of any JSON. */
 export function sourceOfResult(result: PromptToolResult, args: Record<string, unknown>): Source[] {
   const url = typeof args['url'] === 'string' ? args['url'] : null;
   const origin = { title: null, url, fallback: result.slug };
-  if (typeof result.output === 'string') return [pageOf(result.output, origin)];
+  if (typeof result.output === 'string') {
+    const passages = readPassages(result.output);
+    return passages.length === 0 ? [pageOf(result.output, origin)] : passages.map(sourceOfPassage);
+  }
 
   const rows = Array.isArray(result.output) ? result.output : [result.output];
   return rows.flatMap((row) => sourceOfRow(row, origin)).slice(0, 200);
+}
+
+/** A passage of a knowledge base is cited by title, page and item. */
+export function sourceOfPassage({ head, text }: Passage): Source {
+  const title = head.title ?? head.base;
+  const place = { title: head.page === null ? title : `${title}, page ${head.page}`, url: head.uri };
+  // A user may have typed what looks like a passage.
+  return { ...place, text, ...(itemIdPattern.test(head.item_id) ? { itemId: head.item_id } : {}) };
 }
 
 interface Origin {

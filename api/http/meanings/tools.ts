@@ -134,4 +134,5 @@ export const ofTools: Readonly<Record<string, string>> = {
   'HealthView.status': 'ok; degraded: it serves, without Redis or Temporal; unavailable: it can not serve',
   'DeprecationView.note': 'What to use instead, and until when',
   'HTTPValidationError.status': 'Always 422',
+  'Violation.in': 'Which part of the request',
 };

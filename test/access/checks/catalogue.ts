@@ -12,6 +12,7 @@ export type Designed = ReadonlyMap<string, { readonly using: string | null; read
 export async function catalogueFaults(admin: pg.ClientBase, designed: Designed): Promise<string[]> {
   return [
     ...(await tableFaults(admin)),
+    ...(await viewFaults(admin)),
     ...(await policyFaults(admin, designed)),
     ...(await roleFaults(admin)),
     ...(await grantFaults(admin)),
@@ -22,7 +23,7 @@ export async function catalogueFaults(admin: pg.ClientBase, designed: Designed):
 async function tableFaults(admin: pg.ClientBase): Promise<string[]> {
   const { rows } = await admin.query<{ name: string; forced: boolean; owner: string }>(
     `select c.relname as name, c.relrowsecurity and c.relforcerowsecurity as forced, pg_get_userbyid(c.relowner) as owner
-     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v', 'm') and c.relname <> 'schema_migrations' order by 1`,
+     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'm') and c.relname <> 'schema_migrations' order by 1`,
   );
   const found = new Set(rows.map(({ name }) => name));
   return [
@@ -35,6 +36,23 @@ async function tableFaults(admin: pg.ClientBase): Promise<string[]> {
     ...rows.filter(({ forced }) => !forced).map(({ name }) => `${name} has no forced row-level security`),
     ...rows.filter(({ owner }) => owner !== 'longhaul_owner').map(({ name, owner }) => `${name} belongs to ${owner}`),
   ];
+}
+
+/** A view shows what the policies of its tables show whoever asks, never what its owner may see. */
+async function viewFaults(admin: pg.ClientBase): Promise<string[]> {
+  const { rows } = await admin.query<{ name: string; invoker: boolean; granted: boolean; publicly: boolean }>(
+    `select c.relname as name, coalesce(c.reloptions::text[] @> array['security_invoker=true'], false) as invoker,
+       has_table_privilege('longhaul_app', c.oid, 'insert, update, delete, truncate') as granted,
+       exists (select from aclexplode(c.relacl) a where a.grantee = 0) as publicly
+     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind = 'v' order by 1`,
+  );
+  return rows.flatMap(({ name, invoker, granted, publicly }) =>
+    [
+      !invoker && `${name} reads with the rights of its owner`,
+      granted && `longhaul_app may write through ${name}`,
+      publicly && `everybody has rights on ${name}`,
+    ].filter((fault) => typeof fault === 'string'),
+  );
 }
 
 interface Policy {

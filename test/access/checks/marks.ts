@@ -16,6 +16,7 @@ const foreignIds: Readonly<Record<string, string>> = {
   resource_id: 'of any kind of row, a text for those with no uuid',
   operation_id: 'the name of an operation',
   correlation_id: 'of a request',
+  external_id: 'of whoever brought an item in',
   kid: 'of a signing key',
   build_id: 'of a worker build',
 };

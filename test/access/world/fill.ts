@@ -87,6 +87,7 @@ const byName: Readonly<Record<string, string | undefined>> = {
   message_id: 'messages',
   agent_id: 'agents',
   agent_revision_id: 'agent_revisions',
+  kb_id: 'knowledge_bases',
 };
 
 function asSql(value: unknown, type: string): unknown {

@@ -84,7 +84,9 @@ export async function makeWhole(
   rows: Rows,
   { table, place, given = {} }: { table: string; place: Place; given?: Readonly<Record<string, unknown>> },
 ): Promise<string> {
-  const row = await rows.make(table, place, given);
+  // An item has no relation to itself.
+  const other = table === 'knowledge_relations' ? { to_item_id: (await rows.make('knowledge_items', place))['id'] } : {};
+  const row = await rows.make(table, place, { ...other, ...given });
   const id = String(row['id']);
   if (table === 'agents') {
     const revision = await rows.make('agent_revisions', place, { agent_id: id });

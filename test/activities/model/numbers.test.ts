@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { jsonAnswerOf, judgeAnswer, parseJson } from '../../../activities/model/json-answer.ts';
-import { brokenArguments } from '../../../activities/model/plain-text.ts';
+import { brokenArguments, inexactArgument } from '../../../activities/model/plain-text.ts';
 import { argsHashOf } from '../../../db/runs/args-hash.ts';
 import type { ModelAdapter } from '../../../ports/models.ts';
 import type { RawAnswer } from '../../fakes/model-raw.ts';
@@ -13,6 +13,8 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 const large = '1234567890123456789';
+/** The double 0.1, with more digits than tell it apart: an amount that somebody wrote. */
+const longFraction = '0.1000000000000000055511151231257827';
 const sse = (...events: readonly (object | string)[]): RawAnswer => ({
   body: events.map((event) => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`).join(''),
 });
@@ -122,9 +124,19 @@ test.each(ways)('an identifier that a double would change is an invalid call, to
   expect(brokenArguments(call.argsText)).toContain(`The number ${large} has more digits`);
 });
 
+test.each(ways)('a fraction of more digits than a double has is told as it is written: %s', async (_way, adapter, answer) => {
+  const { argsText } = await callOf(adapter, answer(longFraction));
+
+  expect(inexactArgument(argsText)).toBe(longFraction);
+  expect(inexactArgument(JSON.stringify(argsText))).toBe(longFraction);
+  expect(brokenArguments(argsText)).toContain(`The number ${longFraction} has more digits`);
+});
+
 test.each(ways)('numbers that a double keeps come through: %s', async (_way, adapter, answer) => {
-  for (const number of ['9007199254740992', '1e22', '3.14159265358979323846'])
-    expect((await callOf(adapter, answer(number))).args).toEqual({ id: Number(number) });
+  for (const number of ['9007199254740992', '1e22', '0.30000000000000004']) {
+    const { args, argsText } = await callOf(adapter, answer(number));
+    expect([args, inexactArgument(argsText)]).toEqual([{ id: Number(number) }, null]);
+  }
 });
 
 test('identifiers that are accepted, as texts, have hashes of their own', async () => {

@@ -33,20 +33,16 @@ function outcomeOf(events: readonly ModelEvent[], expected: ShapeOutcome): Shape
   };
 }
 
-test.each([...streamTails, ...streamChunks, ...streamBytes, ...eventShapes])(
-  'a stream with this is read: $name',
-  async (shape) => {
-    if (shape.outcome.error) {
-      const { error } = await failureOf(bench, ask(shape));
-      const { says, ...facts } = shape.outcome.error;
-      expect(error).toMatchObject(facts);
-      expect(error.message).toContain(says);
-      return;
-    }
-    expect(outcomeOf(await eventsOf(bench, ask(shape)), shape.outcome)).toEqual(shape.outcome);
-  },
-  20_000,
-);
+test.each([...streamTails, ...streamChunks, ...streamBytes, ...eventShapes])('a stream with this is read: $name', async (shape) => {
+  if (shape.outcome.error) {
+    const { error } = await failureOf(bench, ask(shape));
+    const { says, ...facts } = shape.outcome.error;
+    expect(error).toMatchObject(facts);
+    expect(error.message).toContain(says);
+    return;
+  }
+  expect(outcomeOf(await eventsOf(bench, ask(shape)), shape.outcome)).toEqual(shape.outcome);
+});
 
 test.each(['openai', 'anthropic'] as const)(
   'an answer is over with its own end mark, whatever the connection does (%s)',

@@ -28,6 +28,7 @@ function run(config: Partial<CodeExecToolConfig>, args: Record<string, unknown>,
     policy: { allowHttp: false, exceptions: [] },
     timeoutMs: 10_000,
     signal: AbortSignal.timeout(20_000),
+    hops: 1,
     readOutput: () => Promise.resolve(null),
   };
   return executeCode({ sandbox: box }, execution);

@@ -80,8 +80,9 @@ function run(
     transact: () => Promise.reject(new Error('these tools read no rows')),
     variables: { vars: {} },
     policy,
-    timeoutMs: 5_000,
+    timeoutMs: 120_000,
     signal: new AbortController().signal,
+    hops: 1,
     readOutput: () => Promise.resolve(null),
     ...more,
   });
@@ -121,6 +122,16 @@ test('an exception that was withdrawn counts at once, also for a cached page', a
   const refused = await run(cached, { url: `${origin}/cached` }, { policy: { allowHttp: true, exceptions: [] } });
 
   expect(refused).toMatchObject({ status: 'failed', error: { code: 'egress_refused' } });
+});
+
+test('a request says how many hooks its cause has come through, whatever the author of the tool says', async () => {
+  const config = { method: 'GET', url: `${origin}/headers`, headers: { 'X-Longhaul-Hops': '0' } };
+
+  const http = await run({ kind: 'http', slug: 'headers', config }, {}, { hops: 4 });
+  const page = await run({ ...web, config: { cache_s: 0, format: 'raw', robots: false } }, { url: `${origin}/headers` }, { hops: 5 });
+
+  expect(http).toMatchObject({ status: 'succeeded', value: { 'x-longhaul-hops': '4' } });
+  expect(JSON.stringify(page)).toMatch(/x-longhaul-hops[\\": ]+5/);
 });
 
 test('arguments in a path are encoded, leaves of a JSON body keep their type, the call id is the idempotency key', async () => {

@@ -75,6 +75,7 @@ function run(config: object, more: Partial<ToolExecution> = {}): Promise<ToolOut
     policy,
     timeoutMs: 5_000,
     signal: new AbortController().signal,
+    hops: 1,
     readOutput: () => Promise.resolve(null),
     ...more,
   });

@@ -186,6 +186,7 @@ async function call(name: string, args: Record<string, unknown>, auth: HttpAuth 
     policy: { allowHttp: false, exceptions: [{ host: '127.0.0.1', port, allow_http: true }] },
     timeoutMs: 5_000,
     signal: new AbortController().signal,
+    hops: 1,
     readOutput: () => Promise.resolve(null),
     conceal: () => undefined,
     mask: (text) => text,

@@ -62,6 +62,7 @@ function run(tool: Omit<ToolExecution['tool'], 'toolId'>, args: Record<string, u
     toolCallId: 'call-1',
     args,
     run: { id: 'run-1' },
+    hops: 1,
     place: { organizationId: 'organization-1', workspaceId: 'workspace-1' },
     secret: () => Promise.resolve(value),
     transact: () => Promise.reject(new Error('these tools read no rows')),

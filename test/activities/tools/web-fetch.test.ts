@@ -72,6 +72,7 @@ function read(path: string, config: Record<string, unknown> = {}): Promise<ToolO
     policy,
     timeoutMs: 120_000,
     signal: new AbortController().signal,
+    hops: 1,
     readOutput: () => Promise.resolve(null),
   });
 }

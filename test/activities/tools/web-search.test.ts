@@ -100,6 +100,7 @@ function ask(draft: WebSearchConfigDraft, secret: string | null = null): Promise
     toolCallId: 'call-1',
     args: { query: 'durable execution' },
     run: { id: 'run-1' },
+    hops: 1,
     place: { organizationId: 'organization-1', workspaceId: 'workspace-1' },
     secret: () => Promise.resolve(secret),
     transact: () => Promise.reject(new Error('a search reads no rows')),

@@ -1,10 +1,11 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../../db/transaction.ts';
 import { row } from '../../../db/sql.ts';
 import { storageDirOf } from '../../support/api.ts';
+import { fixtures } from '../../support/parsed-file.ts';
 import { openWorld, type World } from '../world.ts';
 import { download, png, upload } from './uploads.ts';
 
@@ -45,6 +46,37 @@ test.each([
   const { status, body } = await upload(world, tokens.member, `${words}: ünd so weiter. `.repeat(300), { filename: 'notes.txt' });
 
   expect([status, body['media_type']]).toEqual([201, 'text/plain']);
+});
+
+test('whatever a source of knowledge reads can be uploaded for it, in any encoding, and for no other purpose', async () => {
+  const { tokens } = await world.tenant();
+  const compound = /encrypted\.(?:docx|pptx|xlsx)$|\.doc$/; // files of Office 97, and encrypted ones in their container
+  const files = readdirSync(fixtures, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name !== 'README.md')
+    .map((entry) => join(entry.parentPath, entry.name));
+  const foreign = [];
+
+  for (const file of files) {
+    const bytes = readFileSync(file);
+    const { status } = await upload(world, tokens.member, bytes, { filename: basename(file), fields: { purpose: 'knowledge' } });
+    expect([file, status]).toEqual([file, compound.test(file) ? 415 : 201]);
+    const other = await upload(world, tokens.member, bytes, { filename: basename(file) });
+    if (other.status !== status) foreign.push([basename(file), other.status]);
+  }
+
+  expect(foreign).toEqual(
+    expect.arrayContaining(['utf-16.json', 'python-excel-utf-16.tsv', 'pandoc-utf-16.html', 'bad-rows.csv'].map((name) => [name, 415])),
+  );
+});
+
+test('the encoding of a file of knowledge is not said to be UTF-8', async () => {
+  const { tokens } = await world.tenant();
+  const wide = Buffer.from('\uFEFFGröße', 'utf16le');
+
+  const { body } = await upload(world, tokens.member, wide, { filename: 'a.csv', fields: { purpose: 'knowledge' } });
+  const reply = await download(world, tokens.member, body['id']);
+
+  expect([body['media_type'], reply.headers.get('content-type'), reply.bytes.equals(wide)]).toEqual(['text/csv', 'text/csv', true]);
 });
 
 test('HEAD knows no ranges (RFC 9110 §14.2)', async () => {

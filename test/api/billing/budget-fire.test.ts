@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
 import { expireHolds } from '../../../db/billing/upkeep.ts';
 import { rows } from '../../../db/sql.ts';
@@ -12,8 +12,6 @@ import { startReserving } from '../../support/reserving-process.ts';
 import { seeded } from '../../support/seeded.ts';
 import { bearer, type TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
-
-jest.setTimeout(180_000);
 
 let world: World;
 beforeAll(async () => {

@@ -234,7 +234,7 @@ test('an organization has four exports at once, and a reader that stands still i
       return ends.length;
     }
   };
-  const areFree = () => until(() => slots() === 4, 60_000);
+  const areFree = () => until(() => slots() === 4);
 
   const left = await four();
   const fifth = await fetchExport(tenant.tokens.admin, range);
@@ -250,4 +250,4 @@ test('an organization has four exports at once, and a reader that stands still i
 
   expect([fifth.status, JSON.parse(fifth.text)]).toEqual([429, expect.objectContaining({ code: 'rate_limited' })]);
   expect(isWhole).toBe(false);
-}, 120_000);
+});

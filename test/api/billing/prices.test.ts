@@ -158,6 +158,45 @@ test('an import stores what keeps the rules, says what became of each row, and c
   expect(await pricesOf(model, inMinutes(31))).toEqual(['0.50', '1.00']);
 });
 
+test('one import that is sent several times at once stores each price once, those that begin later and those that begin now', async () => {
+  const model = unique();
+  const rows = [
+    { model, bucket: 'input', price: '1' },
+    { model, bucket: 'input', price: '2', effective_from: inMinutes(30) },
+    { model, bucket: 'output', price: '3', effective_from: inMinutes(30) },
+  ];
+
+  const answers = await Promise.all(Array.from({ length: 6 }, () => bring(rows)));
+
+  expect(answers.map(({ body: { rejected } }) => rejected)).toEqual(answers.map(() => 0));
+  expect(answers.map(({ body: { created } }) => created).toSorted()).toEqual([0, 0, 0, 0, 0, 3]);
+  expect(new Set(answers.map(({ body }) => JSON.stringify(body.rows.map((row: { price_id: string }) => row.price_id)))).size).toBe(1);
+  expect(await admin(world, 'select count(*)::int as count from model_prices where model = $1', [model])).toEqual([{ count: 3 }]);
+});
+
+test('rows of an import are judged in the order in which they begin, whatever their order in it; the answer keeps theirs', async () => {
+  const model = unique();
+  await set({ model, bucket: 'input', price: '1' });
+  const rows = [
+    { model, bucket: 'input', price: '1', effective_from: inMinutes(60) },
+    { model, bucket: 'input', price: '2', effective_from: inMinutes(30) },
+  ];
+
+  const first = await bring(rows);
+  const dry = await bring(rows, true);
+  const again = await bring(rows);
+
+  expect(first.body).toMatchObject({
+    created: 2,
+    rows: [
+      { index: 0, outcome: 'created' },
+      { index: 1, outcome: 'created' },
+    ],
+  });
+  for (const { body } of [dry, again]) expect(body).toMatchObject({ created: 0, unchanged: 2, rejected: 0 });
+  expect([await pricesOf(model, inMinutes(31)), await pricesOf(model, inMinutes(61))]).toEqual([['2.00'], ['1.00']]);
+});
+
 test('an import of 2,000 rows sends no statement a row; 2,001 are refused', async () => {
   const model = unique();
   const rows = Array.from({ length: 2_000 }, (_, at) => ({ model: `${model}-${at}`, bucket: 'input', price: '1' }));

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { newId } from '../../../db/ids.ts';
+import { rows as sqlRows } from '../../../db/sql.ts';
+import { isTimeZone } from '../../../db/tenancy/zones.ts';
+import { sweep } from '../../../db/transaction.ts';
 import { rollupFaults, seedLedger, type LedgerDraft } from '../../support/ledger.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeUser } from '../../support/tenant.ts';
@@ -24,6 +27,20 @@ const rows = async (token: string, query: string): Promise<Record<string, unknow
 const costs = (items: readonly Record<string, unknown>[], ...keys: string[]) =>
   items.map((item) => [...keys, 'cost'].map((key) => item[key]));
 const january = 'from=2026-01-01T00:00:00Z&to=2026-02-01T00:00:00Z';
+
+test('a time zone that is taken is one that PostgreSQL knows, also where the engine still has a name that IANA dropped', async () => {
+  const tenant = await world.tenant();
+  const known = await sweep(world.api.db, (em) => sqlRows<{ name: string }>(em, 'select name from pg_timezone_names'));
+  const names = new Set(known.map(({ name }) => name));
+  const dropped = ['US/Pacific-New', 'Canada/East-Saskatchewan'];
+
+  const taken = [...Intl.supportedValuesOf('timeZone'), ...dropped, ...names].filter((zone) => isTimeZone(zone));
+
+  expect(taken.length).toBeGreaterThan(400);
+  expect(taken.filter((zone) => !names.has(zone))).toEqual([]);
+  for (const zone of dropped)
+    expect(await usage(tenant.tokens.viewer, `?timezone=${zone}`)).toMatchObject({ status: 422, body: { errors: [{ name: 'timezone' }] } });
+});
 
 test('sums are those of the ledger to the last digit, by day of the zone: 23 and 25 hours, half-hour zones, east and west', async () => {
   const tenant = await world.tenant();

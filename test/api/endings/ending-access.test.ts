@@ -24,56 +24,48 @@ test('the tables name every way to put somebody out, and no other', () => {
   expect([...others.keys()].toSorted()).toEqual(Object.keys(programs).toSorted());
 });
 
-test.each([...people])(
-  'a person: %s',
-  async (name, expected) => {
-    const way = ways[name];
-    if (!way) throw new Error('no such way');
-    const somebody = await makeSomebody(stage, way);
-    const { tenant, runId, put } = somebody;
-    const things = await prepareThings(stage, somebody);
-    const open = await openThings(stage, { token: put.token, runId, hasMcp: true });
-    const streamToken = await pendingStreamToken(stage, { token: put.token, runId });
-    await stretch(stage);
+test.each([...people])('a person: %s', async (name, expected) => {
+  const way = ways[name];
+  if (!way) throw new Error('no such way');
+  const somebody = await makeSomebody(stage, way);
+  const { tenant, runId, put } = somebody;
+  const things = await prepareThings(stage, somebody);
+  const open = await openThings(stage, { token: put.token, runId, hasMcp: true });
+  const streamToken = await pendingStreamToken(stage, { token: put.token, runId });
+  await stretch(stage);
 
-    await way.go(stage, somebody);
-    const found: Record<string, Outcome> = {
-      'stream token': await streamToken(),
-      ...(await lookAtOpen(tenant, runId, { open, expected })),
-    };
-    if (way.keepsActing) expect((await stage.client.call('GET', '/auth/me', { token: somebody.acting })).status).toBe(200);
-    for (const [thing, look] of Object.entries(things)) found[thing] = await look();
+  await way.go(stage, somebody);
+  const found: Record<string, Outcome> = {
+    'stream token': await streamToken(),
+    ...(await lookAtOpen(tenant, runId, { open, expected })),
+  };
+  if (way.keepsActing) expect((await stage.client.call('GET', '/auth/me', { token: somebody.acting })).status).toBe(200);
+  for (const [thing, look] of Object.entries(things)) found[thing] = await look();
 
-    expect(found).toEqual(expected);
-  },
-  90_000,
-);
+  expect(found).toEqual(expected);
+});
 
-test.each([...others])(
-  'no person: %s',
-  async (name, expected) => {
-    const make = programs[name];
-    if (!make) throw new Error('no such way');
-    const tenant = await stage.client.tenant();
-    const runId = await startRun(tenant);
-    const { token, hasMcp, things, end } = await make(stage, tenant);
-    const access = async () => outcomeOf(await stage.client.call('GET', `/runs/${runId}`, { token }));
-    const open = await openThings(stage, { token, runId, hasMcp });
-    const streamToken = await pendingStreamToken(stage, { token, runId });
-    await stretch(stage);
+test.each([...others])('no person: %s', async (name, expected) => {
+  const make = programs[name];
+  if (!make) throw new Error('no such way');
+  const tenant = await stage.client.tenant();
+  const runId = await startRun(tenant);
+  const { token, hasMcp, things, end } = await make(stage, tenant);
+  const access = async () => outcomeOf(await stage.client.call('GET', `/runs/${runId}`, { token }));
+  const open = await openThings(stage, { token, runId, hasMcp });
+  const streamToken = await pendingStreamToken(stage, { token, runId });
+  await stretch(stage);
 
-    await end();
-    const found: Record<string, Outcome> = {
-      'access': await access(),
-      'stream token': await streamToken(),
-      ...(await lookAtOpen(tenant, runId, { open, expected })),
-    };
-    for (const [thing, look] of Object.entries(things)) found[thing] = await look();
+  await end();
+  const found: Record<string, Outcome> = {
+    'access': await access(),
+    'stream token': await streamToken(),
+    ...(await lookAtOpen(tenant, runId, { open, expected })),
+  };
+  for (const [thing, look] of Object.entries(things)) found[thing] = await look();
 
-    expect(found).toEqual(expected);
-  },
-  90_000,
-);
+  expect(found).toEqual(expected);
+});
 
 /** What has become of everything open: what is to end does so by itself, what is to stay sees the end of the run. */
 async function lookAtOpen(

@@ -71,6 +71,28 @@ test('what a double keeps is kept, a long fraction is rounded as everywhere', as
   expect(body.attributes).toEqual({ whole: 2 ** 53, power: 1e22, zero: 0, tenth: 0.1, pi: Math.PI, text: large });
 });
 
+// An amount is what was written: 1e-400 would be a budget of nothing, and a limit that a double cuts is another limit.
+test.each([
+  ['PUT', '/budgets/:workspace', '{"limit_amount":@}', '/limit_amount'],
+  ['POST', '/alert-rules', '{"name":"R","kind":"spend","operator":"gt","threshold":@}', '/threshold'],
+  ['POST', '/alert-rules', '{"name":"R","kind":"spend","operator":"gt","threshold":9,"warning_threshold":@}', '/warning_threshold'],
+  ['POST', `/tools/${id}/test`, '{"arguments":{"id":@}}', '/arguments/id'],
+  [
+    'POST',
+    `/runs/${id}/approvals`,
+    `{"resolutions":[{"approval_id":"${id}","decision":"edit","edited_args":{"id":@}}]}`,
+    '/resolutions/0/edited_args/id',
+  ],
+] as const)('%s %s refuses an amount, or an argument of a tool, that a double would change', async (method, path, body, pointer) => {
+  const url = path.replace(':workspace', tenant.workspaceId);
+  for (const literal of ['1e-400', '1.00000000000000000001', '0.1000000000000000055511151231257827', large]) {
+    const refused = await send(method, url, body.replace('@', literal));
+    expect([literal, refused.status, faultsOf(refused)]).toEqual([literal, 422, [[pointer, 'range']]]);
+  }
+  for (const literal of ['2.5', '1e-9', '2.50', '1E1'])
+    expect((await send(method, url, body.replace('@', literal))).text).not.toContain('kept exactly');
+});
+
 test('at most fifty are listed, of a body full of them', async () => {
   const reply = await send('POST', '/agents', `{"slug":"a","name":"A","attributes":{"ids":[${Array(5_000).fill(large).join()}]}}`);
 
@@ -90,11 +112,11 @@ test('an idempotency key is not used up by a refusal, and tells texts of digits 
   expect(other.body.code).toBe('idempotency_key_mismatch');
 });
 
-test('MCP: a number in arguments is told like in the body of the route', async () => {
+test.each([large, '0.1000000000000000055511151231257827'])('MCP: %s in arguments is refused, and nothing is started', async (number) => {
   const _meta = { 'io.modelcontextprotocol/protocolVersion': '2026-07-28', 'io.modelcontextprotocol/clientCapabilities': {} };
   const message = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'createRun', arguments: '@', _meta } });
 
-  const reply = await postMcp(api, tenant.tokens.admin, message.replace('"@"', `{"agent_id":"${id}","input":{"json":{"id":${large}}}}`), {
+  const reply = await postMcp(api, tenant.tokens.admin, message.replace('"@"', `{"agent_id":"${id}","input":{"json":{"id":${number}}}}`), {
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': 'tools/call',
     'mcp-name': 'createRun',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sweep } from '../../../db/transaction.ts';
 import { change, rows } from '../../../db/sql.ts';
 import type { TestApi } from '../../support/api.ts';
@@ -8,8 +8,6 @@ import { grantTo, openOauth } from '../oauth/client.ts';
 import { postMcp, startMcpApi } from './client.ts';
 
 // A batch has to last longer than 10 s to become a stream.
-jest.setTimeout(40_000);
-
 let api: TestApi;
 let tenant: TestTenant;
 let agentId: string;

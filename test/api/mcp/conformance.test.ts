@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import Type from 'typebox';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { area, get } from '../../../api/http/operation.ts';
 import { closed } from '../../../api/http/schema.ts';
 import { areas } from '../../../api/operations.ts';
@@ -17,7 +17,6 @@ import { makeTenant } from '../../support/tenant.ts';
 import { startMcpApi } from './client.ts';
 
 // The package starts as a process of its own, once for each revision.
-jest.setTimeout(120_000);
 const cli = join(dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')), 'dist/index.js');
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-mcp-conformance-'));
 

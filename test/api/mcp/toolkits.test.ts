@@ -95,4 +95,4 @@ test('a look at a server that is silent, gone, redirecting or inside is an answe
   expect(await look('http://127.0.0.1:1/mcp')).toMatchObject({ status: 422, body: { errors: [{ pointer: '/url', rule: 'egress' }] } });
   expect(await look('https://user:pass@example.com/')).toMatchObject({ status: 422 });
   expect(await world.call(tenant.tokens.member, 'POST', '/mcp/discover', { body: { url: server.url } })).toMatchObject({ status: 403 });
-}, 40_000);
+});

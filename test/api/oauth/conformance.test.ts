@@ -4,12 +4,11 @@ import { connect, createServer, type AddressInfo, type Server } from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { TestTenant } from '../../support/tenant.ts';
 import { openOauth, type OauthWorld } from './client.ts';
 
 // The package starts as a process of its own.
-jest.setTimeout(60_000);
 const cli = join(dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')), 'dist/index.js');
 const folder = mkdtempSync(join(tmpdir(), 'longhaul-conformance-'));
 

@@ -17,7 +17,8 @@ const message = {
 const callMcp = (token: string | null) =>
   world.json(token, '/mcp', message, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' });
 
-const toolScopes = 'mcp:read runs:read runs:write agents:read skills:read tools:read feedback:read feedback:write';
+const toolScopes =
+  'mcp:read runs:read runs:write agents:read skills:read tools:read knowledge:read knowledge:write feedback:read feedback:write';
 
 beforeAll(async () => {
   world = await openOauth();

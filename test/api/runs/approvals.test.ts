@@ -6,6 +6,7 @@ import { askedRun, openGates, withRun } from '../../approvals/asked-run.ts';
 import { makeAsked, openTreeWorld, type TreeWorld } from '../../sub-agents/tree.ts';
 import { withAdmin } from '../../support/template.ts';
 import { until } from '../../support/temporal.ts';
+import { isOfRequest } from '../../support/statements.ts';
 import { openWorld } from '../world.ts';
 
 const statements: string[] = [];
@@ -155,7 +156,7 @@ test('questions are paged newest first and filtered; a page takes two queries', 
   const rest = await list(tokens().viewer, runId, `?limit=2&cursor=${first.body.next_cursor}`);
   statements.length = 0;
   const pending = await list(tokens().viewer, runId, '?status=pending');
-  const own = statements.filter((sql) => !/gate_|set_config|outbox/.test(sql));
+  const own = statements.filter(isOfRequest);
 
   const ids = [...first.body.items, ...rest.body.items].map((item: { id: string }) => item.id);
   expect(ids).toEqual(approvalIds.toReversed());

@@ -5,6 +5,7 @@ import { sweep } from '../../../db/transaction.ts';
 import { askedRun, openGates } from '../../approvals/asked-run.ts';
 import { clientFamily, clientRun, type Pending } from '../../approvals/client-run.ts';
 import { openTreeWorld, type TreeWorld } from '../../sub-agents/tree.ts';
+import { isOfRequest } from '../../support/statements.ts';
 import { openWorld } from '../world.ts';
 
 const statements: string[] = [];
@@ -75,7 +76,7 @@ test('reading a run with open calls takes one statement, and so do its messages 
   const taken = async (path: string) => {
     statements.length = 0;
     await get(path);
-    return statements.filter((sql) => !/gate_|set_config|outbox/.test(sql)).length;
+    return statements.filter(isOfRequest).length;
   };
 
   expect(await taken(`/runs/${rootId}`)).toBe(1);

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runsInPlace, type RunsInPlace } from '../../support/run-in-place.ts';
 import { seeded, type Seeded } from '../../support/seeded.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { makeAgent, openWorld, type Answer, type World } from '../world.ts';
-
-jest.setTimeout(120_000);
 
 let world: World;
 let place: RunsInPlace;

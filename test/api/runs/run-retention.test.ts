@@ -147,7 +147,7 @@ test('calls of lost workers are settled before their runs go, each once, while a
     await lockRunWithAncestors(tx, late.runId);
     const begun = retain();
     const waiting = 'select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))';
-    await until(async () => (await rows(tx.em, waiting)).length > 0, 10_000);
+    await until(async () => (await rows(tx.em, waiting)).length > 0);
     await settleLostCall(tx, late);
     return { retained: begun };
   });
@@ -165,7 +165,9 @@ test('calls in flight in an organization that is purged are settled before its r
   const { tenant, ended } = await scene(null);
   const ids = [await ended(1), await ended(1), await ended(1)];
   for (const id of ids) await loseCall(tenant, id);
-  await write(`update run_steps set in_flight = '{"attempt": 1, "prices": 5}' where run_id = ?`, [ids[1]]);
+  await write(`update run_steps set in_flight = '{"attempt": 1, "reservedAt": "2026-01-01T00:00:00Z", "prices": 5}' where run_id = ?`, [
+    ids[1],
+  ]);
 
   for (let times = 0; times < 2; times += 1)
     await settleLostIn({ db: world.api.db, dispatch: world.api.deps.dispatch, log: silent }, tenant.organizationId);

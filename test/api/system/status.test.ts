@@ -30,7 +30,7 @@ test('the capabilities tell limits and quotas and cost one query beyond authenti
   expect(JSON.parse(body)).toMatchObject({
     limits: { page_max: 200, body_bytes: 1_048_576 },
     mfa: { required: false },
-    embeddings: { default_model: 'none', models: [] },
+    embeddings: { default_model: 'hash-v1', models: [{ name: 'hash-v1', dim: 1_024 }] },
     websocket_path: '/ws/runs/{run_id}',
   });
   expect(JSON.parse(body).rate_limits).toContainEqual({ policy: 'principal', quota: 1_200, window_s: 60 });

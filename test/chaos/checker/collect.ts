@@ -15,6 +15,7 @@ import type {
   LedgerFact,
   MessageFact,
   ModelCallFact,
+  NoticeFact,
   RunFact,
   RunViewFact,
   StepFact,
@@ -28,6 +29,8 @@ export interface Sources {
   readonly tenant: TestTenant;
   readonly client: ClientRecord;
   readonly effects: readonly Effect[];
+  /** See `Evidence.arrived`. */
+  readonly arrived?: readonly string[];
   readonly modelCalls: readonly ModelCall[];
   readonly kills?: ReadonlyMap<string, number>;
   readonly workersEnded?: number;
@@ -75,6 +78,7 @@ export async function collect(sources: Sources): Promise<Evidence> {
     views,
     replays,
     effects: sources.effects,
+    arrived: sources.arrived ?? [],
     modelCalls: sources.modelCalls.map(toModelCall),
     kills: sources.kills ?? new Map(),
     workersEnded: sources.workersEnded ?? 0,
@@ -90,8 +94,9 @@ export async function leftoversOf(stack: Stack, organizationId: string): Promise
               (select count(*)::int from outbox where organization_id = ? and sent_at is null) as "unsentOutbox",
               (select count(*)::int from conversations where organization_id = ? and (active_run_id is not null or queue_length <> 0)) as "heldConversations",
               (select count(*)::int from run_stream_scopes where organization_id = ?) as "openScopes",
-              (select count(*)::int from budget_holds where organization_id = ? and state = 'held') as "heldBudgets"`,
-      Array.from({ length: 5 }, () => organizationId),
+              (select count(*)::int from budget_holds where organization_id = ? and state = 'held') as "heldBudgets",
+              (select count(*)::int from alert_deliveries where organization_id = ? and target ->> 'kind' = 'webhook' and status in ('queued', 'failed')) as "waitingNotices"`,
+      Array.from({ length: 6 }, () => organizationId),
     ),
   );
   if (!left) throw new Error('counting gave nothing');
@@ -117,7 +122,7 @@ async function replay(
 function readRows(
   stack: Stack,
   organizationId: string,
-): Promise<Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger' | 'windows' | 'alerts'>> {
+): Promise<Pick<Evidence, 'runs' | 'steps' | 'calls' | 'messages' | 'approvals' | 'inputs' | 'ledger' | 'windows' | 'alerts' | 'notices'>> {
   return sweep(stack.db, async (em) => {
     const read = <T>(sql: string) => rows<T>(em, sql, [organizationId]);
     return {
@@ -161,6 +166,9 @@ function readRows(
         `select a.id, r.budget_id, a.severity, coalesce((
                   select jsonb_agg(n) from (select d.event, d.target_key, count(*)::int as times from alert_deliveries d where d.alert_id = a.id group by 1, 2) n), '[]') as notices
            from alerts a join alert_rules r on r.id = a.rule_id where a.organization_id = ? order by a.id`,
+      ),
+      notices: await read<NoticeFact>(
+        `select id, event, status from alert_deliveries where organization_id = ? and target ->> 'kind' = 'webhook' order by id`,
       ),
     };
   });

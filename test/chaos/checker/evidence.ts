@@ -14,6 +14,10 @@ export interface Evidence {
   readonly ledger: readonly LedgerFact[];
   readonly windows: readonly WindowFact[];
   readonly alerts: readonly AlertFact[];
+  /** Notices to webhooks, as they stand in the database. */
+  readonly notices: readonly NoticeFact[];
+  /** The ids under which notices arrived at their receiver, in the order of their arrival. */
+  readonly arrived: readonly string[];
   readonly leftovers: Leftovers;
   /** Texts of frames by run, in the order of the archive. */
   readonly archives: ReadonlyMap<string, readonly string[]>;
@@ -140,6 +144,13 @@ export interface AlertFact {
   readonly notices: readonly { readonly event: string; readonly target_key: string; readonly times: number }[];
 }
 
+/** A notice of an alert to a webhook. */
+export interface NoticeFact {
+  readonly id: string;
+  readonly event: string;
+  readonly status: string;
+}
+
 /** What nothing may be left of. */
 export interface Leftovers {
   readonly liveRuns: number;
@@ -148,6 +159,7 @@ export interface Leftovers {
   readonly heldConversations: number;
   readonly openScopes: number;
   readonly heldBudgets: number;
+  readonly waitingNotices: number;
 }
 
 export interface Usage {

@@ -1,12 +1,16 @@
 import { Decimal } from 'decimal.js';
-import type { AlertFact, Evidence, Fault, WindowFact } from './evidence.ts';
+import type { AlertFact, Evidence, Fault, NoticeFact, WindowFact } from './evidence.ts';
 
-/** Every window has spent what the ledger says of it, holds nothing any more and was not passed; who has to know was notified, once. */
-export function judgeBudgets({ windows, alerts }: Evidence): Fault[] {
+/**
+ * Every window has spent what the ledger says of it, holds nothing any more and was not passed; who has to know was notified: once by the rows, and at least once,
+ * always under the same id, at the receiver.
+ */
+export function judgeBudgets({ windows, alerts, notices, arrived }: Evidence): Fault[] {
   return [
     ...windows.flatMap(windowFaults),
     ...windows.flatMap((window) => crossingFaults(window, alerts)),
     ...alerts.flatMap(noticeFaults),
+    ...arrivalFaults(notices, arrived),
   ];
 }
 
@@ -36,4 +40,14 @@ function noticeFaults({ id, notices }: AlertFact): Fault[] {
   return notices
     .filter(({ times }) => times > 1)
     .map(({ event, target_key: target, times }) => `alert ${id}: ${target} has ${times} notices of ${event}`);
+}
+
+function arrivalFaults(notices: readonly NoticeFact[], arrived: readonly string[]): Fault[] {
+  const known = new Set(notices.map(({ id }) => id));
+  const got = new Set(arrived);
+  return [
+    ...notices.filter(({ status }) => status !== 'sent').map(({ id, event, status }) => `notice ${id} of ${event} is ${status}`),
+    ...notices.filter(({ id }) => !got.has(id)).map(({ id, event }) => `notice ${id} of ${event} never arrived`),
+    ...[...got].filter((id) => !known.has(id)).map((id) => `a notice arrived under ${id}, which no row has`),
+  ];
 }

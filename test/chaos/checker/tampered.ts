@@ -141,6 +141,9 @@ export const tamperings: readonly Tampering[] = [
     return set(cap, { spent: '9', ledger: '9' });
   }),
   tampering('a receiver was notified twice', /has 2 notices/, ({ alerts }) => set(alerts[0]?.notices[0], { times: 2 })),
+  tampering('a notice never arrived', /never arrived/, ({ notices, arrived }) => notices.length > 0 && arrived.splice(0).length > 0),
+  tampering('a notice came again under another id', /which no row has/, ({ arrived }) => arrived.push(crypto.randomUUID()) > 0),
+  tampering('a notice was given up', /is dead/, ({ notices }) => set(notices[0], { status: 'dead' })),
   tampering('nobody was notified of a full budget', /has 0 alerts/, ({ alerts }) => alerts.splice(0).length > 0),
 
   tampering('a step is open', /step \d+ is still open/, ({ steps }) => set(steps[0], { status: 'running' })),

@@ -28,6 +28,23 @@ export async function setBudgets(world: ChaosWorld): Promise<void> {
     );
   await put(world, { period: 'month', limit_amount: monthLimit, alert_threshold_pct: 50 });
   await put(world, { period: 'day', limit_amount: '100000', is_enforced: true });
+  await notifyReceiver(world);
+}
+
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+/** Has the alerts of both budgets told to the receiver of the world, too. */
+async function notifyReceiver({ stack, receiver }: ChaosWorld): Promise<void> {
+  const ask = async (method: string, path: string, body?: object): Promise<{ items: { id: string }[] }> => {
+    const answer = await stack.request(method, path, body === undefined ? {} : { body });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  await ask('PUT', '/secrets/hook', { value: secret, scope: 'workspace', workspace_id: stack.tenant.workspaceId });
+  const url = `http://127.0.0.1:${receiver.port}/notices`;
+  const { items } = await ask('GET', '/alert-rules?managed=true');
+  for (const { id } of items)
+    await ask('PATCH', `/alert-rules/${id}`, { targets: [{ kind: 'admins' }, { kind: 'webhook', url, secret_name: 'hook' }] });
 }
 
 /** Has an admin write the budget of the day, again and again while a load is played, through whichever process answers. */

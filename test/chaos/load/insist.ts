@@ -7,6 +7,7 @@ export interface Insisting {
   readonly path: string;
   readonly body?: unknown;
   readonly names: readonly ProcessName[];
+  /** Of time in which nothing strikes the deployment. */
   readonly limitMs?: number;
 }
 
@@ -23,13 +24,15 @@ const tryMs = 15_000;
 
 /**
  * Asks like a client that wants it done once: with one Idempotency-Key, again at the other process until somebody answers. Null when nobody
- * did in time. An answer in flight (409 without a reason of the run's) is asked for again too.
+ * did in time: while both processes or a service stand still, for minutes, nobody can, so that only the time counts in which nothing is struck. An answer in flight (409 without a reason of the run's) is asked for again too.
  */
 export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<Answer<T> | null> {
   const { method = 'POST', path, body, names, limitMs = 400_000 } = asked;
   const headers: Record<string, string> = method === 'POST' ? { 'idempotency-key': crypto.randomUUID() } : {};
   const startedAt = performance.now();
-  for (let tries = 1; performance.now() - startedAt < limitMs; tries++) {
+  let calmMs = 0;
+  for (let tries = 1; calmMs < limitMs; tries++) {
+    const [triedAt, wasCalm] = [performance.now(), world.isCalm()];
     const process = names[(tries - 1) % names.length] ?? 'api';
     const answer = await within(world.stack.request(method, path, { body, headers, process })).catch(() => null);
     if (answer && !passing.has(answer.status) && !isInFlight(answer)) {
@@ -38,6 +41,7 @@ export async function insist<T>(world: ChaosWorld, asked: Insisting): Promise<An
       else return { status: answer.status, body: answer.body, tries, ms: performance.now() - startedAt };
     }
     await delay(200);
+    if (wasCalm && world.isCalm()) calmMs += performance.now() - triedAt;
   }
   return null;
 }

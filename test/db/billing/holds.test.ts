@@ -189,7 +189,7 @@ test('a budget that is written in the moment in which the window of another turn
   const { reserving } = await place.inPlace(async (tx) => {
     await rollWindows(tx.em, place.workspaceId);
     const waiting = place.reserve({ estimate: '0.1' }, other);
-    await until(async () => (await rows(tx.em, waitingForThis)).length > 0, 10_000);
+    await until(async () => (await rows(tx.em, waitingForThis)).length > 0);
     await cutWindow(tx, { budgetId: day, isMoved: false, rate: null });
     return { reserving: waiting };
   });

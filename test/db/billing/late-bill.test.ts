@@ -19,7 +19,7 @@ const usage: ModelUsage = {
 let world: BudgetWorld;
 beforeAll(async () => {
   world = await openBudgetWorld();
-}, 60_000);
+});
 afterAll(() => world?.close());
 
 test('a bill whose transaction waited is dated when it was entered, so that one that came after its run had ended is known as late', async () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { readAdjustedPlace } from '../../../db/billing/adjusted-place.ts';
 import { insertAdjustment } from '../../../db/billing/adjustments.ts';
@@ -10,14 +10,12 @@ import { sweep } from '../../../db/transaction.ts';
 import { rollupFaults } from '../../support/ledger.ts';
 import { openBudgetWorld, type BudgetPlace, type BudgetWorld } from './budget-world.ts';
 
-jest.setTimeout(120_000);
-
 const statements: string[] = [];
 let world: BudgetWorld;
 
 beforeAll(async () => {
   world = await openBudgetWorld({ onQuery: (sql) => statements.push(sql) });
-}, 60_000);
+});
 afterAll(() => world?.close());
 
 interface Call {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { started } from '../started.ts';
 import { setTestGlobals } from './globals.mjs';
 
 /** What Circus and `jest` leave on the global object. */
@@ -16,6 +17,7 @@ export default class NativeEnvironment {
 
   constructor(_config, { testPath }) {
     this.#path = testPath;
+    started.processes = 0;
   }
 
   /** There is none; Jest asks whether the function exists. */
@@ -47,7 +49,7 @@ export default class NativeEnvironment {
     const now = processorSeconds();
     if (now === null) return;
     const [own, children] = ['own', 'children'].map((of) => (now[of] - this.#processor[of]).toFixed(1));
-    process.stderr.write(`${own} s of processor time, ${children} s of ended children ${this.#path}\n`);
+    process.stderr.write(`${own} s of processor time, ${children} s of ended children, ${started.processes} starts ${this.#path}\n`);
   }
 }
 

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto';
+import { callKey } from '../../db/billing/call-key.ts';
+import { openMeteredCall, type MeteredCall } from '../../domain/billing/metered-call.ts';
+import { settleJudgement } from '../../domain/knowledge/settle-judgement.ts';
+import type { Judge, JudgeQuestion, Judgement } from '../../domain/knowledge/judge.ts';
+import type { ResolvedModel } from '../../ports/models.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { ModelAborted, ModelError } from '../model/errors.ts';
+import { estimateCost } from '../model/estimate.ts';
+import { formatNote, jsonAnswerOf, judgeAnswer, resultToolOf, type JsonAnswer } from '../model/json-answer.ts';
+import { measureCall } from '../model/measure-call.ts';
+import { defaultModelSettings } from '../model/prompt.ts';
+import { streamModelStep, type ModelFinish, type ModelStepRequest } from '../model/step.ts';
+import type { TokenUsage } from '../model/usage.ts';
+import { transactAsSystem } from '../support/as-system.ts';
+
+/** Longest answer of a judge. */
+const maxOutputTokens = 2_000;
+
+/** A judge that asks the chat models of the registry: each call passes the budgets and is settled once under the key of its question. */
+export function createJudge(deps: ActivityDeps): Judge {
+  return async (question) => {
+    const model = deps.models.resolve(question.model);
+    if (model === null)
+      throw fail('validation_failed', { reason: 'unknown_model', detail: `There is no model ${question.model} in this deployment.` });
+    const request = requestOf(model, question);
+    const key = callKey('maintenance', question.runId, 0, 1, createHash('sha256').update(question.step).digest('hex').slice(0, 32));
+    const metered = await openMeteredCall(
+      {
+        transact: (work) => transactAsSystem(deps, work),
+        currency: deps.env.billingCurrency,
+        unpriced: deps.env.unpricedModel,
+        signal: question.signal,
+      },
+      {
+        callKey: key,
+        organizationId: question.organizationId,
+        workspaceId: question.workspaceId,
+        model: { id: model.id, free: model.isFree },
+        estimate: (prices) => estimateCost(request, prices),
+      },
+    );
+    return ask(deps, { question, model, request, metered, key });
+  };
+}
+
+function requestOf(model: ResolvedModel, { instructions, prompt, schema, signal }: JudgeQuestion): ModelStepRequest {
+  const json = jsonAnswerOf(model, { type: 'json', name: 'judgement', schema, strict: true });
+  const tool = resultToolOf(json);
+  return {
+    model,
+    instructions: [instructions, formatNote(json)].filter((part) => part !== '').join('\n\n'),
+    messages: [{ role: 'user', content: [{ type: 'text', text: prompt }] }],
+    tools: tool === null ? [] : [tool],
+    settings: defaultModelSettings,
+    maxOutputTokens,
+    json,
+    signal,
+  };
+}
+
+interface Asked {
+  readonly question: JudgeQuestion;
+  readonly model: ResolvedModel;
+  readonly request: ModelStepRequest;
+  readonly metered: MeteredCall;
+  readonly key: string;
+}
+
+async function ask(deps: ActivityDeps, asked: Asked): Promise<Judgement> {
+  const { question, model, request, metered } = asked;
+  try {
+    const { finish, given } = await measureCall(deps, model.provider, () => collect(deps, request));
+    const spent = { usage: finish.usage, providerRequestId: finish.providerRequestId };
+    const answer = await checked(deps, asked, given).catch(async (error: unknown) => {
+      await settle(deps, asked, { ...spent, answer: null }); // the call was made, whatever becomes of its answer
+      throw error;
+    });
+    await settle(deps, asked, { ...spent, answer });
+    return answer;
+  } catch (error) {
+    if (error instanceof ModelAborted) {
+      await metered.release();
+      question.signal.throwIfAborted();
+      throw fail('upstream_failed', { detail: 'The judge model was interrupted.' });
+    }
+    if (!(error instanceof ModelError)) throw error;
+    if (error.usage === null) await metered.release();
+    else await settle(deps, asked, { usage: error.usage, providerRequestId: error.providerRequestId, answer: null });
+    if (error.retryable)
+      throw fail('upstream_failed', {
+        detail: error.message,
+        ...(error.retryAfterMs === null ? {} : { retryAfterS: Math.ceil(error.retryAfterMs / 1_000) }),
+      });
+    throw fail('validation_failed', { reason: 'judge_refused', detail: error.message });
+  } finally {
+    metered.close();
+  }
+}
+
+async function checked(deps: ActivityDeps, { question, request }: Asked, given: GivenAnswer): Promise<Judgement> {
+  const form: JsonAnswer = request.json ?? { mode: 'prompt', schema: question.schema, name: 'judgement', strict: true };
+  const judged = await judgeAnswer(deps.schemas.of(question.organizationId), form, given);
+  return judged.kind === 'fits' ? judged : { kind: 'off_schema' };
+}
+
+/** The words of an answer and what its result tool was called with. */
+interface GivenAnswer {
+  readonly args: unknown;
+  readonly argsText: string;
+  readonly text: string;
+}
+
+async function collect(deps: ActivityDeps, request: ModelStepRequest): Promise<{ finish: ModelFinish; given: GivenAnswer }> {
+  const given = { args: null as unknown, argsText: '', text: '' };
+  for await (const event of streamModelStep(deps, request)) {
+    if (event.type === 'text') given.text += event.delta;
+    if (event.type === 'tool_call') Object.assign(given, { args: event.args, argsText: event.argsText });
+    if (event.type === 'finish') return { finish: event, given };
+  }
+  throw new Error('the model step ended without its finish');
+}
+
+interface Spent {
+  readonly usage: TokenUsage;
+  readonly providerRequestId: string | null;
+  readonly answer: Judgement | null;
+}
+
+function settle(deps: ActivityDeps, { question, model, metered, key }: Asked, { usage, providerRequestId, answer }: Spent): Promise<void> {
+  return transactAsSystem(deps, (tx) =>
+    settleJudgement(tx, {
+      callKey: key,
+      question,
+      model,
+      providerRequestId,
+      tokens: {
+        input: usage.input,
+        output: usage.output,
+        cached_read: usage.cachedRead,
+        cached_write: usage.cachedWrite,
+        reasoning: usage.reasoning,
+      },
+      estimated: usage.estimated,
+      currency: deps.env.billingCurrency,
+      metered,
+      answer,
+    }),
+  );
+}

@@ -1,0 +1,52 @@
+import { consolidateStep } from '../../domain/knowledge/consolidate.ts';
+import { dedupeStep } from '../../domain/knowledge/dedupe.ts';
+import { queriesOfRun } from '../../domain/knowledge/embed-query.ts';
+import { evaluateStep } from '../../domain/knowledge/evaluate-retrieval.ts';
+import { contradictionsStep } from '../../domain/knowledge/find-contradictions.ts';
+import { decayStep } from '../../domain/knowledge/find-stale.ts';
+import { maintainBatch, type MaintenanceTask, type MaintenanceTools, type TaskStep } from '../../domain/knowledge/maintenance.ts';
+import { repairStep } from '../../domain/knowledge/repair-base.ts';
+import { verifyStep } from '../../domain/knowledge/verify-base.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAsSystem } from '../support/as-system.ts';
+import { embeddingDeps } from './index-activities.ts';
+import { createJudge } from './judge-model.ts';
+import type { RunBatch, RunWork } from './run-activities.ts';
+
+const steps: Readonly<Record<MaintenanceTask, TaskStep>> = {
+  verify: verifyStep,
+  repair: repairStep,
+  dedupe: dedupeStep,
+  decay: decayStep,
+  contradictions: contradictionsStep,
+  consolidate: consolidateStep,
+  evaluate_retrieval: evaluateStep,
+};
+
+/** Does one batch of a run of maintenance. */
+export const maintain: RunWork = async ({ run, deps, signal, commit }) => {
+  const isWorking = await maintainBatch(
+    run,
+    { read: (work) => transactAsSystem(deps, work), commit, signal },
+    { steps, tools: toolsOf(deps, run, signal) },
+  );
+  return isWorking ? 'more' : { result: null };
+};
+
+function toolsOf(deps: ActivityDeps, { id, cursor }: RunBatch['run'], signal: AbortSignal): MaintenanceTools {
+  const { embedder } = deps;
+  // Made anew each batch, which its cursor names.
+  const queries = { runId: id, step: `query ${JSON.stringify(cursor?.['after'] ?? null)}`, signal };
+  const now = () => new Date();
+  return {
+    embedder,
+    judge: createJudge(deps),
+    search: {
+      read: (work) => transactAsSystem(deps, work),
+      models: embedder,
+      embed: queriesOfRun(embeddingDeps(deps), queries),
+      now,
+    },
+    now,
+  };
+}

@@ -1,0 +1,54 @@
+import { readPurgedBase } from '../../db/knowledge/bases.ts';
+import { purgeTargetOf, readPurgePage } from '../../domain/knowledge/purge-batch.ts';
+import {
+  purgeBase,
+  purgeCursorOf,
+  purgeFiles,
+  purgeFindings,
+  purgeItems,
+  purgeQuotes,
+  purgeSources,
+  purgeTotal,
+  type PurgeStage,
+  type PurgeStep,
+} from '../../domain/knowledge/purge-stages.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { readAsSystem } from '../support/as-system.ts';
+import type { BatchOutcome, RunBatch } from './run-activities.ts';
+
+type Work = (tx: TenantTransaction, step: PurgeStep) => Promise<readonly string[]>;
+
+const works: Readonly<Record<Exclude<PurgeStage, 'items' | 'done'>, Work>> = {
+  sources: purgeSources,
+  files: purgeFiles,
+  findings: purgeFindings,
+  quotes: purgeQuotes,
+  base: purgeBase,
+};
+
+/** Does one batch of a purge. What went is gone for good, also where the run is cancelled or killed behind it. */
+export async function purgeBatch(batch: RunBatch): Promise<BatchOutcome> {
+  const { run, deps, commit } = batch;
+  const cursor = purgeCursorOf(run);
+  if (cursor.stage === 'done') return { result: { remaining_in: [...cursor.copiesIn] } };
+  const base = await readAsSystem(deps, (tx) => readPurgedBase(tx, run.kbId));
+  if (base === null) return { result: { remaining_in: [] } };
+  const step = { base, target: purgeTargetOf(run), cursor };
+  const { stage } = cursor;
+  if (stage === 'items') await removeItems(batch, step);
+  else {
+    const keys = await commit((tx, locked) => works[stage](tx, { ...step, run: locked }));
+    // Their rows are gone. What is cut off here is found by the sweep of files that no row names.
+    for (const key of keys) await deps.storage.remove(key);
+  }
+  return 'more';
+}
+
+async function removeItems({ run, deps, commit }: RunBatch, step: Omit<PurgeStep, 'run'>): Promise<void> {
+  const { base, target, cursor } = step;
+  const found = await readAsSystem(deps, async (tx) => ({
+    total: await purgeTotal(tx, base, { run, target }),
+    page: await readPurgePage(tx, base, { target, after: cursor.after, embedder: deps.embedder }),
+  }));
+  await commit((tx, locked) => purgeItems(tx, { ...step, run: locked }, found));
+}

@@ -1,0 +1,111 @@
+import { cancellationSignal } from '@temporalio/activity';
+import type { KnowledgeRun, KnowledgeRunKind } from '../../db/knowledge/knowledge-run.entity.ts';
+import type { RunError } from '../../db/knowledge/write-runs.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { endGivenUp, endRun, lockRunForBatch, lockWorkingRun, pauseRun } from '../../domain/knowledge/run-batches.ts';
+import { EmbeddingError } from '../../ports/embeddings/errors.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { KnowledgeRunActivities, KnowledgeRunStep } from '../../workflows/contracts/knowledge-runs.ts';
+import type { ActivityDeps } from '../deps.ts';
+import { transactAsSystem } from '../support/as-system.ts';
+import { inTemporalsWords } from './index-activities.ts';
+
+/** What a batch of a run came to: there is another one, or it was the last, with what the run then shows. */
+export type BatchOutcome = 'more' | { readonly result: Readonly<Record<string, unknown>> | null };
+
+/** What a batch works with. */
+export interface RunBatch {
+  /** The run as its batch began: what it is to do, and where it stands. Read only. */
+  readonly run: Readonly<KnowledgeRun>;
+  readonly deps: ActivityDeps;
+  /** Aborted when the run is cancelled or nobody waits for the batch any more. */
+  readonly signal: AbortSignal;
+  /** One transaction with the run locked: what it writes counts with the cursor that it moves on. Throws where the run has ended or is to end. */
+  readonly commit: <R>(work: (tx: TenantTransaction, run: KnowledgeRun) => Promise<R>) => Promise<R>;
+}
+
+/** Does one batch of a run, of a few seconds at most. It commits through `commit` alone, so that a repeat goes on behind the last commit. */
+export type RunWork = (batch: RunBatch) => Promise<BatchOutcome>;
+
+/** What does the batches of each kind of run that `maint:<run>` works on. */
+export type RunWorks = Partial<Record<KnowledgeRunKind, RunWork>>;
+
+/** An activity does batches for so long. */
+const passMs = 60_000;
+
+/** The run has ended meanwhile, or is to end: what the batch was about to write is not wanted any more. */
+class RunStopped extends Error {}
+
+/** Activities of `knowledgeRun`, in the signed tenant of the workflow. */
+export function createKnowledgeRunActivities(deps: ActivityDeps, works: RunWorks): KnowledgeRunActivities {
+  return {
+    async advanceKnowledgeRun({ runId }) {
+      const until = Date.now() + passMs;
+      for (let step: KnowledgeRunStep = { outcome: 'more' }; ;) {
+        step = await advance(deps, works, runId);
+        if (step.outcome !== 'more' || Date.now() > until) return step;
+      }
+    },
+    endKnowledgeRun: ({ runId }) => transactAsSystem(deps, (tx) => endGivenUp(tx, runId, new Date())),
+  };
+}
+
+async function advance(deps: ActivityDeps, works: RunWorks, runId: string): Promise<KnowledgeRunStep> {
+  const signal = cancellationSignal();
+  signal.throwIfAborted();
+  const run = await transactAsSystem(deps, async (tx) => {
+    const locked = await lockRunForBatch(tx, runId, new Date());
+    await tx.em.flush();
+    return locked;
+  });
+  if (run === null) return { outcome: 'ended' };
+
+  try {
+    const work = works[run.kind];
+    if (work === undefined) throw new Error(`nothing does runs of kind ${run.kind}`);
+    const outcome = await work({ run, deps, signal, commit: (write) => commitBatch(deps, runId, write) });
+    if (outcome === 'more') return { outcome };
+    await finish(deps, runId, outcome.result);
+    return { outcome: 'ended' };
+  } catch (error) {
+    if (error instanceof RunStopped) return { outcome: 'more' };
+    if (error instanceof Failure && error.code === 'budget_exceeded') return pause(deps, runId);
+    if (error instanceof Failure && !error.retryable) return giveUp(deps, runId, codeAndDetail(error));
+    if (error instanceof EmbeddingError && !error.isRetryable)
+      return giveUp(deps, runId, { code: `embedding_${error.fault}`, detail: 'The texts could not be embedded.' });
+    throw inTemporalsWords(error);
+  }
+}
+
+function commitBatch<R>(deps: ActivityDeps, runId: string, write: (tx: TenantTransaction, run: KnowledgeRun) => Promise<R>): Promise<R> {
+  return transactAsSystem(deps, async (tx) => {
+    const run = await lockWorkingRun(tx, runId);
+    if (run === null) throw new RunStopped('the run is over');
+    const value = await write(tx, run);
+    await tx.em.flush();
+    return value;
+  });
+}
+
+function finish(deps: ActivityDeps, runId: string, result: Readonly<Record<string, unknown>> | null): Promise<void> {
+  return commitBatch(deps, runId, (tx, run) =>
+    endRun(tx, run, { status: 'succeeded', now: new Date(), ...(result === null ? {} : { result }) }),
+  );
+}
+
+function pause(deps: ActivityDeps, runId: string): Promise<KnowledgeRunStep> {
+  return commitBatch(deps, runId, async (tx, run) => ({ outcome: 'paused', until: await pauseRun(tx, run, new Date()) }));
+}
+
+function codeAndDetail({ code, context: { reason }, detail }: Failure): Pick<RunError, 'code' | 'detail'> {
+  return { code: typeof reason === 'string' ? reason : code, detail };
+}
+
+/** No further try mends it. */
+async function giveUp(deps: ActivityDeps, runId: string, { code, detail }: Pick<RunError, 'code' | 'detail'>): Promise<KnowledgeRunStep> {
+  await commitBatch(deps, runId, (tx, run) =>
+    endRun(tx, run, { status: 'failed', now: new Date(), error: { stage: run.progress.stage, code, detail } }),
+  );
+  deps.log.info({ knowledge_run_id: runId, code }, 'knowledge run failed');
+  return { outcome: 'ended' };
+}

@@ -1,0 +1,20 @@
+import type { Logger } from 'pino';
+import type { Databases } from '../../db/databases.ts';
+import { sweep } from '../../db/transaction.ts';
+import { dropUnusedEmbeddings } from '../../domain/knowledge/sweep-embeddings.ts';
+import type { MaintenanceActivities } from '../../workflows/contracts/maintenance.ts';
+import { sweepAll } from './sweep-all.ts';
+
+/** Upkeep of knowledge over all tenants. */
+export function createKnowledgeUpkeep({
+  db,
+  log,
+}: {
+  readonly db: Databases;
+  readonly log: Logger;
+}): Pick<MaintenanceActivities, 'sweepEmbeddings'> {
+  return {
+    sweepEmbeddings: () =>
+      sweepAll(log, { what: 'embedding cache', deleteSome: (limit) => sweep(db, (em) => dropUnusedEmbeddings(em, limit)) }),
+  };
+}

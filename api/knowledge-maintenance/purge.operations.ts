@@ -1,0 +1,35 @@
+import { readRun } from '../../db/knowledge/runs.ts';
+import { startPurge } from '../../domain/knowledge/purge.ts';
+import { post } from '../http/operation.ts';
+import { KnowledgePurge, PurgeParams, toPurgeRequest } from './purge.schema.ts';
+import { MaintenanceRunView, toMaintenanceRunView } from './runs.schema.ts';
+
+/** Removal for good. */
+export const purgeOperations = {
+  purgeKnowledgeBase: post(
+    '/knowledge-bases/{kb_id}/purge',
+    {
+      summary: 'Purge a knowledge base',
+      description:
+        'Has a durable run remove items for good, with versions, chunks, vectors, terms, relations, cached vectors, the details of findings, the sources whose files hold them and every export of the base; the log keeps numbers. Nothing brings them back. result.remaining_in lists superseded bases that hold copies. all freezes the base at once and deletes it in the end.',
+      access: 'admin',
+      fails: ['not_found', 'state_conflict'],
+      audit: 'purge',
+      idempotent: true,
+      success: [202],
+      resourceType: 'knowledge_base',
+      location: (view: { readonly id: string }) => `/knowledge-maintenance-runs/${view.id}`,
+      params: PurgeParams,
+      body: KnowledgePurge,
+      view: MaintenanceRunView,
+      example: { body: { confirm: 'handbook', mode: 'tombstones', older_than_days: 30 } },
+    },
+    async (ctx, { params, body }) => {
+      const options = { request: toPurgeRequest(body), currency: ctx.deps.env.billingCurrency, now: ctx.deps.now() };
+      const { id, kbId, organizationId, workspaceId } = await startPurge(ctx, params.kb_id, options);
+      const place = { organizationId, workspaceId };
+      ctx.audit({ resourceType: 'knowledge_base', resourceId: kbId, ...place, changes: { mode: { to: body.mode }, run_id: { to: id } } });
+      return toMaintenanceRunView(await readRun(ctx, id));
+    },
+  ),
+};

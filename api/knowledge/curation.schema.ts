@@ -1,0 +1,55 @@
+import Type from 'typebox';
+import type { CurationResult } from '../../domain/knowledge/curation.ts';
+import { maxCuratedItems } from '../../domain/knowledge/curation.ts';
+import { knowledgeItemKinds, knowledgeOrigins } from '../../db/knowledge/knowledge-item.entity.ts';
+import { curationStates } from '../../db/skills/skill.entity.ts';
+import { closed, idOf, integer, listOf, nullable, oneOf, text } from '../http/schema.ts';
+
+const curation = {
+  curation_state: oneOf(curationStates),
+  reason: Type.Optional(nullable(text(500, { description: 'Kept in the audit log' }))),
+  superseded_by_id: Type.Optional(nullable(idOf('KnowledgeItem', 'The live item of the base that takes its place; only with superseded'))),
+};
+
+export const KnowledgeItemCurate = closed(curation, { $id: 'KnowledgeItemCurate' });
+
+const CurationFilter = closed(
+  {
+    curation_state: Type.Optional(oneOf(curationStates)),
+    kind: Type.Optional(oneOf(knowledgeItemKinds)),
+    origin: Type.Optional(oneOf(knowledgeOrigins)),
+    tag: Type.Optional(text(60, { minLength: 1 })),
+    source_id: Type.Optional(idOf('Other')),
+  },
+  { $id: 'KnowledgeCurationFilter' },
+);
+
+export const KnowledgeItemsCurate = closed(
+  {
+    item_ids: Type.Optional(listOf(idOf('KnowledgeItem'), { minItems: 1, maxItems: maxCuratedItems, uniqueItems: true })),
+    filter: Type.Optional(CurationFilter),
+    ...curation,
+    dry_run: Type.Optional(Type.Boolean({ default: false, description: 'Says what would happen, and changes nothing' })),
+  },
+  { $id: 'KnowledgeItemsCurate' },
+);
+
+const Skipped = closed(
+  { item_id: idOf('KnowledgeItem'), reason: oneOf(['illegal_transition', 'cycle']) },
+  { $id: 'KnowledgeCurationSkip', description: 'An item that stays as it is' },
+);
+
+export const KnowledgeCurationView = closed(
+  {
+    matched: integer(),
+    changed: integer(),
+    skipped: listOf(Skipped, { maxItems: maxCuratedItems }),
+    dry_run: Type.Boolean(),
+  },
+  { $id: 'KnowledgeCurationView', description: 'What became of the items that a curation means' },
+);
+
+/** The wire form of a curation of several items. */
+export function toKnowledgeCurationView({ matched, changed, skipped }: CurationResult, isDryRun: boolean) {
+  return { matched, changed, skipped: skipped.map(({ itemId, reason }) => ({ item_id: itemId, reason })), dry_run: isDryRun };
+}

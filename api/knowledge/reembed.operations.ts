@@ -1,0 +1,95 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import Type from 'typebox';
+import { readBase } from '../../db/knowledge/bases.ts';
+import { findKnowledgeRun } from '../../db/knowledge/runs.ts';
+import { transact } from '../../db/transaction.ts';
+import { startReembed } from '../../domain/knowledge/reembed-request.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { noteOfNamed } from '../http/audit.ts';
+import type { Ctx } from '../http/context.ts';
+import { post, reply } from '../http/operation.ts';
+import { closed, nullable, text } from '../http/schema.ts';
+import { whileEntitled } from '../streams/while-entitled.ts';
+import { modelOf } from './base-bodies.ts';
+import { BaseParams, BaseSlug, KnowledgeBaseView, toKnowledgeBaseView } from './base.schema.ts';
+
+const resourceType = 'knowledge_base';
+/** How long the answer waits for the cut-over of a small base. */
+const waitMs = 10_000;
+const firstPauseMs = 50;
+const maxPauseMs = 500;
+
+const Reembed = closed(
+  {
+    slug: BaseSlug,
+    embedding_model: Type.Optional(nullable(text(120, { minLength: 1, description: 'Default: the deployment’s; none: words alone' }))),
+  },
+  { $id: 'Reembed' },
+);
+
+/** The only way to another embedding model. */
+export const reembedOperations = {
+  reembedKnowledgeBase: post(
+    '/knowledge-bases/{kb_id}/reembed',
+    {
+      summary: 'Embed a knowledge base afresh',
+      description:
+        'Makes a base of another embedding model, or of the same, with all that the old one holds, and has it take its place: grants and policy move to it with their ids, agents and personas that name the old one use it. Until then the old base is searched and read as before, and its content stays as it is. The answer waits up to 10 seconds for that; X-Run-Id names the run, which says how far it is and can be cancelled. Of a run that fails or is cancelled nothing stays.',
+      access: 'admin',
+      fails: ['not_found', 'state_conflict', 'already_exists', 'resource_frozen'],
+      spends: true,
+      audit: 'submit',
+      idempotent: true,
+      success: [201],
+      resourceType,
+      location: (view: { readonly id: string }) => `/knowledge-bases/${view.id}`,
+      params: BaseParams,
+      body: Reembed,
+      view: KnowledgeBaseView,
+      example: { body: { slug: 'handbook-2026', embedding_model: 'hash-v1' } },
+    },
+    async (ctx, { params, body }) => {
+      const { embedder, env } = ctx.deps;
+      const model = modelOf(embedder, body.embedding_model ?? null);
+      const { billingCurrency: currency, unpricedModel: unpriced } = env;
+      const started = await startReembed(ctx, params.kb_id, { slug: body.slug, model, entry: embedder.find(model.id), currency, unpriced });
+
+      const { base, source, run } = started;
+      ctx.audit(noteOfNamed(resourceType, base, { predecessor_id: { from: null, to: source.id } }));
+      const made = toKnowledgeBaseView({ ...base, itemCount: 0, pending: 0, reviewed: 0, promoted: 0, superseded: 0, retired: 0 });
+      const created = { status: 201, headers: { 'x-run-id': run.id } };
+      return reply(made, {
+        ...created,
+        afterCommit: async () => {
+          await waitForEnd(ctx, run.id);
+          return reply((await viewOf(ctx, base.id)) ?? made, created);
+        },
+      });
+    },
+  ),
+};
+
+/** Looks at the run's row until it has ended, in transactions of their own, or nobody waits any more. */
+async function waitForEnd(ctx: Ctx, runId: string): Promise<void> {
+  const { deps, tenant, actor, correlationId } = ctx;
+  const end = performance.now() + waitMs;
+  await whileEntitled(ctx, {}, async (signal) => {
+    for (let pauseMs = firstPauseMs; performance.now() < end && !signal.aborted; pauseMs = Math.min(pauseMs * 1.5, maxPauseMs)) {
+      const { value: run } = await transact(deps.db, { tenant, actor, correlationId }, (tx) => findKnowledgeRun(tx, runId));
+      if (run === null || run.finishedAt !== null) return;
+      await delay(pauseMs);
+    }
+  });
+}
+
+/** The base as it is by now; null where the run has failed and taken it back. */
+async function viewOf(ctx: Ctx, kbId: string) {
+  const { deps, tenant, actor, correlationId, caller, floor } = ctx;
+  try {
+    const { value } = await transact(deps.db, { tenant, actor, correlationId }, (tx) => readBase({ ...tx, caller, floor }, kbId));
+    return toKnowledgeBaseView(value);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'not_found') return null;
+    throw error;
+  }
+}

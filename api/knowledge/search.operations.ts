@@ -1,0 +1,86 @@
+import { transact, withAutocommit } from '../../db/transaction.ts';
+import type { Scoped } from '../../db/scope.ts';
+import { meteredQueries } from '../../domain/knowledge/embed-query.ts';
+import type { EmbeddingDeps } from '../../domain/knowledge/embed-texts.ts';
+import { noteUse } from '../../domain/knowledge/note-use.ts';
+import { searchBases, type SearchDeps } from '../../domain/knowledge/search.ts';
+import type { SearchedBase } from '../../db/knowledge/search-bases.ts';
+import { refuseUnknownSources, searchableBase, searchableBases } from '../../domain/knowledge/searchable-bases.ts';
+import type { Static } from 'typebox';
+import { closed, idOf } from '../http/schema.ts';
+import { post, type Ctx } from '../http/operation.ts';
+import { KnowledgeSearch, KnowledgeSearchAcross, KnowledgeSearchView, toSearchRequest, toSearchView } from './search.schema.ts';
+
+const fails = ['upstream_failed', 'upstream_timeout', 'budget_exceeded'] as const;
+
+export const knowledgeSearchOperations = {
+  searchKnowledgeBase: post(
+    '/knowledge-bases/{kb_id}/search',
+    {
+      summary: 'Search a knowledge base',
+      description:
+        'Finds passages by words (lexical), by meaning (vector) or by both, fused by rank, and quotes them as they stand in the current content. degraded names each leg that did not run over the whole base; mode vector has nothing to fall back to and is refused instead. A base that a re-embed still builds is 409.',
+      access: 'viewer',
+      mcp: true,
+      fails: ['state_conflict', ...fails],
+      audit: 'none',
+      transaction: 'none',
+      params: closed({ kb_id: idOf('KnowledgeBase') }),
+      body: KnowledgeSearch,
+      view: KnowledgeSearchView,
+      example: { body: { query: 'How long may a refund take?', top_k: 5, filters: { kinds: ['document', 'qa'] } } },
+    },
+    async (ctx, { params, body }) => searched(ctx, body, async (tx) => [await searchableBase(tx, params.kb_id)]),
+  ),
+
+  searchKnowledge: post(
+    '/knowledge/search',
+    {
+      summary: 'Search several knowledge bases',
+      description:
+        'Searches every base that the caller may read, or those named in kb_ids. Each base ranks on its own, with its own embedding model, and then they take turns by rank. Whoever reads more than 200 names those to search. Superseded bases and those being built are not searched.',
+      access: 'viewer',
+      mcp: true,
+      fails,
+      audit: 'none',
+      transaction: 'none',
+      body: KnowledgeSearchAcross,
+      view: KnowledgeSearchView,
+      example: { body: { query: 'Which port does the worker listen on?', mode: 'lexical' } },
+    },
+    async (ctx, { body }) => searched(ctx, body, (tx) => searchableBases(tx, body.kb_ids)),
+  ),
+};
+
+/** What embedding takes of a request: each transaction is its own, and what it lets out is sent after it. */
+function embeddingDepsOf({ deps, tenant, actor, correlationId }: Ctx): EmbeddingDeps {
+  const { billingCurrency: currency, unpricedModel: unpriced } = deps.env;
+  return {
+    embedder: deps.embedder,
+    currency,
+    unpriced,
+    transact: async (work) => {
+      const { value, outgoing } = await transact(deps.db, { tenant, actor, correlationId }, work);
+      await deps.dispatch(outgoing);
+      return value;
+    },
+  };
+}
+
+/** No transaction is open while a model makes the vector: each statement stands alone. */
+async function searched(
+  ctx: Ctx,
+  body: Static<typeof KnowledgeSearch>,
+  basesOf: (ctx: Scoped) => Promise<SearchedBase[]>,
+): Promise<Static<typeof KnowledgeSearchView>> {
+  const { deps, tenant, actor, correlationId, caller, floor } = ctx;
+  const read: SearchDeps['read'] = (work) => withAutocommit(deps.db, { tenant, actor, correlationId }, work);
+  const request = toSearchRequest(body, deps.now());
+  const bases = await read((tx) => basesOf({ ...tx, caller, floor }));
+  await read((tx) => refuseUnknownSources(tx, bases, body.filters?.source_ids));
+  const embed = meteredQueries(embeddingDepsOf(ctx), caller);
+  const result = await searchBases({ read, models: deps.embedder, embed, now: deps.now }, bases, request);
+  // Nobody waits for it, and an answer is good without it.
+  void noteUse(read, result.hits, deps.now()).catch((err: unknown) => deps.log.warn({ err }, 'use of items was not noted'));
+  return toSearchView(result, request);
+}

@@ -1,0 +1,69 @@
+import Type, { type Static } from 'typebox';
+import { coalescedPayloads, coalescingModes, type Coalescing as Stored } from '../../db/webhooks/webhook-endpoint.entity.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+import { closed, integer, nullable, oneOf, text } from '../http/schema.ts';
+
+export const Coalescing = closed(
+  {
+    mode: oneOf(['none', ...coalescingModes], {
+      description:
+        'none: each delivery is a run; debounce: one run when none has come for the window; throttle: one run a window, the first at once; batch: one run for what comes in the window',
+    }),
+    key_template: Type.Optional(
+      nullable(text(400, { description: 'Deliveries for which it gives the same belong together; null: all do' })),
+    ),
+    event_time_path: Type.Optional(
+      nullable(
+        text(400, { description: 'JSON pointer to the sender’s own time in the body, RFC 3339 or Unix; says which is first and last' }),
+      ),
+    ),
+    window_seconds: Type.Optional(integer({ minimum: 1, maximum: 3_600, description: 'Required unless mode is none' })),
+    max_wait_seconds: Type.Optional(
+      nullable(integer({ minimum: 2, maximum: 86_400, description: 'Of debounce: the longest wait of the first; null: ten windows' })),
+    ),
+    payload: Type.Optional(
+      oneOf(coalescedPayloads, { description: 'Whose data templates see; all: each as one of `items`. last unless given' }),
+    ),
+    max_batch: Type.Optional(
+      integer({
+        minimum: 1,
+        maximum: 500,
+        description: 'Of batch, and where all count: so many deliveries a run at most. 100 unless given',
+      }),
+    ),
+  },
+  { $id: 'CoalescingConfig', description: 'How deliveries become one run' },
+);
+const windowsToWait = 10;
+const longestWaitSeconds = 86_400;
+
+/** Coalescing as it is stored; null: each delivery is a run. Throws 422 without a window. */
+export function coalescingOf(given: Static<typeof Coalescing>): Stored | null {
+  const { mode, window_seconds: windowSeconds } = given;
+  if (mode === 'none') return null;
+  if (windowSeconds === undefined) throw invalid('/coalescing/window_seconds', 'required', 'is required unless mode is none');
+  const byDefault = mode === 'debounce' ? Math.min(windowsToWait * windowSeconds, longestWaitSeconds) : null;
+  return {
+    mode,
+    keyTemplate: given.key_template ?? null,
+    eventTimePath: given.event_time_path ?? null,
+    windowSeconds,
+    maxWaitSeconds: given.max_wait_seconds ?? byDefault,
+    payload: given.payload ?? 'last',
+    maxBatch: given.max_batch ?? 100,
+  };
+}
+
+/** The wire form of coalescing. */
+export function toCoalescingView(coalescing: Stored | null): Static<typeof Coalescing> {
+  if (coalescing === null) return { mode: 'none' };
+  return {
+    mode: coalescing.mode,
+    key_template: coalescing.keyTemplate,
+    event_time_path: coalescing.eventTimePath,
+    window_seconds: coalescing.windowSeconds,
+    max_wait_seconds: coalescing.maxWaitSeconds,
+    payload: coalescing.payload,
+    max_batch: coalescing.maxBatch,
+  };
+}

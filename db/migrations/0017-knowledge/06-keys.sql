@@ -1,0 +1,35 @@
+-- Foreign keys: db/tenancy/tenant-keys.ts.
+
+alter table knowledge_bases add constraint knowledge_bases_organization_fkey foreign key (organization_id) references organizations(id) deferrable initially deferred;
+alter table knowledge_embedding_cache add constraint knowledge_embedding_cache_organization_fkey foreign key (organization_id) references organizations(id);
+alter table knowledge_bases add constraint knowledge_bases_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_base_counters add constraint knowledge_base_counters_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_grants add constraint knowledge_grants_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_sources add constraint knowledge_sources_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_runs add constraint knowledge_runs_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_findings add constraint knowledge_findings_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_policies add constraint knowledge_policies_workspace_organization_fkey foreign key (workspace_id, organization_id) references workspaces(id, organization_id) deferrable initially deferred;
+alter table knowledge_bases add constraint knowledge_bases_owner_agent_fkey foreign key (owner_agent_id) references agents(id) deferrable initially deferred;
+alter table knowledge_bases add constraint knowledge_bases_owner_persona_fkey foreign key (owner_persona_id) references personas(id) deferrable initially deferred;
+alter table knowledge_bases add constraint knowledge_bases_predecessor_fkey foreign key (predecessor_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_base_counters add constraint knowledge_base_counters_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_base_counters add constraint knowledge_base_counters_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_grants add constraint knowledge_grants_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_grants add constraint knowledge_grants_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_sources add constraint knowledge_sources_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_sources add constraint knowledge_sources_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_items add constraint knowledge_items_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_items add constraint knowledge_items_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_runs add constraint knowledge_runs_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_runs add constraint knowledge_runs_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_findings add constraint knowledge_findings_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_findings add constraint knowledge_findings_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_policies add constraint knowledge_policies_kb_fkey foreign key (kb_id) references knowledge_bases(id) deferrable initially deferred;
+alter table knowledge_policies add constraint knowledge_policies_kb_organization_fkey foreign key (kb_id, organization_id) references knowledge_bases(id, organization_id) deferrable initially deferred;
+alter table knowledge_item_versions add constraint knowledge_item_versions_item_fkey foreign key (item_id) references knowledge_items(id) deferrable initially deferred;
+alter table knowledge_run_errors add constraint knowledge_run_errors_run_fkey foreign key (run_id) references knowledge_runs(id);
+alter table knowledge_chunks add constraint knowledge_chunks_item_kb_fkey foreign key (item_id, kb_id) references knowledge_items(id, kb_id);
+alter table knowledge_relations add constraint knowledge_relations_from_item_kb_fkey foreign key (from_item_id, kb_id) references knowledge_items(id, kb_id) deferrable initially deferred;
+alter table knowledge_relations add constraint knowledge_relations_to_item_kb_fkey foreign key (to_item_id, kb_id) references knowledge_items(id, kb_id) deferrable initially deferred;
+alter table knowledge_vectors add constraint knowledge_vectors_chunk_fkey foreign key (chunk_id) references knowledge_chunks(id) on delete cascade;
+alter table knowledge_vectors add constraint knowledge_vectors_kb_embedding_model_embedding_dim_fkey foreign key (kb_id, embedding_model, embedding_dim) references knowledge_bases(id, embedding_model, embedding_dim);

@@ -1,0 +1,26 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import { timeColumn, uuidColumn } from '../columns.ts';
+import { index } from '../indexes.ts';
+import { tenantPolicies } from '../tenancy/policies.ts';
+
+const schema = defineEntity({
+  name: 'DeliveryKey',
+  tableName: 'delivery_keys',
+  rowLevelSecurity: 'force',
+  policies: tenantPolicies('delivery_keys', 'tenant'),
+  indexes: [index('delivery_keys', 'expires', '(expires_at)')],
+  properties: {
+    endpointId: uuidColumn().primary(),
+    /** SHA-256 of the sender's id of a delivery, or of the text that it signed. */
+    digest: p.blob().$type<Buffer>().primary(),
+    organizationId: uuidColumn(),
+    workspaceId: uuidColumn(),
+    /** No key holds it: it is written before its delivery, and ends before it. */
+    deliveryId: uuidColumn(),
+    expiresAt: timeColumn(),
+  },
+});
+
+/** What a repeated delivery is known by: each counts once in 24 hours. */
+export class DeliveryKey extends schema.class {}
+schema.setClass(DeliveryKey);

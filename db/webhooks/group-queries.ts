@@ -1,0 +1,75 @@
+import { row, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { HookMethod } from './webhook-endpoint.entity.ts';
+
+/** The deliveries of an endpoint that have one key. */
+export interface GroupKey {
+  readonly endpointId: string;
+  /** SHA-256 of the key. */
+  readonly hash: Buffer;
+}
+
+/** What of a key waits, by the database's clock. */
+export interface WaitingGroup {
+  readonly waiting: number;
+  /** Null each where nothing waits, or no run of the key has been started lately. */
+  readonly sinceFirstMs: number | null;
+  readonly sinceLastMs: number | null;
+  readonly sinceStartMs: number | null;
+  /** A group that was taken and has no outcome yet. */
+  readonly takenGroupId: string | null;
+}
+
+/** A delivery whose data templates see. */
+export interface GroupedDelivery {
+  readonly id: string;
+  readonly method: HookMethod;
+  readonly headers: Record<string, string>;
+  readonly query: Record<string, string>;
+  readonly body: Buffer | null;
+  readonly occurredAt: string;
+}
+
+/** Whether no delivery of a locked key waits, and no run of it was started within the window. */
+export async function isWindowOpen(tx: TenantTransaction, key: GroupKey, windowSeconds: number): Promise<boolean> {
+  const found = await row<{ open: boolean }>(
+    tx.em,
+    `select not exists (select from webhook_deliveries where endpoint_id = ? and coalesce_hash = ? and status = 'coalescing')
+        and not exists (select from webhook_deliveries where endpoint_id = ? and coalesce_hash = ?
+          and closed_at > clock_timestamp() - make_interval(secs => ?)) as open`,
+    [key.endpointId, key.hash, key.endpointId, key.hash, windowSeconds],
+  );
+  return found?.open === true;
+}
+
+/** What of a locked key waits. */
+export async function readWaiting(tx: TenantTransaction, { endpointId, hash }: GroupKey): Promise<WaitingGroup> {
+  const since = (time: string) => `(extract(epoch from clock_timestamp() - ${time}) * 1000)::float8`;
+  const found = await row<WaitingGroup>(
+    tx.em,
+    `select count(*) filter (where d.group_id is null)::int as waiting,
+            ${since('min(d.received_at) filter (where d.group_id is null)')} as "sinceFirstMs",
+            ${since('max(d.received_at) filter (where d.group_id is null)')} as "sinceLastMs",
+            (select ${since('max(c.closed_at)')} from webhook_deliveries c where c.endpoint_id = ? and c.coalesce_hash = ? and c.closed_at is not null) as "sinceStartMs",
+            (array_agg(d.group_id) filter (where d.group_id is not null))[1] as "takenGroupId"
+       from webhook_deliveries d where d.endpoint_id = ? and d.coalesce_hash = ? and d.status = 'coalescing'`,
+    [endpointId, hash, endpointId, hash],
+  );
+  return found ?? { waiting: 0, sinceFirstMs: null, sinceLastMs: null, sinceStartMs: null, takenGroupId: null };
+}
+
+/** Those of a group whose data count, by the time at which they happened, and through how many hooks the group has come at most. */
+export async function readGroup(
+  tx: TenantTransaction,
+  groupId: string,
+  payload: 'first' | 'last' | 'all',
+): Promise<{ readonly used: readonly GroupedDelivery[]; readonly hops: number }> {
+  const order = payload === 'last' ? 'd.occurred_at desc, d.id desc' : 'd.occurred_at, d.id';
+  const found = await rows<GroupedDelivery & { readonly hops: number }>(
+    tx.em,
+    `select d.id, d.method, d.headers, d.query, d.body, d.occurred_at as "occurredAt", max(d.hops) over () as hops from webhook_deliveries d
+      where d.group_id = ? and d.status = 'coalescing' order by ${order} ${payload === 'all' ? '' : 'limit 1'}`,
+    [groupId],
+  );
+  return { used: found, hops: found[0]?.hops ?? 0 };
+}

@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import type { Databases } from '../databases.ts';
+import { askGate } from '../identity/gates.ts';
+import type { KeyRing } from '../identity/key-ring.ts';
+import { query } from '../query.ts';
+import { row } from '../sql.ts';
+import { open, openWith, type StoredKey } from '../tenancy/envelope.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import { endpointBinding } from './endpoint-binding.ts';
+import type { Coalescing, HookMethod, ResponseMode, Verification } from './webhook-endpoint.entity.ts';
+
+/** What an endpoint says about the runs that it starts. */
+export interface HookTexts {
+  readonly promptTemplate: string;
+  readonly inputTemplate: Record<string, unknown> | null;
+  readonly sessionKeyTemplate: string | null;
+  readonly personaSlugTemplate: string | null;
+  readonly subjectTemplate: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
+}
+
+/** An active endpoint with what decides about a request to it. */
+export interface Hook extends HookTexts {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly slug: string;
+  readonly httpMethod: HookMethod;
+  readonly verification: Verification;
+  readonly responseMode: ResponseMode;
+  readonly responsePath: string | null;
+  /** Kind of the event that each delivery is; null: none. */
+  readonly eventKind: string | null;
+  /** Null: each delivery is a run. */
+  readonly coalescing: Coalescing | null;
+  readonly rateLimitPerMinute: number;
+  readonly unverifiedAck: boolean;
+}
+
+/** The same as a request finds it by its address. */
+export interface FoundHook extends Hook {
+  /** Hex of the sealed secrets and of the data key under which they lie; null where nothing is verified. */
+  readonly secretsEnc: string | null;
+  readonly dataKey: (Omit<StoredKey, 'wrapped'> & { readonly wrapped: string }) | null;
+  /** The secret before the newest still counts. */
+  readonly hasOverlap: boolean;
+  /** A delivery of the last 24 hours that one of the digests belongs to. */
+  readonly seenDeliveryId: string | null;
+  /** Requests of the last hour that were not verified and have a row. */
+  readonly rejectedLately: number;
+  /** The database's clock. */
+  readonly nowMs: number;
+}
+
+/** The endpoint of an address; null when there is none that takes requests now. One query, before any tenant is known. */
+export function findHook(
+  db: Databases,
+  { workspaceId, slug, digests }: { readonly workspaceId: string; readonly slug: string; readonly digests: readonly Buffer[] },
+): Promise<FoundHook | null> {
+  return askGate<FoundHook>(db, 'gate_hook($1, $2, $3)', [workspaceId, slug, digests]);
+}
+
+/** The secrets that verify a request to a hook now, the newest first. */
+export function liveSecretsOf(hook: FoundHook, keys: Pick<KeyRing, 'keks'>): string[] {
+  if (hook.secretsEnc === null || hook.dataKey === null) return [];
+  const dataKey = { ...hook.dataKey, wrapped: Buffer.from(hook.dataKey.wrapped, 'hex') };
+  const opened = openWith(dataKey, keys, endpointBinding(hook.organizationId, hook.id), Buffer.from(hook.secretsEnc, 'hex'));
+  return secretsIn(opened).slice(0, hook.hasOverlap ? 2 : 1);
+}
+
+/** The same of an endpoint that the transaction sees. */
+export async function readEndpointSecrets(
+  tx: Pick<TenantTransaction, 'em'>,
+  keys: Pick<KeyRing, 'keks'>,
+  endpoint: { readonly id: string; readonly organizationId: string },
+): Promise<string[]> {
+  const found = await row<{ secrets_enc: Buffer | null; has_overlap: boolean }>(
+    tx.em,
+    'select secrets_enc, coalesce(secret_overlap_until > clock_timestamp(), false) as has_overlap from webhook_endpoints where id = ? and organization_id = ?',
+    [endpoint.id, endpoint.organizationId],
+  );
+  if (!found?.secrets_enc) return [];
+  const secrets = secretsIn(await open(tx.em, keys, endpointBinding(endpoint.organizationId, endpoint.id), found.secrets_enc));
+  return secrets.slice(0, found.has_overlap ? 2 : 1);
+}
+
+/** The secrets of an opened envelope, the newest first. */
+export function secretsIn(opened: Buffer): string[] {
+  const secrets: unknown = JSON.parse(opened.toString());
+  return Array.isArray(secrets) ? secrets.filter((secret) => typeof secret === 'string') : [];
+}
+
+/** The same of an endpoint that the transaction sees and that takes deliveries now; null: it takes none. */
+export function readHook(tx: Pick<TenantTransaction, 'em'>, endpointId: string): Promise<Hook | null> {
+  return row(
+    tx.em,
+    query
+      .selectFrom('webhook_endpoints')
+      .where('id', '=', endpointId)
+      .where('deletedAt', 'is', null)
+      .where('isActive', '=', sql.lit(true))
+      .select(['id', 'organizationId', 'workspaceId', 'agentId', 'slug', 'httpMethod', 'verification', 'responseMode', 'responsePath'])
+      .select(['eventKind', 'coalescing', 'rateLimitPerMinute', 'unverifiedAck', 'promptTemplate', 'inputTemplate'])
+      .select(['sessionKeyTemplate', 'personaSlugTemplate', 'subjectTemplate']),
+  );
+}

@@ -1,0 +1,36 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { change } from '../sql.ts';
+
+/** So many rows a statement takes at most. */
+export const rowsAStatement = 1_000;
+/** Bodies are kept so long where no organization says otherwise (its setting is `delivery_retention_days`). */
+const defaultBodyDays = 30;
+const deliveryDays = 90;
+
+const some = (table: string, where: string) =>
+  `${table}.ctid = any (array(select x.ctid from ${table} x ${where} limit ${rowsAStatement}))`;
+
+/** Empties bodies past their days, with headers and query; gives of how many deliveries. Sweeper's pool. */
+export function eraseBodies(em: SqlEntityManager): Promise<number> {
+  return change(
+    em,
+    `update webhook_deliveries set body = null, headers = '{}', query = '{}' where ${some(
+      'webhook_deliveries',
+      `left join organization_settings s on s.organization_id = x.organization_id
+        where x.body is not null and x.status <> 'coalescing' and x.received_at < now() - make_interval(days => coalesce(s.delivery_retention_days, ${defaultBodyDays}))`,
+    )}`,
+  );
+}
+
+/** Deletes deliveries past 90 days; gives how many. Sweeper's pool. */
+export function eraseDeliveriesByAge(em: SqlEntityManager): Promise<number> {
+  return change(
+    em,
+    `delete from webhook_deliveries where ${some('webhook_deliveries', `where x.received_at < now() - make_interval(days => ${deliveryDays})`)}`,
+  );
+}
+
+/** Deletes digests past their 24 hours; gives how many. Sweeper's pool. */
+export function eraseDigests(em: SqlEntityManager): Promise<number> {
+  return change(em, `delete from delivery_keys where ${some('delivery_keys', 'where x.expires_at < now()')}`);
+}

@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { leaseS } from '../../db/billing/lease.ts';
+import { releaseHolds, renewHolds, reserve, type Reservation } from '../../db/billing/holds.ts';
+import { rejectsUnpriced, type PinnedPrice, type UnpricedRule } from '../../db/billing/prices.ts';
+import { readTerms } from '../../db/billing/terms.ts';
+import { rollWindows } from '../../db/billing/windows.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+
+/** Runs work in one transaction of its own, in the tenant of the caller. */
+export type Transacting = <R>(work: (tx: TenantTransaction) => Promise<R>) => Promise<R>;
+
+/** A call that is about to be made, outside of a run. */
+export interface PlannedCall {
+  readonly callKey: string;
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly model: { readonly id: string; readonly free: boolean };
+  /** What it may cost at most, by the prices in force: decimal in the billing currency. */
+  readonly estimate: (prices: readonly PinnedPrice[]) => string;
+}
+
+/** A call that may be made now. */
+export interface MeteredCall {
+  readonly prices: readonly PinnedPrice[];
+  /** When it was reserved, by the database's clock. */
+  readonly reservedAt: Date;
+  /** Ends the renewal of its hold, whatever became of the call. */
+  close(): void;
+  /** Gives back what it held: it never left, or cost nothing. */
+  release(): Promise<void>;
+}
+
+export interface MeteringRules {
+  readonly transact: Transacting;
+  readonly currency: string;
+  readonly unpriced: UnpricedRule;
+  readonly signal: AbortSignal;
+}
+
+/** How long a call waits for those in flight to give their room back. */
+const busyLimitMs = 10_000;
+const maxRolls = 5;
+
+/**
+ * Passes a call through the budgets of its workspace before it is made. Throws 402 `budget_exceeded` where spending leaves no room, 429 where only calls in
+ * flight take it, 422 `unpriced_model` for a model that may not be called without a price. A key that holds already holds on.
+ */
+export async function openMeteredCall(rules: MeteringRules, call: PlannedCall): Promise<MeteredCall> {
+  const { transact, currency, unpriced } = rules;
+  const terms = await transact((tx) => readTerms(tx, { id: call.model.id, currency }, { workspaceId: call.workspaceId, caps: [] }));
+  if (!call.model.free && terms.prices.length === 0 && rejectsUnpriced(unpriced, terms.isBounded))
+    throw fail('validation_failed', { reason: 'unpriced_model', detail: `The model ${call.model.id} has no price.` });
+  const nothing = { prices: terms.prices, reservedAt: terms.at, close: () => undefined, release: async () => undefined };
+  if (!terms.isCounted) return nothing;
+
+  const { callKey, organizationId, workspaceId } = call;
+  const reservedAt = await hold(rules, { callKey, organizationId, workspaceId, caps: [], estimate: call.estimate(terms.prices) });
+  const timer = setInterval(() => void transact((tx) => renewHolds(tx, callKey)).catch(() => undefined), (leaseS * 1_000) / 6);
+  return {
+    prices: terms.prices,
+    reservedAt,
+    close: () => clearInterval(timer),
+    release: () => transact((tx) => releaseHolds(tx, callKey)),
+  };
+}
+
+async function hold({ transact, signal }: MeteringRules, wanted: Reservation): Promise<Date> {
+  const end = Date.now() + busyLimitMs;
+  for (let rolls = 0; ;) {
+    const found = await transact((tx) => reserve(tx, wanted));
+    if (found.outcome === 'ok') return found.at;
+    if (found.outcome === 'full')
+      throw fail('budget_exceeded', { reason: found.fullAt, detail: `The budget of the ${found.fullAt} is spent.` });
+    if (found.outcome === 'stale') {
+      if (++rolls > maxRolls) throw fail('service_unavailable', { reason: 'budget_windows', detail: 'The budget could not be read.' });
+      await transact((tx) => rollWindows(tx.em, wanted.workspaceId));
+    } else {
+      if (Date.now() > end)
+        throw fail('rate_limited', { retryAfterS: 5, reason: 'budget_reserved', detail: 'Calls in flight take the budget.' });
+      await delay(1_000, undefined, { signal });
+    }
+  }
+}

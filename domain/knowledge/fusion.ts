@@ -1,0 +1,97 @@
+/** The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009). */
+const rrfConstant = 60;
+/** The lexical score at which `score` is one half. */
+const lexicalHalf = 8;
+
+/** What a search may ask for. */
+export const searchModes = ['lexical', 'vector', 'hybrid'] as const;
+export type SearchMode = (typeof searchModes)[number];
+
+/** A chunk with what one leg gives it: BM25, or the cosine. */
+export interface RankedChunk {
+  readonly chunkId: string;
+  readonly score: number;
+}
+
+/** A chunk's place in the ranking of one leg; ranks begin with 1. */
+export interface LegRank {
+  readonly score: number;
+  readonly rank: number;
+}
+
+/** A chunk of one base, with the score that its hit shows. */
+export interface FusedChunk {
+  readonly chunkId: string;
+  /** 0 to 1. */
+  readonly score: number;
+  /** The same without the factor of the chunk: what a least score is compared with, since age scales and never filters. */
+  readonly fullScore: number;
+  readonly lexical: LegRank | null;
+  readonly vector: LegRank | null;
+}
+
+/** The rankings of one base, best first. A leg that did not run is null. */
+export interface BaseRankings {
+  readonly mode: SearchMode;
+  readonly lexical: readonly RankedChunk[] | null;
+  readonly vector: readonly RankedChunk[] | null;
+  /** Of the vector leg beside the lexical one's 1. */
+  readonly vectorWeight: number;
+  /** What a score is multiplied with, 0 to 1, by chunk; 1 where it says nothing. */
+  readonly factors?: ReadonlyMap<string, number>;
+}
+
+/** Orders chunks by score, best first, and by id where that is equal: in every search alike. */
+export function byScore(left: RankedChunk, right: RankedChunk): number {
+  return right.score - left.score || (left.chunkId < right.chunkId ? -1 : 1);
+}
+
+/**
+ * One ranking of a base. Hybrid: reciprocal rank fusion over its maximum. Lexical: s / (s + 8). Vector: the cosine, cut at 0. Each times the factor of
+ * its chunk.
+ */
+export function fuse(rankings: BaseRankings): FusedChunk[] {
+  const lexical = ranksOf(rankings.lexical);
+  const vector = ranksOf(rankings.vector);
+  const scoreOf = scoring(rankings);
+  const chunkIds = new Set([...lexical.keys(), ...vector.keys()]);
+  return [...chunkIds]
+    .map((chunkId) => {
+      const legs = { lexical: lexical.get(chunkId) ?? null, vector: vector.get(chunkId) ?? null };
+      const fullScore = scoreOf(legs);
+      return { chunkId, ...legs, fullScore, score: fullScore * (rankings.factors?.get(chunkId) ?? 1) };
+    })
+    .toSorted(byScore);
+}
+
+/** One ranking of several bases: each chunk counts by its rank in its own base, then by its score. Scores stay those of the bases. */
+export function fuseBases(bases: readonly (readonly FusedChunk[])[]): FusedChunk[] {
+  return bases
+    .flatMap((chunks) => chunks.map((chunk, at) => ({ chunk, share: 1 / (rrfConstant + at + 1) })))
+    .toSorted((left, right) => right.share - left.share || byScore(left.chunk, right.chunk))
+    .map(({ chunk }) => chunk);
+}
+
+type Legs = Pick<FusedChunk, 'lexical' | 'vector'>;
+
+function scoring({ mode, lexical, vector, vectorWeight }: BaseRankings): (legs: Legs) => number {
+  if (mode === 'lexical') return (legs) => lexicalScore(legs.lexical?.score ?? 0);
+  if (mode === 'vector') return (legs) => Math.min(1, Math.max(0, legs.vector?.score ?? 0));
+  // A leg that found nothing has no say in what the maximum is, or a base of one leg could never reach it.
+  const weight = lexical?.length ? { lexical: 1, vector: vector?.length ? vectorWeight : 0 } : { lexical: 0, vector: 1 };
+  const maximum = (weight.lexical + weight.vector) / (rrfConstant + 1);
+  // Rounding could lift the best one above 1.
+  return (legs) => Math.min(1, (share(legs.lexical, weight.lexical) + share(legs.vector, weight.vector)) / maximum);
+}
+
+function lexicalScore(score: number): number {
+  return score / (score + lexicalHalf);
+}
+
+function share(leg: LegRank | null, weight: number): number {
+  return leg === null ? 0 : weight / (rrfConstant + leg.rank);
+}
+
+function ranksOf(ranking: readonly RankedChunk[] | null): Map<string, LegRank> {
+  return new Map((ranking ?? []).map(({ chunkId, score }, at) => [chunkId, { score, rank: at + 1 }]));
+}

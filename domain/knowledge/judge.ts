@@ -1,0 +1,25 @@
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+
+/** A question to a judge model whose answer has a form. */
+export interface JudgeQuestion {
+  /** Names the question within its run: asked again it is billed once. */
+  readonly step: string;
+  readonly model: string;
+  readonly instructions: string;
+  readonly prompt: string;
+  /** JSON Schema of the answer. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  readonly runId: string;
+  readonly organizationId: string;
+  /** Whose budget pays. */
+  readonly workspaceId: string;
+  readonly signal: AbortSignal;
+  /** Writes the answer down in the transaction that bills it, so that a retry need not ask again. */
+  readonly keep: (tx: TenantTransaction, answer: Judgement) => Promise<void>;
+}
+
+/** What a model answered: a value that fits the schema, or none. */
+export type Judgement = { readonly kind: 'fits'; readonly value: unknown } | { readonly kind: 'off_schema' };
+
+/** Asks a judge model. Throws 402 `budget_exceeded`, 422 `unpriced_model`, and retryable failures of its provider. */
+export type Judge = (question: JudgeQuestion) => Promise<Judgement>;

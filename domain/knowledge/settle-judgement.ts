@@ -1,0 +1,37 @@
+import { settleOutsideRun } from '../../db/billing/settle-embedding.ts';
+import type { TokenCounts } from '../../db/runs/run-types.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import type { MeteredCall } from '../billing/metered-call.ts';
+import type { JudgeQuestion, Judgement } from './judge.ts';
+
+/** A call of a judge that was made, and what it used. */
+export interface JudgeCall {
+  readonly callKey: string;
+  readonly question: JudgeQuestion;
+  readonly model: { readonly id: string; readonly provider: string; readonly isFree: boolean };
+  readonly providerRequestId: string | null;
+  readonly tokens: TokenCounts;
+  readonly estimated: boolean;
+  readonly currency: string;
+  readonly metered: Pick<MeteredCall, 'prices' | 'reservedAt'>;
+  /** Null where the call gave none. */
+  readonly answer: Judgement | null;
+}
+
+/** Settles a call of a judge at the cost of its run, once a call key, and keeps its answer. */
+export async function settleJudgement(tx: TenantTransaction, { question, model, metered, answer, ...call }: JudgeCall): Promise<void> {
+  const { organizationId, workspaceId, runId } = question;
+  if (answer !== null) await question.keep(tx, answer);
+  await settleOutsideRun(tx, {
+    ...call,
+    kind: 'llm',
+    source: { kind: 'maintenance', id: runId },
+    organizationId,
+    workspaceId,
+    model: model.id,
+    provider: model.provider,
+    isFree: model.isFree,
+    reservedAt: metered.reservedAt,
+    prices: metered.prices,
+  });
+}

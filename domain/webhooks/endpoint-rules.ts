@@ -1,0 +1,124 @@
+import type { HookTexts } from '../../db/webhooks/hooks.ts';
+import type { Coalescing, HookMethod, ResponseMode, Verification } from '../../db/webhooks/webhook-endpoint.entity.ts';
+import { refusalOfUrl, type EgressPolicy } from '../../ports/egress-url.ts';
+import type { Templates } from '../../ports/templates.ts';
+import { invalid } from '../../workflows/contracts/failure.ts';
+
+/** What people set of an endpoint. */
+export interface EndpointFields extends HookTexts {
+  readonly httpMethod: HookMethod;
+  readonly verification: Verification;
+  readonly responseMode: ResponseMode;
+  /** JSON pointer (RFC 6901) into the outcome of a run, for the answer of a sync endpoint. */
+  readonly responsePath: string | null;
+  /** Where the outcome of each run is sent in mode `callback`. */
+  readonly callbackUrl: string | null;
+  /** Kind of the event that each delivery is; null: none. */
+  readonly eventKind: string | null;
+  /** Null: each delivery is a run. */
+  readonly coalescing: Coalescing | null;
+  readonly rateLimitPerMinute: number;
+  readonly unverifiedAck: boolean;
+  readonly isActive: boolean;
+}
+
+const deepestInput = 16;
+const maxInputBytes = 65_536;
+const kindForm = /^[a-z][a-z0-9_]*(?:\.[a-z][a-z0-9_]*){0,5}$/;
+/** First segments of what the platform itself reports. */
+const reservedKinds: ReadonlySet<string> = new Set([
+  'run',
+  'approval',
+  'schedule',
+  'webhook',
+  'channel',
+  'knowledge',
+  'evaluation',
+  'review',
+  'alert',
+  'budget',
+  'feedback',
+  'agent',
+  'tool',
+  'member',
+  'system',
+]);
+const pointerForm = /^(?:\/(?:[^~/]|~[01])*)+$/;
+
+/** 422 for what contradicts itself: an endpoint takes nothing that no sender could meet, and works for nobody on an unproved word. */
+export function refuseContradiction(fields: EndpointFields): void {
+  const { httpMethod, verification, subjectTemplate, responsePath, inputTemplate } = fields;
+  if (httpMethod === 'GET' && verification !== 'shared_token')
+    throw invalid('/verification', 'const', 'must be shared_token for GET: it has no body to sign');
+  if (verification === 'none' && subjectTemplate?.kind === 'user')
+    throw invalid('/subject_template/kind', 'enum', 'can not be user while verification is none: anybody could name a user');
+  if (responsePath !== null && !pointerForm.test(responsePath))
+    throw invalid('/response_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /output/text');
+  if (depthOf(inputTemplate) > deepestInput)
+    throw invalid('/input_template', 'max_depth', `must be at most ${deepestInput} levels deep`, { limit: deepestInput });
+  if (Buffer.byteLength(JSON.stringify(inputTemplate) ?? '') > maxInputBytes)
+    throw invalid('/input_template', 'max_bytes', `must be at most ${maxInputBytes} bytes`, { limit: maxInputBytes });
+  refuseCallback(fields);
+  refuseCoalescing(fields);
+  if (fields.eventKind !== null) refuseKind(fields.eventKind);
+}
+
+function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFields): void {
+  if (responseMode !== 'callback') return;
+  if (callbackUrl === null) throw invalid('/callback_url', 'required', 'is required while response_mode is callback');
+  if (verification === 'none')
+    throw invalid('/response_mode', 'enum', 'can not be callback while verification is none: there is no secret to sign with');
+}
+
+function refuseCoalescing({ responseMode, coalescing }: EndpointFields): void {
+  if (coalescing === null) return;
+  if (responseMode === 'sync') throw invalid('/coalescing/mode', 'const', 'must be none while response_mode is sync: nobody waits so long');
+  const { mode, windowSeconds, maxWaitSeconds, eventTimePath } = coalescing;
+  if (maxWaitSeconds !== null && mode !== 'debounce') throw invalid('/coalescing/max_wait_seconds', 'excluded', 'is of mode debounce only');
+  if (maxWaitSeconds !== null && maxWaitSeconds <= windowSeconds)
+    throw invalid('/coalescing/max_wait_seconds', 'minimum', 'must be more than window_seconds');
+  if (eventTimePath !== null && !pointerForm.test(eventTimePath))
+    throw invalid('/coalescing/event_time_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /created_at');
+}
+
+function refuseKind(kind: string): void {
+  if (kind === 'github') throw invalid('/event_kind', 'kind_not_mounted', 'github is not mounted before code review is');
+  if (!kindForm.test(kind))
+    throw invalid('/event_kind', 'pattern', 'must be one to six segments of a-z, 0-9 and _, joined by dots, each beginning with a letter');
+  const [first = ''] = kind.split('.');
+  if (reservedKinds.has(first)) throw invalid('/event_kind', 'reserved', `${first} is the first segment of the platform’s own events`);
+}
+
+/** 422 for a callback address that the egress guard would not let out. */
+export function refuseCallbackUrl(url: string | null, policy: EgressPolicy): void {
+  const refusal = url === null ? null : refusalOfUrl(url, policy);
+  if (refusal !== null) throw invalid('/callback_url', 'egress', `The URL is refused: ${refusal}`);
+}
+
+/** 422 at the first template that does not parse, or names a filter or tag that there is none of. */
+export async function refuseTemplates(
+  templates: Pick<Templates, 'firstFault'>,
+  texts: HookTexts & Pick<EndpointFields, 'coalescing'>,
+): Promise<void> {
+  const placed = [
+    ['/prompt_template', texts.promptTemplate],
+    ['/session_key_template', texts.sessionKeyTemplate],
+    ['/persona_slug_template', texts.personaSlugTemplate],
+    ['/subject_template/id', texts.subjectTemplate?.id ?? null],
+    ['/coalescing/key_template', texts.coalescing?.keyTemplate ?? null],
+    ...leavesOf(texts.inputTemplate).map((leaf) => ['/input_template', leaf] as const),
+  ].filter((place): place is [string, string] => place[1] !== null);
+
+  const fault = placed[await templates.firstFault(placed.map(([, text]) => text))];
+  if (fault) throw invalid(fault[0], 'template', 'is no template: its syntax is wrong, or it names an unknown filter or tag');
+}
+
+function leavesOf(node: unknown): string[] {
+  if (typeof node === 'string') return [node];
+  return typeof node === 'object' && node !== null ? Object.values(node).flatMap(leavesOf) : [];
+}
+
+function depthOf(node: unknown): number {
+  if (typeof node !== 'object' || node === null) return 0;
+  return 1 + Math.max(0, ...Object.values(node).map(depthOf));
+}

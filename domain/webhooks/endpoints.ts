@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import type { KeyRing } from '../../db/identity/key-ring.ts';
+import { newId } from '../../db/ids.ts';
+import { open, seal } from '../../db/tenancy/envelope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { endpointBinding } from '../../db/webhooks/endpoint-binding.ts';
+import { stopPending } from '../../db/webhooks/callbacks.ts';
+import { dropWaiting } from '../../db/webhooks/groups.ts';
+import { countEndpoints, runsInWorkspace } from '../../db/webhooks/endpoints.ts';
+import { secretsIn } from '../../db/webhooks/hooks.ts';
+import { WebhookEndpoint } from '../../db/webhooks/webhook-endpoint.entity.ts';
+import type { EgressPolicy } from '../../ports/egress-url.ts';
+import type { Templates } from '../../ports/templates.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { refuseCallbackUrl, refuseContradiction, refuseTemplates, type EndpointFields } from './endpoint-rules.ts';
+
+/** Endpoints that a workspace has at most. */
+export const maxEndpoints = 200;
+
+/** What the rules of endpoints ask of the deployment. */
+export interface EndpointDeps {
+  readonly keys: Pick<KeyRing, 'keks'>;
+  /** Of the endpoint's organization. */
+  readonly templates: Pick<Templates, 'firstFault'>;
+  /** Where its callbacks may go. */
+  readonly policy: EgressPolicy;
+}
+
+/** An endpoint to be made. */
+export interface NewEndpoint extends EndpointFields {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly slug: string;
+  /** Null: one is made. */
+  readonly secret: string | null;
+}
+
+/**
+ * Makes an endpoint. Gives its id and its secret, which nobody reads again; null where nothing is verified. Throws 422 for what contradicts itself, a template
+ * that can't be read and an agent that does not run there, 409 `limit_reached` in a workspace that has 200, 409 `already_exists` for a slug that is taken.
+ */
+export async function makeEndpoint(
+  tx: TenantTransaction,
+  deps: EndpointDeps,
+  { secret: given, ...made }: NewEndpoint,
+): Promise<{ readonly id: string; readonly secret: string | null }> {
+  refuseContradiction(made);
+  if (made.verification === 'none' && given !== null)
+    throw invalid('/secret', 'const', 'is not taken while verification is none: nothing is verified with it');
+  refuseCallbackUrl(made.callbackUrl, deps.policy);
+  await refuseTemplates(deps.templates, made);
+  if (!(await runsInWorkspace(tx, made.agentId, made)))
+    throw invalid('/agent_id', 'reference', 'The agent does not exist in this workspace.', { kind: 'agent' });
+  if ((await countEndpoints(tx, made.workspaceId)) >= maxEndpoints)
+    throw fail('state_conflict', { reason: 'limit_reached', detail: `A workspace has at most ${maxEndpoints} webhook endpoints.` });
+
+  const id = newId();
+  const secret = made.verification === 'none' ? null : (given ?? newSecret());
+  const secretsEnc = secret === null ? null : await sealSecrets(tx, deps, { id, organizationId: made.organizationId }, [secret]);
+  tx.em.create(WebhookEndpoint, { id, ...made, secretsEnc, secretOverlapUntil: null, callbackStoppedAt: null, deletedAt: null });
+  await tx.em.flush();
+  return { id, secret };
+}
+
+/** Changes a locked endpoint; what leaves out a field keeps it. Throws 422 as `makeEndpoint` does. */
+export async function changeEndpoint(
+  tx: TenantTransaction,
+  deps: EndpointDeps,
+  { endpoint, change }: { readonly endpoint: WebhookEndpoint; readonly change: Partial<EndpointFields> },
+): Promise<void> {
+  const next = { ...fieldsOf(endpoint), ...change };
+  refuseContradiction(next);
+  if (change.callbackUrl !== undefined) refuseCallbackUrl(change.callbackUrl, deps.policy);
+  await refuseTemplates(deps.templates, next);
+  Object.assign(endpoint, change);
+  // Whoever sets an address, be it the same, wants callbacks again.
+  if (change.callbackUrl !== undefined) endpoint.callbackStoppedAt = null;
+  await tx.em.flush();
+  if (!next.isActive) await dropWaiting(tx, endpoint.id);
+}
+
+/** Deletes a locked endpoint at a time: it takes nothing from the commit on, what waits for a run or a callback of it ends, its secrets are gone, and its slug is free. */
+export async function deleteEndpoint(tx: TenantTransaction, endpoint: WebhookEndpoint, at: Date): Promise<void> {
+  endpoint.deletedAt = at;
+  endpoint.secretsEnc = null;
+  endpoint.secretOverlapUntil = null;
+  await tx.em.flush();
+  await dropWaiting(tx, endpoint.id);
+  await stopPending(tx, endpoint.id);
+}
+
+/**
+ * Gives a locked endpoint another secret and returns it. The one before counts for `overlapSeconds` more, none before that: at most two are live.
+ * Throws 409 `no_secret` where nothing is verified.
+ */
+export async function rotateEndpointSecret(
+  tx: TenantTransaction,
+  deps: Pick<EndpointDeps, 'keys'>,
+  rotation: { readonly endpoint: WebhookEndpoint; readonly secret: string | null; readonly overlapSeconds: number; readonly at: Date },
+): Promise<string> {
+  const { endpoint, overlapSeconds, at } = rotation;
+  if (endpoint.secretsEnc === null)
+    throw fail('state_conflict', { reason: 'no_secret', detail: 'The endpoint verifies nothing, and so has no secret.' });
+  const binding = endpointBinding(endpoint.organizationId, endpoint.id);
+  const [newest] = secretsIn(await open(tx.em, deps.keys, binding, endpoint.secretsEnc));
+
+  const secret = rotation.secret ?? newSecret();
+  const kept = overlapSeconds > 0 && newest !== undefined ? [secret, newest] : [secret];
+  endpoint.secretsEnc = await sealSecrets(tx, deps, endpoint, kept);
+  endpoint.secretOverlapUntil = overlapSeconds > 0 ? new Date(at.getTime() + overlapSeconds * 1_000) : null;
+  await tx.em.flush();
+  return secret;
+}
+
+function fieldsOf(endpoint: WebhookEndpoint): EndpointFields {
+  const { promptTemplate, inputTemplate, sessionKeyTemplate, personaSlugTemplate, subjectTemplate } = endpoint;
+  const { httpMethod, verification, responseMode, responsePath, callbackUrl, eventKind, coalescing } = endpoint;
+  const { rateLimitPerMinute, unverifiedAck, isActive } = endpoint;
+  const answers = { httpMethod, verification, responseMode, responsePath, callbackUrl, eventKind, coalescing };
+  const texts = { promptTemplate, inputTemplate, sessionKeyTemplate, personaSlugTemplate, subjectTemplate };
+  return { ...texts, ...answers, rateLimitPerMinute, unverifiedAck, isActive };
+}
+
+/** By Standard Webhooks: 32 random bytes, in base64 behind `whsec_`. */
+function newSecret(): string {
+  return `whsec_${randomBytes(32).toString('base64')}`;
+}
+
+function sealSecrets(
+  tx: TenantTransaction,
+  { keys }: Pick<EndpointDeps, 'keys'>,
+  { id, organizationId }: { readonly id: string; readonly organizationId: string },
+  secrets: readonly string[],
+): Promise<Buffer> {
+  return seal(tx.em, keys, endpointBinding(organizationId, id), Buffer.from(JSON.stringify(secrets)));
+}

@@ -1,0 +1,100 @@
+import { newId } from '../../db/ids.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { readWaiting, type GroupKey, type WaitingGroup } from '../../db/webhooks/group-queries.ts';
+import { dropWaiting, lockGroup, lockKey, storeGroupFailure, storeGroupRun, takeGroup, wakeGroup } from '../../db/webhooks/groups.ts';
+import type { Hook } from '../../db/webhooks/hooks.ts';
+import type { OverdueGroup } from '../../db/webhooks/upkeep.ts';
+import type { DeliveryWarning } from '../../db/webhooks/webhook-delivery.entity.ts';
+import type { Coalescing } from '../../db/webhooks/webhook-endpoint.entity.ts';
+import { Failure } from '../../workflows/contracts/failure.ts';
+import type { GroupStep } from '../../workflows/contracts/webhooks.ts';
+import { errorOf } from './deliveries.ts';
+import { beginRun, type RunOfHook } from './begin-run.ts';
+
+/** A group whose run is to be started, or what there is to do instead. */
+export type TakenGroup = { readonly state: 'taken'; readonly groupId: string } | Exclude<GroupStep, { readonly state: 'closed' }>;
+
+/** Bytes of bodies that templates see at once. */
+const maxItemBytes = 4 * 1024 * 1024;
+const anyNumber = 2_000_000_000;
+
+/**
+ * Takes a group of a key that is due, once for all who try: one that was taken and has no outcome comes first. `hook` null: the endpoint is gone or inactive, and
+ * what waits is dropped.
+ */
+export async function takeDueGroup(tx: TenantTransaction, hook: Hook | null, key: GroupKey): Promise<TakenGroup> {
+  await lockKey(tx, key);
+  if (!hook) {
+    await dropWaiting(tx, key.endpointId, key.hash);
+    return { state: 'idle' };
+  }
+  const found = await readWaiting(tx, key);
+  if (found.takenGroupId !== null) return { state: 'taken', groupId: found.takenGroupId };
+  if (found.waiting === 0) return { state: 'idle' };
+
+  const waitMs = hook.coalescing === null ? 0 : Math.ceil(dueInMs(hook.coalescing, found));
+  if (waitMs > 0) return { state: 'waiting', waitMs, isEager: hook.coalescing?.mode === 'batch' };
+  const groupId = newId();
+  await takeGroup(tx, key, { groupId, ...boundsOf(hook.coalescing) });
+  return { state: 'taken', groupId };
+}
+
+/** Milliseconds until what waits of a key is to become a run; 0 or less: now. */
+export function dueInMs(coalescing: Coalescing, { waiting, sinceFirstMs, sinceLastMs, sinceStartMs }: WaitingGroup): number {
+  const windowMs = coalescing.windowSeconds * 1_000;
+  switch (coalescing.mode) {
+    case 'debounce':
+      return Math.min(windowMs - (sinceLastMs ?? 0), (coalescing.maxWaitSeconds ?? coalescing.windowSeconds) * 1_000 - (sinceFirstMs ?? 0));
+    case 'throttle':
+      return sinceStartMs === null ? 0 : windowMs - sinceStartMs;
+    case 'batch':
+      return waiting >= coalescing.maxBatch ? 0 : windowMs - (sinceFirstMs ?? 0);
+    default:
+      return coalescing.mode satisfies never;
+  }
+}
+
+/** A batch has its number; where the data of all count they have to fit into templates. What is left is the next group. */
+function boundsOf(coalescing: Coalescing | null): { readonly maxCount: number; readonly maxBytes: number } {
+  const isAll = coalescing?.payload === 'all';
+  return {
+    maxCount: coalescing !== null && (isAll || coalescing.mode === 'batch') ? coalescing.maxBatch : anyNumber,
+    maxBytes: isAll ? maxItemBytes : Number.MAX_SAFE_INTEGER,
+  };
+}
+
+/** What the run of a group is made of. */
+export interface GroupClose {
+  readonly groupId: string;
+  /** Those whose data it has, the first in time first. */
+  readonly usedIds: readonly string[];
+  readonly run: RunOfHook;
+  readonly warnings: readonly DeliveryWarning[];
+}
+
+/** Starts the run of a group that was taken, once for all who try. A start that is refused fails the group; what may succeed in a moment is thrown. */
+export async function closeTakenGroup(tx: TenantTransaction, hook: Hook, { groupId, usedIds, run, warnings }: GroupClose): Promise<void> {
+  const ids = await lockGroup(tx, groupId);
+  if (ids.length === 0) return;
+  const { outcome, warnings: ofStart } = await beginRun(tx, hook, run);
+  if (outcome instanceof Failure) {
+    if (outcome.retryable) throw outcome;
+    return failLocked(tx, hook, { ids, failure: outcome });
+  }
+  await storeGroupRun(tx, { ids, usedIds, runId: outcome.run.id, warnings: [...warnings, ...ofStart] });
+}
+
+/** Ends a group that was taken without a run. */
+export async function failTakenGroup(tx: TenantTransaction, hook: Hook, groupId: string, failure: Failure): Promise<void> {
+  const ids = await lockGroup(tx, groupId);
+  if (ids.length > 0) await failLocked(tx, hook, { ids, failure });
+}
+
+/** Wakes the workflow of a key whose signal was lost. */
+export async function wakeOverdue(tx: TenantTransaction, { endpointId, hash, ...place }: OverdueGroup, at: Date): Promise<void> {
+  await wakeGroup(tx, { id: endpointId, ...place }, { hash, at });
+}
+
+function failLocked(tx: TenantTransaction, hook: Hook, { ids, failure }: { readonly ids: readonly string[]; readonly failure: Failure }) {
+  return storeGroupFailure(tx, hook.id, { ids, error: errorOf(failure) });
+}

@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { emitEvent } from '../../db/triggers/events.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { findSeen, type SeenDelivery } from '../../db/webhooks/deliveries.ts';
+import { isWindowOpen } from '../../db/webhooks/group-queries.ts';
+import { lockKey, wakeGroup } from '../../db/webhooks/groups.ts';
+import type { Hook } from '../../db/webhooks/hooks.ts';
+import {
+  countDelivery,
+  countDuplicate,
+  insertDelivery,
+  releaseDigests,
+  reserveDigests,
+  type NewDelivery,
+} from '../../db/webhooks/write-deliveries.ts';
+import { Failure, fail } from '../../workflows/contracts/failure.ts';
+import { beginRun, type FilledTexts } from './begin-run.ts';
+
+/** A request that is to start a run: what is kept of it, and what the run is about. */
+export interface DeliveryStart {
+  readonly delivery: Omit<NewDelivery, 'status' | 'runId' | 'error' | 'responseStatus' | 'eventId' | 'coalesceHash' | 'opensWindow'>;
+  /** What it says, parsed. */
+  readonly body: unknown;
+  /** Null where no run has this request alone for its cause. */
+  readonly texts: FilledTexts | null;
+  /** By which it is coalesced with others; null: it is not. */
+  readonly coalesceKey: string | null;
+  /** By which a repeat is known; empty: every request counts. */
+  readonly digests: readonly Buffer[];
+  readonly responseStatus: number;
+  /** Currency in which the deployment prices usage. */
+  readonly currency: string;
+  /** By the database's clock. */
+  readonly at: Date;
+}
+
+/** A delivery that was taken. */
+export interface TakenDelivery {
+  readonly deliveryId: string;
+  /** Null: none yet, or none at all. */
+  readonly runId: string | null;
+  readonly eventId: string | null;
+  /** It waits to become a run together with others. */
+  readonly isCoalesced: boolean;
+}
+
+/** What became of a request. `refused`: no run; what was asked of the sender is told by the failure. */
+export type DeliveryOutcome =
+  | ({ readonly kind: 'taken' } & TakenDelivery)
+  | { readonly kind: 'duplicate'; readonly seen: SeenDelivery }
+  | { readonly kind: 'refused'; readonly failure: Failure };
+
+/** Whether deliveries of an endpoint are events and no runs. */
+export function publishesOnly({ responseMode, eventKind }: Pick<Hook, 'responseMode' | 'eventKind'>): boolean {
+  return responseMode === 'ack' && eventKind !== null;
+}
+
+/** What a key is stored as. */
+export function hashOfKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+/**
+ * Takes a delivery, in one transaction with what a repeat is known by: starts its run, lets it wait for others of its key, or publishes it as an event. Of any number of
+ * equal requests one counts, whatever process takes them, and an attempt that fails leaves nothing that would stand against the next.
+ */
+export async function startDelivery(tx: TenantTransaction, hook: Hook, start: DeliveryStart): Promise<DeliveryOutcome> {
+  const { delivery, digests } = start;
+  if (!(await reserveDigests(tx, hook, { deliveryId: delivery.id, digests }))) {
+    const first = await findSeen(tx, hook.id, digests);
+    const seen = first && (await countDuplicate(tx, first.id));
+    if (!seen) throw fail('service_unavailable', { retryAfterS: 1 }); // the first has just been erased
+    return { kind: 'duplicate', seen };
+  }
+
+  const made = await outcomeOf(tx, hook, start);
+  if (made instanceof Failure) {
+    await releaseDigests(tx, hook.id, delivery.id);
+    return { kind: 'refused', failure: made };
+  }
+  const eventId = hook.eventKind === null ? null : await publish(tx, { ...hook, eventKind: hook.eventKind }, start);
+  await countDelivery(tx, hook);
+  const { status, runId, opensWindow, warnings, coalesceHash } = made;
+  await insertDelivery(tx, hook, {
+    ...delivery,
+    status,
+    runId,
+    eventId,
+    coalesceHash,
+    opensWindow,
+    warnings: [...delivery.warnings, ...warnings],
+    error: null,
+    responseStatus: start.responseStatus,
+  });
+  if (status === 'coalescing' && coalesceHash !== null) await wakeGroup(tx, hook, { hash: coalesceHash, at: start.at });
+  return { kind: 'taken', deliveryId: delivery.id, runId, eventId, isCoalesced: status === 'coalescing' };
+}
+
+type Made = Pick<NewDelivery, 'runId' | 'warnings'> & {
+  readonly status: 'started' | 'published' | 'coalescing';
+  readonly coalesceHash: Buffer | null;
+  readonly opensWindow: boolean;
+};
+
+/** What becomes of a delivery that counts; the failure of one whose run can't be started. */
+async function outcomeOf(tx: TenantTransaction, hook: Hook, start: DeliveryStart): Promise<Made | Failure> {
+  const nothing = { runId: null, warnings: [], coalesceHash: null, opensWindow: false };
+  if (publishesOnly(hook)) return { ...nothing, status: 'published' };
+  const coalesceHash = start.coalesceKey === null ? null : hashOfKey(start.coalesceKey);
+  if (coalesceHash !== null && !(await startsAtOnce(tx, hook, coalesceHash))) return { ...nothing, coalesceHash, status: 'coalescing' };
+
+  if (start.texts === null) throw new Error('a delivery that starts a run has no texts');
+  const { texts, currency, delivery } = start;
+  const { outcome, warnings } = await beginRun(tx, hook, { texts, currency, hops: delivery.hops });
+  if (outcome instanceof Failure) return outcome;
+  return { status: 'started', runId: outcome.run.id, warnings, coalesceHash, opensWindow: coalesceHash !== null };
+}
+
+/** The first delivery of a throttled window waits for nothing. */
+async function startsAtOnce(tx: TenantTransaction, { id: endpointId, coalescing }: Hook, hash: Buffer): Promise<boolean> {
+  if (coalescing?.mode !== 'throttle') return false;
+  await lockKey(tx, { endpointId, hash });
+  return isWindowOpen(tx, { endpointId, hash }, coalescing.windowSeconds);
+}
+
+const maxEventBytes = 65_536;
+
+function publish(tx: TenantTransaction, hook: Hook & { readonly eventKind: string }, { delivery, body }: DeliveryStart): Promise<string> {
+  const isShort = Buffer.byteLength(JSON.stringify(body) ?? '') <= maxEventBytes;
+  return emitEvent(tx, {
+    organizationId: hook.organizationId,
+    workspaceId: hook.workspaceId,
+    eventKind: hook.eventKind,
+    source: 'webhook',
+    payload: { delivery_id: delivery.id, ...(isShort ? { body } : {}) },
+    occurredAt: delivery.occurredAt,
+  });
+}

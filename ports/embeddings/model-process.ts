@@ -1,0 +1,111 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { afterMs } from '../deadline.ts';
+import { EmbeddingError } from './errors.ts';
+import type { OnboardFiles } from './registry.ts';
+
+/** What the process is asked. */
+export interface OnboardJob {
+  readonly texts: readonly string[];
+  readonly maxTokens: number;
+}
+
+/** What it posts: `ready` once the model is loaded, then one answer a job. */
+export type OnboardAnswer =
+  | 'ready'
+  | { readonly id: number; readonly vectors: Float32Array[] }
+  | { readonly id: number; readonly problem: string };
+
+/** A child process with the model, which answers one job at a time; one that dies or hangs fails its job alone and is replaced. */
+export interface ModelProcess {
+  /** Throws an EmbeddingError. */
+  ask(job: OnboardJob): Promise<Float32Array[]>;
+  close(): void;
+  /** Of the process that lives now; null: there is none. */
+  readonly pid: number | null;
+}
+
+interface Living {
+  readonly child: ChildProcess;
+  readonly ready: Promise<void>;
+  /** Settles the job that it works on. */
+  answer: (answer: Exclude<OnboardAnswer, 'ready'> | Error) => void;
+}
+
+export interface ModelProcessOptions {
+  readonly files: OnboardFiles;
+  readonly threads: number;
+  /** For loading the model, and for one job. */
+  readonly limitMs: number;
+}
+
+const script = new URL('./onboard-child.ts', import.meta.url);
+const heapMb = 256;
+
+/** The process starts, and loads the model, when it is first asked. It ends with this one, whatever ends that. */
+export function createModelProcess({ files, threads, limitMs }: ModelProcessOptions): ModelProcess {
+  let living: Living | null = null;
+  let nextId = 1;
+
+  function start(): Living {
+    const ready = Promise.withResolvers<void>();
+    const child = fork(script, [files.model, files.tokenizer, String(threads)], {
+      env: {},
+      execArgv: ['--disable-warning=ExperimentalWarning', `--max-old-space-size=${heapMb}`],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    });
+    const started: Living = { child, ready: ready.promise, answer: () => undefined };
+    const lost = (what: string) => {
+      if (living === started) living = null;
+      ready.reject(new Error(what));
+      started.answer(new Error(what));
+    };
+    child.on('message', (message: OnboardAnswer) => (message === 'ready' ? ready.resolve() : started.answer(message)));
+    child.on('error', (error) => lost(error.message));
+    child.on('exit', (code, signal) => lost(`ended with ${signal ?? code}`));
+    ready.promise.catch(() => undefined);
+    child.unref();
+    child.channel?.unref();
+    return started;
+  }
+
+  async function askNow(target: Living, job: OnboardJob): Promise<Float32Array[]> {
+    const answered = Promise.withResolvers<Float32Array[]>();
+    const id = nextId++;
+    const cancel = afterMs(limitMs, () => {
+      answered.reject(new Error(`no answer within ${limitMs} ms`));
+      if (living === target) living = null;
+      target.child.kill('SIGKILL');
+    });
+    target.answer = (found) => {
+      if (found instanceof Error) answered.reject(found);
+      else if (found.id === id && 'vectors' in found) answered.resolve(found.vectors);
+      else if (found.id === id && 'problem' in found) answered.reject(new EmbeddingError('bad_answer', found.problem));
+    };
+    target.child.channel?.ref();
+    try {
+      target.ready.then(() => target.child.send({ id, job }), answered.reject);
+      return await answered.promise;
+    } finally {
+      cancel();
+      target.child.channel?.unref();
+    }
+  }
+
+  return {
+    get pid() {
+      return living?.child.pid ?? null;
+    },
+    async ask(job) {
+      living ??= start();
+      return askNow(living, job).catch((error: unknown) => {
+        if (error instanceof EmbeddingError) throw error;
+        throw new EmbeddingError('unavailable', `the model's process failed: ${error instanceof Error ? error.message : String(error)}`);
+      });
+    },
+    close() {
+      living?.child.kill('SIGKILL');
+      living = null;
+    },
+  };
+}

@@ -1,0 +1,165 @@
+import type { ChildProcess } from 'node:child_process';
+import { realpath } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import PQueue from 'p-queue';
+import { usageOf } from '../sandbox/watch.ts';
+import { launchChild } from '../untrusted/launch.ts';
+import type { ChildMessage, ParentMessage } from './messages.ts';
+import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
+
+/** What is said of a file, and what ends the parsing of it. */
+export interface ParseOptions {
+  readonly filename: string;
+  /** As declared; decides only where bytes and name don't. */
+  readonly mediaType: string;
+  readonly signal?: AbortSignal;
+}
+
+/** What comes out of a file, in its order. */
+export type ParseEvent =
+  | { readonly kind: 'part'; readonly part: ParsedPart }
+  | { readonly kind: 'warning'; readonly warning: ParseWarning };
+
+const heapMb = 512;
+/** Anonymous memory of the child, heap and bytes outside it; the kernel's own bound lies above, where V8 reserves what it does not use. */
+const maxMemoryMb = 900;
+const kernelMb = 1_536;
+/** Time that the reader waits for the child; while the reader is busy the child is at most one batch ahead. */
+const maxWorkMs = 10 * 60_000;
+const lookMs = 100;
+/** A process that stood still itself is not a file that took long. */
+const maxPerLookMs = 1_000;
+/** Files that one process parses at a time; the others wait. */
+const filesAtOnce = 2;
+
+const main = fileURLToPath(new URL('./parse-child.ts', import.meta.url));
+/** Its own code and libraries, and the file: nothing of a document can make a parser read anything else. */
+const codeFolders = ['../', '../../workflows/', '../../node_modules/', '../../package.json'].map((path) =>
+  fileURLToPath(new URL(path, import.meta.url)),
+);
+const queue = new PQueue({ concurrency: filesAtOnce });
+
+/**
+ * Parses a file in a child process of its own, which may read that file and our code, and nothing else. At most 512 MiB of heap and ten minutes; two files
+ * at a time in this process. The parts come in batches; the child makes the next one while the reader has the last, and no more, so that a long file stays
+ * flat in memory. Leaving the loop ends the child.
+ * @throws ParseFailure for what the file itself is to blame for, the signal's reason when it aborts
+ */
+export async function* parseFile(path: string, options: ParseOptions): AsyncGenerator<ParseEvent> {
+  const { signal } = options;
+  const release = await takeSlot(signal);
+  try {
+    signal?.throwIfAborted();
+    yield* parseInChild(await realpath(path), options);
+  } finally {
+    release();
+  }
+}
+
+/** Waits until a file may be parsed; gives what ends that right. */
+async function takeSlot(signal: AbortSignal | undefined): Promise<() => void> {
+  const slot = Promise.withResolvers<void>();
+  const begun = Promise.withResolvers<void>();
+  const held = queue.add(
+    () => {
+      begun.resolve();
+      return slot.promise;
+    },
+    signal ? { signal } : {},
+  );
+  // Rejected only when it is aborted while it waits.
+  held.catch((error: unknown) => begun.reject(error instanceof Error ? error : new Error(String(error))));
+  await begun.promise;
+  return () => slot.resolve();
+}
+
+async function* parseInChild(path: string, { filename, mediaType, signal }: ParseOptions): AsyncGenerator<ParseEvent> {
+  const child = launchChild(main, { args: [], heapMb, kernelMb, readable: [...codeFolders, path] });
+  const inbox = new Inbox(child);
+  const abort = () => inbox.fail(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  try {
+    send(child, { kind: 'start', job: { path, filename, mediaType } });
+    for (;;) {
+      const message = await inbox.next();
+      for (const warning of message.warnings) yield { kind: 'warning', warning };
+      if (message.kind === 'failed') throw new ParseFailure(message.code, message.detail);
+      if (message.kind === 'end') return;
+      // The next batch is made while the reader has this one.
+      send(child, { kind: 'more' });
+      for (const part of message.parts) yield { kind: 'part', part };
+    }
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    inbox.close();
+    child.kill('SIGKILL');
+  }
+}
+
+/** What a child sends, one message at a time, and the watch over its time and memory. */
+class Inbox {
+  readonly #child: ChildProcess;
+  readonly #timer: NodeJS.Timeout;
+  #waiting: PromiseWithResolvers<ChildMessage> | null = null;
+  /** The message that came before anybody waited for it: a child sends no second one. */
+  #message: ChildMessage | null = null;
+  #fault: unknown = null;
+  #workedMs = 0;
+  #lookedAt = performance.now();
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.on('message', (message: ChildMessage) => this.#take(message));
+    child.once('error', (error) => this.fail(new ParseFailure('parser_crashed', error.message)));
+    child.once('exit', (code, signal) => this.fail(deathOf(code, signal)));
+    this.#timer = setInterval(() => this.#look(), lookMs);
+  }
+
+  next(): Promise<ChildMessage> {
+    const waiting = Promise.withResolvers<ChildMessage>();
+    this.#waiting = waiting;
+    this.#lookedAt = performance.now();
+    if (this.#message) this.#take(this.#message);
+    else if (this.#fault !== null) waiting.reject(this.#fault as Error); // set by fail alone, which is given errors
+    return waiting.promise;
+  }
+
+  fail(reason: unknown): void {
+    this.#fault ??= reason;
+    this.#waiting?.reject(this.#fault as Error); // as above
+    this.#waiting = null;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #take(message: ChildMessage): void {
+    this.#message = this.#waiting ? null : message;
+    this.#waiting?.resolve(message);
+    this.#waiting = null;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    if (this.#waiting) this.#workedMs += Math.min(now - this.#lookedAt, maxPerLookMs);
+    this.#lookedAt = now;
+    if (this.#workedMs > maxWorkMs) this.fail(new ParseFailure('parser_timeout', 'Reading the file took more than ten minutes.'));
+    else if (usageOf(this.#child.pid ?? 0).memoryMb > maxMemoryMb) this.fail(outOfMemory());
+  }
+}
+
+/** V8 and libc end a process that can't go on by a signal of their own. */
+function deathOf(code: number | null, signal: NodeJS.Signals | null): ParseFailure {
+  const isMemory = signal === 'SIGABRT' || signal === 'SIGTRAP' || signal === 'SIGILL';
+  return isMemory ? outOfMemory() : new ParseFailure('parser_crashed', `The reader of the file ended (${signal ?? `exit ${code}`}).`);
+}
+
+function outOfMemory(): ParseFailure {
+  return new ParseFailure('parser_out_of_memory', `Reading the file took more than ${heapMb} MiB of memory.`);
+}
+
+function send(child: ChildProcess, message: ParentMessage): void {
+  // A child that has ended is heard of by its exit.
+  child.send(message, () => undefined);
+}

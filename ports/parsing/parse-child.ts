@@ -1,0 +1,71 @@
+// The script of a child that parses one file and ends.
+import { watchParent } from '../untrusted/watch-parent.ts';
+import type { ChildMessage, ParentMessage } from './messages.ts';
+import { parse, type ParseJob } from './parse.ts';
+import { ParseFailure, type ParsedPart, type ParseWarning } from './parsed.ts';
+
+const batchParts = 64;
+const batchChars = 256 * 1024;
+/** A file of nothing but faults gives no more warnings than a source shows, and one that counts the others. */
+const maxWarnings = 19;
+
+const [, , ending = ''] = process.argv;
+let takeMore: () => void = () => undefined;
+let parts: ParsedPart[] = [];
+let chars = 0;
+let warnings: ParseWarning[] = [];
+let warned = 0;
+
+// The parent is gone: no part can reach anybody.
+process.on('disconnect', () => process.exit());
+// A library that fails outside its promise fails the file.
+process.on('uncaughtException', (error) => void fail(error));
+process.on('message', (message: ParentMessage) => (message.kind === 'start' ? void run(message.job) : takeMore()));
+if (ending === 'by-itself') watchParent();
+
+async function run(job: ParseJob): Promise<void> {
+  try {
+    for await (const part of parse(job, warn)) {
+      parts.push(part);
+      chars += part.content.length;
+      if (parts.length >= batchParts || chars >= batchChars) await flush();
+    }
+    if (parts.length > 0) await flush();
+    await send({ kind: 'end', warnings: lastWarnings() });
+  } catch (error) {
+    await fail(error);
+  }
+}
+
+function warn(code: string, detail: string): void {
+  warned += 1;
+  if (warned <= maxWarnings) warnings.push({ code, detail: detail.slice(0, 500).toWellFormed() });
+}
+
+function lastWarnings(): readonly ParseWarning[] {
+  const more = warned - maxWarnings;
+  return more > 0 ? [...warnings, { code: 'more_warnings', detail: `${more} more warnings are not listed.` }] : warnings;
+}
+
+async function flush(): Promise<void> {
+  const taken = new Promise<void>((resolve) => (takeMore = resolve));
+  await send({ kind: 'batch', parts, warnings });
+  parts = [];
+  warnings = [];
+  chars = 0;
+  await taken;
+}
+
+async function fail(error: unknown): Promise<void> {
+  const known = error instanceof ParseFailure ? error : new ParseFailure('malformed', `The file can't be read: ${messageOf(error)}`);
+  await send({ kind: 'failed', code: known.code, detail: known.message, warnings: lastWarnings() });
+  process.exit();
+}
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, 200).toWellFormed();
+}
+
+function send(message: ChildMessage): Promise<void> {
+  return new Promise((resolve) => process.send?.(message, () => resolve()));
+}

@@ -1,0 +1,60 @@
+import { stat } from 'node:fs/promises';
+import { cleanPart } from './clean.ts';
+import { detectFormat } from './detect.ts';
+import { findInjection } from './injection.ts';
+import { parseLimits, ParseFailure, type FileFormat, type FileParser, type ParsedPart, type ParseInput } from './parsed.ts';
+
+/** Loaded when a file of the format comes: a process parses one file. */
+const parsers: Readonly<Record<FileFormat, () => Promise<FileParser>>> = {
+  text: async () => (await import('./parse-text.ts')).parsePlain,
+  markdown: async () => (await import('./parse-text.ts')).parseMarkdown,
+  html: async () => (await import('./parse-html.ts')).parseHtml,
+  docx: async () => (await import('./parse-docx.ts')).parseDocx,
+  pdf: async () => (await import('./parse-pdf.ts')).parsePdf,
+  pptx: async () => (await import('./parse-pptx.ts')).parsePptx,
+  xlsx: async () => (await import('./parse-xlsx.ts')).parseXlsx,
+  csv: async () => (await import('./parse-csv.ts')).parseCsv,
+  tsv: async () => (await import('./parse-csv.ts')).parseTsv,
+  json: async () => (await import('./parse-json.ts')).parseJson,
+  jsonl: async () => (await import('./parse-json.ts')).parseJsonl,
+  eml: async () => (await import('./parse-eml.ts')).parseEml,
+};
+
+const streamed: readonly FileFormat[] = ['text', 'markdown', 'csv', 'tsv', 'jsonl'];
+
+/** A file to parse: where it lies, and what is said of it. */
+export interface ParseJob {
+  readonly path: string;
+  readonly filename: string;
+  /** As declared; decides only where bytes and name don't. */
+  readonly mediaType: string;
+}
+
+/**
+ * The parts of a file, cleaned and checked for orders to a model. It runs in a child process: any of the libraries below may take what it likes
+ * of time and memory.
+ * @throws ParseFailure
+ */
+export async function* parse(job: ParseJob, warn: ParseInput['warn']): AsyncGenerator<ParsedPart> {
+  const { size: sizeBytes } = await stat(job.path);
+  const input: ParseInput = { path: job.path, filename: job.filename, sizeBytes, warn };
+  if (sizeBytes > parseLimits.streamedBytes) throw tooLarge(parseLimits.streamedBytes);
+  const format = await detectFormat(input, job.mediaType);
+  if (sizeBytes > parseLimits.bytes && !streamed.includes(format)) throw tooLarge(parseLimits.bytes);
+
+  const parser = await parsers[format]();
+  let count = 0;
+  for await (const part of parser(input)) {
+    const clean = cleanPart(part, warn);
+    if (!clean) continue;
+    count += 1;
+    if (count > parseLimits.parts) throw new ParseFailure('payload_too_large', `The file gives more than ${parseLimits.parts} items.`);
+    const suspect = clean.suspect ?? findInjection(`${clean.title ?? ''}\n${clean.content}`);
+    yield { ...clean, suspect };
+  }
+  if (count === 0) throw new ParseFailure('empty', 'The file holds no text.');
+}
+
+function tooLarge(maxBytes: number): ParseFailure {
+  return new ParseFailure('payload_too_large', `Files of this kind may have ${maxBytes / 1024 / 1024} MiB.`);
+}

@@ -1,0 +1,58 @@
+import { CancellationScope, condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
+import { knowledgeRunSignals } from '../contracts/knowledge-runs.ts';
+import type { IngestActivities, IngestInput } from '../contracts/ingest.ts';
+import { msUntil } from './ms-until.ts';
+
+const { fetchSource, publishSource } = proxyActivities<Pick<IngestActivities, 'fetchSource' | 'publishSource'>>({
+  startToCloseTimeout: '10 minutes',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '2 seconds', backoffCoefficient: 3, maximumInterval: '5 minutes', maximumAttempts: 8 },
+});
+/** Ten minutes of a parser, and the wait for its turn on a busy worker. */
+const { parseSource } = proxyActivities<Pick<IngestActivities, 'parseSource'>>({
+  startToCloseTimeout: '1 hour',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '2 seconds', backoffCoefficient: 3, maximumInterval: '5 minutes', maximumAttempts: 5 },
+});
+/** A provider that is down for a day fails the run; each try goes on where the one before stopped. */
+const { indexSource } = proxyActivities<Pick<IngestActivities, 'indexSource'>>({
+  startToCloseTimeout: '1 hour',
+  scheduleToCloseTimeout: '24 hours',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '2 seconds', backoffCoefficient: 2, maximumInterval: '5 minutes' },
+});
+const { failSource } = proxyActivities<Pick<IngestActivities, 'failSource'>>({
+  startToCloseTimeout: '10 minutes',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+const cancelSignal = defineSignal(knowledgeRunSignals.cancel);
+const budgetChangedSignal = defineSignal(knowledgeRunSignals.budgetChanged);
+
+/** Workflow `ingest:<source>:<n>`: bytes of a source become the items of its base. The state of source and run is in their rows; a run always ends. */
+export async function ingestSource(input: IngestInput): Promise<void> {
+  const work = new CancellationScope();
+  const budget = { isChanged: false };
+  setHandler(cancelSignal, () => work.cancel());
+  setHandler(budgetChangedSignal, () => {
+    budget.isChanged = true;
+  });
+  try {
+    await work.run(() => ingest(input, budget));
+  } catch {
+    await failSource(input);
+  }
+}
+
+async function ingest(input: IngestInput, budget: { isChanged: boolean }): Promise<void> {
+  if ((await fetchSource(input)) === 'ended') return;
+  if ((await parseSource(input)) === 'ended') return;
+  for (;;) {
+    budget.isChanged = false;
+    const outcome = await indexSource(input);
+    if (outcome === 'ended') return;
+    if (outcome === 'go_on') break;
+    await condition(() => budget.isChanged, msUntil(outcome.pausedUntil));
+  }
+  await publishSource(input);
+}

@@ -1,0 +1,21 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { MaintenanceActivities } from '../contracts/maintenance.ts';
+
+const { sweepEmbeddings } = proxyActivities<Pick<MaintenanceActivities, 'sweepEmbeddings'>>({
+  startToCloseTimeout: '30 minutes',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts: 5 },
+});
+
+/** Each index by itself, one after the other: those that are not done are done the next day. */
+const { tendVectorIndexes } = proxyActivities<Pick<MaintenanceActivities, 'tendVectorIndexes'>>({
+  startToCloseTimeout: '12 hours',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '1 minute', backoffCoefficient: 2, maximumInterval: '10 minutes', maximumAttempts: 3 },
+});
+
+/** Schedule `maint:knowledge`: vectors of the embedding cache that nobody uses any more, and the indexes of large bases. Either twice is harmless. */
+export async function knowledgeUpkeep(): Promise<void> {
+  await sweepEmbeddings();
+  await tendVectorIndexes();
+}
