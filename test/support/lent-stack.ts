@@ -11,6 +11,7 @@ import {
   type Stack,
   type StackOptions,
 } from './deployment.ts';
+import { withAdmin } from './template.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 
 /** They stay from one file to the next, unless that does without them; others end with their file. */
@@ -52,6 +53,7 @@ export async function borrowStack({ processes, modelBaseUrl = '', egressPorts = 
       // A file may have left them frozen.
       await Promise.all(processes.map((name) => stack.kill(name, 'SIGCONT')));
       await Promise.all(processes.filter((name) => !keptProcesses.includes(name)).map((name) => stack.kill(name)));
+      await freezeTenants(stack);
       await endRuns(stack);
       // Rows that no product writes would end the processes of a later file, which is not to blame.
       await refuseStrangeDatabase(stack.db, stack.keys);
@@ -84,7 +86,20 @@ async function startUnlessServing(stack: Stack, name: ProcessName): Promise<void
   await stack.start(name);
 }
 
-/** Nobody waits any more for what a tenant's runs come to, and the next file counts what its own models are asked. */
+/**
+ * The next file counts what its own models are asked: nothing of this one's tenants starts any more, neither by a schedule or a sender that goes on,
+ * nor because the reconciler finds a run whose workflow is gone.
+ */
+async function freezeTenants({ adminUrl }: Stack): Promise<void> {
+  const reason = 'its test has ended';
+  await withAdmin(adminUrl, (admin) =>
+    admin.query(`update organizations set status = 'suspended', suspended_at = now(), suspended_reason = $1 where status = 'active'`, [
+      reason,
+    ]),
+  );
+}
+
+/** Nobody waits any more for what a tenant's runs come to. */
 async function endRuns({ temporal, tenant }: Stack): Promise<void> {
   const query = `OrganizationId = '${tenant.organizationId}' and ExecutionStatus = 'Running'`;
   for await (const { workflowId, runId } of temporal.client.workflow.list({ query })) {

@@ -140,7 +140,7 @@ test('keep_last_turns bounds what the model reads of a conversation', async () =
 
   await play(agent.id, [{ text: 'third answer' }], { session_key: sessionKey });
 
-  const told = JSON.stringify(models.calls().at(-1)?.body['messages']);
+  const told = JSON.stringify(models.calls().findLast(({ body }) => JSON.stringify(body).includes('third answer'))?.body['messages']);
   expect(told).toContain('"content":"second answer"');
   expect(told).not.toContain('"content":"first answer"');
 });

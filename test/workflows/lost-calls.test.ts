@@ -70,7 +70,7 @@ test('calls of a worker that was killed are settled by estimate, each once: in t
   const reader = watchRun(stack, inAnswer);
   await until(() => reader.frames.filter(({ type }) => type === 'message.delta').length >= 3);
   for (const runId of [inAnswer, beforeWords, neverLeft, cancelled, erased]) await isInFlight(runId);
-  await until(async () => models.calls().length >= 5);
+  await until(() => models.calls().filter(({ body }) => JSON.stringify(body).includes('Spend ')).length >= 5);
 
   await stack.kill('worker-runs');
   // As if it had been killed between the hold and the call.

@@ -18,6 +18,14 @@ afterAll(async () => {
 
 const slow = scripted({ steps: [{ tokens: 600, delay_ms: 100 }] });
 
+/** An agent without tools unless given, and how often the model was asked in its name. */
+async function makeCountedAgent(tools: readonly Record<string, unknown>[] = []) {
+  const instructions = `Do what the script says. ${crypto.randomUUID()}`;
+  const { id } = await makeAgent(world.stack, tools, { instructions });
+  const calls = () => world.models.calls().filter(({ body }) => JSON.stringify(body).includes(instructions)).length;
+  return { id, calls };
+}
+
 test('suspending cancels what runs, what waits in line, and nothing starts until the organization is resumed', async () => {
   const { stack } = world;
   const { organizationId } = stack.tenant;
@@ -63,10 +71,9 @@ test('archiving a workspace cancels its runs; restored it takes new ones', async
 });
 
 test('an activity that meets a frozen place before the stop does begins no step and ends its run as cancelled', async () => {
-  const { stack, models } = world;
+  const { stack } = world;
   const tool = writeTool(`freeze-${crypto.randomUUID().slice(0, 8)}`, effects);
-  const agent = await makeAgent(stack, [tool]);
-  const before = models.calls().length;
+  const agent = await makeCountedAgent([tool]);
   effects.onEffect = async () => {
     await freeze(true);
   };
@@ -82,13 +89,12 @@ test('an activity that meets a frozen place before the stop does begins no step 
 
   // The result of the call that was made is settled all the same.
   expect(await world.admin('select state from tool_calls where run_id = $1', [run.id])).toEqual([{ state: 'succeeded' }]);
-  expect(models.calls().length).toBe(before + 1);
+  expect(agent.calls()).toBe(1);
 });
 
 test('a run that was started just before its place froze never begins', async () => {
-  const { stack, models } = world;
-  const agent = await makeAgent(stack, []);
-  const before = models.calls().length;
+  const { stack } = world;
+  const agent = await makeCountedAgent();
   await stack.kill('worker-runs');
   const run = await startRun(stack, agent.id, slow);
   await freeze(true);
@@ -97,18 +103,17 @@ test('a run that was started just before its place froze never begins', async ()
   await until(async () => (await statusOf(run.id)) === 'cancelled');
   await freeze(false);
 
-  expect(models.calls().length).toBe(before);
+  expect(agent.calls()).toBe(0);
 });
 
 test('the newest state wins: suspended and resumed while no worker was there, nothing is cancelled', async () => {
-  const { stack, models } = world;
+  const { stack } = world;
   const { organizationId } = stack.tenant;
-  const agent = await makeAgent(stack, []);
-  const before = models.calls().length;
+  const agent = await makeCountedAgent();
   await stack.kill('worker-bulk');
   const run = await startRun(stack, agent.id, slow);
   // A step that is claimed while the place is frozen would end its run, and rightly.
-  await until(() => models.calls().length > before);
+  await until(() => agent.calls() > 0);
   await world.operate('POST', `/organizations/${organizationId}/suspend`, { reason: 'a slip', confirm: await world.slug() });
   await world.operate('POST', `/organizations/${organizationId}/resume`);
 
@@ -121,13 +126,12 @@ test('the newest state wins: suspended and resumed while no worker was there, no
 });
 
 test('a stop whose worker is killed in the middle reaches the same end: every run is cancelled, each once', async () => {
-  const { stack, models } = world;
+  const { stack } = world;
   const { organizationId } = stack.tenant;
-  const agent = await makeAgent(stack, []);
+  const agent = await makeCountedAgent();
   await stack.kill('worker-runs');
   // More than one round cancels.
   const runs = [...(await startMany(agent.id, 100)), ...(await startMany(agent.id, 100)), ...(await startMany(agent.id, 20))];
-  const before = models.calls().length;
   const cancelled = async () =>
     Number(
       (await world.admin("select count(*)::int as count from runs where id = any ($1) and status = 'cancelled'", [runs]))[0]?.['count'],
@@ -150,7 +154,7 @@ test('a stop whose worker is killed in the middle reaches the same end: every ru
   expect(entries).toHaveLength(runs.length);
   expect(entries.filter((entry) => entry['count'] !== 1)).toEqual([]);
   expect(await world.admin('select run_id from run_streams where run_id = any ($1) and not ended', [runs])).toEqual([]);
-  expect(models.calls().length).toBe(before);
+  expect(agent.calls()).toBe(0);
   await world.operate('POST', `/organizations/${organizationId}/resume`);
 });
 

@@ -28,19 +28,25 @@ async function endedRun(): Promise<string> {
 }
 
 /** Steps of a run whose calls are in flight, as a lost worker leaves them. */
-function plantCalls(runId: string, { count, reservedAt }: { readonly count: number; readonly reservedAt: string }) {
-  const call = { messageId: newId(), model: 'compatible/scripted', provider: 'compatible', isFree: true, inputTokens: 7, currency: 'USD' };
+function plantCalls(runId: string, { count, inputTokens }: { readonly count: number; readonly inputTokens: number }) {
+  const call = { messageId: newId(), model: 'compatible/scripted', provider: 'compatible', isFree: true, inputTokens, currency: 'USD' };
   return place.query(
     `insert into run_steps (id, organization_id, workspace_id, run_id, step, kind, name, in_flight)
      select gen_random_uuid(), ?, ?, ?, n, 'model', 'm', ?::jsonb from generate_series(1, ?) as n`,
-    [tenant.organizationId, tenant.workspaceId, runId, JSON.stringify({ attempt: 1, ...call, reservedAt, prices: [] }), count],
+    [
+      tenant.organizationId,
+      tenant.workspaceId,
+      runId,
+      JSON.stringify({ attempt: 1, ...call, reservedAt: new Date().toISOString(), prices: [] }),
+      count,
+    ],
   );
 }
 
 test('a call is settled behind more than a batch of calls that can not be, in one round', async () => {
   const [stuck, lost] = [await endedRun(), await endedRun()];
-  await plantCalls(stuck, { count: 501, reservedAt: 'never' });
-  await plantCalls(lost, { count: 1, reservedAt: new Date().toISOString() });
+  await plantCalls(stuck, { count: 501, inputTokens: 1e20 }); // beyond the ledger's column
+  await plantCalls(lost, { count: 1, inputTokens: 7 });
 
   await tendBudgets({ db: world.api.db, log: pino({ level: 'silent' }), dispatch: () => Promise.resolve() }, AbortSignal.timeout(100_000));
 
