@@ -72,22 +72,31 @@ test('a limit that is lowered binds every reservation begun after the reply on t
   expect(raised.outcome).toBe('ok');
 });
 
-test('500 other budgets, full or not, change no decision', async () => {
+test('500 other budgets, made before and after it, full or not, change no decision', async () => {
   const tenant = await world.tenant({ workspaces: 2 });
-  await sql(
-    `with w as (
-       insert into workspaces (id, organization_id, slug, name, timezone, currency)
-       select gen_random_uuid(), ?::uuid, 'other-' || n, 'Other', 'UTC', 'USD' from generate_series(1, 500) n returning id),
-     g as (
-       insert into budgets (id, organization_id, workspace_id, period, period_start, limit_amount, currency, is_enforced)
-       select gen_random_uuid(), ?::uuid, w.id, 'day', '2026-01-01', 0, 'USD', true from w returning id)
-     select count(*) from g`,
-    [tenant.organizationId, tenant.organizationId],
-  );
+  const plantOthers = (name: string) =>
+    sql(
+      `with w as (
+         insert into workspaces (id, organization_id, slug, name, timezone, currency)
+         select gen_random_uuid(), ?::uuid, ? || n, 'Other', 'UTC', 'USD' from generate_series(1, 250) n returning id, organization_id),
+       g as (
+         insert into budgets (id, organization_id, workspace_id, period, period_start, limit_amount, currency, is_enforced)
+         select gen_random_uuid(), organization_id, id, 'day', '2026-01-01', 0, 'USD', true from w returning id, organization_id, workspace_id),
+       b as (
+         insert into budget_windows (id, organization_id, workspace_id, budget_id, period, window_start, window_end, currency, limit_amount, spent)
+         select gen_random_uuid(), organization_id, workspace_id, id, 'day', now(), now() + interval '1 day', 'USD', 0, row_number() over () % 2 from g)
+       select 1`,
+      [tenant.organizationId, name],
+    );
+  await plantOthers('before-');
   await put(tenant, { period: 'day', limit_amount: '1' });
 
   const calls = [];
-  for (let n = 0; n < 4; n += 1) calls.push((await makeCall(world.api.db, tenant, { cost: '0.4' })).outcome);
+  for (let n = 0; n < 4; n += 1) {
+    calls.push((await makeCall(world.api.db, tenant, { cost: '0.4' })).outcome);
+    // Its own window is open now.
+    if (n === 0) await plantOthers('after-');
+  }
 
   expect(calls).toEqual(['ok', 'ok', 'full', 'full']);
 });

@@ -6,7 +6,7 @@ import { makeCall, settleCall } from '../../support/calls.ts';
 import { seedLedger } from '../../support/ledger.ts';
 import type { TestTenant } from '../../support/tenant.ts';
 import { isOfRequest } from '../../support/statements.ts';
-import { openWorld, type World } from '../world.ts';
+import { makeAgent, openWorld, type World } from '../world.ts';
 
 const statements: string[] = [];
 let world: World;
@@ -223,7 +223,14 @@ test('"0", null, no budget and one that is not enforced are four different thing
   const calls = [];
   for (const place of places) calls.push((await makeCall(world.api.db, place, { cost: '2' })).outcome);
 
+  const starts = [];
+  for (const { tokens } of places) {
+    const { id } = await makeAgent(world, tokens.admin);
+    starts.push((await world.call(tokens.member, 'POST', '/runs', { body: { agent_id: id, input: { text: 'Hi.' } } })).status);
+  }
+
   expect(calls).toEqual(['full', 'ok', 'ok', 'ok']);
+  expect(starts).toEqual([402, 202, 202, 202]);
   expect(await status(zero)).toMatchObject({ decision: 'blocked', level: 'exceeded', spent: '0.00', remaining: '0.00', used_pct: '100.0' });
   expect(await status(open)).toMatchObject({ decision: 'allow', level: 'ok', spent: '2.00', remaining: null, used_pct: null });
   expect((await world.call(none.tokens.viewer, 'GET', `${pathOf(none)}/status`)).status).toBe(404);
