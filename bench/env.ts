@@ -7,9 +7,11 @@ export const root = resolve(import.meta.dirname, '..');
 export const stateDir = join(root, '.longhaul/bench');
 export const wheelsDir = join(root, '.longhaul/wheels');
 
-/** The environment of this process. */
+const startedWith = { ...process.env };
+
+/** The environment that this process was started with: services of its own that it has published and stopped are none that somebody named. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
-  return process.env;
+  return startedWith;
 }
 
 /** Makes the services known to `test/support`, which finds them as the global set-up of the tests leaves them. */
