@@ -6,6 +6,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
+import { holdStatements } from './reembed-world.ts';
 import { deliveriesOf, makeEndpoint, runsOf, send, sign, sqlOn, type HookEndpoint } from './hook-world.ts';
 
 let models: ModelServer;
@@ -33,7 +34,7 @@ const deliver = async (endpoint: HookEndpoint, ...values: readonly unknown[]) =>
 };
 
 test('debounce: one run with the data of the last by its own time; all of the group name it', async () => {
-  const coalescing = { mode: 'debounce', window_seconds: 2, key_template: '{{ body.key }}', event_time_path: '/at' };
+  const coalescing = { mode: 'debounce', window_seconds: 10, key_template: '{{ body.key }}', event_time_path: '/at' };
   const endpoint = await makeEndpoint(stack, agentId, { coalescing });
 
   await deliver(endpoint, { key: 'a', text: 'second', at: 200 }, { key: 'a', text: 'third', at: 300 }, { key: 'b', text: 'other', at: 1 });
@@ -63,7 +64,7 @@ test('batch: a full group is closed before its window is over, with the data of 
 });
 
 test('throttle: the first starts at once, the rest of the window is one run at its end', async () => {
-  const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'throttle', window_seconds: 3, payload: 'first' } });
+  const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'throttle', window_seconds: 15, payload: 'first' } });
 
   await deliver(endpoint, { text: 'at once' }, { text: 'first of the rest' }, { text: 'last' });
   const before = await statusesOf(endpoint);
@@ -93,13 +94,33 @@ test('a group whose run can not be started fails with the reason, and keeps no k
 
 test('an agent that was deleted meanwhile starts nothing', async () => {
   const other = await makeAgent(stack, []);
-  const endpoint = await makeEndpoint(stack, other.id, { coalescing: { mode: 'debounce', window_seconds: 2 } });
+  const endpoint = await makeEndpoint(stack, other.id, { coalescing: { mode: 'debounce', window_seconds: 10 } });
 
   await deliver(endpoint, { text: 'Hello' });
   await stack.request('DELETE', `/agents/${other.id}?force=true`);
   await closed(endpoint, 1);
 
   expect([await statusesOf(endpoint), await runsOf(stack, endpoint)]).toEqual([['failed'], []]);
+});
+
+test('a worker that is killed between the group and its run: the next one goes on with the same group, and starts one run', async () => {
+  const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600, max_batch: 2 } });
+  const when = `new.endpoint_id = '${endpoint.id}' and new.run_id is not null`;
+  const held = await holdStatements(stack.adminUrl, { table: 'webhook_deliveries', event: 'update', when });
+
+  await deliver(endpoint, { text: 'first' }, { text: 'last' });
+  await held.reached();
+  const taken = (await deliveriesOf(stack, endpoint)).map((row) => row.group_id);
+  await stack.kill('worker-runs');
+  await held.letGo();
+  await stack.start('worker-runs');
+  await closed(endpoint, 2);
+
+  const rows = await deliveriesOf(stack, endpoint);
+  expect(rows.map(({ status }) => status)).toEqual(['merged', 'started']);
+  expect(new Set(taken)).toEqual(new Set(rows.map((row) => row.group_id)));
+  expect(taken[0]).not.toBeNull();
+  expect(await runsOf(stack, endpoint)).toHaveLength(1);
 });
 
 test('a group whose workflow was lost is woken by the upkeep', async () => {
