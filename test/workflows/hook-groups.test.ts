@@ -29,6 +29,7 @@ const closed = (endpoint: HookEndpoint, count: number) =>
     const statuses = await statusesOf(endpoint);
     return statuses.length === count && !statuses.includes('coalescing');
   });
+const keyOf = (text: string) => createHash('sha256').update(text).digest('hex');
 const deliver = async (endpoint: HookEndpoint, ...values: readonly unknown[]) => {
   for (const value of values) expect(await send(stack, endpoint, sign(endpoint, value))).toMatchObject({ status: 202 });
 };
@@ -123,11 +124,26 @@ test('a worker that is killed between the group and its run: the next one goes o
   expect(await runsOf(stack, endpoint)).toHaveLength(1);
 });
 
+test('a try that outlasts its time and the next one beside it start one run', async () => {
+  const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600, max_batch: 2 } });
+  const when = `new.endpoint_id = '${endpoint.id}' and new.run_id is not null`;
+  const held = await holdStatements(stack.adminUrl, { table: 'webhook_deliveries', event: 'update', when });
+
+  await deliver(endpoint, { text: 'first' }, { text: 'last' });
+  await held.reached();
+  const workflow = stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, keyOf('')));
+  await until(async () => ((await workflow.describe()).raw.pendingActivities?.[0]?.attempt ?? 0) > 1);
+  await held.letGo();
+  await closed(endpoint, 2);
+  await workflow.result();
+
+  expect(await runsOf(stack, endpoint)).toHaveLength(1);
+});
+
 test('a group whose workflow was lost is woken by the upkeep', async () => {
   const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600 } });
   await deliver(endpoint, { text: 'Hello' });
-  const key = createHash('sha256').update('').digest('hex');
-  const workflow = stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, key));
+  const workflow = stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, keyOf('')));
   await until(() =>
     workflow.terminate('a test').then(
       () => true,
