@@ -5,6 +5,7 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
+import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
 import { holdStatements } from './reembed-world.ts';
 import { deliveriesOf, makeEndpoint, runsOf, send, sign, sqlOn, type HookEndpoint } from './hook-world.ts';
@@ -131,11 +132,13 @@ test('a try that outlasts its time and the next one beside it start one run', as
 
   await deliver(endpoint, { text: 'first' }, { text: 'last' });
   await held.reached();
-  const workflow = stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, keyOf('')));
-  await until(async () => ((await workflow.describe()).raw.pendingActivities?.[0]?.attempt ?? 0) > 1);
+  // The next try waits for the rows of the first one.
+  const waiting =
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and wait_event <> 'advisory'";
+  await withAdmin(stack.adminUrl, (admin) => until(async () => (await admin.query(waiting)).rows.length > 0));
   await held.letGo();
   await closed(endpoint, 2);
-  await workflow.result();
+  await stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, keyOf(''))).result();
 
   expect(await runsOf(stack, endpoint)).toHaveLength(1);
 });
