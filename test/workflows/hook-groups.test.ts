@@ -5,7 +5,6 @@ import { workflowIds } from '../../workflows/contracts/queues.ts';
 import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
-import { withAdmin } from '../support/template.ts';
 import { until } from '../support/temporal.ts';
 import { holdStatements } from './reembed-world.ts';
 import { deliveriesOf, makeEndpoint, runsOf, send, sign, sqlOn, type HookEndpoint } from './hook-world.ts';
@@ -122,24 +121,6 @@ test('a worker that is killed between the group and its run: the next one goes o
   expect(rows.map(({ status }) => status)).toEqual(['merged', 'started']);
   expect(new Set(taken)).toEqual(new Set(rows.map((row) => row.group_id)));
   expect(taken[0]).not.toBeNull();
-  expect(await runsOf(stack, endpoint)).toHaveLength(1);
-});
-
-test('a try that outlasts its time and the next one beside it start one run', async () => {
-  const endpoint = await makeEndpoint(stack, agentId, { coalescing: { mode: 'batch', window_seconds: 3_600, max_batch: 2 } });
-  const when = `new.endpoint_id = '${endpoint.id}' and new.run_id is not null`;
-  const held = await holdStatements(stack.adminUrl, { table: 'webhook_deliveries', event: 'update', when });
-
-  await deliver(endpoint, { text: 'first' }, { text: 'last' });
-  await held.reached();
-  // The next try waits for the rows of the first one.
-  const waiting =
-    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and wait_event <> 'advisory'";
-  await withAdmin(stack.adminUrl, (admin) => until(async () => (await admin.query(waiting)).rows.length > 0));
-  await held.letGo();
-  await closed(endpoint, 2);
-  await stack.temporal.client.workflow.getHandle(workflowIds.hook(endpoint.id, keyOf(''))).result();
-
   expect(await runsOf(stack, endpoint)).toHaveLength(1);
 });
 
