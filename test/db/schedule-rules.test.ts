@@ -211,7 +211,7 @@ test('what nobody fired is noted once; what was fired keeps its row', async () =
   for (let pass = 0; pass < 2; pass++)
     await within(world.api.db, subject.place, async (tx) => {
       const schedule = await lockSchedule(tx, subject.id);
-      if (schedule) await noteMissed(tx, schedule, instants);
+      if (schedule) await noteMissed(tx, schedule, instants, new Date());
     });
 
   expect(await statuses(subject)).toEqual(['missed never_fired', 'started', 'missed never_fired']);
