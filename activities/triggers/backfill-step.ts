@@ -1,5 +1,5 @@
 import { databaseTime } from '../../db/database-time.ts';
-import { readBackfill } from '../../db/schedules/backfills.ts';
+import { readBackfill } from '../../db/schedules/backfill-queries.ts';
 import { readSchedule } from '../../db/triggers/schedules.ts';
 import { isOpen, nextInstants, startInstants } from '../../domain/schedules/advance-backfill.ts';
 import { fillInstant, type Filled } from '../../domain/schedules/fire.ts';

@@ -15,7 +15,8 @@ import {
   unsyncedSchedules,
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
-import { schedulesWithOpenBackfills, wakeBackfills } from '../../db/schedules/backfills.ts';
+import { schedulesWithOpenBackfills } from '../../db/schedules/backfill-queries.ts';
+import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
 import { instantOf } from '../../domain/schedules/fire.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';

@@ -80,7 +80,7 @@ export const scheduleOccurrenceOperations = {
       const { overlap = 'sequential', max_runs: maxRuns = 100, dry_run: isDryRun = false } = body;
       const asked = { from: new Date(body.from), to: new Date(body.to), overlap, maxRuns, isDryRun };
       const made = await backfillPast(ctx, scheduleId, asked);
-      ctx.audit(made.id === null ? null : noteOf('schedule_backfill', made.id, row));
+      ctx.audit(noteOf('schedule_backfill', made.id, row));
       return toBackfillView(scheduleId, asked, made);
     },
   ),
@@ -158,6 +158,6 @@ function timesOf({ cron, everySeconds, runAt, timezone, dst, startsAt, endsAt, c
   return { cron, timezone, dst, every_seconds: everySeconds, run_at: runAt, starts_at: startsAt, ends_at: endsAt, created_at: createdAt };
 }
 
-function noteOf(resourceType: string, resourceId: string, { name, organizationId, workspaceId }: ScheduleViewRow): AuditNote {
+function noteOf(resourceType: string, resourceId: string | null, { name, organizationId, workspaceId }: ScheduleViewRow): AuditNote {
   return { resourceType, resourceId, label: name, organizationId, workspaceId };
 }

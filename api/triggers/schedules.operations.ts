@@ -1,3 +1,4 @@
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { seeForChange } from '../../db/scope.ts';
@@ -68,7 +69,7 @@ export const scheduleOperations = {
       const fields = { ...newScheduleFields(body), ...place, agentId: body.agent_id, createdByUserId: ctx.caller.userId };
       const row = await readScheduleView(ctx, await makeSchedule(ctx, { templates }, fields));
       ctx.audit(noteOf(row));
-      return reply(toScheduleView(row), { version: row.version });
+      return toScheduleView(row);
     },
   ),
 
@@ -132,6 +133,7 @@ export const scheduleOperations = {
       const row = await readScheduleView(ctx, params.schedule_id);
       const schedule = await seeForChange(ctx, Schedule, params.schedule_id, { versionProperty: null, openWhenFrozen: true });
       await deleteSchedule(ctx, schedule);
+      await forgetReplies(ctx, [schedule.id]);
       ctx.audit(noteOf(row));
     },
   ),

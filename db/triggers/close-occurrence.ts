@@ -1,7 +1,7 @@
 import { Failure } from '../../workflows/contracts/failure.ts';
 import { databaseTime } from '../database-time.ts';
 import type { RunState } from '../runs/run-state.ts';
-import { wakeBackfills } from '../schedules/backfills.ts';
+import { wakeBackfills } from '../schedules/wake-backfills.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { emitOccurrence, noteEnd, readLive, settle, startOutcome, type Outcome } from './occurrences.ts';

@@ -1,12 +1,6 @@
 import { databaseTime } from '../../db/database-time.ts';
-import {
-  endBackfill,
-  hasLiveBackfillRun,
-  lockBackfill,
-  moveBackfill,
-  readRunInstants,
-  type BackfillRow,
-} from '../../db/schedules/backfills.ts';
+import { hasLiveBackfillRun, lockBackfill, readRunInstants, type BackfillRow } from '../../db/schedules/backfill-queries.ts';
+import { endBackfill, moveBackfill } from '../../db/schedules/backfills.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { fireInstant } from '../../db/triggers/fire-instant.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';

@@ -1,6 +1,7 @@
 import { databaseTime } from '../../db/database-time.ts';
 import { newId } from '../../db/ids.ts';
-import { countRunInstants, insertBackfill, readRunInstants } from '../../db/schedules/backfills.ts';
+import { countRunInstants, readRunInstants } from '../../db/schedules/backfill-queries.ts';
+import { insertBackfill } from '../../db/schedules/backfills.ts';
 import type { BackfillOverlap } from '../../db/schedules/schedule-backfill.entity.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
