@@ -7,14 +7,21 @@ import type { SchedulePlace } from './wake-backfills.ts';
 /** A backfill as its work sees it. */
 export type BackfillRow = NonNullable<Awaited<ReturnType<typeof readBackfill>>>;
 
+function selectBackfill(id: string) {
+  return query
+    .selectFrom('schedule_backfills')
+    .where('id', '=', id)
+    .select(['id', 'organizationId', 'workspaceId', 'scheduleId', 'rangeFrom', 'rangeTo', 'overlap', 'status', 'reached']);
+}
+
 /** A backfill; null when it is purged or foreign. */
 export function readBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
-  return row(tx.em, query.selectFrom('schedule_backfills').where('id', '=', id).selectAll());
+  return row(tx.em, selectBackfill(id));
 }
 
 /** The same, locked to the end of the transaction. */
 export function lockBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
-  return row(tx.em, query.selectFrom('schedule_backfills').where('id', '=', id).selectAll().forNoKeyUpdate());
+  return row(tx.em, selectBackfill(id).forNoKeyUpdate());
 }
 
 /** Schedules with a backfill that has not ended for ten minutes: Temporal may have lost its workflow, or a signal. Sweeper's pool. */
