@@ -47,7 +47,9 @@ const runsOf = (id: string) =>
 const backfillOf = async (id: string) =>
   (
     await sweep(stack.db, (em) =>
-      rows<{ status: string; started: number; failed: number }>(em, 'select status, started, failed from schedule_backfills where id = ?', [id]),
+      rows<{ status: string; started: number; failed: number }>(em, 'select status, started, failed from schedule_backfills where id = ?', [
+        id,
+      ]),
     )
   )[0];
 const endedOf = async (id: string, count: number) => {
@@ -176,7 +178,9 @@ test('allow_all starts at most ten a second, and what a start is refused for is 
   expect(await backfillOf(refused.body.id)).toEqual({ status: 'done', started: 0, failed: 6 });
   const again = await backfill(broken);
   await until(async () => (await backfillOf(again.body.id))?.status === 'done');
-  expect([again.body.planned, (await backfillOf(again.body.id))?.failed, (await occurrencesOf(stack.db, broken)).length]).toEqual([6, 6, 6]);
+  expect([again.body.planned, (await backfillOf(again.body.id))?.failed, (await occurrencesOf(stack.db, broken)).length]).toEqual([
+    6, 6, 6,
+  ]);
 });
 
 test('a backfill runs beside what the clock and people start, and neither skips the other', async () => {
@@ -195,7 +199,12 @@ test('a backfill whose workflow Temporal has lost goes on by upkeep', async () =
   await stack.kill('worker-bulk');
   const { body } = await backfill(id);
   const workflow = stack.temporal.client.workflow.getHandle(`backfill:${body.id}`);
-  await until(() => workflow.terminate().then(() => true, () => false));
+  await until(() =>
+    workflow.terminate().then(
+      () => true,
+      () => false,
+    ),
+  );
   await sweep(stack.db, (em) =>
     rows(em, "update schedule_backfills set created_at = now() - interval '11 minutes' where id = ?", [body.id]),
   );

@@ -43,13 +43,18 @@ test('the nights on which clocks change: preview, backfill and coming occurrence
     const range = { from: new Date(Date.parse(after) + 1).toISOString(), to: `${instants.at(-1) ?? ''}:00Z`, dry_run: true };
     const dry = await world.call(scene.tenant.tokens.admin, 'POST', `${scene.path}/backfill`, { body: range });
     const planned = (dry.body.instants as string[])?.map((at) => at.slice(0, 16));
-    if (JSON.stringify(planned) !== JSON.stringify(instants) || dry.body.planned !== instants.length) told.push(['backfill', cron, dst, planned]);
+    if (JSON.stringify(planned) !== JSON.stringify(instants) || dry.body.planned !== instants.length)
+      told.push(['backfill', cron, dst, planned]);
   }
   expect(told).toEqual([]);
 });
 
 test('what is to come of a schedule is what a preview of its times gives', async () => {
-  for (const times of [{ cron: '*/7 1-3 * * *', timezone: zone }, { cron: '0 9 L * *', timezone: 'Pacific/Apia' }, { every_seconds: 86_400, starts_at: '2026-01-01T10:00:00Z' }]) {
+  for (const times of [
+    { cron: '*/7 1-3 * * *', timezone: zone },
+    { cron: '0 9 L * *', timezone: 'Pacific/Apia' },
+    { every_seconds: 86_400, starts_at: '2026-01-01T10:00:00Z' },
+  ]) {
     const scene = await makeSchedule(world, times);
     const listed = await world.call(scene.tenant.tokens.viewer, 'GET', `${scene.path}/occurrences?upcoming=50`);
     const previewed = await preview({ ...times, count: 50 });
@@ -77,10 +82,21 @@ test('a preview says in words when it runs, how dense it is, and warns of clock 
 
   expect(gap.body).toMatchObject({ description: 'at 02:30 every day (America/New_York)', min_gap_seconds: 84_600 });
   expect(gap.body.instants).toEqual([{ at: '2026-03-01T07:30:00.000Z', local_time: '2026-03-01T02:30:00-05:00', note: null }]);
-  expect(gap.body.warnings[0]).toMatchObject({ code: 'dst_gap', at: '2026-03-08T07:00:00.000Z', message: expect.stringContaining('2026-03-08T03:00:00-04:00') });
+  expect(gap.body.warnings[0]).toMatchObject({
+    code: 'dst_gap',
+    at: '2026-03-08T07:00:00.000Z',
+    message: expect.stringContaining('2026-03-08T03:00:00-04:00'),
+  });
   expect(skip.body.warnings[0]).toMatchObject({ code: 'dst_gap', message: expect.stringContaining('does not run') });
-  expect(repeat.body.warnings[0]).toMatchObject({ code: 'dst_repeat', at: '2026-11-01T06:30:00.000Z', message: expect.stringContaining('first time only') });
-  expect(repeat.body.instants.find(({ note }: { note: string | null }) => note !== null)).toMatchObject({ at: '2026-11-01T05:30:00.000Z', note: 'first_of_two' });
+  expect(repeat.body.warnings[0]).toMatchObject({
+    code: 'dst_repeat',
+    at: '2026-11-01T06:30:00.000Z',
+    message: expect.stringContaining('first time only'),
+  });
+  expect(repeat.body.instants.find(({ note }: { note: string | null }) => note !== null)).toMatchObject({
+    at: '2026-11-01T05:30:00.000Z',
+    note: 'first_of_two',
+  });
   expect([dense.body.warnings, dense.body.min_gap_seconds, dense.body.instants.length]).toEqual([[], 240, 10]);
   expect([interval.body.description, interval.body.min_gap_seconds]).toEqual(['every 90 minutes', 5_400]);
   expect([once.body.instants, once.body.min_gap_seconds]).toEqual([
