@@ -9,7 +9,7 @@ import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
 import { fillSchedule } from '../../ports/schedule-texts.ts';
 import { TemplateError, type Templates } from '../../ports/templates.ts';
 import { localText } from '../../ports/wall-time.ts';
-import { fail, Failure } from '../../workflows/contracts/failure.ts';
+import { fail, type Failure } from '../../workflows/contracts/failure.ts';
 
 /** The templates of a schedule, filled for one instant; null with the reason when they can't be. */
 export type Filled = Pick<Firing, 'rendered' | 'renderFault'>;

@@ -71,7 +71,7 @@ test.each([
   const body = { agent_id: agentId, name: 'Past', prompt_template: prompt, run_at: past };
   const refused = await stack.request('POST', '/schedules', { body });
   // What a run makes of such a clock is no matter of its schedule.
-  const isStarted = async (id: string) => (await occurrencesOf(stack.db, id))[0]?.run_id != null;
+  const isStarted = async (id: string) => ((await occurrencesOf(stack.db, id))[0]?.run_id ?? null) !== null;
   await until(() => isStarted(once));
   await stack.temporal.client.schedule.getHandle('maint:triggers').trigger();
   await stack.request('POST', `/schedules/${hourly}/trigger`, { body: {} });
