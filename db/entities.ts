@@ -84,6 +84,7 @@ import { ToolOutput } from './tools/tool-output.entity.ts';
 import { ToolTest } from './tools/tool-test.entity.ts';
 import { ToolVersion } from './tools/tool-version.entity.ts';
 import { Tool } from './tools/tool.entity.ts';
+import { ScheduleBackfill } from './schedules/schedule-backfill.entity.ts';
 import { ScheduleOccurrence } from './triggers/schedule-occurrence.entity.ts';
 import { Schedule } from './triggers/schedule.entity.ts';
 import { Event } from './triggers/event.entity.ts';
@@ -175,6 +176,7 @@ export const tables = {
   knowledge_embedding_cache: KnowledgeEmbedding,
   schedules: Schedule,
   schedule_occurrences: ScheduleOccurrence,
+  schedule_backfills: ScheduleBackfill,
   webhook_endpoints: WebhookEndpoint,
   endpoint_counters: EndpointCounter,
   webhook_deliveries: WebhookDelivery,

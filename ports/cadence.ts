@@ -64,6 +64,55 @@ export function strikeAt(timetable: Timetable, at: number): Strike | null {
   return strike?.at === at ? strike : null;
 }
 
+/** How many instants a timetable gives from one to another, both included; those that are skipped are not counted. */
+export function countStrikes(timetable: Timetable, { from, to }: { readonly from: number; readonly to: number }): number {
+  const { cadence, startsAt, endsAt } = timetable;
+  const first = Math.max(from, startsAt ?? from) - 1;
+  const last = Math.min(to, endsAt ?? to);
+  switch (cadence.kind) {
+    case 'once':
+      return cadence.at > first && cadence.at <= last ? 1 : 0;
+    case 'every': {
+      const step = cadence.seconds * 1_000;
+      const upTo = (at: number) => Math.floor((at - cadence.from) / step);
+      return Math.max(0, upTo(last) - Math.max(-1, upTo(first)));
+    }
+    case 'cron':
+      return countCron(timetable, cadence.spec, { first, last });
+    default:
+      return cadence satisfies never;
+  }
+}
+
+function countCron(timetable: Timetable, spec: CronSpec, { first, last }: Omit<Window, 'count'>): number {
+  const { zone } = timetable;
+  let total = 0;
+  let seen = first;
+  const start = Math.floor(wallAt(zone, first) / dayMs) * dayMs - dayMs;
+  for (let midnight = start; midnight - 2 * dayMs <= last; midnight += dayMs) {
+    if (!isDay(spec, new Date(midnight))) continue;
+    const offset = steadyOffset(zone, midnight);
+    const edges = offset === null ? null : edgesOfDay(spec, midnight - offset);
+    if (edges !== null && edges.begin > seen && edges.end <= last) {
+      total += spec.hours.length * spec.minutes.length;
+      seen = edges.end;
+      continue;
+    }
+    for (const { at, isSkipped } of strikesOfDay(timetable, spec, midnight)) {
+      if (at <= seen || at > last) continue;
+      seen = at;
+      if (!isSkipped) total += 1;
+    }
+  }
+  return total;
+}
+
+/** The first and the last instant of a day without a clock change. */
+function edgesOfDay({ hours, minutes }: CronSpec, midnight: number): { readonly begin: number; readonly end: number } {
+  const at = (hour = 0, minute = 0) => midnight + (hour * 60 + minute) * 60_000;
+  return { begin: at(hours[0], minutes[0]), end: at(hours.at(-1), minutes.at(-1)) };
+}
+
 interface Window {
   readonly first: number;
   readonly last: number;

@@ -68,6 +68,11 @@ export function planSchedule(times: ScheduleTimes, now: Date): SchedulePlan {
     throw new ScheduleProblem({ field: 'ends_at', rule: 'range', message: 'must lie after starts_at' });
   if (cadence.kind === 'once' && cadence.at <= now.getTime())
     throw new ScheduleProblem({ field: 'run_at', rule: 'range', message: 'must lie in the future' });
+  if (
+    cadence.kind === 'cron' &&
+    strikesAfter({ ...timetable, startsAt: null, endsAt: null }, { after: now.getTime(), count: 1 }).length === 0
+  )
+    throw new ScheduleProblem({ field: 'cron', rule: 'range', message: 'names no day that any year has' });
   return {
     timetable,
     compiled: compileTimetable(timetable, now.getTime()),

@@ -20,7 +20,47 @@ export interface TriggerFilling {
   readonly onMissing?: (field: keyof TriggerTexts, path: string) => void;
 }
 
+/** A schedule with its templates, by the names of its row. */
+export interface TemplatesOfSchedule {
+  readonly id: string;
+  readonly name: string;
+  readonly prompt_template: string;
+  readonly input_template: Record<string, unknown> | null;
+  readonly session_key_template: string | null;
+  readonly persona_slug_template: string | null;
+  readonly subject_template: TriggerTexts['subject'];
+}
+
+/** What the templates of a schedule see of an instant. */
+export interface SeenInstant {
+  readonly at: Date;
+  /** Local time with offset. */
+  readonly localTime: string;
+  readonly now: Date;
+}
+
+/** Fills the templates of a schedule for one instant. Throws TemplateError. */
+export function fillSchedule(
+  templates: Templates,
+  schedule: TemplatesOfSchedule,
+  { at, localTime, now }: SeenInstant,
+): Promise<TriggerTexts> {
+  const texts = {
+    prompt: schedule.prompt_template,
+    input: schedule.input_template,
+    sessionKey: schedule.session_key_template,
+    personaSlug: schedule.persona_slug_template,
+    subject: schedule.subject_template,
+  };
+  const variables = {
+    schedule: { id: schedule.id, name: schedule.name, nominal_at: at.toISOString(), local_time: localTime },
+    now: now.toISOString(),
+  };
+  return renderTexts(templates, texts, { prefix: `schedule:${schedule.id}`, variables });
+}
+
 const longestKey = 200;
+const longestSubject = 200;
 
 /** Fills the templates of a trigger. An empty session key is null: a conversation of one run. Throws TemplateError. */
 export async function renderTexts(
@@ -32,20 +72,35 @@ export async function renderTexts(
     if (text === null || !text.includes('{')) return text ?? '';
     const rendered = await templates.render(text, variables);
     for (const path of rendered.missing) onMissing?.(field, path);
-    return rendered.text;
+    // A filter may make what no text of the database can hold.
+    return storable(rendered.text);
   };
   const key = (await render('sessionKey', texts.sessionKey)).trim();
   const persona = (await render('personaSlug', texts.personaSlug)).trim();
   const subjectId = (await render('subject', texts.subject?.id ?? null)).trim();
+  if (subjectId.length > longestSubject) throw new TemplateError(`the id of the subject is longer than ${longestSubject} characters`);
   const prompt = await render('prompt', texts.prompt);
   const leaves = onMissing === undefined ? {} : { onMissing: (path: string) => onMissing('input', path) };
   if (prompt.trim() === '') throw new TemplateError('the prompt is empty');
   return {
     prompt,
     input:
-      texts.input === null ? null : ((await renderLeaves(texts.input, { ...leaves, templates, variables })) as Record<string, unknown>), // an object stays one
+      texts.input === null
+        ? null
+        : (storableLeaves(await renderLeaves(texts.input, { ...leaves, templates, variables })) as Record<string, unknown>), // an object stays one
     sessionKey: key === '' ? null : `${prefix}:${key.length > longestKey ? createHash('sha256').update(key).digest('hex') : key}`,
     personaSlug: persona === '' ? null : persona,
     subject: texts.subject === null || subjectId === '' ? null : { kind: texts.subject.kind, id: subjectId },
   };
+}
+
+function storable(text: string): string {
+  return text.toWellFormed().replaceAll('\u0000', '\uFFFD');
+}
+
+function storableLeaves(node: unknown): unknown {
+  if (typeof node === 'string') return storable(node);
+  if (Array.isArray(node)) return node.map(storableLeaves);
+  if (typeof node !== 'object' || node === null) return node;
+  return Object.fromEntries(Object.entries(node).map(([name, value]) => [storable(name), storableLeaves(value)]));
 }

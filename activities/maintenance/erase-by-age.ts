@@ -1,4 +1,5 @@
 import { eraseOldNotices } from '../../domain/alerts/alert-retention.ts';
+import { eraseOldOccurrences } from '../../domain/schedules/retention.ts';
 import { eraseOldDeliveries } from '../../domain/webhooks/retention.ts';
 import { runRetention, type Retained } from '../../db/audit/retention.ts';
 import type { AuditKeys } from '../../db/audit/seal.ts';
@@ -15,12 +16,14 @@ export interface ErasedByAge extends Retained {
   readonly runs: number;
   /** Notices of alerts. */
   readonly notices: number;
+  /** Occurrences of schedules, and backfills. */
+  readonly occurrences: number;
   /** Deliveries of webhooks that went or lost their body, and what repeats are known by. */
   readonly deliveries: number;
 }
 
 /**
- * Ends what is kept no longer by the settings of its organization: runs, notices of alerts, deliveries of webhooks, audit entries and failed logins. Repeatable at any point. What
+ * Ends what is kept no longer by the settings of its organization: runs, notices of alerts, deliveries of webhooks, occurrences of schedules, audit entries and failed logins. Repeatable at any point. What
  * can't be ended keeps nothing else from it; the first error is thrown at the end.
  */
 export async function eraseByAge({ db, keys, ...options }: AgeDeps): Promise<ErasedByAge> {
@@ -39,8 +42,9 @@ export async function eraseByAge({ db, keys, ...options }: AgeDeps): Promise<Era
   const runs = await attempt('runs', () => eraseOldRuns(db, options));
   const notices = await attempt('notices', () => eraseOldNotices(db, options.signal));
   const deliveries = await attempt('deliveries', () => eraseOldDeliveries(db, options.signal));
+  const occurrences = await attempt('occurrences', () => eraseOldOccurrences(db, options.signal));
   const entries = await attempt('audit entries', () => runRetention(db, keys, options));
-  if (runs === null || notices === null || deliveries === null || entries === null) throw faults[0];
-  if (runs + notices + deliveries > 0) options.log.info({ runs, notices, deliveries }, 'ended by age');
-  return { runs, notices, deliveries, ...entries };
+  if (runs === null || notices === null || deliveries === null || occurrences === null || entries === null) throw faults[0];
+  if (runs + notices + deliveries + occurrences > 0) options.log.info({ runs, notices, deliveries, occurrences }, 'ended by age');
+  return { runs, notices, deliveries, occurrences, ...entries };
 }

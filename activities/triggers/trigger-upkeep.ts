@@ -15,7 +15,10 @@ import {
   unsyncedSchedules,
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
+import { schedulesWithOpenBackfills } from '../../db/schedules/backfill-queries.ts';
+import { wakeBackfills } from '../../db/schedules/wake-backfills.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
+import { instantOf } from '../../domain/schedules/fire.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -47,10 +50,11 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
         if (schedule.synced_version < schedule.version) await syncAgain(tx, schedule);
       });
       const overdue = await each(deps, overdueSchedules, noteOverdue);
-      const compiled = await each(deps, schedulesToCompile, (tx, schedule) =>
-        storeCompiled(tx, schedule, compileTimetable(timetableOf(schedule), Date.now())),
+      const compiled = await each(deps, schedulesToCompile, async (tx, schedule) =>
+        storeCompiled(tx, schedule, compileTimetable(timetableOf(schedule), (await databaseTime(tx.em)).getTime())),
       );
-      return lost + unsynced + overdue + compiled + (await tendHooks(deps));
+      const backfills = await each(deps, schedulesWithOpenBackfills, (tx, schedule) => wakeBackfills(tx, schedule, `upkeep:${newId()}`));
+      return lost + unsynced + overdue + compiled + backfills + (await tendHooks(deps));
     },
   };
 }
@@ -100,20 +104,15 @@ async function inPlaceOf(deps: ActivityDeps, due: DueSchedule, work: Upkeep): Pr
 async function noteOverdue(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
   if (!schedule.is_active || schedule.deleted_at !== null) return;
   const timetable = timetableOf(schedule);
-  const until = new Date(Date.now() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
+  const now = await databaseTime(tx.em);
+  const until = new Date(now.getTime() - (schedule.catch_up_seconds + schedule.jitter_seconds + 60) * 1_000);
   const strikes = strikesAfter(timetable, {
     after: new Date(schedule.evaluated_until).getTime(),
     until: until.getTime(),
     count: maxMissed,
   });
-  const instants = strikes.map(({ at, localTime, shiftedFrom, isSkipped }) => ({
-    kind: 'regular' as const,
-    nominalAt: new Date(at),
-    localTime,
-    shiftedFrom,
-    isSkipped,
-  }));
-  await noteMissed(tx, schedule, instants);
+  const instants = strikes.map((strike) => instantOf(strike, 'regular'));
+  await noteMissed(tx, schedule, instants, now);
   // Cut short: the next pass goes on behind the last one noted.
   const reached = strikes.length === maxMissed ? new Date(strikes.at(-1)?.at ?? until) : until;
   await moveWatermark(tx, schedule, { until: reached, nextRunAt: nextAfter(timetable, reached) });

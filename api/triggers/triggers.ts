@@ -1,6 +1,13 @@
 import { area } from '../http/operation.ts';
+import { scheduleOccurrenceOperations } from './schedule-occurrences.operations.ts';
+import { scheduleOperations } from './schedules.operations.ts';
 import { webhookDeliveryOperations } from './webhook-deliveries.operations.ts';
 import { webhookEndpointOperations } from './webhook-endpoints.operations.ts';
 
-/** What starts runs by itself; schedules have no operations yet. */
-export const triggers = area('Triggers', { ...webhookEndpointOperations, ...webhookDeliveryOperations });
+/** What starts runs by itself: addresses and clocks. */
+export const triggers = area('Triggers', {
+  ...webhookEndpointOperations,
+  ...webhookDeliveryOperations,
+  ...scheduleOperations,
+  ...scheduleOccurrenceOperations,
+});

@@ -34,7 +34,7 @@ const InputTemplate = {
   description: 'JSON input of the run, its texts templates; one that is exactly one {{ path }} keeps its type',
 };
 const KeyTemplate = (description: string) => text(400, { description });
-const SubjectTemplate = closed(
+export const SubjectTemplate = closed(
   {
     kind: oneOf(['user', 'guest'], { description: 'A user of the workspace, or somebody whom only the sender knows' }),
     id: text(400, { minLength: 1, description: 'Template of the id' }),

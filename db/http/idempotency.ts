@@ -157,6 +157,7 @@ export const tablesOfPaths: Readonly<Record<string, string>> = {
   agent_id: 'agents',
   delivery_id: 'webhook_deliveries',
   endpoint_id: 'webhook_endpoints',
+  schedule_id: 'schedules',
   item_id: 'knowledge_items',
   kb_id: 'knowledge_bases',
   rule_id: 'alert_rules',

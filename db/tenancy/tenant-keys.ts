@@ -215,6 +215,7 @@ export const tenantKeys: readonly TenantKey[] = [
   plain('schedules', 'created_by_user_id', 'users'),
   composite('schedule_occurrences', 'schedule_id', 'schedules'),
   composite('schedule_occurrences', 'run_id', 'runs'),
+  composite('schedule_backfills', 'schedule_id', 'schedules'),
   plain('webhook_endpoints', 'agent_id', 'agents'),
   composite('endpoint_counters', 'endpoint_id', 'webhook_endpoints'),
   composite('webhook_deliveries', 'endpoint_id', 'webhook_endpoints'),

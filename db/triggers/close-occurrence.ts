@@ -1,36 +1,62 @@
+import { Failure } from '../../workflows/contracts/failure.ts';
+import { databaseTime } from '../database-time.ts';
 import type { RunState } from '../runs/run-state.ts';
-import { row, rows } from '../sql.ts';
+import { wakeBackfills } from '../schedules/wake-backfills.ts';
+import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
-import { noteEnd, readLive, settle, startOutcome } from './occurrences.ts';
+import { emitOccurrence, noteEnd, readLive, settle, startOutcome, type Outcome } from './occurrences.ts';
 import { lockSchedule, type ScheduleRow } from './schedules.ts';
 import type { RenderedStart } from './start-scheduled.ts';
 
 /**
- * Closes the occurrence of a run in the transaction that ends it, and starts the one that was buffered behind it. Nothing for a run that no
- * schedule has started, at no cost.
+ * Closes the occurrence of a run in the transaction that ends it, and starts the one that was buffered behind it, or wakes the backfill that waits for it. Nothing
+ * for a run that no schedule has started, at no cost.
  */
 export async function closeOccurrenceOf(tx: TenantTransaction, run: RunState, status: 'succeeded' | 'failed' | 'cancelled'): Promise<void> {
   if (run.source !== 'schedule' || run.trigger_id === null) return;
-  const [closed] = await rows<{ id: string; schedule_id: string }>(
+  const closed = await row<{ id: string; schedule_id: string; kind: string }>(
     tx.em,
-    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id`,
+    `update schedule_occurrences set status = ?, finished_at = now() where run_id = ? and status = 'started' returning id, schedule_id, kind`,
     [status, run.id],
   );
   if (!closed) return;
   const schedule = await lockSchedule(tx, closed.schedule_id);
-  if (status !== 'cancelled') await noteEnd(tx, { occurrenceId: closed.id, isFailed: status === 'failed' });
-  if (!schedule || (await readLive(tx, schedule.id)).started.length > 0) return;
-  await startBuffered(tx, schedule, run.usage_own.currency);
+  if (!schedule) return;
+  const now = await databaseTime(tx.em);
+  const ended = { occurrenceId: closed.id, status, runId: run.id, now };
+  if (status === 'failed') await emitOccurrence(tx, schedule, ended);
+  if (closed.kind === 'backfill') return wakeBackfills(tx, schedule, closed.id);
+  if (status !== 'cancelled') await noteEnd(tx, { occurrenceId: closed.id, isFailed: status === 'failed', now });
+  if ((await readLive(tx, schedule.id)).started.length > 0) return;
+  await startBuffered(tx, schedule, { currency: run.usage_own.currency, now });
 }
 
-async function startBuffered(tx: TenantTransaction, schedule: ScheduleRow, currency: string): Promise<void> {
+async function startBuffered(
+  tx: TenantTransaction,
+  schedule: ScheduleRow,
+  { currency, now }: { readonly currency: string; readonly now: Date },
+): Promise<void> {
   const buffered = await row<{ id: string; rendered: RenderedStart | null }>(
     tx.em,
     "select o.id, o.rendered from schedule_occurrences o where o.schedule_id = ? and o.status = 'buffered' order by o.nominal_at desc limit 1",
     [schedule.id],
   );
   if (!buffered) return;
-  const now = new Date();
-  if (schedule.deleted_at !== null) return settle(tx, buffered.id, { status: 'cancelled', reason: 'schedule_deleted' }, now);
-  await settle(tx, buffered.id, await startOutcome(tx, schedule, { rendered: buffered.rendered, renderFault: null, currency }), now);
+  const { id: occurrenceId, rendered } = buffered;
+  const outcome =
+    schedule.deleted_at === null
+      ? await startOrFail(tx, schedule, { rendered, renderFault: null, currency })
+      : ({ status: 'cancelled', reason: 'schedule_deleted' } as const);
+  await settle(tx, schedule, { occurrenceId, outcome, now });
+}
+
+/** What would be tried again later must not keep a run from ending: then there is no start. */
+async function startOrFail(tx: TenantTransaction, schedule: ScheduleRow, start: Parameters<typeof startOutcome>[2]): Promise<Outcome> {
+  try {
+    return await startOutcome(tx, schedule, start);
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const reason: unknown = error.context['reason'];
+    return { status: 'failed', reason: typeof reason === 'string' ? reason : error.code };
+  }
 }

@@ -1,13 +1,17 @@
 import { newId } from '../ids.ts';
-import { rows } from '../sql.ts';
+import { row, rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import type { OccurrenceStatus } from './schedule-occurrence.entity.ts';
+import { emitEvent } from './events.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
 import { startScheduled, type RenderedStart } from './start-scheduled.ts';
+import type { Failure } from '../../workflows/contracts/failure.ts';
 
 /** One instant as the evaluator gives it. */
 export interface Instant {
-  readonly kind: 'regular' | 'manual';
+  readonly kind: 'regular' | 'manual' | 'backfill';
+  /** Of kind `backfill`: which. */
+  readonly backfillId?: string;
   readonly nominalAt: Date;
   readonly localTime: string;
   readonly shiftedFrom: string | null;
@@ -27,17 +31,26 @@ export interface Outcome {
   readonly runId?: string;
   readonly reason?: string;
   readonly rendered?: RenderedStart;
+  /** Of a start that was refused. */
+  readonly failure?: Failure;
 }
 
-/** Claims an instant: the id of its row, null when somebody has it already. */
-export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instant: Instant): Promise<string | null> {
-  const id = newId();
-  const claimed = await rows(
+/**
+ * Claims an instant of a locked schedule: the id of its row, null when somebody has it already. A backfill takes over an instant that started no run in an earlier
+ * one; an instant that a backfill has started is not started again when its own time is caught up with, nor the other way round.
+ */
+export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instant: Instant, overlap: string): Promise<string | null> {
+  const claimed = await row<{ id: string }>(
     tx.em,
-    `insert into schedule_occurrences (id, organization_id, workspace_id, schedule_id, kind, nominal_at, local_time, shifted_from, status, overlap, created_at)
-     values (?, ?, ?, ?, ?, ?, ?, ?, 'missed', ?, now()) on conflict (schedule_id, kind, nominal_at) do nothing returning id`,
+    `insert into schedule_occurrences (id, organization_id, workspace_id, schedule_id, kind, nominal_at, local_time, shifted_from, status, overlap, backfill_id, created_at)
+     select ?, ?, ?, ?::uuid, ?, ?::timestamptz, ?, ?, 'missed', ?, ?::uuid, clock_timestamp()
+      where not exists (select from schedule_occurrences x where x.schedule_id = ?::uuid and x.nominal_at = ?::timestamptz and ? <> 'manual'
+        and x.kind <> 'manual' and x.kind <> ? and (x.run_id is not null or x.status = 'buffered'))
+     on conflict (schedule_id, kind, nominal_at) do update set backfill_id = excluded.backfill_id, overlap = excluded.overlap, reason = null
+       where schedule_occurrences.kind = 'backfill' and schedule_occurrences.run_id is null and schedule_occurrences.backfill_id <> excluded.backfill_id
+     returning id`,
     [
-      id,
+      newId(),
       schedule.organization_id,
       schedule.workspace_id,
       schedule.id,
@@ -45,14 +58,33 @@ export async function claim(tx: TenantTransaction, schedule: ScheduleRow, instan
       instant.nominalAt,
       instant.localTime,
       instant.shiftedFrom,
-      schedule.overlap,
+      overlap,
+      instant.backfillId ?? null,
+      schedule.id,
+      instant.nominalAt,
+      instant.kind,
+      instant.kind,
     ],
   );
-  return claimed.length > 0 ? id : null;
+  return claimed?.id ?? null;
 }
 
-/** Writes what came of an instant. */
-export async function settle(tx: TenantTransaction, occurrenceId: string, outcome: Outcome, now: Date): Promise<void> {
+/** When a manual firing of a locked schedule counts as due: `at`, or the next millisecond that has none. */
+export async function nextManualInstant(tx: TenantTransaction, scheduleId: string, at: Date): Promise<Date> {
+  const last = await row<{ at: string | null }>(
+    tx.em,
+    "select max(o.nominal_at) as at from schedule_occurrences o where o.schedule_id = ? and o.kind = 'manual'",
+    [scheduleId],
+  );
+  return last?.at ? new Date(Math.max(at.getTime(), new Date(last.at).getTime() + 1)) : at;
+}
+
+/** Writes what came of an instant of a schedule, with its event. */
+export async function settle(
+  tx: TenantTransaction,
+  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
+  { occurrenceId, outcome, now }: { readonly occurrenceId: string; readonly outcome: Outcome; readonly now: Date },
+): Promise<void> {
   const isOver = outcome.status !== 'started' && outcome.status !== 'buffered';
   await rows(
     tx.em,
@@ -67,14 +99,33 @@ export async function settle(tx: TenantTransaction, occurrenceId: string, outcom
       occurrenceId,
     ],
   );
-  if (outcome.status === 'failed') await noteEnd(tx, { occurrenceId, isFailed: true });
+  if (outcome.status === 'missed' || outcome.status === 'failed') await emitOccurrence(tx, schedule, { occurrenceId, ...outcome, now });
+  if (outcome.status === 'failed') await noteEnd(tx, { occurrenceId, isFailed: true, now });
 }
 
-/** Occurrences of a schedule that run or wait. */
+/** The event of an occurrence that was missed or has failed; ids only. */
+export async function emitOccurrence(
+  tx: TenantTransaction,
+  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
+  occurred: { readonly occurrenceId: string; readonly status: string; readonly runId?: string; readonly now: Date },
+): Promise<void> {
+  const { occurrenceId, status, runId, now } = occurred;
+  await emitEvent(tx, {
+    organizationId: schedule.organization_id,
+    workspaceId: schedule.workspace_id,
+    eventKind: `schedule.${status}`,
+    source: 'platform',
+    payload: { schedule_id: schedule.id, occurrence_id: occurrenceId, ...(runId === undefined ? {} : { run_id: runId }) },
+    occurredAt: now,
+    ...(runId === undefined ? {} : { causeRunId: runId }),
+  });
+}
+
+/** Regular and manual occurrences of a schedule that run or wait; those of backfills run beside them. */
 export async function readLive(tx: TenantTransaction, scheduleId: string): Promise<Live> {
   const found = await rows<{ id: string; status: string; run_id: string | null }>(
     tx.em,
-    "select o.id, o.status, o.run_id from schedule_occurrences o where o.schedule_id = ? and o.status in ('started', 'buffered')",
+    "select o.id, o.status, o.run_id from schedule_occurrences o where o.schedule_id = ? and o.status in ('started', 'buffered') and o.kind <> 'backfill'",
     [scheduleId],
   );
   return {
@@ -83,16 +134,25 @@ export async function readLive(tx: TenantTransaction, scheduleId: string): Promi
   };
 }
 
-/** Failures in a row pause a schedule that says so; a success forgets them. */
+/** Cancels what is buffered of a schedule that is deleted. */
+export async function cancelBuffered(tx: TenantTransaction, scheduleId: string, now: Date): Promise<void> {
+  await rows(
+    tx.em,
+    "update schedule_occurrences set status = 'cancelled', reason = 'schedule_deleted', finished_at = ? where schedule_id = ? and status = 'buffered'",
+    [now, scheduleId],
+  );
+}
+
+/** Failures in a row pause a schedule that says so; a success forgets them. Backfills count for neither. */
 export async function noteEnd(
   tx: TenantTransaction,
-  { occurrenceId, isFailed }: { readonly occurrenceId: string; readonly isFailed: boolean },
+  { occurrenceId, isFailed, now }: { readonly occurrenceId: string; readonly isFailed: boolean; readonly now: Date },
 ): Promise<void> {
   const [paused] = await rows<Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'> & { paused: boolean }>(
     tx.em,
     `with counted as (
        select s.id, case when ?::boolean then s.failure_streak + 1 else 0 end as streak, s.pause_after_failures as most, s.is_active
-         from schedule_occurrences o join schedules s on s.id = o.schedule_id where o.id = ? for no key update of s
+         from schedule_occurrences o join schedules s on s.id = o.schedule_id where o.id = ? and o.kind <> 'backfill' for no key update of s
      ), judged as (select c.*, c.is_active and c.most > 0 and c.streak >= c.most as pauses from counted c)
      update schedules s set failure_streak = j.streak, is_active = s.is_active and not j.pauses,
        pause_reason = case when j.pauses then 'failures' else s.pause_reason end,
@@ -102,7 +162,25 @@ export async function noteEnd(
      returning s.id, s.organization_id, s.workspace_id, s.version, j.pauses as paused`,
     [isFailed, occurrenceId],
   );
-  if (paused?.paused === true) await syncSchedule(tx, paused);
+  if (paused?.paused !== true) return;
+  await syncSchedule(tx, paused);
+  await emitPaused(tx, paused, now);
+}
+
+/** The event of a schedule that was paused. */
+export async function emitPaused(
+  tx: TenantTransaction,
+  schedule: Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id'>,
+  now: Date,
+): Promise<void> {
+  await emitEvent(tx, {
+    organizationId: schedule.organization_id,
+    workspaceId: schedule.workspace_id,
+    eventKind: 'schedule.paused',
+    source: 'platform',
+    payload: { schedule_id: schedule.id },
+    occurredAt: now,
+  });
 }
 
 /** Starts the run of an instant whose templates are filled; null with the reason when they could not be. */
@@ -114,13 +192,20 @@ export async function startOutcome(
   const { rendered, renderFault, currency } = start;
   if (rendered === null) return { status: 'failed', reason: renderFault ?? 'template' };
   const started = await startScheduled(tx, schedule, { rendered, currency });
-  return 'runId' in started ? { status: 'started', runId: started.runId } : { status: 'failed', reason: started.reason };
+  if ('failure' in started) return { status: 'failed', reason: reasonOf(started.failure), failure: started.failure };
+  return { status: 'started', runId: started.runId, ...(started.isPersonaUnknown ? { reason: 'persona_unknown' } : {}) };
 }
 
 /** Notes instants that nobody fired in time, so that each has a row; those that have one are left. */
-export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[]): Promise<void> {
+export async function noteMissed(tx: TenantTransaction, schedule: ScheduleRow, instants: readonly Instant[], now: Date): Promise<void> {
   for (const instant of instants) {
-    const id = await claim(tx, schedule, instant);
-    if (id !== null) await settle(tx, id, { status: instant.isSkipped ? 'skipped_dst' : 'missed', reason: 'never_fired' }, new Date());
+    const occurrenceId = await claim(tx, schedule, instant, schedule.overlap);
+    const outcome: Outcome = instant.isSkipped ? { status: 'skipped_dst' } : { status: 'missed', reason: 'never_fired' };
+    if (occurrenceId !== null) await settle(tx, schedule, { occurrenceId, outcome, now });
   }
+}
+
+function reasonOf(error: Failure): string {
+  const reason: unknown = error.context['reason'];
+  return typeof reason === 'string' ? reason : error.code;
 }

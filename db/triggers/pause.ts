@@ -1,6 +1,8 @@
+import { databaseTime } from '../database-time.ts';
 import { tenantPredicate } from '../scope.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
+import { emitPaused } from './occurrences.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
 
 type Paused = Pick<ScheduleRow, 'id' | 'organization_id' | 'workspace_id' | 'version'>;
@@ -15,7 +17,11 @@ export async function pauseSchedulesOfAgent(tx: TenantTransaction, agentId: stri
       where agent_id = ? and is_active and deleted_at is null returning ${returned}`,
     [agentId],
   );
-  for (const schedule of paused) await syncSchedule(tx, schedule);
+  const now = paused.length === 0 ? null : await databaseTime(tx.em);
+  for (const schedule of paused) {
+    await syncSchedule(tx, schedule);
+    if (now !== null) await emitPaused(tx, schedule, now);
+  }
 }
 
 /** Pauses the schedules of a transaction's place that is stopped. */
@@ -35,7 +41,7 @@ export async function resumeSchedulesOfPlace(tx: TenantTransaction, reasons: rea
   const own = tenantPredicate(tx.tenant, 's');
   const resumed = await rows<Paused>(
     tx.em,
-    `update schedules s set is_active = true, pause_reason = null, evaluated_until = now(), sync_state = 'pending', version = version + 1, updated_at = now()
+    `update schedules s set is_active = true, pause_reason = null, evaluated_until = now(), fires_after = now(), sync_state = 'pending', version = version + 1, updated_at = now()
       where not is_active and deleted_at is null and pause_reason = any (?::text[]) and ${own.sql}
         and exists (select from workspaces w join organizations o on o.id = w.organization_id where w.id = s.workspace_id and w.is_active and o.status = 'active')
       returning ${returned}`,

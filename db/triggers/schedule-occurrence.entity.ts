@@ -24,6 +24,8 @@ const schema = defineEntity({
   indexes: [
     ...tenantIndexes('schedule_occurrences'),
     uniqueIndex('schedule_occurrences', 'instant', '(schedule_id, kind, nominal_at)'),
+    index('schedule_occurrences', 'nominal', '(schedule_id, nominal_at desc, id desc)'),
+    index('schedule_occurrences', 'age', '(created_at)'),
     index('schedule_occurrences', 'open', "(schedule_id) where status in ('buffered', 'started')"),
     index('schedule_occurrences', 'missed', "(organization_id, created_at) where status = 'missed'"),
     index('schedule_occurrences', 'run', '(run_id) where run_id is not null'),

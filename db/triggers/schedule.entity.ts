@@ -50,6 +50,8 @@ const schema = defineEntity({
     syncState: p.enum(scheduleSyncStates).default('pending'),
     compiled: p.json<Record<string, unknown>>(),
     evaluatedUntil: timeColumn(),
+    /** Instants up to here are none of it: it was made, resumed or given other times since. Null: no bound. */
+    firesAfter: timeColumn().strictNullable(),
     syncedVersion: p.integer().default(0),
     failureStreak: p.integer().default(0),
     createdByUserId: uuidColumn().strictNullable(),

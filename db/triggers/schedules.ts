@@ -41,6 +41,8 @@ export interface ScheduleRow {
   readonly is_active: boolean;
   readonly compiled: Record<string, unknown>;
   readonly evaluated_until: string;
+  /** Instants up to here are none of it; null: no bound. */
+  readonly fires_after: string | null;
   readonly synced_version: number;
   readonly failure_streak: number;
   readonly created_by_user_id: string | null;
@@ -73,6 +75,7 @@ export interface NewSchedule {
   readonly endsAt: Date | null;
   readonly pauseAfterFailures: number;
   readonly isActive: boolean;
+  readonly pauseReason?: string | null;
   readonly compiled: object;
   readonly nextRunAt: Date | null;
   readonly createdByUserId: string | null;
@@ -87,7 +90,7 @@ const limitSchedules = 500;
 
 const columns = `s.id, s.organization_id, s.workspace_id, s.agent_id, s.name, s.description, s.cron, s.every_seconds, s.run_at, s.timezone, s.dst, s.prompt_template,
   s.input_template, s.session_key_template, s.persona_slug_template, s.subject_template, s.overlap, s.catch_up_seconds, s.jitter_seconds, s.starts_at, s.ends_at,
-  s.pause_after_failures, s.is_active, s.compiled, s.evaluated_until, s.synced_version, s.failure_streak, s.created_by_user_id, s.version, s.created_at, s.deleted_at`;
+  s.pause_after_failures, s.is_active, s.compiled, s.evaluated_until, s.fires_after, s.synced_version, s.failure_streak, s.created_by_user_id, s.version, s.created_at, s.deleted_at`;
 
 /**
  * Makes a schedule; creating never starts a run. Its clock is set after the commit. Throws 422 `reference` for an agent that does not live in
@@ -95,6 +98,8 @@ const columns = `s.id, s.organization_id, s.workspace_id, s.agent_id, s.name, s.
  */
 export async function createSchedule(tx: TenantTransaction, schedule: NewSchedule): Promise<string> {
   const { organizationId, workspaceId } = schedule;
+  // Counted one request after the other, so that two at once can't both be the last.
+  await rows(tx.em, 'select w.id from workspaces w where w.id = ? for no key update', [workspaceId]);
   const found = await row<{ schedules: number; has_agent: boolean }>(
     tx.em,
     `select (select count(*)::int from schedules s where s.workspace_id = ?::uuid and s.organization_id = ?::uuid and s.deleted_at is null) as schedules,
@@ -140,12 +145,14 @@ function valuesOf(id: string, schedule: NewSchedule): Record<string, unknown> {
     ends_at: schedule.endsAt,
     pause_after_failures: schedule.pauseAfterFailures,
     is_active: schedule.isActive,
+    pause_reason: schedule.pauseReason ?? null,
     compiled: json(schedule.compiled),
     next_run_at: schedule.nextRunAt,
     created_by_user_id: schedule.createdByUserId,
     tool_call_id: schedule.toolCallId,
     tool_id: schedule.toolId,
     evaluated_until: schedule.at,
+    fires_after: schedule.at,
     created_at: schedule.at,
     updated_at: schedule.at,
   };
@@ -213,6 +220,11 @@ export async function countActiveOfTool(
     [place.workspaceId, place.toolId],
   );
   return found?.n ?? 0;
+}
+
+/** Notes that Temporal did not take what a version of the row says; the try after it goes on. */
+export async function markUnsynced(tx: TenantTransaction, id: string, version: number): Promise<void> {
+  await rows(tx.em, "update schedules set sync_state = 'error' where id = ? and version = ? and synced_version < version", [id, version]);
 }
 
 /** Notes that Temporal's schedule is as a version of the row says; false when the row has a newer one. */

@@ -1,4 +1,4 @@
-import { Failure } from '../../workflows/contracts/failure.ts';
+import { fail, Failure } from '../../workflows/contracts/failure.ts';
 import { placeRuns } from '../runs/place-runs.ts';
 import { row } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
@@ -13,21 +13,40 @@ export interface RenderedStart {
   readonly subject: { readonly kind: 'user' | 'guest'; readonly id: string } | null;
 }
 
-/** What a start came to: a run, or why there is none. */
-export type ScheduledStart = { readonly runId: string } | { readonly reason: string };
+/** What a start came to: a run, or why there is none. `isPersonaUnknown`: the run has the agent's default instead. */
+export type ScheduledStart = { readonly runId: string; readonly isPersonaUnknown: boolean } | { readonly failure: Failure };
 
-/** Starts the run of one instant in the schedule's workspace. A start that is refused is told by its reason and writes nothing that counts. */
-export async function startScheduled(
+interface ScheduledRun {
+  readonly rendered: RenderedStart;
+  readonly currency: string;
+}
+
+/**
+ * Starts the run of one instant in the schedule's workspace; an unknown persona falls back to the default. A start that is refused gives its failure and has written
+ * nothing that counts. Throws what may be tried again.
+ */
+export async function startScheduled(tx: TenantTransaction, schedule: ScheduleRow, run: ScheduledRun): Promise<ScheduledStart> {
+  const { subject, personaSlug } = run.rendered;
+  const place = { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id };
+  if (subject?.kind === 'user' && !(await isActiveUserOf(tx, place, subject.id)))
+    return {
+      failure: fail('state_conflict', {
+        reason: 'subject_unknown',
+        detail: 'The user for whom the run would work is not active in the workspace.',
+      }),
+    };
+  const started = await placeRun(tx, schedule, { ...run, personaSlug });
+  if (!isUnknownPersona(started)) return started instanceof Failure ? { failure: started } : { runId: started, isPersonaUnknown: false };
+  const withDefault = await placeRun(tx, schedule, { ...run, personaSlug: null });
+  return withDefault instanceof Failure ? { failure: withDefault } : { runId: withDefault, isPersonaUnknown: true };
+}
+
+/** The id of the run, or why there is none. It waits for its turn, so it takes nobody's place and ends nothing. */
+async function placeRun(
   tx: TenantTransaction,
   schedule: ScheduleRow,
-  { rendered, currency }: { readonly rendered: RenderedStart; readonly currency: string },
-): Promise<ScheduledStart> {
-  if (
-    rendered.subject?.kind === 'user' &&
-    !(await isActiveUserOf(tx, { organizationId: schedule.organization_id, workspaceId: schedule.workspace_id }, rendered.subject.id))
-  )
-    return { reason: 'subject_unknown' };
-  // It waits for its turn, so it takes nobody's place and ends nothing.
+  { rendered, currency, personaSlug }: ScheduledRun & { readonly personaSlug: string | null },
+): Promise<string | Failure> {
   const {
     outcomes: [outcome],
   } = await placeRuns(tx, [
@@ -38,7 +57,7 @@ export async function startScheduled(
       revisionId: null,
       input: { text: rendered.prompt, ...(rendered.input === null ? {} : { json: rendered.input }) },
       sessionKey: rendered.sessionKey,
-      personaSlug: rendered.personaSlug,
+      personaSlug,
       subject: rendered.subject,
       source: 'schedule',
       triggerId: schedule.id,
@@ -54,9 +73,13 @@ export async function startScheduled(
     },
   ]);
   if (outcome === undefined) throw new Error('a start gave nothing');
-  if (!(outcome instanceof Failure)) return { runId: outcome.run.id };
+  if (!(outcome instanceof Failure)) return outcome.run.id;
   if (outcome.retryable) throw outcome;
-  return { reason: reasonOf(outcome) };
+  return outcome;
+}
+
+function isUnknownPersona(outcome: string | Failure): boolean {
+  return outcome instanceof Failure && outcome.errors.some(({ pointer }) => pointer === '/persona_slug');
 }
 
 /** Whether somebody may work in a trigger's workspace today: not who was deactivated, nor who has moved away. */
@@ -73,9 +96,4 @@ export async function isActiveUserOf(
     [id, organizationId, workspaceId, workspaceId],
   );
   return found !== null;
-}
-
-function reasonOf(error: Failure): string {
-  const reason: unknown = error.context?.['reason'];
-  return typeof reason === 'string' ? reason : error.code;
 }

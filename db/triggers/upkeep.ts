@@ -1,4 +1,5 @@
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { databaseTime } from '../database-time.ts';
 import { rows } from '../sql.ts';
 import type { TenantTransaction } from '../tenant-transaction.ts';
 import { syncSchedule, type ScheduleRow } from './schedules.ts';
@@ -52,7 +53,7 @@ export function syncedSchedules(em: SqlEntityManager): Promise<DueSchedule[]> {
 
 /** Sends the sync of a schedule again; once a minute. */
 export async function syncAgain(tx: TenantTransaction, schedule: ScheduleRow): Promise<void> {
-  await syncSchedule(tx, schedule, `:${Math.floor(Date.now() / 60_000)}`);
+  await syncSchedule(tx, schedule, `:${Math.floor((await databaseTime(tx.em)).getTime() / 60_000)}`);
 }
 
 /** Instants up to here have been looked at. */

@@ -54,13 +54,18 @@ export function refuseContradiction(fields: EndpointFields): void {
     throw invalid('/subject_template/kind', 'enum', 'can not be user while verification is none: anybody could name a user');
   if (responsePath !== null && !pointerForm.test(responsePath))
     throw invalid('/response_path', 'pattern', 'must be a JSON pointer (RFC 6901), such as /output/text');
+  refuseInputTemplate(inputTemplate);
+  refuseCallback(fields);
+  refuseCoalescing(fields);
+  if (fields.eventKind !== null) refuseKind(fields.eventKind);
+}
+
+/** 422 for an input template that is too deep or too large. */
+export function refuseInputTemplate(inputTemplate: Record<string, unknown> | null): void {
   if (depthOf(inputTemplate) > deepestInput)
     throw invalid('/input_template', 'max_depth', `must be at most ${deepestInput} levels deep`, { limit: deepestInput });
   if (Buffer.byteLength(JSON.stringify(inputTemplate) ?? '') > maxInputBytes)
     throw invalid('/input_template', 'max_bytes', `must be at most ${maxInputBytes} bytes`, { limit: maxInputBytes });
-  refuseCallback(fields);
-  refuseCoalescing(fields);
-  if (fields.eventKind !== null) refuseKind(fields.eventKind);
 }
 
 function refuseCallback({ responseMode, callbackUrl, verification }: EndpointFields): void {

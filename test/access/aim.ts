@@ -38,6 +38,7 @@ const tablesByKind: Readonly<Record<string, string>> = {
   Conversation: 'conversations',
   Message: 'messages',
   ToolCall: 'tool_calls',
+  Schedule: 'schedules',
   WebhookEndpoint: 'webhook_endpoints',
   WebhookDelivery: 'webhook_deliveries',
   AlertRule: 'alert_rules',

@@ -71,6 +71,7 @@ export const tableKinds: Readonly<Record<string, TableKind>> = {
   knowledge_embedding_cache: 'tenant',
   schedules: 'tenant',
   schedule_occurrences: 'tenant',
+  schedule_backfills: 'tenant',
   webhook_endpoints: 'tenant',
   endpoint_counters: 'tenant',
   webhook_deliveries: 'tenant',

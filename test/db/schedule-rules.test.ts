@@ -28,7 +28,7 @@ async function scheduled(more: Partial<NewSchedule> = {}): Promise<Scheduled> {
   const { tokens, organizationId, workspaceId } = await world.tenant();
   const agent = await makeAgent(world, tokens.admin);
   const place = { organizationId, workspaceId };
-  const id = await makeSchedule(world.api.db, place, { agentId: agent.id, everySeconds: 3_600, ...more });
+  const id = await makeSchedule(world.api.db, place, { agentId: agent.id, everySeconds: 3_600, at: hour(-1), ...more });
   return { id, agentId: agent.id, place, token: tokens.admin };
 }
 
@@ -153,7 +153,7 @@ test('a planned run goes on without whoever planned it, and is made for nobody w
   const [workspaceId = '', other = ''] = workspaceIds;
   const agent = await makeAgent(world, tokens.admin, { workspace_id: workspaceId });
   const place = { organizationId, workspaceId };
-  const own = { agentId: agent.id, everySeconds: 3_600, overlap: 'allow_all', createdByUserId: users.admin.id } as const;
+  const own = { agentId: agent.id, everySeconds: 3_600, overlap: 'allow_all', createdByUserId: users.admin.id, at: hour(-1) } as const;
   const subject = { id: await makeSchedule(world.api.db, place, own), agentId: agent.id, place, token: tokens.owner };
   const forUser = (id: string) => ({
     rendered: { prompt: 'x', input: null, sessionKey: null, personaSlug: null, subject: { kind: 'user' as const, id } },
@@ -211,7 +211,7 @@ test('what nobody fired is noted once; what was fired keeps its row', async () =
   for (let pass = 0; pass < 2; pass++)
     await within(world.api.db, subject.place, async (tx) => {
       const schedule = await lockSchedule(tx, subject.id);
-      if (schedule) await noteMissed(tx, schedule, instants);
+      if (schedule) await noteMissed(tx, schedule, instants, new Date());
     });
 
   expect(await statuses(subject)).toEqual(['missed never_fired', 'started', 'missed never_fired']);

@@ -77,6 +77,17 @@ const scenarios: Readonly<Record<string, Scenario>> = {
       closeGroup: [gives({ state: 'waiting', waitMs: 50, isEager: false }), gives({ state: 'closed' }), gives({ state: 'idle' })],
     },
   },
+  'backfill-schedule': {
+    type: 'backfillSchedule',
+    args: [{ backfillId: randomUUID() }],
+    activities: {
+      advanceBackfill: [
+        gives({ state: 'waiting', waitMs: 50, isEager: true }),
+        gives({ state: 'waiting', waitMs: 50, isEager: false }),
+        gives({ state: 'ended' }),
+      ],
+    },
+  },
   'trigger-sync': {
     type: 'triggerSync',
     args: [{ scheduleId: randomUUID() }],

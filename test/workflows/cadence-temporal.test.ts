@@ -6,6 +6,7 @@ import { planSchedule } from '../../ports/schedule-plan.ts';
 import type { ScheduleRow } from '../../db/triggers/schedules.ts';
 import { newId } from '../../db/ids.ts';
 import { removeTriggerSchedule, upsertTriggerSchedule } from '../../temporal/trigger-schedules.ts';
+import { isWholeMatrix } from '../chaos/whole.ts';
 import { testNamespace, type TestNamespace } from '../support/temporal.ts';
 
 let place: TestNamespace;
@@ -59,10 +60,12 @@ function rowOf(timetable: Timetable): ScheduleRow {
   } as unknown as ScheduleRow;
 }
 
-test('120 random specs in six zones strike where Temporal does, what only clock changes make different aside', async () => {
+const specs = isWholeMatrix ? 500 : 120;
+
+test(`${specs} random specs in six zones strike where Temporal does, what only clock changes make different aside`, async () => {
   const random = randomFrom(20_261_128);
   const differing: string[] = [];
-  for (let at = 0; at < 120; at++) {
+  for (let at = 0; at < specs; at++) {
     const [text, zone] = [randomCron(random), zones[at % zones.length] ?? 'UTC'];
     const timetable: Timetable = {
       cadence: { kind: 'cron', spec: parseCron(text) },

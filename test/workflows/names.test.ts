@@ -20,6 +20,7 @@ test('names of workflows, activities, signals, queues, ids and the header are wh
     'attachmentScan',
     'attachmentSweep',
     'auditSeal',
+    'backfillSchedule',
     'budgetHolds',
     'bulkCancel',
     'closeGroups',

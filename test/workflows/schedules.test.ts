@@ -204,7 +204,13 @@ function fireAt(id: string, nominalAt: Date, nextRunAt: Date | null): Promise<vo
 
 test('an instant that jitter delays beyond its catch-up is not late', async () => {
   const agent = await makeAgent(stack, []);
-  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 3_600, catchUpSeconds: 10, jitterSeconds: 600 });
+  const id = await makeSchedule(stack.db, place, {
+    agentId: agent.id,
+    everySeconds: 3_600,
+    catchUpSeconds: 10,
+    jitterSeconds: 600,
+    at: inSeconds(-3_600),
+  });
 
   await fireAt(id, inSeconds(-300), inSeconds(3_000));
   await fireAt(id, inSeconds(-700), inSeconds(2_000));
@@ -214,7 +220,7 @@ test('an instant that jitter delays beyond its catch-up is not late', async () =
 
 test('an instant that is fired behind a later one moves nothing back', async () => {
   const agent = await makeAgent(stack, []);
-  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 60, overlap: 'allow_all' });
+  const id = await makeSchedule(stack.db, place, { agentId: agent.id, everySeconds: 60, overlap: 'allow_all', at: inSeconds(-3_600) });
   const next = inSeconds(60);
 
   await fireAt(id, inSeconds(0), next);

@@ -27,6 +27,7 @@ export const workflowIds = {
   triggerSync: (scheduleId: string) => `maint:trigger-sync:${scheduleId}`,
   trigger: (scheduleId: string) => `trigger:${scheduleId}`,
   hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
+  backfill: (backfillId: string) => `backfill:${backfillId}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 

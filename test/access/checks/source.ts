@@ -56,6 +56,7 @@ export const sourceRules: readonly SourceRule[] = [
       'db/runs/run-retention.ts': sweeper,
       'domain/alerts/alert-retention.ts': sweeper,
       'domain/webhooks/retention.ts': sweeper,
+      'domain/schedules/retention.ts': sweeper,
       'domain/billing/rebuild-usage.ts': sweeper,
       'domain/billing/upkeep.ts': sweeper,
       'db/audit/': 'sealing, verification and retention',

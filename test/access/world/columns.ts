@@ -267,7 +267,16 @@ export const columnRules: Readonly<Record<string, ColumnRules>> = {
     error_reason: none,
     response_status: same(202),
   },
-  schedule_occurrences: { status: same('missed'), run_id: none, backfill_id: none, rendered: note('schedule_occurrences', 'rendered') },
+  schedule_occurrences: {
+    status: same('missed'),
+    local_time: same('2026-01-01T00:00:00+00:00'),
+    shifted_from: none,
+    overlap: same('skip'),
+    run_id: none,
+    backfill_id: none,
+    rendered: note('schedule_occurrences', 'rendered'),
+  },
+  schedule_backfills: { status: same('done') },
   approvals: {
     status: same('approved'),
     reason: same('tool_call'),

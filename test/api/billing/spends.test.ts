@@ -18,7 +18,7 @@ interface Spending {
   readonly isForAdmins?: boolean;
 }
 
-/** What each operation that spends is asked for, in a workspace with an agent, an ended run, a tool and a hook that has taken a delivery. A new one needs a line. */
+/** What each operation that spends is asked for, in a workspace with an agent, an ended run, a tool, a schedule and a hook that has taken a delivery. A new one needs a line. */
 async function spendingOf(tenant: TestTenant): Promise<Readonly<Record<string, Spending>>> {
   const agent = await makeAgent(world, tenant.tokens.admin);
   const item = { agent_id: agent.id, input: { text: 'Hi' } };
@@ -30,7 +30,15 @@ async function spendingOf(tenant: TestTenant): Promise<Readonly<Record<string, S
   const hook = { agent_id: agent.id, slug: 'orders', verification: 'none' };
   const endpoint = await world.call(tenant.tokens.admin, 'POST', '/webhook-endpoints', { body: hook });
   const delivery = await world.call('', 'POST', `/hooks/${tenant.workspaceId}/orders`, { body: {} });
+  const planned = { agent_id: agent.id, name: 'Nightly', prompt_template: 'Hi', cron: '0 0 * * *' };
+  const schedule = await world.call(tenant.tokens.admin, 'POST', '/schedules', { body: planned });
   return {
+    triggerSchedule: { path: `/schedules/${schedule.body.id}/trigger`, body: { overlap: 'allow_all' } },
+    backfillSchedule: {
+      path: `/schedules/${schedule.body.id}/backfill`,
+      body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' },
+      isForAdmins: true,
+    },
     createRun: { path: '/runs', body: item },
     createRunBatch: { path: '/runs/batch', body: { items: [item, item] } },
     retryRun: { path: `/runs/${run.body.id}/retry`, body: {} },

@@ -1,0 +1,80 @@
+import type { SqlEntityManager } from '@mikro-orm/postgresql';
+import { query } from '../query.ts';
+import { row, rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+import type { SchedulePlace } from './wake-backfills.ts';
+
+/** A backfill as its work sees it. */
+export type BackfillRow = NonNullable<Awaited<ReturnType<typeof readBackfill>>>;
+
+function selectBackfill(id: string) {
+  return query
+    .selectFrom('schedule_backfills')
+    .where('id', '=', id)
+    .select(['id', 'organizationId', 'workspaceId', 'scheduleId', 'rangeFrom', 'rangeTo', 'overlap', 'status', 'reached']);
+}
+
+/** A backfill; null when it is purged or foreign. */
+export function readBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
+  return row(tx.em, selectBackfill(id));
+}
+
+/** The same, locked to the end of the transaction. */
+export function lockBackfill(tx: Pick<TenantTransaction, 'em'>, id: string) {
+  return row(tx.em, selectBackfill(id).forNoKeyUpdate());
+}
+
+/** Schedules with a backfill that has not ended for ten minutes: Temporal may have lost its workflow, or a signal. Sweeper's pool. */
+export function schedulesWithOpenBackfills(em: SqlEntityManager, limit: number): Promise<SchedulePlace[]> {
+  return rows<SchedulePlace>(
+    em,
+    `select distinct b.schedule_id as id, b.organization_id, b.workspace_id from schedule_backfills b
+      where b.status in ('queued', 'running') and b.created_at < now() - interval '10 minutes' order by b.schedule_id limit ?`,
+    [limit],
+  );
+}
+
+/** Whether a run of any backfill of a schedule is live. */
+export async function hasLiveBackfillRun(tx: Pick<TenantTransaction, 'em'>, scheduleId: string): Promise<boolean> {
+  const live = await row(
+    tx.em,
+    query
+      .selectFrom('schedule_occurrences')
+      .where('scheduleId', '=', scheduleId)
+      .where('status', '=', 'started')
+      .where('kind', '=', 'backfill')
+      .select('id')
+      .limit(1),
+  );
+  return live !== null;
+}
+
+/** Instants of a stretch, both ends included, that have started a run or are about to, whether at their own time or by a backfill. */
+export async function readRunInstants(
+  tx: Pick<TenantTransaction, 'em'>,
+  scheduleId: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<ReadonlySet<number>> {
+  const found = await rows<{ nominal_at: string }>(
+    tx.em,
+    `select o.nominal_at from schedule_occurrences o where o.schedule_id = ? and o.nominal_at between ? and ?
+      and o.kind <> 'manual' and (o.run_id is not null or o.status = 'buffered')`,
+    [scheduleId, from, to],
+  );
+  return new Set(found.map(({ nominal_at: at }) => new Date(at).getTime()));
+}
+
+/** How many of them there are. */
+export async function countRunInstants(
+  tx: Pick<TenantTransaction, 'em'>,
+  scheduleId: string,
+  { from, to }: { readonly from: Date; readonly to: Date },
+): Promise<number> {
+  const found = await row<{ n: number }>(
+    tx.em,
+    `select count(distinct o.nominal_at)::int as n from schedule_occurrences o where o.schedule_id = ? and o.nominal_at between ? and ?
+      and o.kind <> 'manual' and (o.run_id is not null or o.status = 'buffered')`,
+    [scheduleId, from, to],
+  );
+  return found?.n ?? 0;
+}

@@ -1,0 +1,49 @@
+import { taskQueues, workflowIds } from '../../workflows/contracts/queues.ts';
+import { backfillRunEnded } from '../../workflows/contracts/triggers.ts';
+import { addOutbox } from '../outbox.ts';
+import { query } from '../query.ts';
+import { rows } from '../sql.ts';
+import type { TenantTransaction } from '../tenant-transaction.ts';
+
+/** Where a row of a schedule lies. */
+export interface SchedulePlace {
+  readonly id: string;
+  readonly organization_id: string;
+  readonly workspace_id: string;
+}
+
+/** Has the open backfills of a schedule look again after the commit; once an occasion. */
+export async function wakeBackfills(tx: TenantTransaction, schedule: SchedulePlace, occasion: string): Promise<void> {
+  const open = await rows(
+    tx.em,
+    query.selectFrom('schedule_backfills').where('scheduleId', '=', schedule.id).where('status', 'in', ['queued', 'running']).select('id'),
+  );
+  for (const { id } of open) await wakeBackfill(tx, schedule, { backfillId: id, occasion });
+}
+
+/** Has the workflow of a backfill begin, or look again, after the commit; once an occasion. */
+export async function wakeBackfill(
+  tx: TenantTransaction,
+  schedule: SchedulePlace,
+  { backfillId, occasion }: { readonly backfillId: string; readonly occasion: string },
+): Promise<void> {
+  const workflowId = workflowIds.backfill(backfillId);
+  await addOutbox(
+    tx,
+    {
+      kind: 'workflow.start',
+      workflowType: 'backfillSchedule',
+      workflowId,
+      taskQueue: taskQueues.bulk,
+      args: [{ backfillId }],
+      organizationId: schedule.organization_id,
+      workspaceId: schedule.workspace_id,
+      correlationId: tx.correlationId,
+      reuse: 'allow_duplicate',
+      signal: backfillRunEnded,
+      priority: 5,
+      searchAttributes: { SourceId: schedule.id },
+    },
+    { dedupeKey: `${workflowId}:${occasion}` },
+  );
+}

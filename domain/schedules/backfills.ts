@@ -1,0 +1,94 @@
+import { databaseTime } from '../../db/database-time.ts';
+import { newId } from '../../db/ids.ts';
+import { countRunInstants, readRunInstants } from '../../db/schedules/backfill-queries.ts';
+import { insertBackfill } from '../../db/schedules/backfills.ts';
+import type { BackfillOverlap } from '../../db/schedules/schedule-backfill.entity.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { lockSchedule, type ScheduleRow } from '../../db/triggers/schedules.ts';
+import { countStrikes, strikesAfter, type Strike, type Timetable } from '../../ports/cadence.ts';
+import { timetableOf } from '../../ports/schedule-plan.ts';
+import { fail, invalid } from '../../workflows/contracts/failure.ts';
+import { checkBudgets } from '../billing/budget-check.ts';
+
+/** What is asked for. */
+export interface AskedBackfill {
+  /** Both included. */
+  readonly from: Date;
+  readonly to: Date;
+  readonly overlap: BackfillOverlap;
+  readonly maxRuns: number;
+  readonly isDryRun: boolean;
+}
+
+/** A backfill as it was made, or would be. */
+export interface PlannedBackfill {
+  /** Null: it would be. */
+  readonly id: string | null;
+  readonly planned: number;
+  readonly alreadyRun: number;
+  /** The first of its instants. */
+  readonly instants: readonly Strike[];
+  readonly createdAt: Date;
+}
+
+const longestRangeMs = 366 * 86_400_000;
+/** More are not looked through one by one. */
+const maxInstants = 50_000;
+const instantsShown = 100;
+
+/** Makes a backfill of a schedule. Throws as `makeBackfill` does, 404 for one that is deleted. */
+export async function backfillPast(tx: TenantTransaction, scheduleId: string, asked: AskedBackfill): Promise<PlannedBackfill> {
+  const schedule = await lockSchedule(tx, scheduleId);
+  if (schedule === null || schedule.deleted_at !== null) throw fail('not_found');
+  return makeBackfill(tx, schedule, asked);
+}
+
+/**
+ * Makes a backfill of a locked schedule: the instants of a stretch of the past that have no run. A dry run writes nothing. Throws 422 for a stretch that is no past one
+ * or too long, and with `planned` for more instants than asked for; 402 and 429 as a start would.
+ */
+async function makeBackfill(tx: TenantTransaction, schedule: ScheduleRow, asked: AskedBackfill): Promise<PlannedBackfill> {
+  const now = await databaseTime(tx.em);
+  refuseRange(asked, now);
+  const timetable = timetableOf(schedule);
+  const total = countStrikes(timetable, { from: asked.from.getTime(), to: asked.to.getTime() });
+  // As many as it can be at least: looked through are only those that may do.
+  const least = total - (await countRunInstants(tx, schedule.id, asked));
+  if (least > asked.maxRuns) throw tooMany(least, asked.maxRuns);
+  if (total > maxInstants)
+    throw invalid('/to', 'range', `must be so close that the range has at most ${maxInstants} instants`, { limit: maxInstants });
+
+  const ran = await readRunInstants(tx, schedule.id, asked);
+  const instants = strikesIn(timetable, asked).filter(({ at }) => !ran.has(at));
+  const planned = instants.length;
+  if (planned > asked.maxRuns) throw tooMany(planned, asked.maxRuns);
+  const made = { planned, alreadyRun: total - planned, instants: instants.slice(0, instantsShown), createdAt: now };
+  if (asked.isDryRun) return { id: null, ...made };
+
+  await checkBudgets(tx, schedule.workspace_id);
+  const id = newId();
+  await insertBackfill(tx, schedule, { ...asked, ...made, id, at: now });
+  return { id, ...made };
+}
+
+/** The instants of a stretch that count, both ends included. */
+function strikesIn(timetable: Timetable, { from, to }: Pick<AskedBackfill, 'from' | 'to'>): Strike[] {
+  // Of those at a repeated time some are skipped and counted.
+  const strikes = strikesAfter(timetable, { after: from.getTime() - 1, until: to.getTime(), count: 2 * maxInstants });
+  return strikes.filter(({ isSkipped }) => !isSkipped);
+}
+
+function refuseRange({ from, to }: AskedBackfill, now: Date): void {
+  if (to < from) throw invalid('/to', 'range', 'must not lie before from');
+  if (to > now) throw invalid('/to', 'range', 'must not lie in the future');
+  if (to.getTime() - from.getTime() > longestRangeMs) throw invalid('/to', 'range', 'must lie at most 366 days after from');
+}
+
+function tooMany(planned: number, maxRuns: number) {
+  const message = `would start ${planned} runs`;
+  return fail('validation_failed', {
+    detail: `The backfill ${message}, and at most ${maxRuns} are asked for.`,
+    context: { planned },
+    errors: [{ in: 'body', pointer: '/max_runs', name: null, rule: 'maximum', message, params: { planned, limit: maxRuns } }],
+  });
+}

@@ -1,0 +1,131 @@
+import { isDeepStrictEqual } from 'node:util';
+import { databaseTime } from '../../db/database-time.ts';
+import { cancelBackfills } from '../../db/schedules/backfills.ts';
+import type { Scoped } from '../../db/scope.ts';
+import type { TenantTransaction } from '../../db/tenant-transaction.ts';
+import { cancelBuffered, emitPaused } from '../../db/triggers/occurrences.ts';
+import type { Schedule } from '../../db/triggers/schedule.entity.ts';
+import { createSchedule, syncSchedule, type SubjectTemplate } from '../../db/triggers/schedules.ts';
+import { runsInWorkspace } from '../../db/webhooks/endpoints.ts';
+import { nextAfter, timetableOf } from '../../ports/schedule-plan.ts';
+import type { Templates } from '../../ports/templates.ts';
+import { fail } from '../../workflows/contracts/failure.ts';
+import { planOf, refuseFields, refuseOthersSubject, refuseReason, type ScheduleFields, type TimeFields } from './schedule-rules.ts';
+
+/** What the rules of schedules ask of the deployment: templates of the schedule's organization. */
+export interface ScheduleDeps {
+  readonly templates: Pick<Templates, 'firstFault'>;
+}
+
+/** A schedule to be made. */
+export interface AskedSchedule extends ScheduleFields {
+  readonly organizationId: string;
+  readonly workspaceId: string;
+  readonly agentId: string;
+  readonly createdByUserId: string | null;
+}
+
+/**
+ * Makes a schedule and gives its id; it starts no run by that. Throws 422 for times, templates and an agent that can't be, 403 for a subject that the caller may not
+ * have runs work for, 409 `limit_reached` in a workspace that has 500.
+ */
+export async function makeSchedule(ctx: Scoped, { templates }: ScheduleDeps, asked: AskedSchedule): Promise<string> {
+  const at = await databaseTime(ctx.em);
+  const plan = planOf(asked, { createdAt: at, now: at });
+  refuseReason(asked.pauseReason);
+  await refuseFields(templates, asked);
+  refuseOthersSubject(ctx, asked.workspaceId, asked.subjectTemplate);
+  const { description, compiled, nextRunAt } = plan;
+  return createSchedule(ctx, { ...asked, description, compiled, nextRunAt, toolCallId: null, toolId: null, at });
+}
+
+/**
+ * Changes a locked schedule; what leaves out a field keeps it. Other times, and going on after a pause, count from now: what was due before is not made up for.
+ * Throws as `makeSchedule` does.
+ */
+export async function changeSchedule(
+  ctx: Scoped,
+  { templates }: ScheduleDeps,
+  { schedule, change }: { readonly schedule: Schedule; readonly change: Partial<ScheduleFields> },
+): Promise<void> {
+  const now = await databaseTime(ctx.em);
+  const before = fieldsOf(schedule);
+  const merged = { ...before, ...clearedCadence(change), ...change };
+  const next: ScheduleFields = merged.isActive && change.pauseReason === undefined ? { ...merged, pauseReason: null } : merged;
+  if (isDeepStrictEqual(next, before)) return;
+  if (change.pauseReason !== undefined) refuseReason(change.pauseReason);
+  await refuseFields(templates, next);
+  // Whoever changes what is asked in a user's name works with that user's rights, whoever named the user.
+  if (!isDeepStrictEqual(textsOf(next), textsOf(before))) refuseOthersSubject(ctx, schedule.workspaceId, next.subjectTemplate);
+
+  const isResumed = next.isActive && !before.isActive;
+  if (isResumed) await refuseDeletedAgent(ctx, schedule);
+  const times = isDeepStrictEqual(timesOf(next), timesOf(before)) ? null : planOf(next, { createdAt: new Date(schedule.createdAt), now });
+  Object.assign(schedule, next, { syncState: 'pending' });
+  if (times) Object.assign(schedule, { description: times.description, compiled: times.compiled, nextRunAt: times.nextRunAt });
+  else if (isResumed) schedule.nextRunAt = nextAfter(timetableOf(rowOf(schedule)), now);
+  if (times || isResumed) Object.assign(schedule, { evaluatedUntil: now, firesAfter: now });
+  if (isResumed) schedule.failureStreak = 0;
+  await ctx.em.flush();
+  await syncSchedule(ctx, { ...rowOf(schedule), version: schedule.version });
+  if (before.isActive && !next.isActive) await emitPaused(ctx, rowOf(schedule), now);
+}
+
+/** Deletes a locked schedule: from the commit on it starts nothing, also where Temporal does not know yet. What was buffered is cancelled, its backfills too; runs go on. */
+export async function deleteSchedule(tx: TenantTransaction, schedule: Schedule): Promise<void> {
+  const now = await databaseTime(tx.em);
+  schedule.deletedAt = now;
+  await tx.em.flush();
+  await syncSchedule(tx, { ...rowOf(schedule), version: schedule.version });
+  await cancelBuffered(tx, schedule.id, now);
+  await cancelBackfills(tx, schedule.id, now);
+}
+
+/** A cadence that is set takes the place of the old one. */
+function clearedCadence(change: Partial<ScheduleFields>): Partial<TimeFields> {
+  const { cron = null, everySeconds = null, runAt = null } = change;
+  return cron === null && everySeconds === null && runAt === null ? {} : { cron: null, everySeconds: null, runAt: null };
+}
+
+async function refuseDeletedAgent(ctx: Scoped, { agentId, organizationId, workspaceId }: Schedule): Promise<void> {
+  if (await runsInWorkspace(ctx, agentId, { organizationId, workspaceId })) return;
+  throw fail('state_conflict', { reason: 'agent_deleted', detail: 'The agent of the schedule does not exist any more.' });
+}
+
+function fieldsOf(schedule: Schedule): ScheduleFields {
+  const { name, overlap, catchUpSeconds, jitterSeconds, pauseAfterFailures, isActive, pauseReason } = schedule;
+  return {
+    ...timesOf(schedule),
+    ...textsOf(schedule),
+    ...{ name, overlap, catchUpSeconds, jitterSeconds, pauseAfterFailures, isActive, pauseReason },
+  };
+}
+
+function timesOf({ cron, everySeconds, runAt, timezone, dst, startsAt, endsAt }: TimeFields | Schedule): TimeFields {
+  return { cron, everySeconds, runAt: dateOf(runAt), timezone, dst, startsAt: dateOf(startsAt), endsAt: dateOf(endsAt) };
+}
+
+type Texts = Pick<ScheduleFields, 'promptTemplate' | 'inputTemplate' | 'sessionKeyTemplate' | 'personaSlugTemplate' | 'subjectTemplate'>;
+
+function textsOf({ promptTemplate, inputTemplate, sessionKeyTemplate, personaSlugTemplate, subjectTemplate }: Texts | Schedule): Texts {
+  return {
+    promptTemplate,
+    inputTemplate,
+    sessionKeyTemplate,
+    personaSlugTemplate,
+    subjectTemplate: subjectTemplate as SubjectTemplate | null, // stored by these rules alone
+  };
+}
+
+function dateOf(at: Date | string | null): Date | null {
+  return at === null ? null : new Date(at);
+}
+
+/** Of a schedule's entity what its queries call by the names of columns. */
+function rowOf(schedule: Schedule) {
+  const { id, organizationId, workspaceId, cron, everySeconds, timezone, dst } = schedule;
+  return {
+    ...{ id, organization_id: organizationId, workspace_id: workspaceId, cron, every_seconds: everySeconds, timezone, dst },
+    ...{ run_at: schedule.runAt, starts_at: schedule.startsAt, ends_at: schedule.endsAt, created_at: schedule.createdAt },
+  };
+}

@@ -1,0 +1,28 @@
+import { condition, continueAsNew, defineSignal, proxyActivities, setHandler, workflowInfo } from '@temporalio/workflow';
+import { backfillRunEnded, type BackfillInput, type TriggerActivities } from '../contracts/triggers.ts';
+
+const { advanceBackfill } = proxyActivities<Pick<TriggerActivities, 'advanceBackfill'>>({
+  startToCloseTimeout: '30 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});
+
+const maxEvents = 1_500;
+
+export const backfillRunEndedSignal = defineSignal(backfillRunEnded);
+
+/** Id `backfill:<id>`: starts the instants of a backfill, one run at a time or some a second. The row says how far it is. */
+export async function backfillSchedule(input: BackfillInput): Promise<void> {
+  let hasEnded = false;
+  setHandler(backfillRunEndedSignal, () => {
+    hasEnded = true;
+  });
+
+  for (;;) {
+    hasEnded = false;
+    const step = await advanceBackfill(input);
+    if (step.state === 'ended') return;
+    await condition(() => step.isEager && hasEnded, step.waitMs);
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    if (historyLength >= maxEvents || continueAsNewSuggested) await continueAsNew<typeof backfillSchedule>(input);
+  }
+}
