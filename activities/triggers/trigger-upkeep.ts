@@ -1,6 +1,7 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { databaseTime } from '../../db/database-time.ts';
+import { resendFanOuts } from '../../db/events/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';
@@ -55,9 +56,12 @@ export function createTriggerUpkeep(deps: ActivityDeps, temporal: Temporal): Pic
   };
 }
 
-/** Groups of deliveries whose signal was lost are woken, callbacks whose workflow was lost are started again. */
+/** Groups whose signal was lost are woken; callbacks and fan-outs of events whose workflow was lost are started again. */
 async function tendHooks(deps: ActivityDeps): Promise<number> {
-  const groups = await sweep(deps.db, (em) => overdueGroups(em, maxATick));
+  const groups = await sweep(deps.db, async (em) => [
+    ...(await overdueGroups(em, 'webhook_deliveries', maxATick)),
+    ...(await overdueGroups(em, 'event_matches', maxATick)),
+  ]);
   for (const group of groups) {
     cancellationSignal().throwIfAborted();
     const tenant = workspaceTenant(group.organizationId, group.workspaceId);
@@ -65,7 +69,7 @@ async function tendHooks(deps: ActivityDeps): Promise<number> {
       wakeOverdue(tx, group, await databaseTime(tx.em)),
     );
   }
-  return groups.length + (await sweep(deps.db, restartLostCallbacks));
+  return groups.length + (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, resendFanOuts));
 }
 
 /** Visibility may miss some: sending one again that is there changes nothing. */

@@ -33,6 +33,8 @@ export type IdKind =
   | 'Trigger'
   | 'WebhookEndpoint'
   | 'WebhookDelivery'
+  | 'EventTrigger'
+  | 'Event'
   | 'Evaluation'
   | 'RepoBinding'
   | 'Attachment'

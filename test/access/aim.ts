@@ -40,6 +40,8 @@ const tablesByKind: Readonly<Record<string, string>> = {
   ToolCall: 'tool_calls',
   WebhookEndpoint: 'webhook_endpoints',
   WebhookDelivery: 'webhook_deliveries',
+  EventTrigger: 'event_triggers',
+  Event: 'events',
   AlertRule: 'alert_rules',
   Alert: 'alerts',
   Impersonation: 'impersonations',

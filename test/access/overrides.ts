@@ -59,6 +59,8 @@ export const overrides: Readonly<Record<string, Override>> = {
   // None is of the platform: an operator names the place.
   createAlertRule: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   createWebhookEndpoint: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  createEventTrigger: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
+  publishEvent: ({ own, aimed }) => ({ body: { ...asObject(aimed.body), workspace_id: own.workspaceId } }),
   rotateWebhookEndpointSecret: async ({ stage, ground }) => ({ params: { endpoint_id: (await tokenHook(stage, ground)).endpointId } }),
   replayWebhookDelivery: async ({ stage, ground }) => {
     const { rows } = stage.world;

@@ -27,6 +27,7 @@ export const workflowIds = {
   triggerSync: (scheduleId: string) => `maint:trigger-sync:${scheduleId}`,
   trigger: (scheduleId: string) => `trigger:${scheduleId}`,
   hook: (endpointId: string, key: string) => `hook:${endpointId}:${key}`,
+  event: (eventId: string) => `event:${eventId}`,
   fire: (scheduleId: string) => `fire:${scheduleId}`,
 } as const;
 
