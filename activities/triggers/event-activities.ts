@@ -13,16 +13,16 @@ import { fillEventKey, fillTrigger, type SeenEvent } from '../../ports/event-tex
 import { TemplateError } from '../../ports/templates.ts';
 import type { EventActivities } from '../../workflows/contracts/events.ts';
 import { Failure } from '../../workflows/contracts/failure.ts';
-import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { toApplicationFailure } from '../support/failures.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
+import type { EventDeps } from './event-groups.ts';
 
 /** An attempt takes no further trigger after so long; the next one goes on. */
 const longestMs = 5_000;
 
 /** The activity that starts the runs of an event. A match a trigger says what has been done, so that whoever repeats it starts no second run. */
-export function createEventActivities(deps: ActivityDeps): EventActivities {
+export function createEventActivities(deps: EventDeps): EventActivities {
   return {
     fanOutEvent: async ({ eventId }) => {
       const pending = await readAsSystem(deps, (tx) => readFanOut(tx, eventId));
@@ -32,7 +32,7 @@ export function createEventActivities(deps: ActivityDeps): EventActivities {
 }
 
 /** Judges the triggers of an event, each run a transaction of its own, and then writes what starts none. False: some triggers are left. */
-async function fanOut(deps: ActivityDeps, pending: PendingEvent): Promise<boolean> {
+async function fanOut(deps: EventDeps, pending: PendingEvent): Promise<boolean> {
   const until = performance.now() + longestMs;
   const settled: SettledMatch[] = [];
   const refusals: Failure[] = [];
@@ -61,7 +61,7 @@ async function fanOut(deps: ActivityDeps, pending: PendingEvent): Promise<boolea
 type Came = 'done' | 'changed' | SettledMatch | Failure;
 
 /** What becomes of an event for one trigger. A Failure may be mended by a further try. */
-async function matchOne(deps: ActivityDeps, pending: PendingEvent, trigger: LiveTrigger): Promise<Came> {
+async function matchOne(deps: EventDeps, pending: PendingEvent, trigger: LiveTrigger): Promise<Came> {
   const judged = judgeEvent(pending.event, trigger);
   if (judged) return { triggerId: trigger.id, ...judged };
   const failed = (errorCode: string) => ({ triggerId: trigger.id, outcome: 'failed', errorCode, isCounted: true }) as const;
@@ -76,7 +76,7 @@ async function matchOne(deps: ActivityDeps, pending: PendingEvent, trigger: Live
 }
 
 /** Fills what an event needs when it comes: its key where it is coalesced, and the texts of its run where one may start at once. */
-async function fill(deps: ActivityDeps, { event, now: nowText }: PendingEvent, trigger: LiveTrigger): Promise<MatchStart> {
+async function fill(deps: EventDeps, { event, now: nowText }: PendingEvent, trigger: LiveTrigger): Promise<MatchStart> {
   const templates = deps.templates.of(tenantOfActivity().organizationId);
   const now = new Date(nowText);
   const seen: SeenEvent = { event: seenEvent(event), now };

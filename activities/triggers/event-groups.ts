@@ -12,8 +12,13 @@ import type { ActivityDeps } from '../deps.ts';
 import { readAsSystem, transactAsSystem } from '../support/as-system.ts';
 import { tenantOfActivity } from '../support/tenant.ts';
 
+/** What the activities of events work with. */
+export interface EventDeps extends Pick<ActivityDeps, 'db' | 'dispatch' | 'templates'> {
+  readonly env: Pick<ActivityDeps['env'], 'billingCurrency'>;
+}
+
 /** Closes the next group of events of a key, if one is due: once, whoever repeats it. */
-export async function closeNextEvents(deps: ActivityDeps, key: GroupKey): Promise<GroupStep> {
+export async function closeNextEvents(deps: EventDeps, key: GroupKey): Promise<GroupStep> {
   const { trigger, taken } = await transactAsSystem(deps, async (tx) => {
     const found = await readLiveTrigger(tx, key.ownerId);
     return { trigger: found, taken: await takeDueGroup(tx, found, key) };
@@ -35,7 +40,7 @@ export async function closeNextEvents(deps: ActivityDeps, key: GroupKey): Promis
 }
 
 /** Fills the templates for a group outside of any transaction; null: it has been closed. */
-async function fillGroup(deps: ActivityDeps, trigger: LiveTrigger, groupId: string): Promise<EventGroupClose | null> {
+async function fillGroup(deps: EventDeps, trigger: LiveTrigger, groupId: string): Promise<EventGroupClose | null> {
   const payload = trigger.coalescing?.payload ?? 'last';
   const { group, now } = await readAsSystem(deps, async (tx) => ({
     group: await readEventGroup(tx, groupId, payload),

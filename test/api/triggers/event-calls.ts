@@ -1,3 +1,5 @@
+import { createEventActivities } from '../../../activities/triggers/event-activities.ts';
+import { asTenant } from '../../../activities/support/tenant.ts';
 import type { TestApi } from '../../support/api.ts';
 import { bearer, type TestTenant } from '../../support/tenant.ts';
 import { makeAgent, type Answer, type World } from '../world.ts';
@@ -46,4 +48,37 @@ export async function publish(
     payload: typeof body === 'string' ? body : JSON.stringify(body),
   });
   return { status: reply.statusCode, headers: reply.headers as Record<string, string | undefined>, body: JSON.parse(reply.body) };
+}
+
+/** What became of an event for one trigger, as its view says. */
+export interface SeenMatch {
+  readonly trigger_id: string;
+  readonly outcome: string;
+  readonly run_id: string | null;
+  readonly error_code: string | null;
+}
+
+/** One pass of a fan-out in the test's own process, as a worker makes it; true: nothing is left. */
+export function fanOutHere(world: World, tenant: TestTenant, eventId: string): Promise<boolean> {
+  const { organizationId, workspaceId } = tenant;
+  const { fanOutEvent } = createEventActivities(world.api.deps);
+  return asTenant({ organizationId, workspaceId, correlationId: crypto.randomUUID() }, () => fanOutEvent({ eventId }));
+}
+
+/** The matches of an event by its view, by trigger. */
+export async function matchesOf(world: World, tenant: TestTenant, eventId: string): Promise<SeenMatch[]> {
+  const { body } = await world.call(tenant.tokens.viewer, 'GET', '/events?limit=200');
+  return body.items.find(({ id }: { id: string }) => id === eventId)?.matches ?? [];
+}
+
+/** Publishes an event and does its whole fan-out here; gives its id. */
+export async function publishHere(
+  world: World,
+  tenant: TestTenant,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { body: event } = await publish(world, tenant, body, { headers });
+  while (!(await fanOutHere(world, tenant, event.id)));
+  return event.id;
 }
