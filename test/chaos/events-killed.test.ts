@@ -3,7 +3,7 @@ import { startModelServer, type ModelServer } from '../fakes/model-server.ts';
 import { makeAgent, scripted } from '../support/scenario.ts';
 import { startStack, type Stack } from '../support/stack.ts';
 import { until } from '../support/temporal.ts';
-import { makeTrigger, publish, runsOf } from '../workflows/event-world.ts';
+import { makeTrigger, matchesOf, publish, runsOf } from '../workflows/event-world.ts';
 import { sqlOn } from '../workflows/hook-world.ts';
 
 const events = 12;
@@ -86,3 +86,44 @@ test('an API and a worker frozen in the middle, until others have done their wor
 
   await checkCauses(triggerIds, await published);
 });
+
+const coalesced = 40;
+const modes = [
+  { mode: 'debounce', window_seconds: 2 },
+  { mode: 'throttle', window_seconds: 2 },
+  { mode: 'batch', window_seconds: 2, max_batch: 10 },
+];
+
+test.each(modes)(
+  'events of one key, $mode: the workers killed midway, each ends started or merged in one run of its group',
+  async (coalescing) => {
+    const event_kind = `${coalescing.mode}.event`;
+    const triggerId = await makeTrigger(stack, agentId, { event_kind, coalescing });
+    const payload = { text: scripted({ steps: [{ text: 'Done.' }] }) };
+
+    const published = Promise.all(
+      Array.from({ length: coalesced }, (_, n) =>
+        publish(stack, { event_kind, dedupe_key: `${event_kind}-${n}`, payload }, n % 2 === 0 ? 'api' : 'api-2'),
+      ),
+    );
+    await until(async () => (await matchCount([triggerId])) > coalesced / 4);
+    await Promise.all([stack.kill('worker-runs'), stack.kill('worker-runs-2')]);
+    await Promise.all([stack.start('worker-runs'), stack.start('worker-runs-2')]);
+    await published;
+    const isOver = async () => {
+      const found = await matchesOf(stack, triggerId);
+      return found.length === coalesced && found.every(({ outcome }) => outcome === 'started' || outcome === 'merged');
+    };
+    await until(isOver);
+
+    const found = await matchesOf(stack, triggerId);
+    const runs = await runsOf(stack, triggerId);
+    expect(new Set(found.map(({ run_id }) => run_id))).toEqual(new Set(runs.map(({ id }) => id)));
+    for (const { id } of runs) {
+      const ofRun = found.filter(({ run_id }) => run_id === id);
+      expect([ofRun.filter(({ outcome }) => outcome === 'started').length, new Set(ofRun.map(({ group_id }) => group_id)).size]).toEqual([
+        1, 1,
+      ]);
+    }
+  },
+);
