@@ -1,12 +1,6 @@
-import {
-  insertMatches,
-  markFannedOut,
-  readFanOut,
-  type LiveTrigger,
-  type PendingEvent,
-  type SettledMatch,
-} from '../../db/events/matches.ts';
-import { errorCodeOf, judgeEvent, seenEvent, startMatch, type MatchStart } from '../../domain/events/fan-out.ts';
+import { readFanOut, type LiveTrigger, type PendingEvent } from '../../db/events/match-queries.ts';
+import type { SettledMatch } from '../../db/events/matches.ts';
+import { errorCodeOf, judgeEvent, seenEvent, settleEvent, startMatch, type MatchStart } from '../../domain/events/fan-out.ts';
 import { hashOfKey } from '../../domain/webhooks/start-delivery.ts';
 import { eventTimeOf } from '../../ports/event-time.ts';
 import { fillEventKey, fillTrigger, type SeenEvent } from '../../ports/event-texts.ts';
@@ -48,11 +42,7 @@ async function fanOut(deps: EventDeps, pending: PendingEvent): Promise<boolean> 
 
   const [refusal] = refusals;
   const isDone = !isLeft && refusal === undefined;
-  if (settled.length > 0 || isDone)
-    await transactAsSystem(deps, async (tx) => {
-      await insertMatches(tx, pending.event, settled);
-      if (isDone) await markFannedOut(tx, pending.event.id);
-    });
+  if (settled.length > 0 || isDone) await transactAsSystem(deps, (tx) => settleEvent(tx, pending.event, { settled, isDone }));
   // One that may start in a moment keeps no other from it.
   if (refusal !== undefined) throw toApplicationFailure(refusal);
   return isDone;

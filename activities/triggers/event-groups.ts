@@ -1,5 +1,5 @@
 import { databaseTime } from '../../db/database-time.ts';
-import { readEventGroup, readLiveTrigger, type LiveTrigger } from '../../db/events/matches.ts';
+import { readEventGroup, readLiveTrigger, type LiveTrigger } from '../../db/events/match-queries.ts';
 import type { GroupKey } from '../../db/webhooks/group-queries.ts';
 import { seenEvent } from '../../domain/events/fan-out.ts';
 import { closeEventGroup, failEventGroup, type EventGroupClose } from '../../domain/events/groups.ts';

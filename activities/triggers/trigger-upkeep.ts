@@ -1,7 +1,6 @@
 import { cancellationSignal } from '@temporalio/activity';
 import type { SqlEntityManager } from '@mikro-orm/postgresql';
 import { databaseTime } from '../../db/database-time.ts';
-import { resendFanOuts } from '../../db/events/upkeep.ts';
 import { newId } from '../../db/ids.ts';
 import { sweep, systemActor, workspaceTenant } from '../../db/transaction.ts';
 import { noteMissed } from '../../db/triggers/occurrences.ts';
@@ -17,6 +16,7 @@ import {
   type DueSchedule,
 } from '../../db/triggers/upkeep.ts';
 import { overdueGroups } from '../../db/webhooks/upkeep.ts';
+import { restartLostFanOuts } from '../../domain/events/upkeep.ts';
 import { restartLostCallbacks } from '../../domain/webhooks/callbacks.ts';
 import { wakeOverdue } from '../../domain/webhooks/groups.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -69,7 +69,7 @@ async function tendHooks(deps: ActivityDeps): Promise<number> {
       wakeOverdue(tx, group, await databaseTime(tx.em)),
     );
   }
-  return groups.length + (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, resendFanOuts));
+  return groups.length + (await sweep(deps.db, restartLostCallbacks)) + (await sweep(deps.db, restartLostFanOuts));
 }
 
 /** Visibility may miss some: sending one again that is there changes nothing. */

@@ -1,5 +1,6 @@
 import { EventTrigger } from '../../db/events/event-trigger.entity.ts';
 import { listTriggerRows, readTrigger, type EventTriggerRow } from '../../db/events/triggers.ts';
+import { forgetReplies } from '../../db/http/idempotency.ts';
 import { resolveNewRowWorkspace } from '../../db/new-row-scope.ts';
 import { mapPage } from '../../db/page.ts';
 import { organizationOf } from '../../db/reach.ts';
@@ -131,6 +132,7 @@ export const eventTriggerOperations = {
       const row = await readTrigger(ctx, params.trigger_id);
       const trigger = await seeForChange(ctx, EventTrigger, params.trigger_id, { versionProperty: null, openWhenFrozen: true });
       await deleteTrigger(ctx, trigger, ctx.deps.now());
+      await forgetReplies(ctx, [trigger.id]);
       ctx.audit(noteOf(row));
     },
   ),

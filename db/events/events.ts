@@ -5,8 +5,7 @@ import type { PageRequest } from '../page.ts';
 import { prepared, type ParametersOf } from '../prepared.ts';
 import { query } from '../query.ts';
 import { visibleTo, type Scoped } from '../scope.ts';
-import { row, rows } from '../sql.ts';
-import type { TenantTransaction } from '../tenant-transaction.ts';
+import { row } from '../sql.ts';
 import { Event } from '../triggers/event.entity.ts';
 import type { MatchOutcome } from './event-match.entity.ts';
 
@@ -65,25 +64,4 @@ const eventList = preparedList(
 /** Events that the caller sees, newest first. */
 export function listEventRows(ctx: Scoped, filters: EventFilters, page: PageRequest) {
   return eventList(ctx.em, { ...filters, visible: visibleTo(ctx, Event, 'e') }, page);
-}
-
-/** The event that has a digest already in its workspace; null: this one takes it for 24 hours. Whoever comes with it meanwhile waits for the end of this transaction. */
-export async function reserveEventKey(
-  tx: TenantTransaction,
-  place: { readonly organizationId: string; readonly workspaceId: string },
-  { eventId, digest }: { readonly eventId: string; readonly digest: Buffer },
-): Promise<string | null> {
-  const taken = await rows(
-    tx.em,
-    `insert into event_keys (workspace_id, digest, organization_id, event_id, expires_at) values (?, ?, ?, ?, clock_timestamp() + interval '24 hours')
-     on conflict (workspace_id, digest) do update set event_id = excluded.event_id, expires_at = excluded.expires_at
-       where event_keys.expires_at <= clock_timestamp() returning event_id`,
-    [place.workspaceId, digest, place.organizationId, eventId],
-  );
-  if (taken.length > 0) return null;
-  const found = await row(
-    tx.em,
-    query.selectFrom('event_keys').where('workspaceId', '=', place.workspaceId).where('digest', '=', digest).select('eventId'),
-  );
-  return found?.eventId ?? null;
 }

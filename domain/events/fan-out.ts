@@ -1,11 +1,12 @@
+import type { EventCause, LiveTrigger, StoredEvent } from '../../db/events/match-queries.ts';
 import {
   claimMatch,
   countRootRun,
+  insertMatches,
   lockRoot,
+  markFannedOut,
   settleMatch,
-  type EventCause,
-  type LiveTrigger,
-  type StoredEvent,
+  type SettledMatch,
 } from '../../db/events/matches.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
@@ -47,6 +48,16 @@ export function seenEvent(event: StoredEvent): Record<string, unknown> {
     cause_run_id: event.causeRunId,
     occurred_at: event.occurredAt,
   };
+}
+
+/** Writes what an event came to for triggers that start nothing; `isDone`: every trigger of its kind has been judged. */
+export async function settleEvent(
+  tx: TenantTransaction,
+  event: StoredEvent,
+  { settled, isDone }: { readonly settled: readonly SettledMatch[]; readonly isDone: boolean },
+): Promise<void> {
+  await insertMatches(tx, event, settled);
+  if (isDone) await markFannedOut(tx, event.id);
 }
 
 /** What is to become of an event for a trigger that it has passed. */

@@ -1,4 +1,5 @@
-import { storeMatchesEnd, type LiveTrigger } from '../../db/events/matches.ts';
+import type { LiveTrigger } from '../../db/events/match-queries.ts';
+import { storeMatchesEnd } from '../../db/events/matches.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { lockGroup, storeGroupRun } from '../../db/webhooks/groups.ts';
 import type { Failure } from '../../workflows/contracts/failure.ts';

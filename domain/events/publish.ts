@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { reserveEventKey } from '../../db/events/events.ts';
+import { reserveEventKey } from '../../db/events/event-keys.ts';
 import { newId } from '../../db/ids.ts';
 import type { TenantTransaction } from '../../db/tenant-transaction.ts';
 import { emitEvent } from '../../db/triggers/events.ts';
