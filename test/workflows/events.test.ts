@@ -93,6 +93,37 @@ test('a ** trigger whose runs publish by their tools, over HTTP, stops at max_de
   expect(events.filter(({ event_kind }) => event_kind === 'loop.again').map(({ depth }) => depth)).toEqual([1, 2, 2, 3, 3, 3, 3]);
 });
 
+test('an event that a run publishes as a client of the platform’s own MCP endpoint goes on with its chain', async () => {
+  const values = { value: stack.tenant.serviceKey.plaintext };
+  const config = { url: `${stack.url()}/mcp`, auth: { type: 'bearer', secret: 'own_key' } };
+  const kit = { slug: `own-${crypto.randomUUID().slice(0, 8)}`, name: 'Own', kind: 'mcp', config };
+  const ask = async <T>(method: string, path: string, body?: object) =>
+    (await stack.request(method, path, body === undefined ? {} : { body })).body as T;
+  await ask('PUT', '/secrets/own_key', values);
+  const { id } = await ask<{ id: string }>('POST', '/toolkits', kit);
+  const revision = await ask<{ id: string }>('POST', `/mcp/toolkits/${id}/sync`, {});
+  const stateOf = async () =>
+    (await ask<{ items: { id: string; state: string }[] }>('GET', `/toolkits/${id}/revisions`)).items.find((one) => one.id === revision.id)
+      ?.state;
+  await until(async () => (await stateOf()) === 'inactive');
+  await ask('POST', `/toolkits/${id}/revisions/${revision.id}/activate`, { approve: 'all' });
+  const { items } = await ask<{ items: { id: string; slug: string }[] }>('GET', `/tools?toolkit_id=${id}&limit=200`);
+  const tool = items.find(({ slug }) => /publish_?event/i.test(slug));
+  const agent = await makeAgent(stack, [], { tools: [{ id: tool?.id }] });
+  const event_kind = kindOf();
+  const call = { name: tool?.slug ?? '', arguments: { body: { event_kind: 'mcp.published' }, event_kind: 'mcp.published' } };
+  const text = scripted({ steps: [{ tool_calls: [call] }, { text: 'Published.' }] });
+  const trigger = await makeTrigger(stack, agent.id, { event_kind, prompt_template: text });
+
+  const rootId = await publish(stack, { event_kind });
+  await until(async () => (await runsOf(stack, trigger))[0]?.status === 'succeeded');
+
+  const found = await sqlOn(stack)("select depth, root_event_id from events where workspace_id = ? and event_kind = 'mcp.published'", [
+    stack.tenant.workspaceId,
+  ]);
+  expect(found).toEqual([{ depth: 1, root_event_id: rootId }]);
+});
+
 test('a run that waits is an event once, one that fails another, and one that is cancelled', async () => {
   const question = { slug: `ask-${crypto.randomUUID().slice(0, 8)}`, kind: 'builtin', description: 'Asks.', config: { name: 'ask_user' } };
   const agent = await makeAgent(stack, [question]);
