@@ -111,7 +111,7 @@ test('an event that a run publishes as a client of the platform’s own MCP endp
   const tool = items.find(({ slug }) => /publish_?event/i.test(slug));
   const agent = await makeAgent(stack, [], { tools: [{ id: tool?.id }] });
   const event_kind = kindOf();
-  const call = { name: tool?.slug ?? '', arguments: { body: { event_kind: 'mcp.published' }, event_kind: 'mcp.published' } };
+  const call = { name: tool?.slug ?? '', arguments: { event_kind: 'mcp.published' } };
   const text = scripted({ steps: [{ tool_calls: [call] }, { text: 'Published.' }] });
   const trigger = await makeTrigger(stack, agent.id, { event_kind, prompt_template: text });
 
