@@ -131,6 +131,50 @@ test('what can not be started is failed with its reason, and keeps no other trig
   expect((await runsOf(last)).length).toBe(1);
 });
 
+test('what may start in a moment is tried again until it does, and keeps no other trigger from being judged', async () => {
+  const scene = await makeTrigger(world);
+  const { tenant } = scene;
+  const unmet = await makeTrigger(world, { filter: { var: 'payload.nothing' } }, tenant);
+  const setReserved = (amount: string) =>
+    sql('update budget_windows set reserved = ? where workspace_id = ?', [amount, tenant.workspaceId]);
+  await world.call(tenant.tokens.admin, 'PUT', `/budgets/${tenant.workspaceId}`, { body: { limit_amount: '1', is_enforced: true } });
+  await setReserved('1');
+  const { body: event } = await publish(world, tenant, order);
+
+  await expect(fanOutHere(world, tenant, event.id)).rejects.toMatchObject({ type: 'rate_limited', nonRetryable: false });
+  const meanwhile = await matchesOf(world, tenant, event.id);
+  await setReserved('0');
+  const isDone = await fanOutHere(world, tenant, event.id);
+
+  expect(meanwhile).toMatchObject([{ trigger_id: unmet.id, outcome: 'filtered' }]);
+  expect([isDone, await outcomesOf(scene, event.id)]).toEqual([true, ['started', 'filtered']]);
+});
+
+test('where a budget is spent an event starts nothing, and says why', async () => {
+  const scene = await makeTrigger(world);
+  const { tenant } = scene;
+  await world.call(tenant.tokens.admin, 'PUT', `/budgets/${tenant.workspaceId}`, { body: { limit_amount: '0', is_enforced: true } });
+
+  const eventId = await publishHere(world, tenant, order);
+
+  expect(await outcomesOf(scene, eventId)).toEqual(['failed budget_exceeded']);
+});
+
+test('thirty events of one key ask for one signal a second at most, and wait', async () => {
+  const scene = await makeTrigger(world, { coalescing: { mode: 'debounce', window_seconds: 3_600 } });
+  const startedAt = Date.now();
+
+  const ids: string[] = [];
+  for (let n = 0; n < 30; n += 1) ids.push(await publishHere(world, scene.tenant, { ...order, payload: { n } }));
+
+  const seconds = Math.floor(Date.now() / 1_000) - Math.floor(startedAt / 1_000) + 1;
+  const [found] = await sql<{ n: number }>("select count(*)::int as n from outbox where target like 'hook:' || ? || ':%'", [scene.id]);
+  // By the database's clock, which may be a second apart.
+  expect([(found?.n ?? 0) > 0, (found?.n ?? 0) <= seconds + 1]).toEqual([true, true]);
+  expect(await Promise.all(ids.map((id) => outcomesOf(scene, id)))).toEqual(ids.map(() => ['coalescing']));
+  expect([await runsOf(scene), await countOf(scene)]).toEqual([[], 30]);
+});
+
 test('where a trigger was changed or deleted in the middle, the event meets it as it is then', async () => {
   const [deleted, inactive] = [await makeTrigger(world), await makeTrigger(world)];
   for (const { tenant, id } of [deleted, inactive]) {
