@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { readFanOut } from '../../../db/events/match-queries.ts';
 import { newId } from '../../../db/ids.ts';
+import { systemActor, transact, workspaceTenant } from '../../../db/transaction.ts';
+import { startMatch } from '../../../domain/events/fan-out.ts';
 import { makeAgent, openWorld, type World } from '../world.ts';
 import { fanOutHere, makeTrigger, matchesOf, publish, publishHere, type TriggerScene } from './event-calls.ts';
 import { deliver, makeHook, sqlOf } from './hook-calls.ts';
@@ -187,6 +190,27 @@ test('where a trigger was changed or deleted in the middle, the event meets it a
     expect(await fanOutHere(world, tenant, event.id)).toBe(true);
     expect([await matchesOf(world, tenant, event.id), await sql('select id from runs where trigger_id = ?', [id])]).toEqual([[], []]);
     expect(await sql('select fan_out from events where id = ?', [event.id])).toEqual([{ fan_out: 'done' }]);
+  }
+});
+
+test('a trigger that is changed or deleted between reading and start is not claimed as it was', async () => {
+  const [deleted, changed] = [await makeTrigger(world), await makeTrigger(world)];
+  for (const { tenant, id } of [deleted, changed]) {
+    const { body: event } = await publish(world, tenant, order);
+    const options = { tenant: workspaceTenant(tenant.organizationId, tenant.workspaceId), actor: systemActor, correlationId: newId() };
+    const { value: read } = await transact(world.api.db, options, (tx) => readFanOut(tx, event.id));
+    const path = `/event-triggers/${id}`;
+    if (id === deleted.id) await world.call(tenant.tokens.admin, 'DELETE', path);
+    else await world.call(tenant.tokens.admin, 'PATCH', path, { body: { prompt_template: 'Another.' } });
+    const [trigger] = read?.triggers ?? [];
+    if (!read || !trigger) throw new Error('nothing listens');
+
+    const texts = { prompt: 'As it was.', input: null, sessionKey: null, personaSlug: null, subject: null };
+    const start = { event: read.event, trigger, texts, coalesceHash: null, occurredAt: new Date(), currency: 'USD', at: new Date() };
+    const { value } = await transact(world.api.db, options, (tx) => startMatch(tx, start));
+
+    expect([value, await matchesOf(world, tenant, event.id)]).toEqual(['changed', []]);
+    expect(await sql('select id from runs where trigger_id = ?', [id])).toEqual([]);
   }
 });
 
